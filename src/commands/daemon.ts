@@ -25,7 +25,7 @@ export function daemonCommand(cli: CliContext): Command {
     .action(async () => {
       const stop = listenForStop(cli);
       try {
-        await cli.withContext((context) => runDaemon(context, stop, cli.io.env), { service: true });
+        await cli.withContext((context) => runDaemon(context, stop), { service: true });
       } catch (error) {
         if (!(error instanceof AppError) || error.retryable || !LASTING_FAULTS.includes(error.code)) throw error;
         cli.report(error);
@@ -77,7 +77,7 @@ function listenForStop(cli: CliContext): Stop {
 }
 
 /** Runs until a stop is asked for, then drains. */
-async function runDaemon(context: Context, stop: Stop, env: NodeJS.ProcessEnv): Promise<void> {
+async function runDaemon(context: Context, stop: Stop): Promise<void> {
   const { logger } = context;
   stop.logTo(logger);
   const onCrash = (error: unknown): void => {
@@ -87,13 +87,13 @@ async function runDaemon(context: Context, stop: Stop, env: NodeJS.ProcessEnv): 
   };
   process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
   try {
-    await serve(context, stop, env);
+    await serve(context, stop);
   } finally {
     process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
   }
 }
 
-async function serve(context: Context, { asked, ask }: Stop, env: NodeJS.ProcessEnv): Promise<void> {
+async function serve(context: Context, { asked, ask }: Stop): Promise<void> {
   const { logger } = context;
   void context.writerDeath.then(({ code, message, cause }) => {
     const stack = cause instanceof Error ? cause.stack : undefined;
@@ -104,13 +104,7 @@ async function serve(context: Context, { asked, ask }: Stop, env: NodeJS.Process
   const daemon = await startDaemon(context);
   // pm2 waits for this word (wait_ready) before it calls the start a success.
   process.send?.('ready');
-  const { linkServiceManager } = await import('../daemon/watches/service-manager.ts');
-  const writer = await context.writer();
-  const ping = () => writer.call('ping', undefined);
-  const manager = linkServiceManager({ ...{ env, clock: context.clock, logger }, ping });
-  await manager?.ready();
   await asked;
-  await manager?.stopping();
   await daemon.stop();
   await context.close();
   logger.info('stopped');

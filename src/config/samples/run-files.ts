@@ -44,12 +44,7 @@ Wants=network-online.target
 After=network-online.target
 
 [Service]
-Type=notify
-NotifyAccess=all
-# The daemon says every 100 s that its event loop turns and its writer answers; one that hangs is started anew.
-WatchdogSec=300
-# A newer version may have a large ledger to migrate first.
-TimeoutStartSec=900
+Type=exec
 User=${user.name}
 WorkingDirectory=${escaped(folder)}
 ExecStart=${quoted(nodePath)} --max-semi-space-size=4 ${quoted(cli)} daemon --config ${quoted(join(folder, 'usage-ledger.yml'))}

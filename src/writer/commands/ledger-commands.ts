@@ -26,9 +26,6 @@ export const ledgerCommands = {
     return { ...runs, ...outbox, more: runs.more || outbox.more };
   },
 
-  /** Answers when it is its turn. */
-  ping: (): void => undefined,
-
   /** Cuts the write-ahead log; false while a reader still needs it. */
   truncateLog: ({ connection }: Desk, _args: undefined): boolean => truncateLog(connection),
 
