@@ -4,8 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock, type WallClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Recording } from './replay/recording.ts';
-import { createReplayRoute, replayScenario } from './replay/replay-route.ts';
 import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
 import { createRequestHandler } from './requests/handler.ts';
 import { createRequestRecorder, type RequestLog } from './requests/request-log.ts';
@@ -31,8 +29,6 @@ export interface SandboxOptions {
   port?: number;
   /** {@link defaultScenario} when absent. */
   scenario?: ScenarioInput;
-  /** Answers that were recorded are given in place of the scenario's. */
-  replay?: Recording | null;
   /** Real time: signatures, the Date header and embed tokens; the usage follows it by the scenario's `time`. */
   clock?: Clock;
   logger?: Logger;
@@ -65,8 +61,7 @@ export interface Sandbox {
  * had.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { replay = null } = options;
-  const scenario = checkScenario(replay === null ? (options.scenario ?? defaultScenario) : replayScenario(replay));
+  const scenario = checkScenario(options.scenario ?? defaultScenario);
   const clock = options.clock ?? systemClock;
   const workspaces = buildWorkspaces(scenario, clock);
   const keys = buildKeys(scenario, workspaces);
@@ -83,7 +78,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         clock,
         keys,
         checker: createSignatureChecker(keys, scenario.signing, clock),
-        answerUsage: replay === null ? createUsageRoute(options.cacheBytes ?? 0) : createReplayRoute(replay, clock),
+        answerUsage: createUsageRoute(options.cacheBytes ?? 0),
       }),
       faults,
       requests,

@@ -1,12 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
-import { ConfigError, summarizeError, UsageError } from '../../core/errors.ts';
+import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { writeAtomically } from '../../reports/files/atomic-file.ts';
-import type { Recording } from '../../sandbox/replay/recording.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { printProse, proseLines } from '../shared/prose.ts';
@@ -25,29 +21,20 @@ import { checkTimes } from './check-times.ts';
 import { checkVariables } from './check-variables.ts';
 import { type Finding, fail, ok } from './finding.ts';
 import { probeService } from './probe/probe.ts';
-import { Recorder } from './probe/recorder.ts';
 import { openTrial, type Trial } from './probe/trial.ts';
 
 interface DoctorOptions {
   probe?: boolean;
-  record?: string;
 }
 
 export function doctorCommand(cli: CliContext): Command {
   return reportingCommand('doctor')
     .option('--probe', 'try on the service what the program takes for granted of it: some ten requests a workspace')
-    .option('--record <file>', 'with --probe: keep what it answered, without secrets and names, for `sandbox --replay`')
-    .addHelpText(
-      'after',
-      examples('usage-ledger doctor', 'usage-ledger doctor --json', 'usage-ledger doctor --probe --record probe.json'),
-    )
+    .addHelpText('after', examples('usage-ledger doctor', 'usage-ledger doctor --json', 'usage-ledger doctor --probe'))
     .action((options: DoctorOptions) => doctor(cli, options));
 }
 
 async function doctor(cli: CliContext, options: DoctorOptions): Promise<void> {
-  if (options.record !== undefined && options.probe !== true) {
-    throw new UsageError('--record goes with --probe', 'add --probe: what the service answers to that is kept');
-  }
   const config = await loadConfig(cli);
   if (config instanceof ConfigError) {
     // The rest depends on the configuration; what does not is told at once.
@@ -60,17 +47,8 @@ async function doctor(cli: CliContext, options: DoctorOptions): Promise<void> {
     cli.exitCode = EXIT.usage;
     return;
   }
-  const recorders: Recorder[] = [];
-  const findings = await cli.withContext(
-    (context) => {
-      const recording = options.record === undefined ? [] : config.workspaces;
-      recorders.push(...recording.map(({ id }, index) => new Recorder(id, index + 1, context.redact)));
-      return examineAll(cli, context, { probe: options.probe === true, recorders });
-    },
-    { config },
-  );
+  const findings = await cli.withContext((context) => examineAll(cli, context, options.probe === true), { config });
   tell(cli, findings);
-  if (options.record !== undefined) await keepRecording(cli, options.record, recorders);
   if (findings.some(({ status }) => status === 'fail')) cli.exitCode = EXIT.fault;
 }
 
@@ -87,34 +65,14 @@ function configFindings({ faults }: ConfigError): Finding[] {
   return faults.map(({ path, message, hint }) => fail('configuration', message, hint, path));
 }
 
-async function keepRecording(cli: CliContext, path: string, recorders: readonly Recorder[]): Promise<void> {
-  const recording: Recording = {
-    format: 'usage-ledger-probe-1',
-    workspaces: recorders.map(({ recorded }) => recorded),
-  };
-  const file = resolve(cli.io.cwd, path);
-  await writeAtomically(file, (part) => writeFileSync(part, `${JSON.stringify(recording, null, 2)}\n`));
-  cli.note(`${path} has the answers: figures and months, and neither secrets nor names`);
-}
-
-interface ProbeOptions {
-  probe: boolean;
-  /** One for each workspace, or none. */
-  recorders: readonly Recorder[];
-}
-
-async function examineAll(
-  cli: CliContext,
-  { config, clock }: Context,
-  { probe, recorders }: ProbeOptions,
-): Promise<Finding[]> {
+async function examineAll(cli: CliContext, { config, clock }: Context, probe: boolean): Promise<Finding[]> {
   const { env, cwd } = cli.io;
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
   const workspaces = counted(config.workspaces.length, 'workspace');
   const findings = await examine([
-    ...config.workspaces.map((workspace, index): Check => {
-      const trial = openTrial(workspace, { clock, proxy: config.proxy, recorder: recorders[index] ?? null });
+    ...config.workspaces.map((workspace): Check => {
+      const trial = openTrial(workspace, { clock, proxy: config.proxy });
       return ['service', () => askService(workspace, trial, probe)];
     }),
     ['channel', () => checkChannels(config)],

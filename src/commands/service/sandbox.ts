@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { createLogger } from '../../core/logger.ts';
 import { describeSandbox } from '../../sandbox/describe.ts';
-import { loadRecording } from '../../sandbox/replay/recording.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import { loadScenario } from '../../sandbox/world/scenario.ts';
 import { type CliContext, examples } from '../shared/cli-context.ts';
@@ -13,23 +12,18 @@ import { parseWholeNumber } from '../shared/whole-number.ts';
 interface SandboxCommandOptions {
   port?: string;
   scenario?: string;
-  replay?: string;
 }
 
 export function sandboxCommand(cli: CliContext): Command {
   return new Command('sandbox')
     .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
     .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 made-up tenants over six months)')
-    .addOption(
-      new Option('--replay <file>', 'answer as `doctor --probe --record` has found a service').conflicts('scenario'),
-    )
     .addHelpText(
       'after',
       examples(
         'usage-ledger sandbox',
         'usage-ledger sandbox --port 8787 --scenario ./scenario.yml',
         'usage-ledger sandbox --port 8787 > sandbox.yml',
-        'usage-ledger sandbox --replay probe.json > usage-ledger.yml',
       ),
     )
     .action((options: SandboxCommandOptions) => withStopSignal((signal) => serve(cli, options, signal)));
@@ -41,7 +35,6 @@ async function serve(cli: CliContext, options: SandboxCommandOptions, stop: Abor
   const sandbox = await startSandbox({
     port,
     ...(scenario === undefined ? {} : { scenario }),
-    replay: options.replay === undefined ? null : loadRecording(resolve(cli.io.cwd, options.replay)),
     logger: cli.io.overrides?.logger ?? createLogger({ destination: cli.logDestination }),
     keepRequests: 0,
   });

@@ -17,8 +17,10 @@ import {
   type Verdict,
   wrong,
 } from './assumptions.ts';
-import { NO_SUCH_TENANT } from './recorder.ts';
 import type { Trial } from './trial.ts';
+
+/** Nobody is called so. */
+const NO_SUCH_TENANT = 'usage-ledger-probe-no-such-tenant';
 
 /**
  * Tries on the service what the interface leaves open and the program takes for granted, by some ten reading requests, one

@@ -2,14 +2,10 @@ import type { Config, WorkspaceConfig } from '../../../config/types.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { parseUsagePage, type UsagePage } from '../../../usage-api/answers/check-page.ts';
 import { UsageApiClient, type UsagePageQuery } from '../../../usage-api/client.ts';
-import { ApiError, UnauthorizedError } from '../../../usage-api/errors.ts';
-import type { Recorder } from './recorder.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-export interface TrialOptions {
-  /** Told of each answer. */
-  recorder: Recorder | null;
+interface TrialOptions {
   clock: Clock;
   proxy: Config['proxy'];
 }
@@ -29,7 +25,7 @@ export interface Trial {
 }
 
 /** Not the context's client: its patience would make a doctor who says nothing for minutes. */
-export function openTrial(workspace: WorkspaceConfig, { clock, proxy, recorder }: TrialOptions): Trial {
+export function openTrial(workspace: WorkspaceConfig, { clock, proxy }: TrialOptions): Trial {
   const { id, baseUrl, embedUrl, apiKeyId, secretKey, signing, ca } = workspace;
   const client = new UsageApiClient({
     baseUrl,
@@ -48,20 +44,11 @@ export function openTrial(workspace: WorkspaceConfig, { clock, proxy, recorder }
   return {
     async ask(query) {
       const asked = clock.monotonic();
-      const { requestedAtMs, receivedAtMs, serverDateMs, ...answer } = await client
-        .fetchUsagePage(query)
-        .catch((error) => {
-          if (error instanceof ApiError && error.status !== null) {
-            const skewMs = error instanceof UnauthorizedError ? error.clockSkewMs : null;
-            recorder?.add(query, { status: error.status, skewMs, body: null });
-          }
-          throw error;
-        });
+      const { requestedAtMs, receivedAtMs, serverDateMs, ...answer } = await client.fetchUsagePage(query);
       const latencyMs = Math.round(clock.monotonic() - asked);
       // The Date header has whole seconds: the service's clock was half a second further on average.
       const skewMs = serverDateMs === null ? null : (requestedAtMs + receivedAtMs) / 2 - (serverDateMs + 500);
       const body = Buffer.concat(answer.body);
-      recorder?.add(query, { status: 200, skewMs, body });
       const { page = 1, tenantId } = query;
       return { page: parseUsagePage(body, { page, workspaceId: id, tenantId }), latencyMs, skewMs };
     },
