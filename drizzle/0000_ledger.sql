@@ -335,7 +335,6 @@ CREATE TABLE alerts (
   measure integer,
   pending_since text,
   clear_run_key integer,
-  incident_key integer,
   detail text,
   episode integer NOT NULL DEFAULT 0,
   began_at text,
@@ -352,8 +351,6 @@ CREATE UNIQUE INDEX alerts_alert_id_unique ON alerts (alert_id);
 CREATE UNIQUE INDEX alerts_by_subject ON alerts (rule, coalesce(workspace_key, 0), coalesce(period_key, 0), coalesce(tenant_key, 0), coalesce(cause, ''));
 --> statement-breakpoint
 CREATE INDEX alerts_open ON alerts (workspace_key) WHERE state IN ('pending', 'firing', 'acknowledged');
---> statement-breakpoint
-CREATE INDEX alerts_by_incident ON alerts (incident_key) WHERE incident_key IS NOT NULL;
 --> statement-breakpoint
 CREATE INDEX alerts_to_ask ON alerts (ask_at) WHERE ask_at IS NOT NULL;
 --> statement-breakpoint

@@ -4,10 +4,10 @@ import { inserter } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
-import { clear, type Level } from '../measures/judgement.ts';
-import { type Observation, observation } from '../measures/observation.ts';
+import type { Level } from '../measures/judgement.ts';
+import type { Observation } from '../measures/observation.ts';
 import { PACE_CONFIRM_MS } from '../measures/pace/telling.ts';
-import { isSelfRule, ruleOf } from '../rules/table.ts';
+import { isSelfRule } from '../rules/table.ts';
 import { Teller, type Telling } from '../tell/teller.ts';
 import { writeBaseline } from '../tell/told.ts';
 import { type BookContext, NEWS, type RunAlerts } from '../track/alert-change.ts';
@@ -92,7 +92,6 @@ export class AlertBook {
   /** Asks what there is to tell, and writes down what happened with who hears of it. */
   finish(): RunAlerts {
     const open = this.open();
-    this.#endIncidents(open);
     const { connection, workspaceKey, nowMs, seeding } = this.#context;
     const outcome: RunAlerts = { changes: [], notificationIds: [] };
     const teller = new Teller(this.#context, {
@@ -149,15 +148,6 @@ export class AlertBook {
       ...{ alertId, change, rule, level, severity, tenantId, period, previous, current, threshold },
       ...{ silent, silentBecause },
     });
-  }
-
-  /** Incidents of ledgers of before groups were messages end with the last alert that they spoke for. */
-  #endIncidents(open: readonly StoredAlert[]): void {
-    for (const incident of open.filter(({ rule }) => ruleOf(rule).kind === 'former')) {
-      if (open.some(({ incidentKey }) => incidentKey === incident.alertKey)) continue;
-      const { rule, periodKey, tenantKey } = incident;
-      this.observe(observation({ rule, periodKey, tenantKey, judgement: clear(true) }), incident);
-    }
   }
 
   #names({ tenantKey, periodKey }: { tenantKey: number | null; periodKey: number | null }) {

@@ -41,8 +41,6 @@ export interface Observation extends AlertSubject {
   former: Former | null;
   /** Words for alerts about ourselves. */
   detail: string | null;
-  /** The tenants of an incident. */
-  members: readonly string[];
 }
 
 /** What is said of our own work. */
@@ -60,7 +58,7 @@ export function observation(
   seen: AlertSubject & { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'judgement'>>,
 ): Observation {
   const { judgement, threshold = null, forecast = null } = seen;
-  const nothing = { previous: null, current: null, built: null, detail: null, phase: null, former: null, members: [] };
+  const nothing = { previous: null, current: null, built: null, detail: null, phase: null, former: null };
   const held = { threshold: holdable(threshold), forecast: holdableForecast(forecast) };
   return { ...nothing, ...seen, ...held, judgement: holdableJudgement(judgement) };
 }

@@ -18,8 +18,6 @@ import { createCourses } from './read-course.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
 const MAX_ENTRIES = 20;
-/** Tenants that an alert of many names; all are in `finance_alerts`. */
-const MAX_TENANTS = 100;
 
 /** What is known of an alert beyond what its rule has seen. */
 export interface EvidenceAbout {
@@ -47,7 +45,7 @@ export function createEvidence(
     .safeIntegers();
 
   return (seen, { tenantId, planned }) => {
-    const { periodKey, tenantKey, previous, current, built, phase, members } = seen;
+    const { periodKey, tenantKey, previous, current, built, phase } = seen;
     const split = previous === null || current === null ? null : splitChange(previous, current);
     const ofTenant = periodKey !== null && tenantKey !== null;
     const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : [];
@@ -95,8 +93,6 @@ export function createEvidence(
       entry_count: Number(rows[0]?.entry_count ?? 0),
       planned_credits: planned.at(-1) ?? null,
       planned_bounds: [...planned],
-      tenants: members.length > 0 ? members.slice(0, MAX_TENANTS) : null,
-      tenant_count: members.length > 0 ? members.length : null,
       former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
       detail: seen.detail,
     };

@@ -1,5 +1,4 @@
 import { addPeriods } from '../../core/period.ts';
-import { firstOf } from '../../core/text/first-of.ts';
 import { changeReason } from '../measures/change-reason.ts';
 import { usageRule } from '../rules/table.ts';
 import { limitOf } from '../wording/facts-told.ts';
@@ -13,8 +12,6 @@ export interface Fact {
   value: string;
 }
 
-const TENANTS_SHOWN = 10;
-
 /** What people read below the sentence that sums an alert up; only what is known, in the order in which it is asked. */
 export function alertFacts(told: Facts): Fact[] {
   const { credits, requests, evidence } = told;
@@ -24,8 +21,6 @@ export function alertFacts(told: Facts): Fact[] {
     at_stake_credits = null,
     at_stake_money = null,
     projection,
-    tenants,
-    tenant_count,
     former_tenant = null,
     detail,
   } = evidence;
@@ -47,7 +42,6 @@ export function alertFacts(told: Facts): Fact[] {
       'Cost',
       at_stake_money === null || BigInt(at_stake_credits ?? 0n) === 0n ? null : moneyWords(told, at_stake_money),
     ],
-    ['Tenants', tenants === null ? null : firstOf(tenants, TENANTS_SHOWN, Number(tenant_count ?? tenants.length))],
     ['New id of', former_tenant === null ? null : former_tenant.tenant_id],
     // What is said of usage says it in its sentence.
     ['Detail', told.period === null ? detail : null],

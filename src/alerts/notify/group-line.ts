@@ -1,6 +1,6 @@
 import { counted } from '../../core/text/counted.ts';
 import { firstOf } from '../../core/text/first-of.ts';
-import type { Rule } from '../rules/rule.ts';
+import type { UsageRule } from '../rules/rule.ts';
 import { ruleOf } from '../rules/table.ts';
 import { baselineMonths, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
@@ -30,7 +30,7 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
     (each) => `${subjectOf(each)} ${forecast}${grouped(expected(each))}${besideWhat(rule, each)}`,
   );
   const largest = `Largest: ${firstOf(figures, NAMED)}.`;
-  if (rule.kind === 'former' || first.event === 'closed') return `${endOfMany(rule, all, who)}. ${largest}`;
+  if (first.event === 'closed') return `${endOfMany(rule, all, who)}. ${largest}`;
   const share = likely.length === 0 ? 'none' : likely.length === all.length ? 'all' : 'some';
   const found = `${who} ${rule.words.manyFound(month, share)}`;
   if (rule.overThreshold === true) return `${found}. ${largest}`;
@@ -39,7 +39,7 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
 }
 
 /** What is over of many, who are named as `who`. */
-function endOfMany(rule: Exclude<Rule, { kind: 'own' }>, all: readonly Facts[], who: string): string {
+function endOfMany(rule: UsageRule, all: readonly Facts[], who: string): string {
   const month = all[0] === undefined ? '' : monthOf(all[0]);
   const title = `The ${rule.title} of ${who}`;
   if (all.every(({ closed_because }) => closed_because === 'left_window'))
@@ -51,8 +51,8 @@ function endOfMany(rule: Exclude<Rule, { kind: 'own' }>, all: readonly Facts[], 
 }
 
 /** What the figure of one is compared with. */
-function besideWhat(rule: Rule, facts: Facts): string {
-  if (rule.kind === 'usage' && rule.words.beside !== undefined) return rule.words.beside(facts);
+function besideWhat(rule: UsageRule, facts: Facts): string {
+  if (rule.words.beside !== undefined) return rule.words.beside(facts);
   const { credits, period, previous_period } = facts;
   return ` (${period === previous_period ? 'before' : baselineMonths(facts)} ${grouped(credits?.previous ?? 0n)})`;
 }

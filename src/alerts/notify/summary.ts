@@ -29,7 +29,7 @@ const SINCE: Partial<Record<Facts['event'], string>> = {
 function opening(facts: Facts): string[] {
   const rule = ruleOf(facts.rule);
   if (rule.kind === 'own') return ownSentences(rule, facts);
-  return [...rule.words.found(facts), rule.kind === 'usage' ? costWords(facts, rule.words.cost) : ''];
+  return [...rule.words.found(facts), costWords(facts, rule.words.cost)];
 }
 
 /** What it costs; nothing where no card prices it. */

@@ -2,20 +2,19 @@ import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
-import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, desc, eq, isNotNull } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
-import { tenants } from '../../ledger/store/schema/workspace-tables.ts';
 import { clear, type UsageFigures } from '../measures/judgement.ts';
 import { observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';
 import { createEvidence } from '../notify/evidence.ts';
 import { buildNotification, comparedKey, previousPeriodOf } from '../notify/notification.ts';
-import { ruleOf, usageRule } from '../rules/table.ts';
-import { compareFigures, creditsApart, figuresOf } from '../track/alert-figures.ts';
+import { usageRule } from '../rules/table.ts';
+import { figuresOf } from '../track/alert-figures.ts';
 import { requireAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
 import type { Facts, Notification } from '../wording/notification.ts';
@@ -105,7 +104,6 @@ function observe(
   const { rule, periodKey, tenantKey, detail } = row;
   const seen = observation({
     ...{ rule, periodKey, tenantKey, judgement: clear(true), detail },
-    members: ruleOf(rule).kind === 'former' ? membersOf(connection, row.alertKey) : [],
     ...figuresOf(row),
     phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), Date.parse(at)),
   });
@@ -123,18 +121,4 @@ function observe(
     current: read(periodKey) ?? { credits: 0n, requests: 0n },
     previous: isKept ? seen.previous : read(comparedKey(compares, periodKey)),
   };
-}
-
-/** The tenants whose alerts belong to an incident, those with the most at stake first. */
-function membersOf(connection: LedgerConnection, incidentKey: number): string[] {
-  const rows = query(connection)
-    .select()
-    .from(alerts)
-    .innerJoin(tenants, eq(tenants.tenantKey, alerts.tenantKey))
-    .where(eq(alerts.incidentKey, incidentKey))
-    .orderBy(asc(alerts.tenantKey))
-    .all();
-  const members = rows.map((row) => ({ tenantId: row.tenants.tenantId, stake: creditsApart(figuresOf(row.alerts)) }));
-  members.sort((a, b) => compareFigures(b.stake, a.stake));
-  return [...new Set(members.map(({ tenantId }) => tenantId))];
 }

@@ -6,7 +6,7 @@ import type { Conditions, PeriodLook } from './judging/candidates.ts';
 import type { Judging, TenantFacts } from './judging/judging.ts';
 
 /** All that is so of one rule. A new one is a file of this form, its name in `RULES`, and its place in `table.ts`. */
-export type Rule = UsageRule | OwnRule | FormerRule;
+export type Rule = UsageRule | OwnRule;
 
 interface RuleForm {
   /** Stored with each alert; raised whenever the same figures could give another answer than before. */
@@ -81,12 +81,6 @@ export interface OwnRule extends RuleForm {
   /** It explains all of a lower rank, and what usage does. */
   explains?: 1 | 2;
   words: (cause: string | undefined) => OwnWords;
-}
-
-/** Nothing finds it any more; ledgers of before may have alerts of it. */
-export interface FormerRule extends RuleForm {
-  kind: 'former';
-  words: Pick<UsageWords, 'found' | 'over' | 'manyOver'>;
 }
 
 /** What is said of alerts about usage, in the order in which it is asked. Empty sentences are left out. */

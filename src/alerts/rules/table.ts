@@ -4,7 +4,6 @@ import { regression } from './corrections/regression.ts';
 import { restatement } from './corrections/restatement.ts';
 import { withdrawn } from './corrections/withdrawn.ts';
 import { drop } from './drop/drop.ts';
-import { incident } from './incident.ts';
 import { jump } from './jump/jump.ts';
 import { workspaceJump } from './jump/workspace-jump.ts';
 import { newSpend } from './new-spend/new-spend.ts';
@@ -23,7 +22,6 @@ export const TABLE: Readonly<Record<RuleName, Rule>> = {
   restatement,
   withdrawn,
   workspace_jump: workspaceJump,
-  incident,
   sync_stale: syncStale,
   sync_failed: syncFailed,
   job_failed: jobFailed,
@@ -33,7 +31,7 @@ export function ruleOf(rule: RuleName): Rule {
   return TABLE[rule];
 }
 
-/** Null for a rule about our own work, or of before. */
+/** Null for a rule about our own work. */
 export function usageRule(name: RuleName): UsageRule | null {
   const rule = TABLE[name];
   return rule.kind === 'usage' ? rule : null;

@@ -60,12 +60,6 @@ export function namedFigures({ previous, current, threshold }: AlertFigures): Na
   };
 }
 
-/** Credits that the period differs by from what it is compared with. */
-export function creditsApart({ previous, current }: AlertFigures): bigint {
-  const change = (current?.credits ?? 0n) - (previous?.credits ?? 0n);
-  return change < 0n ? -change : change;
-}
-
 export function compareFigures(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

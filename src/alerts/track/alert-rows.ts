@@ -20,7 +20,6 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   revision: number;
   firstFiredAt: string | null;
   lastChangedAt: string;
-  incidentKey: number | null;
   /** How often somebody was told again because it grew, since it fired. */
   toldTimes: number;
   /** What an alert about ourselves says. */
@@ -190,11 +189,11 @@ export function shortHash(text: string, characters: number): string {
 
 function toAlert(row: StoredRow): StoredAlert {
   const { alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes } = row;
-  const { measure, pendingSince, clearRunKey, incidentKey, firstFiredAt, lastChangedAt } = row;
+  const { measure, pendingSince, clearRunKey, firstFiredAt, lastChangedAt } = row;
   const { episode, beganAt, detail, basis, askAt, cause } = row;
   return {
     ...{ alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes },
-    ...{ measure, clearRunKey, incidentKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis, askAt },
+    ...{ measure, clearRunKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis, askAt },
     cause,
     pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
     ...figuresOf(row),

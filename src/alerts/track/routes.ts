@@ -3,7 +3,7 @@ import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { ALERT_ROUTES, readMeta } from '../../ledger/store/schema/identity.ts';
-import { ruleOf, ruleSeverities } from '../rules/table.ts';
+import { ruleSeverities } from '../rules/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
@@ -94,7 +94,6 @@ export function unheardRules(
     severity,
     rules: RULES.filter(
       (rule) =>
-        ruleOf(rule).kind !== 'former' &&
         ruleSeverities(rule).includes(severity) &&
         !routes.some(
           (route) => route.tenants === undefined && takes(route, { rule, severity, workspaceId, tenantId: null }),

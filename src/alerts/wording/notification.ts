@@ -103,9 +103,6 @@ export interface Evidence {
   planned_credits: bigint | null;
   /** The bounds of all plans that it has gone beyond, the lowest first. */
   planned_bounds: bigint[];
-  /** The tenants of an incident, those with the most credits at stake first; null for other rules. */
-  tenants: string[] | null;
-  tenant_count: number | null;
   /** Whose new id the tenant probably is; null when nobody's. */
   former_tenant: FormerTenant | null;
   /** What went wrong, for alerts about ourselves. */

@@ -60,7 +60,7 @@ function listCommand(cli: CliContext): Command {
     .option('--workspace <id>', 'only this workspace')
     .option('--tenant <id>', 'only this tenant')
     .option('--period <period>', 'only this period, YYYY-MM')
-    .addOption(new Option('--rule <rule>', 'only this rule; incident is one of older ledgers').choices(RULES))
+    .addOption(new Option('--rule <rule>', 'only this rule').choices(RULES))
     .addOption(new Option('--severity <severity>', 'only this severity').choices(SEVERITIES))
     .option(...LIMIT_OPTION)
     .addHelpText(
@@ -100,9 +100,9 @@ function listedStates({ all, state, pending }: ListOptions): AlertFilters['state
   return pending === true ? 'open or pending' : 'open';
 }
 
-/** Somebody, or an incident, or a fault of ours keeps it quiet. */
+/** Somebody, or a fault of ours, keeps it quiet. */
 function isMuted({ muted_because }: ListedAlert): boolean {
-  return /^(silence|incident|inhibited):/.test(muted_because ?? '');
+  return /^(silence|inhibited):/.test(muted_because ?? '');
 }
 
 const SHORT_STATES: Partial<Record<AlertState, string>> = {

@@ -8,7 +8,6 @@ export const RULES = [
   'restatement',
   'withdrawn',
   'workspace_jump',
-  'incident',
   'sync_stale',
   'sync_failed',
   'job_failed',

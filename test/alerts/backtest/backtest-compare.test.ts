@@ -9,7 +9,7 @@ test('alerts and notifications are counted by period and rule, and tenants once 
     today: [
       story('a', ['happened', 1], { notifications: 2 }),
       story('a', ['settled', 1], { rule: 'drop', period: '2026-03' }),
-      story(null, ['happened', 1], { rule: 'incident' }),
+      story(null, ['happened', 1], { rule: 'workspace_jump' }),
     ],
     proposed: [story('b', ['happened', 1], { period: '2026-03' })],
   });
@@ -20,7 +20,7 @@ test('alerts and notifications are counted by period and rule, and tenants once 
       tenants: { today: 1, proposed: 0 },
       rules: [
         { rule: 'jump', counts: counts([1, 2], [0, 0]) },
-        { rule: 'incident', counts: counts([1, 1], [0, 0]) },
+        { rule: 'workspace_jump', counts: counts([1, 1], [0, 0]) },
       ],
     },
     {
@@ -33,7 +33,7 @@ test('alerts and notifications are counted by period and rule, and tenants once 
       ],
     },
   ]);
-  expect(rules.map(({ rule }) => rule)).toEqual(['jump', 'drop', 'incident']);
+  expect(rules.map(({ rule }) => rule)).toEqual(['jump', 'drop', 'workspace_jump']);
   expect(total).toEqual(counts([3, 4], [1, 1]));
   expect(tenants).toEqual([
     { tenantId: 'a', alerts: { today: 2, proposed: 0 }, notifications: { today: 3, proposed: 0 } },

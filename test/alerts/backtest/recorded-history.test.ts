@@ -219,8 +219,8 @@ function traceOf(connection: LedgerConnection) {
       `SELECT a.alert_id, a.rule, a.rule_version, a.tenant_key, a.period_key, a.level, a.severity, a.state,
          a.previous_credits, a.current_credits, a.previous_requests, a.current_requests, a.threshold,
          a.first_fired_at, a.last_changed_at, a.revision, a.told_times, a.measure, a.episode, a.pending_since,
-         a.clear_run_key, i.alert_id AS incident_id
-       FROM alerts a ${ours} LEFT JOIN alerts i ON i.alert_key = a.incident_key ORDER BY a.alert_id`,
+         a.clear_run_key
+       FROM alerts a ${ours} ORDER BY a.alert_id`,
     ),
     transitions: rows(
       `SELECT a.alert_id, x.revision, x.change, x.state, x.level, x.run_key, x.actor, x.at, x.current_credits,

@@ -15,8 +15,6 @@ export const NO_EVIDENCE: Evidence = {
   entry_count: 0,
   planned_credits: null,
   planned_bounds: [],
-  tenants: null,
-  tenant_count: null,
   former_tenant: null,
   detail: null,
 };

@@ -18,7 +18,7 @@ test('a channel is told when both its severities and its rules say so', () => {
   if (route === undefined) throw new Error('one route is expected');
   expect(takes(route, { rule: 'jump', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(true);
   expect(takes(route, { rule: 'jump', severity: 'warning', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
-  expect(takes(route, { rule: 'incident', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
+  expect(takes(route, { rule: 'budget', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
 });
 
 test('a channel of some workspaces or tenants is told of these alone, and of the ledger as a whole', () => {

@@ -38,8 +38,6 @@ export const alerts = sqliteTable(
     pendingSince: text('pending_since'),
     /** The run that found the cause gone first; the second such run resolves the alert. */
     clearRunKey: integer('clear_run_key'),
-    /** The incident that spoke for this alert, in ledgers of before groups were messages. */
-    incidentKey: integer('incident_key'),
     /** What an alert about ourselves says: the code and words of the error. */
     detail: text('detail'),
     /** How often it has begun to hold, and when it did so last. */
@@ -62,7 +60,6 @@ export const alerts = sqliteTable(
     index('alerts_open')
       .on(table.workspaceKey)
       .where(sql.raw(`state IN ${OPEN_ALERT_STATES_SQL}`)),
-    index('alerts_by_incident').on(table.incidentKey).where(sql`incident_key IS NOT NULL`),
     index('alerts_to_ask').on(table.askAt).where(sql`ask_at IS NOT NULL`),
   ],
 );
@@ -86,11 +83,11 @@ export const alertTransitions = sqliteTable(
     currentCredits: int64('current_credits'),
     /** 1 when nobody was told, for the reason in `silent_because`. */
     silent: integer('silent').notNull(),
-    /** `seed`, `silence:ID`, `incident:ID`, `inhibited:ID`, `unrouted`, `unheard`, `quiet`; null when somebody was told. */
+    /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `unheard`, `quiet`; null when somebody was told. */
     silentBecause: text('silent_because'),
     /** What a person has said with it. */
     note: text('note'),
-    /** JSON, as it was sent; null where nobody was told and in ledgers older than this column. */
+    /** JSON, as it was sent; null where nobody was told. */
     evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],

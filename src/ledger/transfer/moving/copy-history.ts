@@ -93,7 +93,7 @@ const MAPPED: Readonly<Record<string, readonly string[]>> = {
   entries: ['entry_id', 'first_entry_id'],
   adjustments: ['adjustment_id'],
   corrections: ['correction_id'],
-  alerts: ['alert_key', 'incident_key'],
+  alerts: ['alert_key'],
   feedback: ['feedback_key'],
   silences: ['silence_key'],
   cards: ['card_key'],

@@ -67,7 +67,7 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
     silences:
       'silence_id kind workspace_key rule tenant period up_to_credits until reason created_by created_at ended_at ended_by',
     alerts:
-      'alert_id rule workspace_key tenant_key period_key cause level severity state first_fired_at revision told_times incident_key detail episode began_at',
+      'alert_id rule workspace_key tenant_key period_key cause level severity state first_fired_at revision told_times detail episode began_at',
     outbox:
       'alert_key revision channel payload state attempts attempts_before created_at next_attempt_at delivered_at last_error digest_at digest_id event episode level told_times measure',
   });

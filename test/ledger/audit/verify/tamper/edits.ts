@@ -49,7 +49,7 @@ export const COVERED: readonly Covered[] = [
     ['alert_key'],
     [
       ...['alert_key', 'alert_id', 'rule', 'workspace_key', 'tenant_key', 'period_key', 'level', 'severity', 'state'],
-      ...['first_fired_at', 'revision', 'told_times', 'incident_key', 'detail', 'episode', 'began_at'],
+      ...['first_fired_at', 'revision', 'told_times', 'detail', 'episode', 'began_at'],
     ],
   ),
   guarded(
@@ -333,7 +333,7 @@ export class Editor {
 
 /** A column whose type alone is no reason for SQLite to refuse NULL; an integer key would then choose its own. */
 const NULLABLE =
-  /^(error_|first_entry_id|applied_seq|digest|previous_digest|closed_seq|covered|slot|(from|to)_period|last_change_seq|ended_|up_to_credits|row_digest|notified_measure|incident_key|detail|silent_because|note|last_error|delivered_at|retired_|display_name|external_ref)/;
+  /^(error_|first_entry_id|applied_seq|digest|previous_digest|closed_seq|covered|slot|(from|to)_period|last_change_seq|ended_|up_to_credits|row_digest|notified_measure|detail|silent_because|note|last_error|delivered_at|retired_|display_name|external_ref)/;
 
 /** A column of text, where its value is null. */
 const TEXT_IF_NULL =
