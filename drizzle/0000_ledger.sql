@@ -302,7 +302,7 @@ CREATE TABLE close_commitments (
   event_seq integer PRIMARY KEY NOT NULL,
   leaves integer NOT NULL,
   root text NOT NULL,
-  salt text
+  salt text NOT NULL
 ) STRICT;
 --> statement-breakpoint
 CREATE TRIGGER close_commitments_no_update BEFORE UPDATE ON close_commitments

@@ -1,6 +1,7 @@
 // Builds from scratch, so that nothing of a file that is gone is tested or shipped: `build` has a file for each module of
 // `src`, which tests load; `dist` is what is shipped.
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +29,12 @@ for (const folder of [modules, dist]) rmSync(folder, { recursive: true, force: t
 if (compile('tsconfig.build.json') && compile('tsconfig.client-types.json')) {
   const drizzle = join(modules, 'ledger', 'store', 'schema', 'drizzle.js');
   await bundle(drizzle, { file: drizzle });
+  await writePageScript(join(modules, 'reports', 'statement'));
+  await bundle(join(modules, 'verifier', 'main.js'), {
+    file: join(dist, 'verify-statement.mjs'),
+    banner: '#!/usr/bin/env node',
+    sourcemap: false,
+  });
   const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(modules, file)]));
   const { output } = await bundle(input, {
     dir: dist,
@@ -51,9 +58,26 @@ function bundle(input, output) {
     input,
     platform: 'node',
     external: isExternal,
-    output: { ...output, format: 'esm', sourcemap: true },
+    output: { format: 'esm', sourcemap: true, ...output },
     logLevel: 'warn',
   });
+}
+
+/** A page is one file: what it runs becomes a text that stands in it, and must not end its own element. */
+async function writePageScript(folder) {
+  const { output } = await build({
+    input: join(folder, 'prove-page.js'),
+    platform: 'browser',
+    output: { format: 'iife' },
+    write: false,
+    logLevel: 'warn',
+  });
+  const text = output[0].code.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+  const sha256 = createHash('sha256').update(text).digest('base64');
+  writeFileSync(
+    join(folder, 'page-script.js'),
+    `export const PAGE_SCRIPT = ${JSON.stringify({ text, sha256 }, null, 2)};\n`,
+  );
 }
 
 /** The licenses of the packages that these modules are from, which travel with what is shipped of them. */

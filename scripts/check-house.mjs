@@ -19,6 +19,7 @@ const ROOMS = [
   'usage-api',
   'sandbox',
   'config',
+  'verifier',
   'billing',
   'core',
 ];
@@ -47,9 +48,16 @@ const INSIDE = {
 };
 /**
  * The sandbox imports core only: a stand-in that shared code with the client would agree with its mistakes. The ledger
- * knows nothing of HTTP or of the service's JSON; prices are arithmetic, and know nothing of SQL.
+ * knows nothing of HTTP or of the service's JSON; prices are arithmetic, and know nothing of SQL; a
+ * verifier that imported the ledger could run nowhere else.
  */
-const ONLY = { sandbox: ['core'], queue: ['core'], ledger: ['billing', 'core'], billing: ['core'] };
+const ONLY = {
+  sandbox: ['core'],
+  queue: ['core'],
+  ledger: ['billing', 'core'],
+  verifier: ['billing', 'core'],
+  billing: ['core'],
+};
 /** Time, timers and chance come from `core/clock.ts` and `core/randomness.ts`, so that a test can say what they are. */
 const BARE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;

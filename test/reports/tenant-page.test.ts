@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { BilledLine } from '../../src/billing/statement/billed.ts';
-import { createCommitTree } from '../../src/billing/statement/commit-tree.ts';
-import { statementDocument } from '../../src/billing/statement/document.ts';
-import { type TenantDocument, tenantDocument } from '../../src/billing/statement/tenant-document.ts';
+import { CommitTree } from '../../src/billing/statement/commit-tree.ts';
+import { type StatementDocument, statementDocument, statementForTenant } from '../../src/billing/statement/document.ts';
+import { PAGE_SCRIPT } from '../../src/reports/statement/page-script.ts';
 import { tenantPage } from '../../src/reports/statement/tenant-page.ts';
 import { startBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -34,11 +34,11 @@ const LINES: BilledLine[] = [
 function closedStatement(
   lines: readonly BilledLine[],
   name: string | null,
-): { document: TenantDocument; digest: string } {
+): { document: StatementDocument; digest: string } {
   const header = { workspaceId: HOSTILE, period: '2026-01', certificate: null };
   const named = { tenantId: HOSTILE, displayName: name, externalRef: name, creditsUsed: 1_234_567n, requestCount: 12n };
   const tenant = { ...named, lines };
-  const tree = createCommitTree('07'.repeat(32));
+  const tree = new CommitTree('07'.repeat(32));
   tree.addPeriod(header);
   for (const one of [tenant, { ...tenant, tenantId: 'neighbour' }]) tree.addTenant(one);
   const { root } = tree;
@@ -47,15 +47,10 @@ function closedStatement(
   const digest = createHash('sha256').update(`${closeLine}\n`).digest('hex');
   const statement = statementDocument({
     ...{ header, state: 'closed', asOf: at, headDigest: digest, tenantsInPeriod: 2 },
-    tenants: [{ tenant, proof: tree.proofOfTenant(tenant, 0), projection: null }],
-    proof: {
-      ...{ closeLine, closeDigest: digest, root, leaves: 3, period: tree.proofOfPeriod(header) },
-      internal: { line: '[]', nonce: '5a' },
-    },
+    tenants: [{ tenant, proof: tree.proofOfTenant(tenant), projection: null }],
+    proof: { closeLine, closeDigest: digest, root, internal: null },
   });
-  const document = tenantDocument(statement);
-  if (document === null) throw new Error('nothing to hand out');
-  return { document, digest };
+  return { document: statementForTenant(statement), digest };
 }
 
 /** Opens the page and enters a digest; gives the verdict and the steps. */
@@ -87,12 +82,11 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
     [[], null],
   ] as const) {
     const { document, digest } = closedStatement(lines, name);
-    const { verdict, steps, page, file } = await check(tenantPage(document), ` ${digest.toUpperCase()} `);
+    const { verdict, steps, page, file } = await check(tenantPage(document, PAGE_SCRIPT), ` ${digest.toUpperCase()} `);
     expect(steps).not.toContain('NO: ');
-    expect(verdict).toBe('Authentic: this bill says what was closed.');
-    expect(steps).toMatch(
-      /SHA-256 of the line of the close is the digest[\s\S]*Hashed 24 times[\s\S]*to the last digit/,
-    );
+    expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
+    expect(steps).toMatch(/the line of the close has the digest[\s\S]*leads to the root[\s\S]*that you were told/);
+    expect(steps.match(/^(?:before|behind) [0-9a-f]{64}: [0-9a-f]{64}/gm)).toHaveLength(24);
     expect(page.complaints).toEqual([]);
     expect(page.requests).toEqual([`file://${file}`]);
     expect(await page.seriousFaults()).toEqual([]);
@@ -103,14 +97,56 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
 test('it says so when another digest was told, and nothing before one is entered', async () => {
   const check = await checker();
   const { document, digest } = closedStatement(LINES, 'Acme');
-  const html = tenantPage(document);
+  const html = tenantPage(document, PAGE_SCRIPT);
   expect(html).toContain('Not checked: no digest was entered.');
   const { verdict } = await check(
     html,
     digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
   );
-  expect(verdict).toMatch(/^NOT authentic: it is not so that SHA-256 of the line of the close is the digest/);
-  expect((await check(html, 'abc')).verdict).toMatch(/^NOT authentic: it is not so that what you entered is a digest/);
+  expect(verdict).toBe('NOT authentic: its close has another digest than you were told.');
+  expect((await check(html, 'abc')).verdict).toBe('NOT authentic: its close has another digest than you were told.');
+});
+
+const PAY = 'Amount due 5,000.00, pay to IBAN DE02 1203 0000 0000 2020 51';
+
+test.each<[what: string, was: string, becomes: string]>([
+  ['a paragraph before the sheet', '<section>', `<p>${PAY}</p><section>`],
+  ['a paragraph behind the script', '</main>', `<p>${PAY}</p></main>`],
+  ['text in the explanation', 'Enter the digest', `${PAY}. Enter the digest`],
+  ['a rule of its style', '</style>', `h1::before { content: "${PAY}"; }</style>`],
+  [
+    'a style of its own',
+    '</head>',
+    `<style>tfoot td { font-size: 0; } h1::after { content: "${PAY}"; }</style></head>`,
+  ],
+  ['a style at an element', '<tfoot>', '<tfoot style="display: none">'],
+  ['a style at the root', '<html lang="en">', '<html lang="en" style="visibility: hidden">'],
+  [
+    'a place that lies over the sheet',
+    '</body>',
+    `<div style="position: fixed; inset: 0; background: #fff">${PAY}</div></body>`,
+  ],
+])('with %s that was not made with it, it says so and shows what was closed instead', async (_, was, becomes) => {
+  const check = await checker();
+  const { document, digest } = closedStatement(LINES, 'Acme');
+  const html = tenantPage(document, PAGE_SCRIPT);
+  // Its script has some of the same words in it.
+  const at = ['</main>', '</body>'].includes(was) ? html.lastIndexOf(was) : html.indexOf(was);
+  expect(at).toBeGreaterThan(0);
+  const forged = html.slice(0, at) + becomes + html.slice(at + was.length);
+  const { verdict, page } = await check(forged, digest);
+  expect(verdict).toMatch(/^NOT authentic: the file that you have opened shows something else/);
+  const shown = `(() => {
+    const made = new DOMParser().parseFromString(${JSON.stringify(html)}, 'text/html');
+    const parts = (one) => [one.head.outerHTML, one.querySelector('section').outerHTML, one.body.childElementCount].join();
+    return parts(made) === parts(document) && !document.documentElement.outerHTML.includes('IBAN');
+  })()`;
+  expect(await page.evaluate(shown)).toBe(true);
+  // It was so of the file, whatever is entered since.
+  await page.evaluate("document.getElementById('digest').dispatchEvent(new Event('input'))");
+  await eventually(async () => {
+    expect(await page.evaluate("document.getElementById('verdict').textContent")).toBe(verdict);
+  });
 });
 
 test(
@@ -118,12 +154,12 @@ test(
   async () => {
     const check = await checker();
     const { document, digest } = closedStatement(LINES, 'Acme');
-    const html = tenantPage(document);
+    const html = tenantPage(document, PAGE_SCRIPT);
     const from = html.indexOf('<section>');
-    const proof = html.indexOf('id="proof"');
+    const proof = html.indexOf('id="statement"');
     const digits = [...html.matchAll(/\d/g)].map(({ index }) => index);
     const shown = digits.filter((at) => at > from && at < html.indexOf('<div id="prove">') && isText(html, at));
-    const proven = digits.filter((at) => at > proof && at < html.lastIndexOf('<script>'));
+    const proven = digits.filter((at) => at > proof && at < html.indexOf('<script id="script">'));
     const every = (places: number[], count: number) =>
       places.filter((_, at) => at % Math.ceil(places.length / count) === 0);
     for (const at of [...every(shown, DIGITS), ...every(proven, DIGITS)]) {

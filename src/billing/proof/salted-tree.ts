@@ -1,6 +1,12 @@
+import { hash } from 'node:crypto';
 import type { CloseSalt } from './close-salt.ts';
-import { HASH_BYTES, LeafHashes, leafHash, parent, parentsOfPairs } from './merkle.ts';
 
+/** Nodes are hashed as RFC 9162, section 2, says: a leaf is `SHA-256(0x00 || content)`, a node `SHA-256(0x01 || left || right)`. */
+const LEAF = '\0';
+const NODE = 1;
+const HASH_BYTES = 32;
+/** Leaves of a new tree; its memory doubles when they are used up. */
+const FIRST_LEAVES = 1024;
 /** Every path has as many hashes, up to 16.7 million leaves, so that its length says nothing of their number. */
 const PATH_HASHES = 24;
 
@@ -11,12 +17,14 @@ export interface SaltedPath {
 }
 
 /**
- * The tree of a close since closes are salted, hashed like that of RFC 9162. The leaves stand in the order of their hashes,
- * so that a place says nothing of its neighbours; a node without a sibling has a pad of its level beside it; and the sides of
- * whole levels are exchanged by the salt's mask. So a path looks the same whether there are two leaves or millions.
+ * The tree of a close. The leaves stand in the order of their hashes, so that a place says nothing of its neighbours; a node
+ * without a sibling has a pad of its level beside it; and the sides of whole levels are exchanged by the salt's mask. So a path
+ * looks the same whether there are two leaves or millions.
  */
 export class SaltedTree {
-  readonly #leaves = new LeafHashes();
+  /** Side by side: the hashes of a million leaves are 32 MB, not a million objects. */
+  #hashes: Buffer = Buffer.allocUnsafe(FIRST_LEAVES * HASH_BYTES);
+  #size = 0;
   readonly #salt: CloseSalt;
   /** From the leaves up, each with its pad; null until they are asked for. */
   #built: { levels: Buffer[]; root: Buffer } | null = null;
@@ -26,12 +34,15 @@ export class SaltedTree {
   }
 
   get size(): number {
-    return this.#leaves.size;
+    return this.#size;
   }
 
   add(content: string): void {
+    const at = this.#size * HASH_BYTES;
+    if (at === this.#hashes.length) this.#hashes = Buffer.concat([this.#hashes], at * 2);
+    leafHash(content).copy(this.#hashes, at);
+    this.#size += 1;
     this.#built = null;
-    this.#leaves.add(content);
   }
 
   get root(): Buffer {
@@ -53,13 +64,13 @@ export class SaltedTree {
     if (this.#built === null) {
       const { mask } = this.#salt;
       const levels: Buffer[] = [];
-      this.#leaves.sort();
-      let level = this.#leaves.bytes;
+      this.#hashes = sorted(this.#hashes.subarray(0, this.#size * HASH_BYTES));
+      let level = this.#hashes;
       const height = Math.max(PATH_HASHES, Math.ceil(Math.log2(this.size)));
       while (levels.length < height) {
         const isFull = (level.length / HASH_BYTES) % 2 === 0;
         const padded = isFull ? level : Buffer.concat([level, this.#salt.pad(levels.length)]);
-        level = parentsOfPairs(padded, ((mask >>> levels.length) & 1) === 1);
+        level = parentsOf(padded, ((mask >>> levels.length) & 1) === 1);
         levels.push(padded);
       }
       this.#built = { levels, root: level };
@@ -68,23 +79,42 @@ export class SaltedTree {
   }
 }
 
-/** The root that a leaf and its path lead to; null when the index has more bits than the path hashes. */
-export function rootFromPath(leaf: Buffer, { index, path }: { index: number; path: readonly Buffer[] }): Buffer | null {
-  if (!Number.isSafeInteger(index) || index < 0) return null;
-  let found = leaf;
-  let left = index;
-  for (const sibling of path) {
-    found = left % 2 === 1 ? parent(sibling, found) : parent(found, sibling);
-    left = Math.floor(left / 2);
-  }
-  return left === 0 ? found : null;
+/** In one call: a hash object each would take most of the time of a large tree. */
+function leafHash(content: string): Buffer {
+  return hash('sha256', LEAF + content, 'buffer');
 }
 
-function placeOf(hash: Buffer, leaves: Buffer, size: number): number {
+/** The nodes over each two hashes of a level; `swapped`: the second is the left one. */
+function parentsOf(level: Buffer, swapped: boolean): Buffer {
+  const pair = 2 * HASH_BYTES;
+  const next = Buffer.allocUnsafe(level.length / 2);
+  const node = Buffer.alloc(1 + pair, NODE);
+  const [first, second] = swapped ? [1 + HASH_BYTES, 1] : [1, 1 + HASH_BYTES];
+  for (let at = 0; at < level.length; at += pair) {
+    level.copy(node, first, at, at + HASH_BYTES);
+    level.copy(node, second, at + HASH_BYTES, at + pair);
+    hash('sha256', node, 'buffer').copy(next, at / 2);
+  }
+  return next;
+}
+
+function sorted(hashes: Buffer): Buffer {
+  const size = hashes.length / HASH_BYTES;
+  const starts = Float64Array.from({ length: size }, (_, at) => hashes.readUIntBE(at * HASH_BYTES, 6));
+  const hashAt = (at: number): Buffer => hashes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES);
+  const order = Uint32Array.from({ length: size }, (_, at) => at).sort(
+    (a, b) => (starts[a] as number) - (starts[b] as number) || Buffer.compare(hashAt(a), hashAt(b)),
+  );
+  const result = Buffer.allocUnsafe(hashes.length);
+  for (const [to, from] of order.entries()) hashAt(from).copy(result, to * HASH_BYTES);
+  return result;
+}
+
+function placeOf(leaf: Buffer, leaves: Buffer, size: number): number {
   let [low, high] = [0, size];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const order = leaves.compare(hash, 0, HASH_BYTES, middle * HASH_BYTES, (middle + 1) * HASH_BYTES);
+    const order = leaves.compare(leaf, 0, HASH_BYTES, middle * HASH_BYTES, (middle + 1) * HASH_BYTES);
     if (order === 0) return middle;
     if (order < 0) low = middle + 1;
     else high = middle;

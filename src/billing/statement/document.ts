@@ -3,14 +3,12 @@ import type { BilledLine, BilledTenant } from './billed.ts';
 import type { PeriodLeaf } from './leaf.ts';
 import { type Money, MoneySums, totalsOf } from './money-sums.ts';
 
-/** Names the form of the document; another one gets another name. Closes from before they were salted have theirs. */
-const FORMAT = 'usage-ledger/statement/2';
-const UNSALTED_FORMAT = 'usage-ledger/statement/1';
-export const STATEMENT_FORMATS = [UNSALTED_FORMAT, FORMAT] as const;
+/** Names the form of the document; another one gets another name. */
+export const STATEMENT_FORMAT = 'usage_ledger.statement.v1';
 
 /** A leaf of the tree that the close has committed to, with the way from it to the root: hashes in hex, from below. */
 export interface LeafProof {
-  /** Its place; of a salted close a bit for each hash of the path, 1 where the leaf's side is the right one. */
+  /** A bit for each hash of the path, the lowest first: 1 where the leaf's side is the right one. */
   index: number;
   leaf: string;
   path: readonly string[];
@@ -20,10 +18,17 @@ export interface LeafProof {
 export interface CloseProof {
   /** The line of the close, whose SHA-256 with a line feed behind it is its digest. */
   closeLine: string;
-  /** What the line has but the hash of: SHA-256 of the nonce, which is in hex here, and the text. Null: from before. */
-  internal: { line: string; nonce: string } | null;
   closeDigest: string;
   root: string;
+  /** Null: the statement goes to a tenant. */
+  internal: InternalProof | null;
+}
+
+/** What speaks of the whole period: who closed it, its sums, how many tenants there are, and the run that it stands on. */
+interface InternalProof {
+  /** The line of the close has its hash: SHA-256 of the nonce, which is in hex here, and this text. */
+  line: string;
+  nonce: string;
   leaves: number;
   period: LeafProof;
 }
@@ -46,9 +51,9 @@ interface StatementHead {
   state: 'open' | 'settling' | 'closed';
   asOf: string | null;
   headDigest: string | null;
-  /** Tenants of the whole period: more than are listed when the statement is of one. */
-  tenantsInPeriod: number;
-  /** Null while the period is not closed, and for closes of versions that committed to nothing. */
+  /** Tenants of the whole period: more than are listed when the statement is of one. Null: it goes to a tenant. */
+  tenantsInPeriod: number | null;
+  /** Null while the period is not closed, and where the ledger does not say what its close has committed to. */
   proof: CloseProof | null;
 }
 
@@ -82,12 +87,29 @@ export class StatementSums {
   }
 }
 
+/**
+ * The statement as it may be handed to its tenant: nothing of it speaks of others, of who closed, or of how many tenants there
+ * are.
+ *
+ * @param statement of that tenant alone.
+ */
+export function statementForTenant(statement: StatementDocument): StatementDocument {
+  const { proof } = statement;
+  return {
+    ...statement,
+    certificate: null,
+    head_digest: proof?.close_digest ?? null,
+    tenants_in_period: null,
+    proof: proof && { ...proof, internal: null },
+  };
+}
+
 /** What stands before and behind the tenants of the document. */
 export function documentAround(head: StatementHead, sums: StatementSums) {
   const { header, proof } = head;
   return {
     begin: {
-      format: proof !== null && proof.internal === null ? UNSALTED_FORMAT : FORMAT,
+      format: STATEMENT_FORMAT,
       workspace_id: header.workspaceId,
       period: header.period,
       state: head.state,
@@ -116,11 +138,9 @@ export function documentAround(head: StatementHead, sums: StatementSums) {
           ? null
           : {
               close: proof.closeLine,
-              ...(proof.internal === null ? {} : { internal: proof.internal.line, nonce: proof.internal.nonce }),
               close_digest: proof.closeDigest,
               root: proof.root,
-              leaves: proof.leaves,
-              period: proof.period,
+              internal: proof.internal,
             },
     },
   };

@@ -16,23 +16,23 @@ export interface PeriodLeaf {
   certificate: Certificate | null;
 }
 
-/** By the number of the form: 1 of closes from before they were salted; 2 has the leaf's salt behind the tag. */
-const PERIOD_TAGS = ['usage-ledger/period/1', 'usage-ledger/period/2'] as const;
-const TENANT_TAGS = ['usage-ledger/tenant/1', 'usage-ledger/tenant/2'] as const;
+const PERIOD_TAG = 'usage_ledger.period.v1';
+const TENANT_TAG = 'usage_ledger.tenant.v1';
 
-/** The content of a period's leaf. Compact JSON; all numbers are text, so that no reader rounds them. */
-export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, salt: string | null): string {
+/** The content of a period's leaf, behind its tag and salt. Compact JSON; all numbers are text, so that no reader rounds them. */
+export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, salt: string): string {
   const run =
     certificate === null
       ? null
       : [certificate.runId, certificate.finishedAt, String(certificate.records), certificate.digest];
-  return JSON.stringify([...tagged(PERIOD_TAGS, salt), workspaceId, period, run]);
+  return JSON.stringify([PERIOD_TAG, salt, workspaceId, period, run]);
 }
 
 /** The content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`, each line an array. */
-export function encodeTenant(tenant: BilledTenant, salt: string | null): string {
+export function encodeTenant(tenant: BilledTenant, salt: string): string {
   return JSON.stringify([
-    ...tagged(TENANT_TAGS, salt),
+    TENANT_TAG,
+    salt,
     tenant.tenantId,
     tenant.displayName,
     tenant.externalRef,
@@ -55,21 +55,19 @@ export function encodeTenant(tenant: BilledTenant, salt: string | null): string 
 
 /** Reads what `encodePeriod` has written; null for anything else. */
 export function decodePeriod(content: string): PeriodLeaf | null {
-  const { salt, rest } = untagged(PERIOD_TAGS, content);
-  const [workspaceId, period, run] = rest;
+  const [, salt, workspaceId, period, run] = parseArray(content);
   const [runId, finishedAt, records, digest] = (run ?? []) as string[];
   const certificate =
     run === null
       ? null
       : { runId: String(runId), finishedAt: String(finishedAt), records: Number(records), digest: String(digest) };
   const leaf = { workspaceId: String(workspaceId), period: String(period), certificate };
-  return encodePeriod(leaf, salt) === content ? leaf : null;
+  return encodePeriod(leaf, String(salt)) === content ? leaf : null;
 }
 
 /** Reads what `encodeTenant` has written; null for anything else. */
 export function decodeTenant(content: string): BilledTenant | null {
-  const { salt, rest } = untagged(TENANT_TAGS, content);
-  const [tenantId, displayName, externalRef, credits, requests, lines] = rest;
+  const [, salt, tenantId, displayName, externalRef, credits, requests, lines] = parseArray(content);
   if (!Array.isArray(lines)) return null;
   try {
     const tenant: BilledTenant = {
@@ -80,7 +78,7 @@ export function decodeTenant(content: string): BilledTenant | null {
       requestCount: BigInt(String(requests)),
       lines: lines.map((line) => decodeLine(line as (string | null)[])),
     };
-    return encodeTenant(tenant, salt) === content ? tenant : null;
+    return encodeTenant(tenant, String(salt)) === content ? tenant : null;
   } catch {
     // A number that is none: no leaf of ours.
     return null;
@@ -109,19 +107,6 @@ function text(value: number | bigint | null): string | null {
 
 function integer(value: string | null | undefined): bigint | null {
   return value == null ? null : BigInt(value);
-}
-
-function tagged([plain, salted]: readonly [string, string], salt: string | null): string[] {
-  return salt === null ? [plain] : [salted, salt];
-}
-
-function untagged(
-  [plain, salted]: readonly [string, string],
-  content: string,
-): { salt: string | null; rest: unknown[] } {
-  const [tag, ...rest] = parseArray(content);
-  if (tag === plain) return { salt: null, rest };
-  return tag === salted ? { salt: String(rest[0]), rest: rest.slice(1) } : { salt: null, rest: [] };
 }
 
 function parseArray(content: string): unknown[] {

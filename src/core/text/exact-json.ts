@@ -43,11 +43,6 @@ export function escapeRisky(text: string): string {
   return text.replace(RISKY, escapeUnits);
 }
 
-/** JSON text without the space between its tokens. Two texts of one compact form are told from each other by nobody. */
-export function compactJson(text: string): string {
-  return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\n\r]+/g, '$1');
-}
-
 function escapeUnits(character: string): string {
   let escaped = '';
   for (let index = 0; index < character.length; index++) {

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import type { TenantDocument } from '../../billing/statement/tenant-document.ts';
+import type { StatementDocument } from '../../billing/statement/document.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import { renderJson } from '../formats/json.ts';
-import { PROVE_SCRIPT } from './prove-script.ts';
 import { STYLE, tenantSection } from './statement-html.ts';
 
 const OWN_STYLE = `
@@ -15,30 +13,39 @@ const OWN_STYLE = `
 @media print { #prove label, #prove input { display: none; } }
 `;
 
-/**
- * The statement of one tenant as one page to print that proves itself: it asks for the digest of the close and shows each step
- * from there to what is printed. Its script fetches nothing.
- */
-export function tenantPage(statement: TenantDocument): string {
-  const { period, proof } = statement;
-  const sheet = { ...statement, certificate: null, head_digest: proof?.close_digest ?? null };
-  const hash = createHash('sha256').update(PROVE_SCRIPT).digest('base64');
-  const title = `Statement ${period}, ${statement.tenant_id}`;
-  const start = documentStart({ title, style: STYLE + OWN_STYLE, script: `'sha256-${hash}'` });
-  return `${start}${tenantSection(sheet, statement)}${proof === null ? '' : provingPart(proof)}${DOCUMENT_END}`;
+export const NOT_CHECKED = 'Not checked: no digest was entered.';
+
+/** What a page runs; `sha256` of the text, in base64, is what its policy lets run. */
+export interface PageScript {
+  text: string;
+  sha256: string;
 }
 
-function provingPart({ close, tenant }: NonNullable<TenantDocument['proof']>): string {
-  const json = renderJson({ close, tenant }).replaceAll('<', '\\u003c');
+/**
+ * The statement of one tenant as one page to print that proves itself: it asks for the digest of the close, shows each step from
+ * there to what was closed, and makes itself anew of that alone. Its script fetches nothing.
+ */
+export function tenantPage(statement: StatementDocument, script: PageScript): string {
+  const { period, proof, tenants } = statement;
+  const title = `Statement ${period}, ${tenants[0]?.tenant_id}`;
+  const start = documentStart({ title, style: STYLE + OWN_STYLE, script: `'sha256-${script.sha256}'` });
+  const sheets = tenants.map((tenant) => tenantSection(statement, tenant)).join('');
+  return `${start}${sheets}${proof === null ? '' : provingPart(statement, script)}${DOCUMENT_END}`;
+}
+
+function provingPart(statement: StatementDocument, script: PageScript): string {
+  // JSON in JSON: the check is of the text, to the last character.
+  const json = JSON.stringify(renderJson(statement)).replaceAll('<', '\\u003c');
   return `<div id="prove">
 <h2>Does this bill say what was closed?</h2>
-<p>Enter the digest of the close as you were told it by another route than this file. Everything is worked out on this device;
-nothing is sent. Whoever doubts the page itself checks the statement's JSON with a program of their own.</p>
+<p>Enter the digest of the close as you were told it by another route than this file. Then this page is made anew of what was closed,
+and anything else that the file shows is taken away. Everything is worked out on this device; nothing is sent. Who made the file has
+made its script, too: if you doubt that, check the statement's JSON with a program of your own, such as verify-statement.mjs.</p>
 <p><label for="digest">Digest of the close, 64 digits</label><input id="digest" autocomplete="off" spellcheck="false" maxlength="80"></p>
-<p id="verdict" role="status">Not checked: no digest was entered.</p>
+<p id="verdict" role="status">${NOT_CHECKED}</p>
 <ol id="steps"></ol>
 </div>
-<script type="application/json" id="proof">${json}</script>
-<script>${PROVE_SCRIPT}</script>
+<script type="application/json" id="statement">${json}</script>
+<script id="script">${script.text}</script>
 `;
 }

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { verifyStatement } from '../../../src/billing/statement/verify-statement.ts';
+import { verifyText } from '../../billing/statement/verify-text.ts';
 import { createWorld, FIRST, NOON, row, type World, workspaceSettings } from '../world.ts';
 
 const HOUR = 3_600_000;
@@ -87,10 +87,11 @@ it('of a closed period is the same to the byte on two ledgers restored from a ba
     'is authentic',
   );
   const digits = [...text.matchAll(/\d/g)].map(({ index }) => index);
-  const passing = digits.filter((at) => {
+  const passing: number[] = [];
+  for (const at of digits) {
     const changed = text.slice(0, at) + ((Number(text[at]) + 1) % 10) + text.slice(at + 1);
-    return verifyStatement(changed).agrees;
-  });
+    if ((await verifyText(changed)).agrees) passing.push(at);
+  }
   expect(digits.length).toBeGreaterThan(1000);
   expect(passing).toEqual([]);
 });

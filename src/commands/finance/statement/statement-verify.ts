@@ -1,13 +1,13 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { StatementVerdict } from '../../../billing/statement/verdict.ts';
-import { verifyStatement } from '../../../billing/statement/verify-statement.ts';
 import { UsageError } from '../../../core/errors.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint.ts';
 import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/later-events.ts';
 import { isSignedBy, parseNotes, parseVerifier } from '../../../ledger/audit/anchor/signed-note.ts';
+import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../../shared/cli-context.ts';
 
 interface VerifyOptions {
@@ -52,7 +52,8 @@ export function statementVerifyCommand(cli: CliContext): Command {
     )
     .action(async (file: string, options: VerifyOptions) => {
       const sources = sourcesOf(cli, options);
-      const verdict = verifyStatement(readText(resolve(cli.io.cwd, file), 'the statement'));
+      const text = readText(resolve(cli.io.cwd, file), 'the statement');
+      const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
       const anchors: Anchor[] = [];
       if (verdict.agrees) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
       report(cli, verdict, anchors);
@@ -142,10 +143,10 @@ function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly An
     cli.print(`not proven: ${inertText(verdict.reason)}`);
     return;
   }
-  const which = `${verdict.period} of ${inertText(verdict.workspaceId)}`;
-  const { tenants, tenantsInPeriod } = verdict;
-  const whose = tenantsInPeriod === null ? 'what its tenant was given' : `${tenants} of ${tenantsInPeriod} tenants`;
-  const whom = `${whose}, as closed at ${inertText(verdict.closedAt)}`;
+  const { workspace_id, period, as_of, tenants, tenants_in_period: all } = verdict.statement;
+  const which = `${period} of ${inertText(workspace_id)}`;
+  const whose = all === null ? 'what its tenant was given' : `${tenants.length} of ${all} tenants`;
+  const whom = `${whose}, as closed at ${inertText(String(as_of))}`;
   if (anchors.length === 0) {
     cli.print(`${which} agrees with itself: ${whom}`);
     cli.print('nothing is authenticated: whoever wrote the file can have made all of it up');
@@ -161,11 +162,14 @@ function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly An
   }
 }
 
-function factsOf(verdict: Extract<StatementVerdict, { agrees: true }>) {
-  const { workspaceId, period, closedAt, closeDigest, tenants, tenantsInPeriod } = verdict;
+function factsOf({ closeDigest, statement }: Extract<StatementVerdict, { agrees: true }>) {
   return {
-    ...{ workspace_id: workspaceId, period, closed_at: closedAt, close_digest: closeDigest },
-    ...{ tenants, tenants_in_period: tenantsInPeriod },
+    workspace_id: statement.workspace_id,
+    period: statement.period,
+    closed_at: statement.as_of,
+    close_digest: closeDigest,
+    tenants: statement.tenants.length,
+    tenants_in_period: statement.tenants_in_period,
   };
 }
 

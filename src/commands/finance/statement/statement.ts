@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { StatementDocument } from '../../../billing/statement/document.ts';
-import { tenantDocument } from '../../../billing/statement/tenant-document.ts';
+import { type StatementDocument, statementForTenant } from '../../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../../core/process/young-generation.ts';
@@ -10,6 +9,7 @@ import { sheetOf } from '../../../reports/formats/columns.ts';
 import { formatDecimal, formatInteger } from '../../../reports/formats/format.ts';
 import { documentPieces, renderJson } from '../../../reports/formats/json.ts';
 import { renderTable } from '../../../reports/formats/table.ts';
+import { PAGE_SCRIPT } from '../../../reports/statement/page-script.ts';
 import { projectionWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
 import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement-lines.ts';
 import { tenantPage } from '../../../reports/statement/tenant-page.ts';
@@ -44,10 +44,7 @@ export function statementCommand(cli: CliContext): Command {
   const command = reportingCommand('statement')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
-    .option(
-      '--for-tenant <id>',
-      'what may be handed to this tenant: nothing of others (json, html or csv; closes since they are salted)',
-    )
+    .option('--for-tenant <id>', 'what may be handed to this tenant: nothing of others (json, html or csv)')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
   return addSheetOptions(command)
@@ -140,16 +137,11 @@ async function showForTenant(
   }
   if (options.tenant !== undefined) throw new UsageError('--for-tenant and --tenant exclude each other', 'name one');
   if (statement.tenants.length === 0) return;
-  const own = tenantDocument(statement);
-  if (own === null) {
-    throw new AppError('unsalted_close', 'this close cannot be shown to a tenant: its line tells of all others', {
-      hint: 'it is from before closes were salted; a reopen and a new close make one that can be shown, `--tenant` is for your own people',
-    });
-  }
+  const own = statementForTenant(statement);
   if (format === 'json') await putText(cli, renderJson(own), options);
-  else if (format === 'html') await putText(cli, tenantPage(own), options);
+  else if (format === 'html') await putText(cli, tenantPage(own, PAGE_SCRIPT), options);
   else
-    await putSheet(cli, sheetOf(`statement ${own.period}`, STATEMENT_COLUMNS, linesOf(statement, statement.tenants)), {
+    await putSheet(cli, sheetOf(`statement ${own.period}`, STATEMENT_COLUMNS, linesOf(own, own.tenants)), {
       format,
       options,
     });

@@ -1,5 +1,5 @@
 import { SALT_BYTES } from '../../../billing/proof/close-salt.ts';
-import { type CommitTree, createCommitTree } from '../../../billing/statement/commit-tree.ts';
+import { CommitTree } from '../../../billing/statement/commit-tree.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
@@ -9,11 +9,11 @@ import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
-/** Builds the tree of a close with this salt, null for one from before closes were salted. */
-export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt: string | null): CommitTree {
+/** Builds the tree of a close with this salt. */
+export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt: string): CommitTree {
   const { workspaceId } = workspaceOf(connection, place.periodKey);
   const period = periodOfKey(place.periodKey);
-  const tree = createCommitTree(salt);
+  const tree = new CommitTree(salt);
   tree.addPeriod({ workspaceId, period, certificate: certificateOf(connection, place) });
   for (const tenant of billedTenants(connection, place)) tree.addTenant(tenant);
   return tree;

@@ -1,8 +1,9 @@
 import type { BilledPeriod, BilledTenant } from '../../../billing/statement/billed.ts';
-import { createCommitTree } from '../../../billing/statement/commit-tree.ts';
+import { CommitTree } from '../../../billing/statement/commit-tree.ts';
 import {
   type CloseProof,
   documentAround,
+  type LeafProof,
   type StatementDocument,
   StatementSums,
   tenantOf,
@@ -89,7 +90,7 @@ export function streamStatement(connection: LedgerConnection, request: Statement
   const isChosen = (tenant: BilledTenant): boolean => tenantId === undefined || tenant.tenantId === tenantId;
   const close = place.closedSeq === null || !wanted ? null : readClose(connection, place.closedSeq);
   const header = { workspaceId, period, certificate: certificateOf(connection, place) };
-  const tree = close === null ? null : createCommitTree(close.salt);
+  const tree = close === null ? null : new CommitTree(close.salt);
   tree?.addPeriod(header);
   const forecaster = state === 'open' ? tenantForecaster(connection, { workspaceId, period, asOf }) : null;
   const projectionOf = (tenant: BilledTenant) => forecaster?.ofTenant(tenant) ?? null;
@@ -101,20 +102,36 @@ export function streamStatement(connection: LedgerConnection, request: Statement
     if (isChosen(tenant)) sums.add(tenant, projectionOf(tenant));
   }
   const proven = close !== null && close.root === tree?.root && close.leaves === tree.leaves ? tree : null;
-  const proof = close === null || proven === null ? null : { ...close, period: proven.proofOfPeriod(header) };
+  const proof = close === null || proven === null ? null : closeProof(close, proven.proofOfPeriod(header));
   const tenants = function* () {
-    let at = -1;
     for (const tenant of billedTenants(connection, place)) {
-      at += 1;
       if (!isChosen(tenant)) continue;
-      yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant, at) ?? null, projection: projectionOf(tenant) });
+      yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant) ?? null, projection: projectionOf(tenant) });
     }
   };
   return { ...documentAround({ header, state, asOf, headDigest, tenantsInPeriod, proof }, sums), tenants };
 }
 
-type Close = Omit<CloseProof, 'period'> & { salt: string | null };
+interface Close {
+  line: string;
+  /** What the line has but the hash of. */
+  internal: { line: string; nonce: string };
+  digest: string;
+  leaves: number;
+  root: string;
+  salt: string;
+}
 
+function closeProof({ line, internal, digest, leaves, root }: Close, period: LeafProof): CloseProof {
+  return {
+    closeLine: line,
+    closeDigest: digest,
+    root,
+    internal: { line: internal.line, nonce: internal.nonce, leaves, period },
+  };
+}
+
+/** What a close has committed to; null when the ledger does not say. */
 function readClose(connection: LedgerConnection, eventSeq: number): Close | null {
   const found = query(connection)
     .select()
@@ -130,6 +147,6 @@ function readClose(connection: LedgerConnection, eventSeq: number): Close | null
   const { workspaceId } = found.workspaces;
   const { period } = found.periods;
   const said = { ...event, tenants: BigInt(tenants), workspaceId, period };
-  const { line: closeLine, internal } = createLinkDigests(connection).lineOfEvent(said);
-  return { closeLine, internal, closeDigest: digest, root, leaves, salt };
+  const { line, internal } = createLinkDigests(connection).lineOfEvent(said);
+  return internal === null ? null : { line, internal, digest, leaves, root, salt };
 }

@@ -69,8 +69,8 @@ export interface Commitment {
   leaves: number;
   /** Hex. */
   root: string;
-  /** Hex: what the leaves' salts and the line's nonce are drawn from; null: as closes were before they were salted. */
-  salt: string | null;
+  /** Hex: what the leaves' salts and the line's nonce are drawn from. */
+  salt: string;
 }
 
 /** The period cannot be closed, or reopened, now. The message lists every reason. */

@@ -41,11 +41,10 @@ const commitmentOf = prepared((db) => {
 });
 
 /**
- * A close with a salt has a line that may go to any of its tenants, `[previous_digest, event_seq, action, workspace_id, period,
- * at, SHA-256(nonce || internal), root]`, and `internal` is `[actor, note, forced, overridden, tenants, credits_used,
- * request_count, last_entry_id, system_user, leaves]`. All others have one line, `[previous_digest, event_seq, action,
- * workspace_id, period, at, actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, with
- * `system_user` since it is kept, and in closes from before they were salted `leaves` and `root`.
+ * A close has a line that may go to any of its tenants, `[previous_digest, event_seq, action, workspace_id, period, at,
+ * SHA-256(nonce || internal), root]`, and `internal` is `[actor, note, forced, overridden, tenants, credits_used, request_count,
+ * last_entry_id, system_user, leaves]`. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
+ * actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id, system_user]`.
  *
  * `originOf` gives the array of what a link that came from another ledger was there; it stands before `leaves`.
  */
@@ -77,7 +76,6 @@ export function prepareEventLine(
     );
     if (committed === undefined) return { line: joined(place, inner), internal: null };
     const root = JSON.stringify([committed.root]);
-    if (committed.salt === null) return { line: joined(place, inner, root), internal: null };
     const { nonce } = new CloseSalt(committed.salt);
     const hash = createHash('sha256').update(nonce).update(inner).digest('hex');
     return {

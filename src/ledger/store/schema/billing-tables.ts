@@ -105,8 +105,8 @@ export const closeCommitments = sqliteTable('close_commitments', {
   leaves: integer('leaves').notNull(),
   /** Hex. */
   root: text('root').notNull(),
-  /** Hex; null for closes from before they were salted. Who has it can guess what the leaves say. */
-  salt: text('salt'),
+  /** Hex. Who has it can guess what the leaves say. */
+  salt: text('salt').notNull(),
 });
 
 export const billingRecords: readonly TableRecord[] = [

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { verifyStatement } from '../../../../src/billing/statement/verify-statement.ts';
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { chargeReopened, commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
@@ -9,6 +8,7 @@ import { importNames } from '../../../../src/ledger/journal/charges/names.ts';
 import { readStatement } from '../../../../src/ledger/journal/charges/read-statement.ts';
 import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { renderJson } from '../../../../src/reports/formats/json.ts';
+import { verifyText } from '../../../billing/statement/verify-text.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
@@ -58,7 +58,7 @@ test('names that no close in force has committed to are taken out, and chain and
   expect(nameNow()).toEqual({ display_name: null, external_ref: null, labels: '{}' });
   expectWhole();
   expect(['2026-01', '2026-02'].map(statement)).toEqual(before);
-  for (const text of before) expect(verifyStatement(text)).toMatchObject({ agrees: true });
+  for (const text of before) expect(await verifyText(text)).toMatchObject({ agrees: true });
   const all = JSON.stringify(connection.prepare('SELECT * FROM tenant_names').all());
   expect(all).not.toContain('Martia of acme');
   expect(all).not.toContain('"{\\"owner\\":\\"Januaria of acme');
@@ -77,7 +77,7 @@ test('once its months are reopened nothing is left of a name, not even bytes in 
   expect(nameNow()).toEqual({ display_name: null, external_ref: null, labels: null });
   close('2026-01');
   expect(JSON.parse(statement('2026-01'))).toMatchObject({ tenants: [{ display_name: null, external_ref: null }] });
-  expect(verifyStatement(statement('2026-01'))).toMatchObject({ agrees: true });
+  expect(await verifyText(statement('2026-01'))).toMatchObject({ agrees: true });
   expectWhole();
   connection.pragma('wal_checkpoint(TRUNCATE)');
   const bytes = readFileSync(path).toString('latin1');
