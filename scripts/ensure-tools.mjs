@@ -11,7 +11,6 @@ const PACKAGES = {
   faketime: { debian: 'faketime', fedora: 'libfaketime', alpine: 'libfaketime', brew: 'libfaketime' },
   pgbouncer: { debian: 'pgbouncer', fedora: 'pgbouncer', alpine: 'pgbouncer', brew: 'pgbouncer' },
   postgresql: { debian: 'postgresql', fedora: 'postgresql-server', alpine: 'postgresql', brew: 'postgresql@17' },
-  python3: { debian: 'python3', fedora: 'python3', alpine: 'python3', brew: 'python' },
   strace: { debian: 'strace', fedora: 'strace', alpine: 'strace', brew: 'strace' },
   sqlite3: { debian: 'sqlite3', fedora: 'sqlite', alpine: 'sqlite', brew: 'sqlite' },
 };

@@ -84,6 +84,7 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
     const { document, digest } = closedStatement(lines, name);
     const { verdict, steps, page, file } = await check(tenantPage(document, PAGE_SCRIPT), ` ${digest.toUpperCase()} `);
     expect(steps).not.toContain('NO: ');
+    expect(steps).not.toContain('\u202e');
     expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
     expect(steps).toMatch(/the line of the close has the digest[\s\S]*leads to the root[\s\S]*that you were told/);
     expect(steps.match(/^(?:before|behind) [0-9a-f]{64}: [0-9a-f]{64}/gm)).toHaveLength(24);

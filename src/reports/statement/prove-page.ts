@@ -1,3 +1,4 @@
+import { inertText } from '../../core/text/inert-text.ts';
 import { type Sha256, utf8 } from '../../verifier/hashes.ts';
 import { type Step, verifyStatement } from '../../verifier/verify-statement.ts';
 import { NOT_CHECKED, tenantPage } from './tenant-page.ts';
@@ -55,7 +56,7 @@ async function check(): Promise<void> {
   const steps = [...verdict.steps];
   if (verdict.agrees) steps.push({ words: 'the digest is the one that you were told', holds: isTold, detail: kept });
   if (!verdict.agrees) {
-    show(`NOT authentic: ${verdict.reason}.`, 'refused', steps);
+    show(`NOT authentic: ${inertText(verdict.reason)}.`, 'refused', steps);
   } else if (!isTold) {
     show('NOT authentic: its close has another digest than you were told.', 'refused', steps);
   } else {
@@ -89,10 +90,10 @@ function show(words: string, name: string, steps: readonly Step[]): void {
 
 function listed({ words, holds, detail }: Step): PageElement {
   const item = document.createElement('li');
-  item.append(`${holds ? 'Yes' : 'NO'}: ${words}`);
+  item.append(`${holds ? 'Yes' : 'NO'}: ${inertText(words)}`);
   if (detail !== '') {
     const shown = document.createElement('pre');
-    shown.append(detail);
+    shown.append(detail.split('\n').map(inertText).join('\n'));
     item.append(shown);
   }
   return item;
