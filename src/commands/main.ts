@@ -35,8 +35,7 @@ export async function main(argv: string[], io: Io): Promise<number> {
 export async function buildProgram(cli: CliContext, isCalled: (name: string) => boolean): Promise<Command> {
   const program = new Command('usage-ledger')
     .description('Keeps metered tenant usage in a SQLite ledger that finance can trust, and alerts when credits jump.')
-    // The program takes its options wherever they stand, and export has a --version of its own.
-    .version(readVersion(), isCalled('export') ? '-v' : '-v, --version', 'show the version')
+    .version(readVersion(), '-v, --version', 'show the version')
     .option(...CONFIG_OPTION)
     .option(...JSON_OPTION)
     .configureHelp({ subcommandTerm: termInHelp })

@@ -126,7 +126,7 @@ function bothSecretFaults(group: Record<PropertyKey, unknown>, path: string): Co
 
 /** An export is made at times, or after each close. */
 function exportFaults(
-  { view, cron, after, period, version, workspace }: Record<PropertyKey, unknown>,
+  { cron, after, period, workspace }: Record<PropertyKey, unknown>,
   { workspaces }: Record<PropertyKey, unknown>,
   path: string,
 ): ConfigFault[] {
@@ -137,10 +137,6 @@ function exportFaults(
   });
   if (after !== undefined && cron !== undefined) faults.push(beside('cron'));
   if (after !== undefined && period !== undefined) faults.push(beside('period'));
-  if (version !== undefined && view !== 'focus') {
-    const hint = 'Remove the line, or write `view: focus`';
-    faults.push({ path: `${path}.version`, message: 'is of FOCUS files, and this is a view of the ledger', hint });
-  }
   const ids = listOf(workspaces).map((each) => groupOf(each).id);
   if (workspace !== undefined && !ids.includes(workspace)) {
     const hint = 'Give the id of one below `workspaces:`, or remove the line for all of them';

@@ -1,4 +1,3 @@
-import type { FocusVersion } from '../billing/focus/focus-versions.ts';
 import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
 import type { RuleName, Severity } from '../core/text/alert-words.ts';
 import type { SigningScheme } from './signing-scheme.ts';
@@ -181,8 +180,6 @@ export interface ExportConfig {
   period: 'current' | 'previous' | null;
   /** Null: all workspaces. */
   workspaceId: string | null;
-  /** Of the FOCUS specification; no matter to other views. */
-  version: FocusVersion;
   /** With the tenants' names as a last column; FOCUS has them anyway. */
   names: boolean;
   /** Absolute. */

@@ -56,7 +56,7 @@ playTable([
     async play(jump) {
       const { folder, ledgerPath } = await filledLedger('exports');
       const wanted: ExportConfig = {
-        ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 * * * *', period: null, version: '1.2' },
+        ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 * * * *', period: null },
         ...{ workspaceId: null, names: false, folder, keep: 2 },
       };
       const config = {

@@ -28,16 +28,13 @@ test('an export is made daily as CSV beside the ledger, thirty files are kept, u
     'exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]',
   );
   const common = {
-    ...{ format: 'csv', workspaceId: null, names: false, version: '1.2' },
+    ...{ format: 'csv', workspaceId: null, names: false },
     ...{ folder: join(folder, 'data', 'exports'), keep: 30 },
   };
   expect(config.exports).toEqual([
     { ...common, name: 'all', view: 'usage', cron: '0 6 * * *', period: null },
     { ...common, name: 'f', view: 'focus', cron: null, period: 'previous' },
   ]);
-  for (const version of ['1.3', '"1.3"']) {
-    expect(load(`exports: [{ name: f, view: focus, version: ${version} }]`).config.exports[0]?.version).toBe('1.3');
-  }
 });
 
 test('what the sample shows of exports is valid', () => {
@@ -45,7 +42,7 @@ test('what the sample shows of exports is valid', () => {
   expect(load(shown.replace(/^# ?/gm, '')).config.exports).toMatchObject([
     { name: 'charges-of-the-month', view: 'charges', cron: null, keep: 30 },
     { name: 'usage-daily', format: 'parquet', period: 'current', names: true, keep: 30 },
-    { name: 'focus', version: '1.3', cron: null },
+    { name: 'focus', cron: null },
   ]);
 });
 
@@ -55,8 +52,6 @@ test.each([
   ['name: x, view: usage, format: ods', 'exports[0].format', /must be one of/],
   ['name: x, view: usage, after: close, cron: "0 6 * * *"', 'exports[0].cron', /stands beside after/],
   ['name: x, view: usage, after: close, period: current', 'exports[0].period', /stands beside after/],
-  ['name: x, view: usage, version: 1.3', 'exports[0].version', /of FOCUS files/],
-  ['name: x, view: focus, version: 2.0', 'exports[0].version', /must be one of/],
   ['name: x, view: usage, workspace: ws-9', 'exports[0].workspace', 'is no workspace of this file'],
   ['name: x, view: usage, keep: 0', 'exports[0].keep', 'must be at least 1'],
   ['name: x, view: usage }, { name: x, view: charges', 'exports[1].name', 'is the same as exports[0].name'],

@@ -18,7 +18,7 @@ export interface FocusNames {
 /** The values of one row, by column; null is an empty field. Decimals are text with a fraction. */
 export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
 
-/** The rows of one tenant in one period: one a line that has a price. Columns that a version does not have are dropped by the writer. */
+/** The rows of one tenant in one period: one a line that has a price. */
 export function focusRows(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): FocusRow[] {
   const lines = lessDiscounts(tenant.lines.filter(isPriced));
   const firstUsage = lines.findIndex(({ line }) => line.kind === 'usage');

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
-import { FOCUS_VERSIONS, type FocusVersion } from '../../billing/focus/focus-versions.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
@@ -24,9 +23,6 @@ interface ExportOptions extends SheetOptions, PeriodOptions {
   tenant?: string;
   workspace?: string;
   names?: boolean;
-  version?: FocusVersion;
-  /** As `version` was called before. */
-  focusVersion?: FocusVersion;
 }
 
 export function exportCommand(cli: CliContext): Command {
@@ -35,9 +31,7 @@ export function exportCommand(cli: CliContext): Command {
     .option(...LIMIT_OPTION)
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace (focus needs it when there are several)')
-    .option('--names', "with the tenants' names, as a last column display_name")
-    .addOption(new Option('--version <version>', 'version of FOCUS (default: 1.2)').choices(FOCUS_VERSIONS))
-    .addOption(new Option('--focus-version <version>', 'the same').choices(FOCUS_VERSIONS).hideHelp());
+    .option('--names', "with the tenants' names, as a last column display_name");
   return addSheetOptions(command)
     .addHelpText(
       'after',
@@ -46,7 +40,7 @@ export function exportCommand(cli: CliContext): Command {
         'usage-ledger export usage charges charge_lines --period 2026-02 --format xlsx --out february.xlsx',
         'usage-ledger export finance_charges --format parquet --out charges.parquet',
         'usage-ledger export history --format ndjson > history.ndjson',
-        'usage-ledger export focus --period 2026-02 --version 1.3 > focus-2026-02.csv',
+        'usage-ledger export focus --period 2026-02 > focus-2026-02.csv',
       ),
     )
     .action((views: string[], options: ExportOptions) =>
@@ -113,7 +107,7 @@ async function exportWorkbook(
 
 async function exportFocus(cli: CliContext, context: Context, options: ExportOptions): Promise<void> {
   const format = chosenFormat(options, 'csv');
-  const { tenant: tenantId, version = options.focusVersion ?? '1.2' } = options;
+  const { tenant: tenantId } = options;
   if (options.period === undefined) throw new UsageError('focus needs --period', 'give one, such as --period 2026-02');
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   const period = parsePeriod(options.period, '--period');
@@ -126,10 +120,10 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
       workspaceIds: [workspaceId],
       period,
       tenantId,
-      version,
+      focus: context.config.focus,
       nowMs: context.clock.now(),
     };
-    const { sheet, gaps } = readFocusSheet(connection, { ...request, focus: context.config.focus });
+    const { sheet, gaps } = readFocusSheet(connection, request);
     const rows = await putSheet(cli, sheet, { format, options: { ...options, raw: true } });
     if (rows === 0) noteNearTenants(cli, connection, { tenantId, workspaceId });
     if (gaps.unknown.length > 0) cli.note(`the ledger has nothing of ${period}`);

@@ -63,7 +63,6 @@ export function resolveExport(
     format: given.format ?? 'csv',
     cron: afterClose ? null : (given.cron ?? '0 6 * * *'),
     period: given.period ?? (view === 'focus' ? 'previous' : null),
-    version: given.version ?? '1.2',
     workspaceId: given.workspace ?? null,
     folder: given.folder === undefined ? join(dirname(ledgerPath), 'exports') : resolve(folder, given.folder),
     names: given.names ?? false,

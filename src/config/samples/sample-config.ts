@@ -56,7 +56,6 @@ http:                                  # pages, health and metrics of the daemon
 #     keep: 30                         # older ones are deleted
 #   - name: focus
 #     view: focus
-#     version: "1.3"                   # 1.2 | 1.3, of FOCUS
 #     after: close
 
 # rates:                               # what credits cost; absent: the cards in force stay, see \`usage-ledger rates\`

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { FOCUS_VERSIONS } from '../../billing/focus/focus-versions.ts';
 import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, postgresRule } from '../rules.ts';
@@ -7,11 +6,6 @@ import { cron, obeys } from './obeys.ts';
 
 const keep = setting(integer(1, 1000), 'Give how many files stay, a whole number from 1 to 1000, such as 7');
 const folder = setting(word, 'Give the folder for the files, best on another disk, or remove the line');
-/** Without quotes YAML reads a number. */
-const focusVersion = z.preprocess(
-  (given) => (typeof given === 'number' ? String(given) : given),
-  z.enum(FOCUS_VERSIONS),
-);
 
 export const backup = z.strictObject({
   cron: setting(cron, 'Give five fields in UTC: minute, hour, day, month, weekday, such as "0 2 * * *"'),
@@ -53,7 +47,6 @@ export const exportFile = z.strictObject({
   cron: setting(cron, 'Give five fields in UTC, such as "0 6 * * *", or write `after: close` instead'),
   after: setting(z.enum(['close']), 'Write `after: close`, or give a `cron:` instead'),
   period: setting(z.enum(['current', 'previous']), 'Choose current or previous, or remove the line for all months'),
-  version: setting(focusVersion, 'Choose "1.2" or "1.3", or remove the line for 1.2'),
   workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
   names: setting(flag, "Write true for the tenants' names as a last column, or remove the line"),
   folder,

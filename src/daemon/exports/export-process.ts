@@ -11,7 +11,7 @@ import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { ChildAnswer } from '../child-answer.ts';
 
 /** One file to be written. */
-export interface ExportJob extends Pick<ExportConfig, 'view' | 'format' | 'names' | 'version'> {
+export interface ExportJob extends Pick<ExportConfig, 'view' | 'format' | 'names'> {
   ledgerPath: string;
   /** The file to write; its folder is there. */
   path: string;
@@ -63,10 +63,10 @@ async function writeExport(job: ExportJob): Promise<number> {
 }
 
 function sheetOfJob(connection: LedgerConnection, job: ExportJob): Sheet {
-  const { view, version, workspaceIds, onlyThese, period, names, focus, nowMs } = job;
+  const { view, workspaceIds, onlyThese, period, names, focus, nowMs } = job;
   if (view === 'focus') {
     if (period === null) throw new AppError('export_failed', 'a FOCUS file is of one month');
-    return readFocusSheet(connection, { workspaceIds, period, focus, version, nowMs }).sheet;
+    return readFocusSheet(connection, { workspaceIds, period, focus, nowMs }).sheet;
   }
   const columns = viewColumns(connection, `finance_${view}`).map(({ name }) => name);
   const [workspaceId] = workspaceIds;

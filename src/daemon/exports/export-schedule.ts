@@ -106,13 +106,20 @@ async function writeExport(
   due: Due,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { name, view, version, format, names, folder } = wanted;
+  const { name, view, format, names, folder } = wanted;
   const path = join(folder, exportName(name, due.occasion, format));
   const { period, workspaceIds, onlyThese } = due;
   const order: ExportJob = {
-    ...{ ledgerPath: config.ledger.path, path, view, version, format, names },
-    ...{ workspaceIds, onlyThese, period },
-    ...{ focus: config.focus, nowMs: clock.now() },
+    ledgerPath: config.ledger.path,
+    path,
+    view,
+    format,
+    names,
+    workspaceIds,
+    onlyThese,
+    period,
+    focus: config.focus,
+    nowMs: clock.now(),
   };
   try {
     const { rows } = await askChild<{ rows: number }>({

@@ -1,6 +1,5 @@
-import { focusColumns } from '../../billing/focus/focus-columns.ts';
+import { FOCUS_COLUMNS } from '../../billing/focus/focus-columns.ts';
 import { type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
-import type { FocusVersion } from '../../billing/focus/focus-versions.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
 import { billedTenants } from '../../ledger/journal/charges/read-billed.ts';
@@ -13,7 +12,6 @@ export interface FocusRequest {
   period: Period;
   tenantId?: string | undefined;
   focus: FocusConfig;
-  version: FocusVersion;
   nowMs: number;
 }
 
@@ -30,7 +28,7 @@ export interface FocusGaps {
  * As CSV they are for machines: write them raw.
  */
 export function readFocusSheet(connection: LedgerConnection, request: FocusRequest): { sheet: Sheet; gaps: FocusGaps } {
-  const { period, tenantId, focus, version, nowMs } = request;
+  const { period, tenantId, focus, nowMs } = request;
   const gaps: FocusGaps = { unpriced: 0, unknown: [] };
   const rows = function* (): Generator<FocusRow[]> {
     for (const workspaceId of request.workspaceIds) {
@@ -46,16 +44,14 @@ export function readFocusSheet(connection: LedgerConnection, request: FocusReque
       }
     }
   };
-  return { sheet: focusSheet(rows(), version), gaps };
+  return { sheet: focusSheet(rows()), gaps };
 }
 
-/** Rows with the columns of a version. */
-export function focusSheet(rows: Iterable<readonly FocusRow[]>, version: FocusVersion): Sheet {
-  const columns = focusColumns(version);
+export function focusSheet(rows: Iterable<readonly FocusRow[]>): Sheet {
   const values = function* (): Generator<(string | null)[]> {
-    for (const some of rows) for (const row of some) yield columns.map(({ name }) => row[name]);
+    for (const some of rows) for (const row of some) yield FOCUS_COLUMNS.map(({ name }) => row[name]);
   };
-  return { name: 'focus', columns, rows: values() };
+  return { name: 'focus', columns: FOCUS_COLUMNS, rows: values() };
 }
 
 function namesOf(focus: FocusConfig, workspaceName: string) {

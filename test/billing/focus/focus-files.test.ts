@@ -62,43 +62,40 @@ const EXPECTED_TYPES = (column: string): string => {
   return ['x_EntryId', 'x_RequestCount'].includes(column) ? 'BIGINT' : 'VARCHAR';
 };
 
-test.each(['1.2', '1.3'] as const)(
-  'FOCUS files, read back by DuckDB, obey every static rule of %s, and CSV and Parquet say the same',
-  async (version) => {
-    const world = await createCorrected();
-    const duck = await openDuckDb();
-    const kinds = new Set<string>();
-    for (const period of ['2025-12', '2026-01', '2026-02']) {
-      const write = async (format: string): Promise<string> => {
-        const path = join(world.folder, `${period}.${format}`);
-        const argv = ['export', 'focus', '--period', period, '--version', version, '--format', format];
-        expect(await world.run(...argv, '--out', path)).toEqual({ code: 0, out: '', err: '' });
-        return path;
-      };
-      const text = await readCsv(duck, await write('csv'));
-      const parquet = `read_parquet('${await write('parquet')}')`;
-      const types = await duck.types(parquet);
-      const binary = { header: Object.keys(types), rows: (await duck.rows(`FROM ${parquet}`)) as ReadRow[] };
+test('FOCUS files, read back by DuckDB, obey every static rule, and CSV and Parquet say the same', async () => {
+  const world = await createCorrected();
+  const duck = await openDuckDb();
+  const kinds = new Set<string>();
+  for (const period of ['2025-12', '2026-01', '2026-02']) {
+    const write = async (format: string): Promise<string> => {
+      const path = join(world.folder, `${period}.${format}`);
+      const argv = ['export', 'focus', '--period', period, '--format', format];
+      expect(await world.run(...argv, '--out', path)).toEqual({ code: 0, out: '', err: '' });
+      return path;
+    };
+    const text = await readCsv(duck, await write('csv'));
+    const parquet = `read_parquet('${await write('parquet')}')`;
+    const types = await duck.types(parquet);
+    const binary = { header: Object.keys(types), rows: (await duck.rows(`FROM ${parquet}`)) as ReadRow[] };
 
-      expect(text.rows.length).toBeGreaterThan(4);
-      expect(brokenRules(text.header, text.rows, version)).toEqual([]);
-      expect(brokenRules(binary.header, binary.rows, version)).toEqual([]);
-      expect(binary.header).toEqual(text.header);
-      for (const [column, type] of Object.entries(types))
-        expect([column, type]).toEqual([column, EXPECTED_TYPES(column)]);
-      expect(binary.rows.map(asText)).toEqual(text.rows.map(asDoubles));
-      for (const line of text.rows) kinds.add(`${line.ChargeCategory} ${line.ChargeClass} ${line.BillingCurrency}`);
+    expect(text.rows.length).toBeGreaterThan(4);
+    expect(brokenRules(text.header, text.rows)).toEqual([]);
+    expect(brokenRules(binary.header, binary.rows)).toEqual([]);
+    expect(binary.header).toEqual(text.header);
+    for (const [column, type] of Object.entries(types))
+      expect([column, type]).toEqual([column, EXPECTED_TYPES(column)]);
+    expect(binary.rows.map(asText)).toEqual(text.rows.map(asDoubles));
+    for (const line of text.rows) kinds.add(`${line.ChargeCategory} ${line.ChargeClass} ${line.BillingCurrency}`);
 
-      const statement = parseJson((await world.run('statement', period, '--json')).out);
-      expect(sums(text.rows)).toEqual(
-        Object.fromEntries(statement.totals.map((total: Total) => [total.currency, BigInt(total.amount_minor)])),
-      );
-    }
-    expect([...kinds].sort()).toEqual([
-      ...['Adjustment null EUR', 'Usage Correction EUR', 'Usage Correction JPY', 'Usage null EUR', 'Usage null JPY'],
-    ]);
-  },
-);
+    const statement = parseJson((await world.run('statement', period, '--json')).out);
+    expect(sums(text.rows)).toEqual(
+      Object.fromEntries(statement.totals.map((total: Total) => [total.currency, BigInt(total.amount_minor)])),
+    );
+  }
+  expect([...kinds].sort()).toEqual([
+    ...['Adjustment null EUR', 'Usage Correction EUR', 'Usage Correction JPY', 'Usage null EUR', 'Usage null JPY'],
+  ]);
+});
 
 interface Total {
   currency: string;

@@ -80,8 +80,8 @@ const SUBCATEGORIES: Readonly<Record<string, readonly string[]>> = {
 
 const mandatoryText: Check[] = [given, isText];
 
-/** The static rules of 1.2 as the public validator has them; what it says a column MAY be is no rule. */
-const RULES_1_2: Readonly<Record<string, Check[]>> = {
+/** The static rules of 1.3 as the public validator has them; what it says a column MAY be is no rule. */
+const RULES: Readonly<Record<string, Check[]>> = {
   BilledCost: [given, isDecimal, when((row) => row.ProviderName !== row.InvoiceIssuerName, isZero)],
   EffectiveCost: [given, isDecimal, when((row) => row.ChargeCategory === 'Purchase', isZero)],
   ListCost: [given, isDecimal, timesQuantityIs('ListUnitPrice', 'ListCost')],
@@ -145,26 +145,22 @@ const RULES_1_2: Readonly<Record<string, Check[]>> = {
     when(isSold, given),
     (value) => value === null || oneOf('Standard', 'Committed', 'Dynamic', 'Other')(value, {}),
   ],
-};
-
-const NEW_IN_1_3: Readonly<Record<string, Check[]>> = {
   ServiceProviderName: mandatoryText,
   HostProviderName: mandatoryText,
 };
 
-/** Every rule that a file breaks, in words; the header has to name each column of the version once, ours last. */
-export function brokenRules(header: readonly string[], rows: readonly ReadRow[], version: '1.2' | '1.3'): string[] {
-  const rules = version === '1.2' ? RULES_1_2 : { ...RULES_1_2, ...NEW_IN_1_3 };
+/** Every rule that a file breaks, in words; the header has to name each column once, ours last. */
+export function brokenRules(header: readonly string[], rows: readonly ReadRow[]): string[] {
   const broken: string[] = [];
-  for (const column of Object.keys(rules)) {
+  for (const column of Object.keys(RULES)) {
     if (header.filter((name) => name === column).length !== 1) broken.push(`${column} is not there once`);
   }
   const standard = header.filter((name) => !name.startsWith('x_'));
-  for (const name of standard) if (rules[name] === undefined) broken.push(`${name} is no column of ${version}`);
+  for (const name of standard) if (RULES[name] === undefined) broken.push(`${name} is no column of FOCUS`);
   if (header.slice(0, standard.length).some((name) => name.startsWith('x_')))
     broken.push('custom columns are not last');
   rows.forEach((row, at) => {
-    for (const [column, checks] of Object.entries(rules)) {
+    for (const [column, checks] of Object.entries(RULES)) {
       checks.forEach((check, number) => {
         const value = row[column] ?? null;
         if (!check(value, row)) broken.push(`row ${at + 1}: ${column} breaks rule ${number + 1} with ${value}`);

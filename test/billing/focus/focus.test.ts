@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FocusNames, focusRows } from '../../../src/billing/focus/focus-rows.ts';
-import type { FocusVersion } from '../../../src/billing/focus/focus-versions.ts';
 import { timesWhole } from '../../../src/billing/rates/decimal.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../../../src/billing/statement/billed.ts';
 import { csvPieces } from '../../../src/reports/formats/csv.ts';
@@ -65,9 +64,9 @@ const ACME: BilledTenant = {
   ],
 };
 
-function writeAndRead(tenants: readonly BilledTenant[], version: FocusVersion) {
+function writeAndRead(tenants: readonly BilledTenant[]) {
   const rows = tenants.map((tenant) => focusRows(FEBRUARY, tenant, NAMES));
-  return readFocus([...csvPieces(focusSheet(rows, version), { raw: true })].join(''));
+  return readFocus([...csvPieces(focusSheet(rows), { raw: true })].join(''));
 }
 
 function pick(row: ReadRow | undefined, ...columns: string[]): unknown[] {
@@ -75,10 +74,10 @@ function pick(row: ReadRow | undefined, ...columns: string[]): unknown[] {
 }
 
 describe('a FOCUS file, read back', () => {
-  test.each(['1.2', '1.3'] as const)('obeys every static rule of %s', (version) => {
-    const { header, rows } = writeAndRead([ACME], version);
+  test('obeys every static rule', () => {
+    const { header, rows } = writeAndRead([ACME]);
     expect(rows).toHaveLength(5);
-    expect(brokenRules(header, rows, version)).toEqual([]);
+    expect(brokenRules(header, rows)).toEqual([]);
   });
 
   test('obeys them for any line', () => {
@@ -100,16 +99,16 @@ describe('a FOCUS file, read back', () => {
       fc.tuple(fc.oneof(usage, other), currency).map(([line, code]) => ({ ...line, currency: code })),
     );
     fc.assert(
-      fc.property(lines, fc.constantFrom('1.2' as const, '1.3' as const), (anyLines, version) => {
-        const { header, rows } = writeAndRead([{ ...ACME, lines: anyLines }], version);
-        expect(brokenRules(header, rows, version)).toEqual([]);
+      fc.property(lines, (anyLines) => {
+        const { header, rows } = writeAndRead([{ ...ACME, lines: anyLines }]);
+        expect(brokenRules(header, rows)).toEqual([]);
       }),
       { numRuns: 300 },
     );
   });
 
   test('has credits as the unit and money in the currency, both with a fraction', () => {
-    const { rows } = writeAndRead([ACME], '1.2');
+    const { rows } = writeAndRead([ACME]);
     expect(
       pick(rows[1], 'ConsumedQuantity', 'PricingQuantity', 'PricingUnit', 'BilledCost', 'BillingCurrency'),
     ).toEqual(['1200.0', '1200.0', 'Credits', '14.47', 'EUR']);
@@ -122,7 +121,7 @@ describe('a FOCUS file, read back', () => {
   });
 
   test('bills a correction in the booked period and names the corrected one', () => {
-    const row = writeAndRead([ACME], '1.2').rows[4];
+    const row = writeAndRead([ACME]).rows[4];
     expect(pick(row, 'ChargeClass', 'BilledCost', 'ConsumedQuantity', 'x_EntryId')).toEqual([
       'Correction',
       '-2.50',
@@ -138,7 +137,7 @@ describe('a FOCUS file, read back', () => {
   });
 
   test('has a discount on the rows that it reduces, so that list less effective cost is what was saved', () => {
-    const { rows } = writeAndRead([ACME], '1.2');
+    const { rows } = writeAndRead([ACME]);
     const cents = (column: string) =>
       rows.slice(0, 3).reduce((sum, row) => sum + Math.round(100 * Number(row[column])), 0);
     expect(rows.map((row) => row.ChargeDescription).join()).not.toContain('Discount');
@@ -151,13 +150,10 @@ describe('a FOCUS file, read back', () => {
 
   test('has one billing account a currency, and the labels as tags', () => {
     const yen = { ...LINE, currency: 'JPY', amountMinor: 15n };
-    const { rows } = writeAndRead(
-      [
-        { ...ACME, lines: [LINE, yen] },
-        { ...ACME, labels: '{}' },
-      ],
-      '1.3',
-    );
+    const { rows } = writeAndRead([
+      { ...ACME, lines: [LINE, yen] },
+      { ...ACME, labels: '{}' },
+    ]);
     expect(pick(rows[0], 'BillingAccountId', 'BillingAccountName', 'Tags')).toEqual([
       ...['ws-1/EUR', 'Production (EUR)', '{"team":"north, \\"A\\""}'],
     ]);
@@ -166,7 +162,7 @@ describe('a FOCUS file, read back', () => {
   });
 
   test('has costs that sum to the bill, and requests that sum to those of the tenant', () => {
-    const { rows } = writeAndRead([ACME], '1.3');
+    const { rows } = writeAndRead([ACME]);
     const cents = rows.map((row) => BigInt(String(row.BilledCost).replace('.', '')));
     expect(cents.reduce((sum, cost) => sum + cost, 0n)).toBe(4800n);
     expect(rows.map((row) => row.x_RequestCount)).toEqual(['42', null, null, null, null]);
@@ -174,22 +170,21 @@ describe('a FOCUS file, read back', () => {
 
   test('keeps identifiers and names byte for byte, and the id where there is no name', () => {
     const tenant = { ...ACME, tenantId: '=1+1', lines: [LINE] };
-    expect(pick(writeAndRead([tenant], '1.2').rows[0], 'SubAccountId', 'SubAccountName')).toEqual([
+    expect(pick(writeAndRead([tenant]).rows[0], 'SubAccountId', 'SubAccountName')).toEqual([
       '=1+1',
       'Acme, "the" Corp',
     ]);
-    const nameless = writeAndRead([{ ...tenant, displayName: null }], '1.2').rows[0];
+    const nameless = writeAndRead([{ ...tenant, displayName: null }]).rows[0];
     expect(pick(nameless, 'SubAccountName')).toEqual(['=1+1']);
   });
 });
 
 describe('the rules themselves', () => {
-  const { header, rows } = writeAndRead([ACME], '1.2');
+  const { header, rows } = writeAndRead([ACME]);
   const broken = (change: Record<string, string | null>) =>
     brokenRules(
       header,
       rows.map((row) => ({ ...row, ...change })),
-      '1.2',
     ).length > 0;
 
   test('find what is wrong', () => {
@@ -206,8 +201,8 @@ describe('the rules themselves', () => {
       ...row,
       ServiceSubcategory: at === 0 ? 'Search' : 'Other (Analytics)',
     }));
-    expect(brokenRules(header, twoServices, '1.2')).toContain('several ServiceSubcategory of ServiceName Papermap');
-    expect(brokenRules(['x_AsOf', ...header.slice(0, -1)], rows, '1.2')).toContain('custom columns are not last');
+    expect(brokenRules(header, twoServices)).toContain('several ServiceSubcategory of ServiceName Papermap');
+    expect(brokenRules(['x_AsOf', ...header.slice(0, -1)], rows)).toContain('custom columns are not last');
   });
 });
 

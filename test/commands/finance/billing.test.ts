@@ -222,15 +222,12 @@ describe('statement', () => {
 });
 
 describe('export focus', () => {
-  it.each(['1.2', '1.3'] as const)('writes a file that obeys the rules of %s and sums to the bill', async (version) => {
+  it('writes a file that obeys the rules and sums to the bill', async () => {
     const world = await createBilled();
-    // The second is what the option was called first.
-    const option = version === '1.3' ? '--version' : '--focus-version';
-    const argv = ['export', 'focus', '--period', '2026-01', option, version];
-    const { out, err, code } = await world.run(...argv);
+    const { out, err, code } = await world.run('export', 'focus', '--period', '2026-01');
     expect([code, err]).toEqual([0, '']);
     const { header, rows } = readFocus(out);
-    expect(brokenRules(header, rows, version)).toEqual([]);
+    expect(brokenRules(header, rows)).toEqual([]);
     expect(rows.map((line) => [line.SubAccountId, line.ChargeCategory, line.BilledCost])).toEqual([
       ['acme', 'Usage', '12.50'],
       ['acme', 'Adjustment', '2.50'],
@@ -243,13 +240,6 @@ describe('export focus', () => {
     const { out, err } = await world.run('export', 'focus', '--period', '2031-01');
     expect(out.trim().split('\n')).toHaveLength(1);
     expect(err).toBe('the ledger has nothing of 2031-01\n');
-  });
-
-  it('has versions of the specification, of which it names those that it knows', async () => {
-    const world = await createBilled();
-    const refused = await world.run('export', 'focus', '--period', '2026-01', '--version', '2.0');
-    expect(refused).toMatchObject({ code: 2, out: '', err: expect.stringContaining('Allowed choices are 1.2, 1.3') });
-    expect((await world.run('export', '-v')).out).toBe((await world.run('--version')).out);
   });
 });
 

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { claimDelivery, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
-import { focusColumns } from '../../../src/billing/focus/focus-columns.ts';
 import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
 import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
@@ -35,7 +34,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
   const exports = wanted.map(
     (one): ExportConfig => ({
       ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 6 * * *', period: null },
-      ...{ version: '1.2', workspaceId: null, names: false, folder, keep: 3 },
+      ...{ workspaceId: null, names: false, folder, keep: 3 },
       ...one,
     }),
   );
@@ -153,11 +152,10 @@ describe('an export by cron', () => {
     const { start, files, read } = await prepare(
       { name: 'now', format: 'ndjson', period: 'current', view: 'charges', names: true },
       { name: 'focus', view: 'focus', period: 'previous' },
-      { name: 'focus-next', view: 'focus', period: 'previous', version: '1.3' },
       ...(['xlsx', 'parquet', 'json'] as const).map((format) => ({ name: format, format })),
     );
     await start().run();
-    expect(files()).toHaveLength(6);
+    expect(files()).toHaveLength(5);
     const months = read('now-20260320T120000Z.ndjson')
       .trim()
       .split('\n')
@@ -165,14 +163,9 @@ describe('an export by cron', () => {
     expect(months).toEqual(['2026-03', '2026-03']);
     expect(read('now-20260320T120000Z.ndjson')).toMatch(/,"display_name":null\}\n$/);
     const [header, ...rows] = read('focus-20260320T120000Z.csv').trim().split('\r\n');
-    expect(header).toMatch(/^BilledCost,/);
+    expect(header).toMatch(/^BilledCost,.*,HostProviderName,/);
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(row).toContain('2026-02-01T00:00:00Z');
-    // Columns that came with the version.
-    const [next = ''] = read('focus-next-20260320T120000Z.csv').split('\r\n');
-    expect(next.split(',')).toEqual(focusColumns('1.3').map(({ name }) => name));
-    expect(header?.split(',')).toEqual(focusColumns('1.2').map(({ name }) => name));
-    expect(next).not.toBe(header);
   });
 });
 
