@@ -180,8 +180,6 @@ export interface ExportConfig {
   period: 'current' | 'previous' | null;
   /** Null: all workspaces. */
   workspaceId: string | null;
-  /** With the tenants' names as a last column; FOCUS has them anyway. */
-  names: boolean;
   /** Absolute. */
   folder: string;
   /** How many files stay; older ones are deleted. */

@@ -28,7 +28,7 @@ test('an export is made daily as CSV beside the ledger, thirty files are kept, u
     'exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]',
   );
   const common = {
-    ...{ format: 'csv', workspaceId: null, names: false },
+    ...{ format: 'csv', workspaceId: null },
     ...{ folder: join(folder, 'data', 'exports'), keep: 30 },
   };
   expect(config.exports).toEqual([
@@ -41,7 +41,7 @@ test('what the sample shows of exports is valid', () => {
   const shown = sampleConfig().match(/^# exports:.*\n(# {3}.*\n)+/m)?.[0] ?? '';
   expect(load(shown.replace(/^# ?/gm, '')).config.exports).toMatchObject([
     { name: 'charges-of-the-month', view: 'charges', cron: null, keep: 30 },
-    { name: 'usage-daily', format: 'parquet', period: 'current', names: true, keep: 30 },
+    { name: 'usage-daily', format: 'parquet', period: 'current', keep: 30 },
     { name: 'focus', cron: null },
   ]);
 });

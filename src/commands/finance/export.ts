@@ -22,7 +22,6 @@ interface ExportOptions extends SheetOptions, PeriodOptions {
   json?: boolean;
   tenant?: string;
   workspace?: string;
-  names?: boolean;
 }
 
 export function exportCommand(cli: CliContext): Command {
@@ -30,8 +29,7 @@ export function exportCommand(cli: CliContext): Command {
     .addOption(new Option('--format <format>', 'form of the rows (default: csv)').choices(SHEET_FORMATS))
     .option(...LIMIT_OPTION)
     .option('--tenant <id>', 'only this tenant')
-    .option('--workspace <id>', 'only this workspace (focus needs it when there are several)')
-    .option('--names', "with the tenants' names, as a last column display_name");
+    .option('--workspace <id>', 'only this workspace (focus needs it when there are several)');
   return addSheetOptions(command)
     .addHelpText(
       'after',
@@ -69,11 +67,9 @@ async function exportView(cli: CliContext, context: Context, view: string, optio
 }
 
 function sheetOfView(context: Context, view: string, options: ExportOptions): Sheet {
-  const { tenant: tenantId, workspace: workspaceId, names } = options;
+  const { tenant: tenantId, workspace: workspaceId } = options;
   requireKnownWorkspace(context, workspaceId);
-  return viewSheet(context.reader().connection, view, {
-    ...{ workspaceId, tenantId, period: chosenPeriods(options), names },
-  });
+  return viewSheet(context.reader().connection, view, { workspaceId, tenantId, period: chosenPeriods(options) });
 }
 
 /** One sheet a view, all of one moment. */

@@ -65,7 +65,6 @@ export function resolveExport(
     period: given.period ?? (view === 'focus' ? 'previous' : null),
     workspaceId: given.workspace ?? null,
     folder: given.folder === undefined ? join(dirname(ledgerPath), 'exports') : resolve(folder, given.folder),
-    names: given.names ?? false,
     keep: given.keep ?? 30,
   };
 }

@@ -51,7 +51,6 @@ http:                                  # pages, health and metrics of the daemon
 #     cron: "0 6 * * *"                # five fields, UTC; instead of after
 #     period: current                  # current | previous; without it: all months
 #     # workspace: ws-123              # without it: every workspace
-#     names: true                      # the tenants' names as a last column
 #     folder: ./exports                # relative to this file; without it: exports beside the ledger
 #     keep: 30                         # older ones are deleted
 #   - name: focus

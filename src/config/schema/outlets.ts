@@ -48,7 +48,6 @@ export const exportFile = z.strictObject({
   after: setting(z.enum(['close']), 'Write `after: close`, or give a `cron:` instead'),
   period: setting(z.enum(['current', 'previous']), 'Choose current or previous, or remove the line for all months'),
   workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
-  names: setting(flag, "Write true for the tenants' names as a last column, or remove the line"),
   folder,
   keep,
 });

@@ -11,7 +11,7 @@ import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { ChildAnswer } from '../child-answer.ts';
 
 /** One file to be written. */
-export interface ExportJob extends Pick<ExportConfig, 'view' | 'format' | 'names'> {
+export interface ExportJob extends Pick<ExportConfig, 'view' | 'format'> {
   ledgerPath: string;
   /** The file to write; its folder is there. */
   path: string;
@@ -63,7 +63,7 @@ async function writeExport(job: ExportJob): Promise<number> {
 }
 
 function sheetOfJob(connection: LedgerConnection, job: ExportJob): Sheet {
-  const { view, workspaceIds, onlyThese, period, names, focus, nowMs } = job;
+  const { view, workspaceIds, onlyThese, period, focus, nowMs } = job;
   if (view === 'focus') {
     if (period === null) throw new AppError('export_failed', 'a FOCUS file is of one month');
     return readFocusSheet(connection, { workspaceIds, period, focus, nowMs }).sheet;
@@ -74,7 +74,6 @@ function sheetOfJob(connection: LedgerConnection, job: ExportJob): Sheet {
     // A view without months or workspaces is written whole.
     workspaceId: onlyThese && columns.includes('workspace_id') ? workspaceId : undefined,
     period: period !== null && columns.includes('period') ? period : undefined,
-    names,
   });
 }
 

@@ -106,7 +106,7 @@ async function writeExport(
   due: Due,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { name, view, format, names, folder } = wanted;
+  const { name, view, format, folder } = wanted;
   const path = join(folder, exportName(name, due.occasion, format));
   const { period, workspaceIds, onlyThese } = due;
   const order: ExportJob = {
@@ -114,7 +114,6 @@ async function writeExport(
     path,
     view,
     format,
-    names,
     workspaceIds,
     onlyThese,
     period,

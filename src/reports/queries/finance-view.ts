@@ -2,7 +2,6 @@ import { UsageError } from '../../core/errors.ts';
 import type { Period, PeriodWindow } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
@@ -40,8 +39,6 @@ export interface ViewFilters {
   workspaceId?: string | undefined;
   tenantId?: string | undefined;
   period?: Period | PeriodWindow | undefined;
-  /** Adds what people call the tenant, as a last column `display_name`, where the view has tenants and no such column. */
-  names?: boolean | undefined;
 }
 
 /** The `finance_*` views of the ledger, by name. */
@@ -83,24 +80,7 @@ export function viewSheet(connection: LedgerConnection, name: string, filters: V
       }
     },
   };
-  const plain = { name: view, columns, rows };
-  const isNamed = filters.names === true && has('workspace_id') && has('tenant_id') && !has('display_name');
-  return isNamed ? withNames(plain, tenantNames(connection, filters)) : plain;
-}
-
-function withNames({ name, columns, rows }: Sheet, nameOf: ReturnType<typeof tenantNames>): Sheet {
-  const [workspaceAt, tenantAt] = ['workspace_id', 'tenant_id'].map((wanted) =>
-    columns.findIndex((column) => column.name === wanted),
-  ) as [number, number];
-  return {
-    name,
-    columns: [...columns, { name: 'display_name', kind: 'text' }],
-    rows: {
-      *[Symbol.iterator]() {
-        for (const row of rows) yield [...row, nameOf(String(row[workspaceAt]), String(row[tenantAt]))];
-      },
-    },
-  };
+  return { name: view, columns, rows };
 }
 
 /** The columns of a view and what they hold. */

@@ -73,19 +73,6 @@ describe('export', () => {
     expect(Object.keys(zipEntries(bytes('all.xlsx')))).toHaveLength(views.length + 5);
   });
 
-  it("adds the tenants' names when it is asked to, where there are tenants", async () => {
-    const world = await syncedWorld();
-    const lines = async (...argv: string[]) => (await world.run('export', ...argv)).out.trimEnd().split('\r\n');
-    const [header, ...rows] = await lines('usage', '--names', '--raw');
-    expect(header).toMatch(/,withdrawn,display_name$/);
-    expect(rows.filter((line) => line.startsWith('ws-1,acme,')).every((line) => line.endsWith(',=Acme & Sons'))).toBe(
-      true,
-    );
-    expect(rows.filter((line) => line.startsWith('ws-1,globex,')).every((line) => line.endsWith(','))).toBe(true);
-    expect(await lines('tenants', '--names')).toEqual(await lines('tenants'));
-    expect(await lines('runs', '--names')).toEqual(await lines('runs'));
-  });
-
   it('answers --json as --format json, cut by --limit, over the periods that --from and --to name', async () => {
     const world = await syncedWorld();
     const window = ['--from', '2025-12', '--to', '2026-01'];
