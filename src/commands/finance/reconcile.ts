@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import type { DecimalMark } from '../../billing/reconcile/read-amount.ts';
 import type { SideFigures } from '../../billing/reconcile/reconcile.ts';
@@ -12,7 +12,6 @@ import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
-import { writeTextFile } from '../../reports/files/write-sheet.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -37,7 +36,6 @@ interface ReconcileOptions extends ListingOptions, MappedColumns {
   period: string;
   workspace?: string;
   mapping?: string;
-  saveMapping?: string;
   currency?: string;
   tolerance: string;
   service: boolean;
@@ -66,7 +64,6 @@ export function reconcileCommand(cli: CliContext): Command {
       '--mapping <file>',
       'YAML with tenant_column, credits_column, amount_column, currency_column, currency, decimal and tolerance',
     )
-    .option('--save-mapping <file>', 'write how the columns were mapped into this file, for --mapping')
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
@@ -103,7 +100,7 @@ const mappingSchema = z.strictObject({
   tolerance: z.string().optional(),
 });
 
-/** The options, where those that nobody typed come from the saved mapping. */
+/** The options, where those that nobody typed come from the mapping. */
 function withMapping(cli: CliContext, command: Command, options: ReconcileOptions): ReconcileOptions {
   if (options.mapping === undefined) return options;
   const file = resolve(cli.io.cwd, options.mapping);
@@ -116,12 +113,6 @@ function withMapping(cli: CliContext, command: Command, options: ReconcileOption
     .map(([key, value]) => [MAPPED[key as keyof typeof MAPPED], value] as const)
     .filter(([option]) => command.getOptionValueSource(option) !== 'cli');
   return { ...options, ...Object.fromEntries(saved) };
-}
-
-/** What `--mapping` reads again; settings that were not given are left out. */
-function mappingOf(options: ReconcileOptions): Record<string, string> {
-  const given = Object.entries(MAPPED).map(([key, option]) => [key, options[option]] as const);
-  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
 function readYaml(file: string): unknown {
@@ -151,9 +142,6 @@ async function compare(
     resolve(cli.io.cwd, file),
     columns.filter((name) => name !== undefined),
   );
-  if (options.saveMapping !== undefined) {
-    await writeTextFile(resolve(cli.io.cwd, options.saveMapping), [stringify(mappingOf(options))]);
-  }
   noteOtherRates(cli, context);
   const { connection } = context.reader();
   const request = { workspaceId: workspace.id, period, nowMs: context.clock.now(), proven: false };

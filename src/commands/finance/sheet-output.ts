@@ -20,7 +20,6 @@ import { noteMore } from '../shared/limit.ts';
 export interface SheetOptions {
   out?: string | undefined;
   bom?: boolean;
-  delimiter?: string;
   locale?: 'de';
   raw?: boolean;
   limit?: number;
@@ -37,16 +36,9 @@ export interface ListingOptions extends SheetOptions {
   json?: boolean;
 }
 
-const DELIMITERS: Readonly<Record<string, NonNullable<CsvStyle['delimiter']>>> = {
-  comma: ',',
-  semicolon: ';',
-  tab: '\t',
-};
-
 export function addSheetOptions(command: Command): Command {
   return command
     .option('--out <file>', 'write into this file instead of stdout; xlsx and parquet need one')
-    .addOption(new Option('--delimiter <name>', 'of CSV (default: comma)').choices(Object.keys(DELIMITERS)))
     .addOption(new Option('--locale <name>', 'of CSV: de for semicolons and decimal commas').choices(['de']))
     .option('--bom', 'begin CSV with a mark by which Excel knows UTF-8')
     .option('--raw', 'CSV for machines: text as it is, also where a spreadsheet would run it');
@@ -147,11 +139,9 @@ export function chosenFormat<Format extends string>(
   throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
 }
 
-function styleOf({ bom, delimiter = 'comma', locale, raw }: SheetOptions): CsvStyle {
-  const isGerman = locale === 'de';
+function styleOf({ bom, locale, raw }: SheetOptions): CsvStyle {
   return {
-    delimiter: DELIMITERS[isGerman && delimiter === 'comma' ? 'semicolon' : delimiter] ?? ',',
-    decimalComma: isGerman,
+    isGerman: locale === 'de',
     bom: bom === true,
     raw: raw === true,
   };

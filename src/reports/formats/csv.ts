@@ -4,13 +4,12 @@ import type { ColumnKind, Sheet } from './columns.ts';
 import { defuseFormulas } from './formula.ts';
 
 export interface CsvStyle {
-  delimiter?: ',' | ';' | '\t';
+  /** True: semicolons between fields, and decimal commas. */
+  isGerman?: boolean;
   /** True: begins with a mark by which Excel knows UTF-8. */
   bom?: boolean;
   /** True: text is written as it is, for machines; a spreadsheet may run it as a formula. */
   raw?: boolean;
-  /** True: decimals have a comma, as spreadsheets of many countries read them. */
-  decimalComma?: boolean;
   /** True: somebody looks at it on a terminal, so that control characters are escaped. */
   terminal?: boolean;
 }
@@ -29,7 +28,7 @@ export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Gene
   const format = {
     record_delimiter: 'windows',
     quote_record_delimiter: true,
-    delimiter: style.delimiter ?? ',',
+    delimiter: style.isGerman === true ? ';' : ',',
   } as const;
   const header = columns.map(({ name }) => csvField(name, 'text', style));
   let piece = [header];
@@ -46,10 +45,10 @@ export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Gene
 /** Text of these kinds is a number. */
 const DECIMALS: readonly ColumnKind[] = ['amount', 'price', 'decimal'];
 
-function csvField(value: unknown, kind: ColumnKind, { raw, terminal, decimalComma }: CsvStyle): string {
+function csvField(value: unknown, kind: ColumnKind, { raw, terminal, isGerman }: CsvStyle): string {
   if (value === null || value === undefined) return '';
   const isNumber = typeof value === 'number' || (DECIMALS.includes(kind) && PLAIN_DECIMAL.test(String(value)));
-  if (isNumber) return decimalComma === true ? String(value).replace('.', ',') : String(value);
+  if (isNumber) return isGerman === true ? String(value).replace('.', ',') : String(value);
   if (typeof value !== 'string') return String(value);
   const text = raw === true ? value : defuseFormulas(value);
   return terminal === true ? inertText(text) : text;

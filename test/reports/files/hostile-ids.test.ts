@@ -71,13 +71,13 @@ test('are text in a workbook, and another reader gives them back as they are', a
 
 test('are run by no spreadsheet from CSV, whatever it cuts the lines by, and lose nothing', async () => {
   const { ids, write } = await hostileLedger();
-  for (const delimiter of [',', ';', '\t'] as const) {
-    const text = readFileSync(await write('csv', { delimiter }), 'utf8');
+  for (const isGerman of [false, true]) {
+    const text = readFileSync(await write('csv', { isGerman }), 'utf8');
     for (const separator of [/,/, /;/, /\t/, /[,;\t]/]) {
       const cells = text.split(/\r\n|\r|\n/).flatMap((line) => line.split(separator));
       expect(cells.filter((cell) => RUNS.test(cell))).toEqual([]);
     }
-    const records = parse(text, { columns: true, delimiter }) as { tenant_id: string }[];
+    const records = parse(text, { columns: true, delimiter: isGerman ? ';' : ',' }) as { tenant_id: string }[];
     const withoutMarks = (id: string | undefined) => id?.replaceAll("'", '');
     expect(records.map(({ tenant_id }) => withoutMarks(tenant_id))).toEqual(ids.map(withoutMarks));
     for (const { tenant_id } of records) expect(RUNS.test(tenant_id), JSON.stringify(tenant_id)).toBe(false);

@@ -163,9 +163,9 @@ describe('rows in a file', () => {
       );
   });
 
-  test('a mark for Excel and another delimiter come when they are asked for', async () => {
+  test('a mark for Excel and semicolons come when they are asked for', async () => {
     const path = join(temporaryFolder(), 'rows.csv');
-    await writeSheetFile(sheet(), { path, format: 'csv', style: { bom: true, delimiter: ';' } });
+    await writeSheetFile(sheet(), { path, format: 'csv', style: { bom: true, isGerman: true } });
     expect(readFileSync(path, 'utf8').slice(0, 12)).toBe('\ufeffid;credits;');
   });
 });
