@@ -16,18 +16,16 @@ import { parsePeriodWindow } from './shared/period-window.ts';
 import { sideBySide } from './shared/side-by-side.ts';
 import { withStopSignal } from './shared/stop-signal.ts';
 import { createFleetView } from './shared/sync-progress.ts';
-import { parseWholeNumber } from './shared/whole-number.ts';
 
 interface SyncOptions {
   workspace?: string;
   from?: string;
   to?: string;
   dryRun?: boolean;
-  parallel?: number;
 }
 
 /** Workspaces that are synced side by side. */
-const DEFAULT_PARALLEL = 8;
+const SIDE_BY_SIDE = 8;
 /** From here on memory counts more than a quick start. */
 const MANY_PAGES = 100;
 
@@ -42,9 +40,6 @@ export function syncCommand(cli: CliContext): Command {
     .option('--workspace <id>', 'only this workspace')
     .option('--from <period>', 'first period, YYYY-MM (default: as the daemon would plan)')
     .option('--to <period>', 'last period, YYYY-MM (default: the current one)')
-    .option('--parallel <number>', `workspaces side by side (default: ${DEFAULT_PARALLEL})`, (text) =>
-      parseWholeNumber(text, '--parallel', 1, 64),
-    )
     .option('--dry-run', 'show what would change and which alerts would fire; change nothing')
     .addHelpText(
       'after',
@@ -88,8 +83,7 @@ async function syncAll(
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
   // A ledger that does not open is not the fault of a workspace.
   await context.warm();
-  const width = options.parallel ?? DEFAULT_PARALLEL;
-  const view = createFleetView(cli, width === 1 || ids.length === 1);
+  const view = createFleetView(cli, ids.length === 1);
   const syncOne = async (workspaceId: string): Promise<WorkspaceReport> => {
     signal.throwIfAborted();
     const progress = await view.begin(workspaceId);
@@ -116,7 +110,7 @@ async function syncAll(
       return report;
     }
   };
-  const reports = await sideBySide(ids, width, syncOne).finally(view.stop);
+  const reports = await sideBySide(ids, SIDE_BY_SIDE, syncOne).finally(view.stop);
   const applied = reports.some(({ status }) => status === 'applied');
   if (applied && options.dryRun !== true) await deliverDue(cli, context, signal);
   return reports;

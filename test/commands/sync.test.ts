@@ -117,17 +117,6 @@ describe('sync', () => {
     expect(parseJson(out).workspaces).toMatchObject([{ workspace_id: 'ws-1' }, { workspace_id: 'ws-2' }]);
   });
 
-  it('syncs them one after the other with --parallel 1, and refuses 0', async () => {
-    const world = await createWorld(FIRST, SECOND);
-    const order: (string | null)[] = [];
-    const run = ({ workspaceId }: { workspaceId: string | null }) => void order.push(workspaceId);
-    world.sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'before', run } });
-    expect((await world.run('sync', '--parallel', '1')).code).toBe(0);
-    expect(order).toEqual([...order].sort());
-    expect(new Set(order).size).toBe(2);
-    expect((await world.run('sync', '--parallel', '0')).code).toBe(2);
-  });
-
   it('ends with 1 when every workspace fails', async () => {
     const world = await createWorld(FIRST);
     world.configure({
