@@ -23,7 +23,7 @@ module.exports = {
       // Only the daemon gets the signal: it stops its private redis-server itself, after its last write to it.
       treekill: false,
       exp_backoff_restart_delay: 200,
-      // A wrong configuration, a taken port, a file that is no ledger: to start again helps once a person has changed that.
+      // A wrong configuration, a taken port, a folder that others may write: to start again helps once a person has changed that.
       stop_exit_codes: [2],
       max_memory_restart: '1G',
       // Logs are JSON lines with their own time.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { systemClock } from '../core/clock.ts';
-import { AppError, summarizeError } from '../core/errors.ts';
+import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-context.ts';
@@ -9,8 +9,6 @@ import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-cont
 const STOP_DEADLINE_MS = 19_000;
 /** Without its writer a daemon can do nothing: what is left to stop has this long. */
 const DEAD_WRITER_DEADLINE_MS = 800;
-/** Faults of a start that last until a person changes something: pm2 and systemd leave a daemon at exit code 2. */
-const LASTING_FAULTS: readonly string[] = ['http_port', 'ledger_unreadable', 'reader_group', 'not_a_ledger'];
 
 export function daemonCommand(cli: CliContext): Command {
   return plainCommand('daemon')
@@ -26,10 +24,6 @@ export function daemonCommand(cli: CliContext): Command {
       const stop = listenForStop(cli);
       try {
         await cli.withContext((context) => runDaemon(context, stop), { service: true });
-      } catch (error) {
-        if (!(error instanceof AppError) || error.retryable || !LASTING_FAULTS.includes(error.code)) throw error;
-        cli.report(error);
-        cli.exitCode = EXIT.usage;
       } finally {
         stop.end();
       }

@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { composeFile, type Installation, pm2File, systemdUnit } from '../../src/config/samples/run-files.ts';
+import { LASTING_EXIT_CODES } from '../../src/core/process/exit-codes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const USER = { name: 'ada', uid: 1001, gid: 1002 };
@@ -77,4 +78,12 @@ describe('the file for compose', () => {
     expect(Number.parseInt(daemon.stop_grace_period, 10)).toBeGreaterThan(19);
     for (const line of composeFile(installed(() => '/x')).split('\n')) expect(line).not.toContain('undefined');
   });
+});
+
+test('pm2 and systemd leave a daemon alone after the exit codes that no restart mends', () => {
+  const { apps } = createRequire(import.meta.url)('../../ecosystem.config.cjs') as { apps: object[] };
+  expect(apps).toEqual([expect.objectContaining({ stop_exit_codes: [...LASTING_EXIT_CODES] })]);
+  const user = { name: 'ledger', uid: 1, gid: 1 };
+  const unit = systemdUnit({ folder: '/srv', packageFolder: '/srv/package', nodePath: '/usr/bin/node', user });
+  expect(unit).toMatch(new RegExp(`^RestartPreventExitStatus=${LASTING_EXIT_CODES.join(' ')}$`, 'm'));
 });

@@ -1,12 +1,12 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
-import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
 import { strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
 import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
+import { nearestFolder, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { readerFault } from '../../ledger/store/file/reader-group.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -16,17 +16,13 @@ const LITTLE_DISK_BYTES = 1024 ** 3;
 const PATIENCE_MS = 5000;
 const STRANGE_REMEDY =
   'unless it was put there on purpose, stop the daemon and restore the right file; the next run settles it';
-const WRITABLE_REMEDY = 'give the user that runs usage-ledger the right to write there, or change ledger.path';
 
 /** Whether the ledger can be opened by this version, or created, and written. */
 export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] {
-  const folder = nearestFolder(path);
-  if (!existsSync(path)) {
-    if (!isWritable(folder)) return [fail('ledger', `${path} cannot be created in ${folder}`, WRITABLE_REMEDY)];
-    return [ok('ledger', `${path} does not exist yet; the first sync creates it`)];
-  }
   let strange: string | null;
   try {
+    requireLedgerPlace(path, readerGroup);
+    if (!existsSync(path)) return [ok('ledger', `${path} does not exist yet; the first sync creates it`)];
     const reader = openReader(path);
     strange = strangeLedger(reader.connection, path);
     reader.close();
@@ -35,11 +31,6 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
     const remedy = hint ?? 'check ledger.path, or restore the ledger from a backup';
     return [code === 'ledger_outdated' ? warn('ledger', message, remedy) : fail('ledger', message, remedy)];
   }
-  const unsafe = unsafePlace(folder, path);
-  if (unsafe !== null) return [fail('ledger', unsafe.message, unsafe.hint ?? WRITABLE_REMEDY)];
-  // SQLite writes its log beside the file, so the folder counts as much as the file.
-  const locked = [path, folder].filter((place) => !isWritable(place));
-  if (locked.length > 0) return [fail('ledger', `${locked.join(' and ')} cannot be written`, WRITABLE_REMEDY)];
   const holder = lockHolder(path, PATIENCE_MS);
   if (holder !== null) {
     const remedy = 'let it end its transaction, or end it: until then no run can be applied';
@@ -61,18 +52,6 @@ function checkReaders(path: string, group: string): Finding {
   } catch (error) {
     const { message, hint } = summarizeError(error);
     return fail('ledger', message, hint ?? 'correct ledger.reader_group', 'readers');
-  }
-}
-
-/** Reading goes on where writing is refused, so that only a look at both tells of it. */
-function unsafePlace(folder: string, path: string): AppError | null {
-  try {
-    requireSafePlace(folder, "the ledger's folder");
-    requireSafePlace(path, 'the ledger');
-    return null;
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
   }
 }
 
@@ -112,22 +91,6 @@ export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number
     return warn('disk', `${message}, less than twice the ledger`, remedy);
   }
   return ok('disk', message);
-}
-
-/** The folder that the ledger is in, or the deepest one above it that exists. */
-function nearestFolder(path: string): string {
-  let folder = dirname(path);
-  while (!existsSync(folder)) folder = dirname(folder);
-  return folder;
-}
-
-function isWritable(place: string): boolean {
-  try {
-    accessSync(place, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** What a ledger says that can be read; of one that cannot, `checkLedger` tells. */

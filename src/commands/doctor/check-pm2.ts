@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { summarizeError } from '../../core/errors.ts';
+import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -50,9 +51,11 @@ function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
     const message = 'treekill is on: pm2 ends the private redis-server before the daemon';
     findings.push(fail('pm2', message, 'set treekill to false', subject));
   }
-  if (!listOf(app.stop_exit_codes).map(Number).includes(2)) {
-    const message = 'stop_exit_codes lacks 2: pm2 starts the daemon again and again with a configuration that is wrong';
-    findings.push(warn('pm2', message, 'set stop_exit_codes to [2]', subject));
+  const left = listOf(app.stop_exit_codes).map(Number);
+  const lacking = LASTING_EXIT_CODES.filter((code) => !left.includes(code));
+  if (lacking.length > 0) {
+    const message = `stop_exit_codes lacks ${lacking.join(', ')}: pm2 starts the daemon again and again with a configuration that is wrong`;
+    findings.push(warn('pm2', message, `set stop_exit_codes to [${LASTING_EXIT_CODES.join(', ')}]`, subject));
   }
   if (findings.length > 0) return findings;
   return [ok('pm2', 'kill_timeout, wait_ready, treekill and stop_exit_codes are right', subject)];

@@ -4,6 +4,7 @@ import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { AppError, ConfigError, messageOf, systemFault } from '../../core/errors.ts';
 import type { LogDestination } from '../../core/logger.ts';
+import { exitCodeOf } from '../../core/process/exit-codes.ts';
 import { humanLogLine } from '../../core/text/human-log.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
@@ -34,17 +35,6 @@ export class StoppedError extends AppError {
     this.exitCode = STOP_EXIT_CODES[signal];
   }
 }
-
-/** Codes of errors that only another command line or configuration can help. */
-const MISUSE: readonly string[] = [
-  'usage',
-  'config',
-  'bad_period',
-  'unknown_workspace',
-  'unknown_channel',
-  'unclear_cards',
-  'not_a_ledger',
-];
 
 /** A stream for words: results go to stdout, everything else to stderr. */
 export interface TextOutput {
@@ -226,7 +216,7 @@ export class CliContext {
       this.printJson({ error: { code, message, hint: ours ? (error.hint ?? null) : null, ...faults } });
     }
     if (error instanceof StoppedError) return error.exitCode;
-    return MISUSE.includes(code) ? EXIT.usage : EXIT.failed;
+    return ours ? exitCodeOf(error) : EXIT.failed;
   }
 }
 

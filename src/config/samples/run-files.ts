@@ -1,4 +1,5 @@
 import { isAbsolute, join, relative } from 'node:path';
+import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
 
 /** Where this program and its folder of work are. */
 export interface Installation {
@@ -50,8 +51,8 @@ WorkingDirectory=${escaped(folder)}
 ExecStart=${quoted(nodePath)} --max-semi-space-size=4 ${quoted(cli)} daemon --config ${quoted(join(folder, 'usage-ledger.yml'))}
 Restart=on-failure
 RestartSec=5
-# A wrong configuration, a taken port, a file that is no ledger: to start again helps once a person has changed that.
-RestartPreventExitStatus=2
+# A wrong configuration, a taken port, a folder that others may write: to start again helps once a person has changed that.
+RestartPreventExitStatus=${LASTING_EXIT_CODES.join(' ')}
 # A stop drains running jobs for up to 19 s. The signal goes to the daemon alone: it stops its private redis-server itself.
 TimeoutStopSec=25
 KillMode=mixed

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { faultOf, type SuspectFile, verifySound } from '../../ledger/audit/verify/verify-sound.ts';
 import { withRemedy } from '../../ledger/store/file/ledger-file.ts';
-import { refuseDanglingLink } from '../../ledger/store/file/open.ts';
+import { refuseDanglingLink } from '../../ledger/store/file/place.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { setReplicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { exchangeLedger, type ReplacedLedger } from '../../ledger/transfer/backup/replace-ledger.ts';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { eventually } from '../../support/eventually.ts';
+import { clearPlace, LEDGER_MISTAKES } from '../../support/ledger-mistakes.ts';
 import { ECOSYSTEM, Pm2World } from './pm2-world.ts';
 
 const WORKSPACE = {
@@ -25,8 +26,9 @@ function configure({ folder }: Pm2World, settings: object): void {
 
 /** Starts it and waits for the end; pm2 says "waiting restart" of what it has stopped for good while a back-off is set. */
 async function startInVain(of: Pm2World, told: RegExp): Promise<void> {
+  const before = of.exitCodes();
   await of.pm2('start', ECOSYSTEM).catch(() => undefined);
-  await eventually(() => expect(of.exitCodes()).toEqual([2]), 20_000);
+  await eventually(() => expect(of.exitCodes()).toEqual([...before, 2]), 20_000);
   await eventually(() => expect(of.logText('error')).toMatch(told));
   // Longer than the back-off of pm2: whoever would start it again has had the time.
   const { pid, pm2_env } = await of.listed();
@@ -53,12 +55,16 @@ test('a taken port does so, too', async () => {
   await startInVain(of, /the port is in use/);
 });
 
-test('and so does a file that is no ledger', async () => {
+test('and so does each mistake at the place of the ledger', { timeout: 300_000 }, async () => {
   const of = world();
-  mkdirSync(join(of.folder, 'data'), { mode: 0o700 });
-  writeFileSync(join(of.folder, 'data', 'ledger.db'), 'garbage '.repeat(1000), { mode: 0o600 });
   configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
-  await startInVain(of, /file is not a database/);
+  const ledgerPath = join(of.folder, 'data', 'ledger.db');
+  for (const { make, told } of LEDGER_MISTAKES) {
+    make(ledgerPath);
+    await startInVain(of, told);
+    clearPlace(ledgerPath);
+    await of.pm2('delete', 'usage-ledger');
+  }
 });
 
 test('what may pass by itself is tried again, such as a disk that is not mounted yet', async () => {

@@ -1,11 +1,11 @@
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { messageOf, systemFault } from '../../../core/errors.ts';
-import { requireSafePlace } from '../../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
 import { claimFile, requireOwnFile } from './ownership.ts';
+import { refuseDanglingLink, requireLedgerPlace } from './place.ts';
 import { shareWithGroup } from './reader-group.ts';
 import { addRowDigest } from './row-digest.ts';
 import { ledgerErrorOf } from './sqlite-errors.ts';
@@ -26,16 +26,12 @@ export interface LedgerReader {
 
 /**
  * Opens the ledger for writing: creates the file (0600, its folder 0700) when it is missing, and sets WAL,
- * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses, with `unsafe_place`, a file or folder
- * that is not this user's alone to write, and, with `not_a_ledger`, another program's database. A `readerGroup` may read
- * file (0640) and folder (2750).
+ * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses what `requireLedgerPlace` does, and, with
+ * `not_a_ledger`, another program's database. A `readerGroup` may read file (0640) and folder (2750).
  */
 export function openForWriting(path: string, readerGroup?: string): LedgerConnection {
-  refuseDanglingLink(path);
-  const folder = dirname(path);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  requireSafePlace(folder, "the ledger's folder");
-  requireSafePlace(path, 'the ledger');
+  requireLedgerPlace(path, readerGroup);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   if (existsSync(path)) refuseOtherProgram(path);
   else {
     closeSync(openSync(path, 'a', 0o600));
@@ -120,14 +116,6 @@ export function openReader(path: string): LedgerReader {
 /** The version of the SQLite library inside, such as `3.53.2`. */
 export function sqliteVersion(connection: LedgerConnection): string {
   return String(connection.prepare('SELECT sqlite_version()').pluck().get());
-}
-
-/** A link to nothing, such as to a disk that is not mounted: a new ledger behind it would hide the one that is meant. */
-export function refuseDanglingLink(path: string): void {
-  if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
-  throw new LedgerError('ledger_link_broken', `${path} is a link to ${readlinkSync(path)}, which does not exist`, {
-    hint: 'mount the disk that it leads to, or correct the link or ledger.path',
-  });
 }
 
 function connect(path: string, readonly: boolean): LedgerConnection {

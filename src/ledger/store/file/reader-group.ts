@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { messageOf } from '../../../core/errors.ts';
 import { groupId } from '../../../core/process/groups.ts';
 import { LedgerError } from '../errors.ts';
 import { SIDECARS } from './ledger-file.ts';
@@ -8,6 +9,7 @@ import { SIDECARS } from './ledger-file.ts';
 const SHARED_FOLDER = 0o2050;
 const SHARED_FILE = 0o640;
 const WRITABLE_BY_OTHERS = 0o022;
+const SOFT = { throwIfNoEntry: false } as const;
 
 /** Why the members of a group cannot read the ledger, and what helps. */
 export interface ReaderFault {
@@ -26,6 +28,15 @@ export function shareWithGroup(path: string, group: string): void {
   const { mode } = statSync(folder);
   share(folder, gid, ((mode & 0o7777) | SHARED_FOLDER) & ~WRITABLE_BY_OTHERS, group);
   for (const file of filesOf(path)) share(file, gid, SHARED_FILE, group);
+}
+
+/** Throws what `shareWithGroup` would, and changes nothing. */
+export function requireGroup(path: string, group: string): void {
+  const gid = gidOf(group);
+  const foreign = [dirname(path), ...filesOf(path)].find((place) => statSync(place, SOFT)?.gid !== gid);
+  const own = process.getgroups?.() ?? [];
+  if (foreign === undefined || process.geteuid?.() === 0 || own.includes(gid)) return;
+  throw cannotShare(foreign, group, 'this user is not in it');
 }
 
 /** What keeps the group from reading the ledger as it lies there; null when nothing does. */
@@ -69,11 +80,15 @@ function share(place: string, gid: number, mode: number, group: string): void {
     // After the owner: a change of that takes set-group-id away.
     if (found.gid !== gid || (found.mode & 0o7777) !== mode) chmodSync(place, mode);
   } catch (cause) {
-    throw new LedgerError('reader_group', `cannot give ${place} to the group ${group}: ${(cause as Error).message}`, {
-      hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in anew, or give it the right to change ${place}`,
-      cause,
-    });
+    throw cannotShare(place, group, messageOf(cause), cause);
   }
+}
+
+function cannotShare(place: string, group: string, reason: string, cause?: unknown): LedgerError {
+  return new LedgerError('reader_group', `cannot give ${place} to the group ${group}: ${reason}`, {
+    hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in anew, or give it the right to change ${place}`,
+    cause,
+  });
 }
 
 /** By its number, or by its name. */
