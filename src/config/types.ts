@@ -8,18 +8,14 @@ import type { SigningScheme } from './signing-scheme.ts';
  */
 export type Consistency = 'auto' | 'twice' | 'counted';
 
-/** What a period is compared with: the one before, the median of some before it, or the same month a year before. */
-export type AlertBaseline = 'previous' | 'same_month_last_year' | { medianOf: number };
+/** What a period is compared with: the one before, or the same month a year before. */
+export type AlertBaseline = 'previous' | 'same_month_last_year';
 
 /** How the rules judge one tenant, or the workspace's total. A jump: `max(ratio * baseline, baseline + minCredits)`. */
 export interface AlertRuleSettings {
   ratio: number;
   /** Credits. */
   minCredits: number;
-  /** Credits more than in the period before that are a jump whatever the ratio; null: no amount is. */
-  minIncrease: number | null;
-  /** Compares credits a day, so that February against March is no growth. */
-  perDay: boolean;
   baseline: AlertBaseline;
   /** Of an open period, no pace is judged before this fraction of it has passed. */
   paceMinFraction: number;

@@ -138,8 +138,6 @@ describe('what a file means', () => {
           alerts: {
             ratio: 1.5,
             minCredits: 1000,
-            minIncrease: null,
-            perDay: false,
             baseline: 'previous',
             paceMinFraction: 0.1,
             tenants: [],
@@ -196,17 +194,15 @@ workspaces:
   test('alert rules come from defaults, workspace and tenant pattern, each filling in what it says', () => {
     const config = load(`
 defaults:
-  alerts: { ratio: 3, per_day: true, tenants: [{ match: "trial-*", min_credits: 9 }] }
+  alerts: { ratio: 3, tenants: [{ match: "trial-*", min_credits: 9 }] }
 workspaces:${WORKSPACE}    alerts:
-      baseline: { median_of: 3 }
+      baseline: same_month_last_year
       tenants: [{ match: acme, ratio: 2, baseline: previous, pace_min_fraction: 0.2 }]
 `);
     const own = {
       ratio: 3,
       minCredits: 1000,
-      minIncrease: null,
-      perDay: true,
-      baseline: { medianOf: 3 },
+      baseline: 'same_month_last_year' as const,
       paceMinFraction: 0.1,
     };
     expect(config.workspaces[0]?.alerts).toEqual({

@@ -53,7 +53,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
+      /^( +)# (- type|token:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -68,7 +68,10 @@ test('what the sample shows in comments is valid as well', () => {
   };
   const config = loadConfig({ env, cwd: folder });
   expect(config.http.token).toBe('token-1');
-  expect(config.workspaces[0]?.alerts).toMatchObject({ perDay: true, tenants: [{ match: 'trial-*' }] });
+  expect(config.workspaces[0]?.alerts).toMatchObject({
+    baseline: 'same_month_last_year',
+    tenants: [{ match: 'trial-*' }],
+  });
   expect(config.alerts.channels[1]).toMatchObject({ type: 'webhook', name: 'on-call', secrets: ['hook-1'] });
   expect(config.alerts.channels[0]?.route).toEqual({
     severities: ['critical'],

@@ -62,21 +62,6 @@ const EXAMPLES: Record<string, Example> = {
       }),
     told: ['03-21T12 jump happened firing acme 15000 of 15000', '04-03T12 jump settled escalated acme 15000 of 15000'],
   },
-  'jump by min_increase': {
-    says: 'With `min_increase: 200000` a tenant of 600,000 is told at 800,000.',
-    alerts: { minIncrease: 200_000 },
-    play: (world) =>
-      months(world, '03-25', {
-        acme: {
-          '2025-12-01': 600_000,
-          '2026-01-01': 600_000,
-          '2026-02-01': 600_000,
-          '2026-03-20': 799_999,
-          '2026-03-21': 800_000,
-        },
-      }),
-    told: ['03-21T12 jump happened firing acme 800000 of 800000'],
-  },
   'first month of a tenant': {
     says: '50 credits on the last day of March count as 1,550, so April jumps at 2,550.',
     play: (world) =>

@@ -1,77 +1,114 @@
-import { type Clock, nextTurn, systemClock } from '../../core/clock.ts';
+import { nextTurn, systemClock } from '../../core/clock.ts';
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { keepHistory } from '../history/curves.ts';
-import { type Comparison, compareStories } from './compare.ts';
+import type { Level, RuleName } from '../measures/judgement.ts';
+import type { FeedbackLabel } from '../track/feedback.ts';
 import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
-import { countLabelled, type LabelledRule, readLabels } from './labels.ts';
 import { Replica } from './replica.ts';
-import { readStories } from './stories.ts';
+
+/** The periods whose alerts are asked for, both included. The history is replayed from its beginning all the same. */
+type Window = { from: Period; to: Period };
 
 export interface BacktestRequest {
   ledger: LedgerConnection;
   workspaceId: string;
-  today: RunAlertSettings;
-  /** Settings on trial, at least one; all go through the history at once. */
-  proposed: readonly RunAlertSettings[];
-  /** The periods whose alerts are compared, both included. The history is replayed from its beginning all the same. */
-  window: { from: Period; to: Period };
+  settings: RunAlertSettings;
+  window: Window;
   signal: AbortSignal;
-  clock?: Clock;
   onProgress?: (progress: { runs: number; totalRuns: number }) => void;
+}
+
+/** An alert that the settings would have told, or that somebody has labelled. */
+export interface BacktestAlert {
+  period: Period;
+  rule: RuleName;
+  /** Null for the workspace as a whole. */
+  tenantId: string | null;
+  /** The highest that it reached; null: it would not have been told. */
+  level: Level | null;
+  /** ISO-8601 UTC. */
+  firstFiredAt: string | null;
+  /** That each channel would have got, the end of the alert included. */
+  notifications: number;
+  /** The last word of people on it; null without one. */
+  label: FeedbackLabel | null;
 }
 
 export interface Backtest {
   history: RecordedHistory;
-  /** In the order of the settings on trial. */
-  trials: Trial[];
-}
-
-/** Settings on trial beside today's. */
-export interface Trial {
-  comparison: Comparison;
-  /** By rule, what each side tells of the alerts that somebody has labelled. */
-  labelled: readonly LabelledRule[];
+  alerts: BacktestAlert[];
 }
 
 /** For so long at a time nothing else gets a turn: a stop signal, a progress bar. */
 const TURN_MS = 50;
 
 /**
- * Replays what the ledger has recorded of a workspace under today's settings and under others, through the rules
- * themselves, and compares what they find. The ledger is only read. Silences, plans, acknowledgements and alerts about
- * ourselves are left out on both sides.
+ * Replays what the ledger has recorded of a workspace under settings, through the rules themselves, and says what they
+ * would have told. The ledger is only read. Silences, plans, acknowledgements and alerts about ourselves are left out.
  *
  * @throws AppError `no_history` when there is nothing to replay, or what `signal` was aborted with.
  */
 export async function backtest(request: BacktestRequest): Promise<Backtest> {
-  const { ledger, workspaceId, window, signal, clock = systemClock, onProgress } = request;
+  const { ledger, workspaceId, settings, window, signal, onProgress } = request;
   const history = findHistory(ledger, workspaceId);
-  const replicas: Replica[] = [];
+  const kept = keepHistory(ledger, history.workspaceKey);
+  const replica = new Replica({ ledger, history, kept, settings });
   try {
-    // All replicas ask for the same readings, run after run.
-    const source = { ledger, history, kept: keepHistory(ledger, history.workspaceKey) };
-    for (const settings of [request.today, ...request.proposed]) replicas.push(new Replica(source, settings));
     let runs = 0;
-    let turnEndsMs = clock.monotonic() + TURN_MS;
+    let turnEndsMs = systemClock.monotonic() + TURN_MS;
     for (const link of recordedLinks(ledger, history)) {
-      for (const replica of replicas) replica.play(link);
+      replica.play(link);
       if (link.action === 'run') runs += 1;
-      if (clock.monotonic() < turnEndsMs) continue;
+      if (systemClock.monotonic() < turnEndsMs) continue;
       onProgress?.({ runs, totalRuns: history.runs });
       await nextTurn();
       signal.throwIfAborted();
-      turnEndsMs = clock.monotonic() + TURN_MS;
+      turnEndsMs = systemClock.monotonic() + TURN_MS;
     }
-    const [today = [], ...proposed] = replicas.map(({ connection }) => readStories(connection, window));
-    const labels = readLabels(ledger, history.workspaceKey, window);
-    const trials = proposed.map((side) => {
-      const stories = { today, proposed: side };
-      return { comparison: compareStories(stories), labelled: countLabelled(labels, stories) };
-    });
-    return { history, trials };
+    const labelled = readLabels(ledger, history.workspaceKey, window);
+    const labels = new Map(labelled.map((alert) => [keyOf(alert), alert.label]));
+    const told = readTold(replica.connection, window).map((alert) => ({
+      ...alert,
+      label: labels.get(keyOf(alert)) ?? null,
+    }));
+    for (const alert of told) labels.delete(keyOf(alert));
+    return { history, alerts: [...told, ...labelled.filter((alert) => labels.has(keyOf(alert)))] };
   } finally {
-    for (const replica of replicas) replica.close();
+    replica.close();
   }
+}
+
+function keyOf({ rule, tenantId, period }: BacktestAlert): string {
+  return JSON.stringify([rule, tenantId, period]);
+}
+
+/** What the first run found is left out: nobody could have been told of it. */
+function readTold(connection: LedgerConnection, { from, to }: Window): BacktestAlert[] {
+  return connection
+    .prepare(
+      `SELECT p.period, a.rule, t.tenant_id AS tenantId,
+         CASE max(CASE x.level WHEN 'settled' THEN 2 WHEN 'happened' THEN 1 ELSE 0 END)
+           WHEN 2 THEN 'settled' WHEN 1 THEN 'happened' ELSE 'likely' END AS level, min(x.at) AS firstFiredAt,
+         (SELECT count(*) FROM outbox o WHERE o.alert_key = a.alert_key AND o.state <> 'dropped') AS notifications,
+         NULL AS label
+       FROM alerts a JOIN periods p USING (period_key) LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
+       JOIN alert_transitions x USING (alert_key)
+       WHERE p.period BETWEEN ? AND ? AND x.change IN ('fired', 'escalated', 'grown') AND x.silent_because IS NOT 'seed'
+       GROUP BY a.alert_key ORDER BY p.period, a.rule, t.tenant_id`,
+    )
+    .all(from, to) as BacktestAlert[];
+}
+
+function readLabels(connection: LedgerConnection, workspaceKey: number, { from, to }: Window): BacktestAlert[] {
+  return connection
+    .prepare(
+      `SELECT p.period, a.rule, t.tenant_id AS tenantId, NULL AS level, NULL AS firstFiredAt, 0 AS notifications, f.label
+       FROM alerts a JOIN periods p USING (period_key) LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
+       JOIN alert_feedback f ON f.feedback_key = (
+         SELECT max(l.feedback_key) FROM alert_feedback l WHERE l.alert_key = a.alert_key)
+       WHERE a.workspace_key = ? AND p.period BETWEEN ? AND ? ORDER BY p.period, a.rule, t.tenant_id`,
+    )
+    .all(workspaceKey, from, to) as BacktestAlert[];
 }

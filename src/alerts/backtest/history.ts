@@ -14,7 +14,7 @@ export interface RecordedHistory {
   /** The last position in the chain that is replayed. */
   lastSeq: number;
   runs: number;
-  /** ISO-8601 UTC: when the first and the last of the runs were applied. */
+  /** ISO-8601 UTC. */
   firstRunAt: string;
   lastRunAt: string;
 }

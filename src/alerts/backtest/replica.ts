@@ -3,11 +3,7 @@ import { freezeFigures, setClosed, thawFigures } from '../../ledger/journal/clos
 import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { prepared } from '../../ledger/store/query.ts';
-import { eq, max, min, sql } from '../../ledger/store/schema/drizzle.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
-import { runs } from '../../ledger/store/schema/run-tables.ts';
-import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
 import { keepRoutes } from '../book/keep-routes.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { KeptHistory } from '../history/curves.ts';
@@ -18,20 +14,12 @@ import type { RecordedHistory, RecordedLink } from './history.ts';
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
 const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
 
-const changedOf = prepared((db) => {
-  const { periodKey, entryId } = usageEntries;
-  const after = sql`${min(entryId)} - 1`.mapWith(Number);
-  return db
-    .select({ periodKey, after, last: sql`${max(entryId)}`.mapWith(Number) })
-    .from(usageEntries)
-    .groupBy(periodKey);
-});
-const setApplied = prepared((db) =>
-  db
-    .update(runs)
-    .set({ status: 'applied', finishedAt: sql`${sql.placeholder('at')}` })
-    .where(eq(runs.runKey, sql.placeholder('runKey'))),
-);
+export interface ReplicaSource {
+  ledger: LedgerConnection;
+  history: RecordedHistory;
+  kept: KeptHistory;
+  settings: RunAlertSettings;
+}
 
 /**
  * A throw-away ledger that goes through a workspace's history once more, under settings of its own: at each run it holds
@@ -40,27 +28,13 @@ const setApplied = prepared((db) =>
  */
 export class Replica {
   readonly connection: LedgerConnection;
-  readonly #history: RecordedHistory;
-  readonly #ledger: LedgerConnection;
-  readonly #kept: KeptHistory;
-  readonly #settings: RunAlertSettings;
+  readonly #source: ReplicaSource;
   readonly #copies;
 
-  constructor(
-    { ledger, history, kept }: { ledger: LedgerConnection; history: RecordedHistory; kept: KeptHistory },
-    settings: RunAlertSettings,
-  ) {
-    this.#kept = kept;
-    this.#history = history;
-    this.#ledger = ledger;
-    this.#settings = settings;
+  constructor(source: ReplicaSource) {
+    this.#source = source;
     this.connection = new Database('');
-    try {
-      this.#copies = this.#prepare(ledger);
-    } catch (error) {
-      this.connection.close();
-      throw error;
-    }
+    this.#copies = this.#prepare();
   }
 
   /** Goes on by what happened next. */
@@ -77,7 +51,8 @@ export class Replica {
 
   #run(link: RecordedLink): void {
     const { connection } = this;
-    const { workspaceKey, workspaceId, firstRunKey } = this.#history;
+    const { ledger, history, kept, settings } = this.#source;
+    const { workspaceKey, workspaceId, firstRunKey } = history;
     const { runKey, runId, fromPeriod, toPeriod, at, firstEntryId, entries } = link;
     const copies = this.#copies;
     const window = { from: fromPeriod, to: toPeriod };
@@ -86,11 +61,11 @@ export class Replica {
     // Rules look at the entries of their own run only; what came of those before stands in the state.
     connection.exec('DELETE FROM usage_entries');
     copies.entries(lastEntryIdBefore, lastEntryIdBefore + entries);
-    const changed = new Map(
-      changedOf(connection)
-        .all()
-        .map(({ periodKey, ...range }) => [periodKey, range]),
-    );
+    const ranges = connection
+      .prepare('SELECT period_key, min(entry_id) - 1, max(entry_id) FROM usage_entries GROUP BY period_key')
+      .raw()
+      .all() as [number, number, number][];
+    const changed = new Map(ranges.map(([periodKey, after, last]) => [periodKey, { after, last }]));
     for (const periodKey of changed.keys()) copies.period(periodKey);
     coverPeriods(connection, { workspaceKey, runKey, window });
     updateState(connection, { after: lastEntryIdBefore, last: lastEntryIdBefore + entries }, false);
@@ -100,11 +75,10 @@ export class Replica {
     const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
     countEntries(connection, lastEntryIdBefore, counts);
     const merged = { connection, run, lastEntryIdBefore, counts, changed };
-    if (counts.opened > 0) this.#kept.firstPeriods.clear();
-    const sources = { history: this.#ledger, kept: this.#kept };
-    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, sources);
+    if (counts.opened > 0) kept.firstPeriods.clear();
+    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, settings, { history: ledger, kept });
     acceptAll(connection, at);
-    setApplied(connection).run({ runKey, at });
+    connection.prepare("UPDATE runs SET status = 'applied', finished_at = ? WHERE run_key = ?").run(at, runKey);
   }
 
   #closeOrReopen({ action, seq, periodKey }: RecordedLink): void {
@@ -117,8 +91,9 @@ export class Replica {
     }
   }
 
-  #prepare(ledger: LedgerConnection) {
+  #prepare() {
     const { connection } = this;
+    const { ledger, history } = this.#source;
     migrateInMemory(connection);
     keepRoutes(connection, { routes: CHANNELS, by: 'command', nowMs: 0 });
     // Without any journal what a rule has written before it threw could not be taken back.
@@ -126,7 +101,7 @@ export class Replica {
     // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.
     connection.exec('DROP TRIGGER usage_entries_no_delete; DROP INDEX usage_entries_by_key');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });
-    for (const table of ['workspaces', 'tenants']) copy(table, 'workspace_key = ?')(this.#history.workspaceKey);
+    for (const table of ['workspaces', 'tenants']) copy(table, 'workspace_key = ?')(history.workspaceKey);
     // A period is known from the first record or booking in it on; by then no run has covered, settled or closed it.
     const periods = (where: string) =>
       copy('periods', where, 'period_key, workspace_key, period, period_start, period_end');

@@ -61,11 +61,9 @@ export function createEvidence(
           : {
               credits: seen.threshold,
               baseline_credits: built.baseline,
-              baseline_periods: built.periods,
+              baseline_period: built.period,
               ratio: built.ratio,
               min_credits: built.minCredits,
-              min_increase: built.minIncrease,
-              per_day: built.perDay,
             },
       projection:
         open && expected !== null
@@ -106,7 +104,7 @@ function formerTenant(connection: Database.Database, { tenantKey, daily, newDail
 
 /** Shares of an increase need one month for the tenant and its workspace. */
 function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
-  return periodKey !== null && (built === null || built.periods.join() === periodOfKey(periodKey - 1));
+  return periodKey !== null && (built === null || built.period === periodOfKey(periodKey - 1));
 }
 
 /** Credits that an open period comes to, by its subject's own past or else at the rate so far; null where nothing says so. */

@@ -53,15 +53,13 @@ function facts(pairs: readonly (readonly [string, string | null])[]): Fact[] {
 }
 
 function pairWords(
-  { period, previous_period, evidence }: Facts,
+  { period, previous_period }: Facts,
   figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
 ): string {
   const { previous, current, change, change_percent = null } = figures;
   if (period === previous_period && change === 0n) return `${grouped(current)} in ${period}, as before`;
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
-  const months = evidence.threshold?.baseline_periods.length ?? 1;
-  const inMonth = months > 1 ? `in the middle of ${months} months` : `in ${previous_period}`;
-  const before = period === previous_period ? 'before' : inMonth;
+  const before = period === previous_period ? 'before' : `in ${previous_period}`;
   return `${grouped(current)} in ${period}, ${grouped(previous)} ${before} (${signed(change)}${percent})`;
 }
 
@@ -78,10 +76,8 @@ function thresholdWords({ rule, threshold, evidence }: Facts): string | null {
   if (threshold === null) return null;
   const limit = `${grouped(threshold)} credits`;
   if (evidence.threshold === null) return limit;
-  const { baseline_credits, baseline_periods, per_day } = evidence.threshold;
-  const months = baseline_periods.length > 1 ? `the median of ${baseline_periods.join(', ')}` : baseline_periods[0];
-  const brought = per_day ? ' brought to the length of the month' : '';
-  const base = `${grouped(baseline_credits)} (${months}${brought})`;
+  const { baseline_credits, baseline_period } = evidence.threshold;
+  const base = `${grouped(baseline_credits)} (${baseline_period})`;
   if (usageRule(rule)?.isFall === true) {
     const { words } = limitOf(evidence.threshold, threshold, {
       times: (ratio) => `${ratio} x that`,

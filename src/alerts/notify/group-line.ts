@@ -2,7 +2,7 @@ import { counted } from '../../core/text/counted.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import type { UsageRule } from '../rules/rule.ts';
 import { ruleOf } from '../rules/table.ts';
-import { baselineMonths, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
+import { baselineMonth, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
 import type { Facts } from '../wording/notification.ts';
 import { ownWords } from './own-sentences.ts';
@@ -54,5 +54,5 @@ function endOfMany(rule: UsageRule, all: readonly Facts[], who: string): string 
 function besideWhat(rule: UsageRule, facts: Facts): string {
   if (rule.words.beside !== undefined) return rule.words.beside(facts);
   const { credits, period, previous_period } = facts;
-  return ` (${period === previous_period ? 'before' : baselineMonths(facts)} ${grouped(credits?.previous ?? 0n)})`;
+  return ` (${period === previous_period ? 'before' : baselineMonth(facts)} ${grouped(credits?.previous ?? 0n)})`;
 }

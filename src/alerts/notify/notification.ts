@@ -63,7 +63,7 @@ function figureChange(previous: bigint, current: bigint): FigureChange {
   return { previous, current, change: current - previous };
 }
 
-/** The period of the figures that a rule compares with; of a threshold that was built from several the latest: which they are stands with it. */
+/** The period of the figures that a rule compares with. */
 export function previousPeriodOf({
   rule,
   periodKey,
@@ -71,11 +71,11 @@ export function previousPeriodOf({
 }: Pick<Observation, 'rule' | 'periodKey' | 'built'>): Period | null {
   const compares = usageRule(rule);
   if (periodKey === null || compares === null) return null;
-  if (built?.periods[0] !== undefined && compares.ofReadings !== true) return built.periods[0];
+  if (built !== null && compares.ofReadings !== true) return built.period;
   return periodOfKey(comparedKey(compares, periodKey));
 }
 
-/** The period that a rule compares one with, unless its threshold was built from several. */
+/** The period that a rule compares one with, unless its threshold was built from another. */
 export function comparedKey({ ofReadings }: UsageRule, periodKey: number): number {
   return ofReadings === true ? periodKey : periodKey - 1;
 }

@@ -15,8 +15,6 @@ export function readBasis(text: string | null): Basis {
   const { built, forecast = null, former: known = null } = parseExact(text) as Partial<Basis>;
   const former = known === null ? null : { ...known, tenantKey: Number(known.tenantKey) };
   if (built == null) return { built: null, forecast, former };
-  const { ratio, minCredits, minIncrease } = built;
-  const numbers = { ratio: Number(ratio), minCredits: Number(minCredits) };
-  const numeric: Threshold = { ...built, ...numbers, minIncrease: minIncrease === null ? null : Number(minIncrease) };
+  const numeric: Threshold = { ...built, ratio: Number(built.ratio), minCredits: Number(built.minCredits) };
   return { built: numeric, forecast, former };
 }

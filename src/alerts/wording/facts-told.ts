@@ -1,4 +1,4 @@
-import { dayOf, daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
+import { dayOf, grouped, listed, monthName, named, shortened } from './names.ts';
 import type { Facts } from './notification.ts';
 
 /** Where it happened. */
@@ -16,18 +16,14 @@ export function monthOf({ period, created_at }: Facts): string {
   return period === null ? '' : monthName(period, created_at);
 }
 
-/** The months whose credits an alert compares with: `February`, or `the median of January and February`. */
-export function baselineMonths({ previous_period, evidence, created_at }: Facts): string {
-  const months = evidence.threshold?.baseline_periods ?? [];
-  if (months.length > 1) {
-    return `the median of ${listed([...months].reverse().map((month) => monthName(month, created_at)))}`;
-  }
+/** The month whose credits an alert compares with: `February`. */
+export function baselineMonth({ previous_period, created_at }: Facts): string {
   return previous_period === null ? 'before' : monthName(previous_period, created_at);
 }
 
 /** `February was 10,000`. */
 export function baselineWords(facts: Facts): string {
-  return `${baselineMonths(facts)} was ${grouped(facts.credits?.previous ?? 0n)}`;
+  return `${baselineMonth(facts)} was ${grouped(facts.credits?.previous ?? 0n)}`;
 }
 
 /** `18,000 to 24,000`, or what alone is known. */
@@ -48,31 +44,24 @@ type BuiltLimit = NonNullable<Facts['evidence']['threshold']>;
 
 /** What makes the limit of these credits: a multiple of them, or so many more; as a number, and in words. */
 export function limitOf(
-  { ratio, min_credits, min_increase }: BuiltLimit,
+  { ratio, min_credits }: BuiltLimit,
   credits: bigint,
   words: { times: (ratio: string) => string; more: (amount: string) => string },
 ): { limit: number; words: string } {
   // Read back from JSON whole numbers are bigints.
   const [base, times, least] = [credits, ratio, min_credits].map(Number) as [number, number, number];
-  const byRatio = { limit: times * base, words: words.times(String(ratio)) };
-  const byLeast = { limit: base + least, words: words.more(grouped(min_credits)) };
-  const relative = byRatio.limit >= byLeast.limit ? byRatio : byLeast;
-  if (min_increase === null || base + Number(min_increase) >= relative.limit) return relative;
-  return { limit: base + Number(min_increase), words: words.more(grouped(min_increase)) };
+  if (times * base >= base + least) return { limit: times * base, words: words.times(String(ratio)) };
+  return { limit: base + least, words: words.more(grouped(min_credits)) };
 }
 
 /** How a limit came about, in brackets; nothing where that is not known. */
 export function limitReason(facts: Facts): string {
-  const { threshold: limit, evidence, credits } = facts;
+  const { threshold: limit, evidence } = facts;
   const built = evidence.threshold;
   if (built === null || limit === null) return '';
-  const { baseline_credits, baseline_periods, per_day } = built;
-  const length = facts.period === null ? 0 : daysOf(facts.period);
-  const brought = per_day && baseline_credits !== credits?.previous ? ` brought to ${length} days` : '';
-  const months = `${baseline_periods.length > 1 ? 'the median' : baselineMonths(facts)}${brought}`;
-  const reached = limitOf(built, baseline_credits, {
-    times: (ratio) => `${ratio} x ${months}`,
-    more: (amount) => `${months} + ${amount}`,
+  const reached = limitOf(built, built.baseline_credits, {
+    times: (ratio) => `${ratio} x ${baselineMonth(facts)}`,
+    more: (amount) => `${baselineMonth(facts)} + ${amount}`,
   });
   return Math.abs(Math.ceil(reached.limit - 1e-6) - Number(limit)) < 1 ? ` (${reached.words})` : '';
 }

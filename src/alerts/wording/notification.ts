@@ -128,11 +128,9 @@ export interface StakeMoney {
 export interface ThresholdEvidence {
   credits: bigint;
   baseline_credits: bigint;
-  baseline_periods: string[];
+  baseline_period: string;
   ratio: number;
   min_credits: number;
-  min_increase: number | null;
-  per_day: boolean;
 }
 
 export interface EvidenceEntry {

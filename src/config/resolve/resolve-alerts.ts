@@ -5,8 +5,6 @@ import type { AlertRuleSettings, AlertSettings } from '../types.ts';
 export const DEFAULT_ALERT_RULES: AlertRuleSettings = {
   ratio: 1.5,
   minCredits: 1000,
-  minIncrease: null,
-  perDay: false,
   baseline: 'previous',
   paceMinFraction: 0.1,
 };
@@ -41,13 +39,10 @@ export function budgetsOf(
 
 function applyRules(base: AlertRuleSettings, own: FileRuleSettings | undefined): AlertRuleSettings {
   if (own === undefined) return base;
-  const { baseline } = own;
   return {
     ratio: own.ratio ?? base.ratio,
     minCredits: own.min_credits ?? base.minCredits,
-    minIncrease: own.min_increase ?? base.minIncrease,
-    perDay: own.per_day ?? base.perDay,
-    baseline: typeof baseline === 'object' ? { medianOf: baseline.median_of } : (baseline ?? base.baseline),
+    baseline: own.baseline ?? base.baseline,
     paceMinFraction: own.pace_min_fraction ?? base.paceMinFraction,
   };
 }

@@ -122,9 +122,7 @@ workspaces:
     alerts:                            # a jump: credits >= max(ratio * previous, previous + min_credits)
       ratio: 1.5
       min_credits: 1000
-      # min_increase: 200000           # so many credits more are a jump whatever the ratio; absent: no amount is
-      # per_day: true                  # compare credits per day of the month
-      # baseline: same_month_last_year # previous | same_month_last_year | { median_of: 3 }
+      # baseline: same_month_last_year # previous | same_month_last_year
       # pace_min_fraction: 0.1         # of an open month, before its pace is judged
       # tenants:                       # an exact id wins, then the longest pattern
       #   - match: trial-*

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, integer, numeric, setting, word } from '../../core/text/setting-kinds.ts';
+import { integer, numeric, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { SIGNED_PARTS } from '../signing-scheme.ts';
 import { address, cron, obeys } from './obeys.ts';
@@ -8,14 +8,9 @@ import { address, cron, obeys } from './obeys.ts';
 const ruleSettings = {
   ratio: setting(numeric(z.number().min(1)), 'Give a number of 1 or more, such as 1.5'),
   min_credits: setting(numeric(z.int().min(0)), 'Give a whole number of credits, 0 or more, such as 1000'),
-  min_increase: setting(
-    numeric(z.int().min(1)),
-    'Give credits as a whole number from 1 on, such as 200000, or remove the line',
-  ),
-  per_day: setting(flag, 'Choose false, or true to compare credits per day of the month'),
   baseline: setting(
-    z.enum(['previous', 'same_month_last_year']).or(z.strictObject({ median_of: integer(2, 24) })),
-    'Choose previous, same_month_last_year, or a group such as { median_of: 3 }',
+    z.enum(['previous', 'same_month_last_year']),
+    'Choose previous, or same_month_last_year for use that has its seasons',
   ),
   pace_min_fraction: setting(
     numeric(z.number().min(0.01).max(1)),

@@ -1,25 +1,8 @@
 import { expect, test } from 'vitest';
 import { alertRows } from '../../../src/alerts/queries/alerts.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
-import { startFixture } from '../../support/sandbox-fixture.ts';
 import { put, startWithHistory, states, told } from './scene.ts';
 
 const DAY_MS = 86_400_000;
-
-test('an amount is a jump whatever the ratio, where it is set', async () => {
-  const alerts = { ...DEFAULT_ALERT_RULES, tenants: [] };
-  for (const [minIncrease, expected] of [
-    [200_000, ['jump alert.firing large']],
-    [null, []],
-  ] as const) {
-    const { upstream, sync, view } = await startFixture({ settings: { alerts: { ...alerts, minIncrease } } });
-    put(upstream, 'large', ['2026-01', 600_000], ['2026-02', 600_000], ['2026-03', 400_000]);
-    await sync();
-    put(upstream, 'large', ['2026-03', 810_000]);
-    await sync();
-    expect(told(view())).toEqual(expected);
-  }
-});
 
 test('an alert of a settled month leaves the open list when its month and its last change are no longer looked at', async () => {
   const { upstream, sync, view, clock, context } = await startWithHistory();

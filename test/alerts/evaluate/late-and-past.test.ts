@@ -54,22 +54,15 @@ test('a jump that is posted after its month had settled is told as a jump, too',
   expect(world.told()).toEqual(['jump settled firing acme', 'restatement happened firing acme']);
 });
 
-test.each([
-  [
-    'same_month_last_year',
-    '24,000 credits in March; March 2025 was 12,000. That is over the limit of 18,000 (1.5 x March 2025)',
-  ],
-  [
-    { medianOf: 3 },
-    '24,000 credits in March; the median of December, January and February was 12,000. That is over the limit of 18,000 (1.5 x the median)',
-  ],
-] as const)('what is compared with %j is told beside it', async (baseline, sentence) => {
-  const world = dayWorld({ baseline });
+test('what is compared with the same month of last year is told beside it', async () => {
+  const world = dayWorld({ baseline: 'same_month_last_year' });
   const months = ['2025-01', '2025-02', '2025-03', '2025-12', '2026-01', '2026-02'];
   const credits = [12_000n, 12_000n, 12_000n, 11_000n, 12_000n, 80_000n];
   for (const [index, month] of months.entries()) world.state('acme', month, credits[index] ?? 0n);
   await world.read(Date.UTC(2026, 2, 9));
   world.state('acme', '2026-03', 24_000n);
   await world.read(Date.UTC(2026, 2, 10));
+  const sentence =
+    '24,000 credits in March; March 2025 was 12,000. That is over the limit of 18,000 (1.5 x March 2025)';
   expect(world.summaries('jump')).toEqual([expect.stringContaining(sentence)]);
 });

@@ -34,8 +34,8 @@ describe('the JSON Schema takes', () => {
   it('everything that evidence can say, in figures up to the largest', () => {
     const evidence: Evidence = {
       threshold: {
-        ...{ credits: LARGEST, baseline_credits: BEYOND, baseline_periods: ['2025-12', '2026-01'], ratio: 1.5 },
-        ...{ min_credits: 1000, min_increase: 200_000, per_day: true },
+        ...{ credits: LARGEST, baseline_credits: BEYOND, baseline_period: '2025-12', ratio: 1.5 },
+        min_credits: 1000,
       },
       planned_credits: LARGEST,
       planned_bounds: [BEYOND, LARGEST],

@@ -71,7 +71,7 @@ test.each(SEEDS)('what a rule leaves out when it looks for tenants it would not 
       const changed = new Map([current - 1, current].map((key) => [key, { after: 0, last }]));
       const run = { runKey, workspaceKey: 1 };
       const merged = { connection, run, changed, nowMs, lastEntryIdBefore: last } as unknown as MergedRun;
-      const settings = { ...DEFAULT_ALERT_RULES, minIncrease: 6_000, tenants: [], budgets: BUDGETS };
+      const settings = { ...DEFAULT_ALERT_RULES, tenants: [], budgets: BUDGETS };
       const judging = judgingOf(merged, settings);
       const tenants = connection.prepare('SELECT tenant_key FROM tenants').pluck().all() as number[];
       for (const periodKey of [current - 1, current]) {

@@ -55,13 +55,6 @@ describe('the jump threshold', () => {
     expect(jumpThreshold(2000n, defaults)).toBe(3000n);
   });
 
-  it('is an amount for tenants so large that it comes before the ratio', () => {
-    const limits = { ...defaults, minIncrease: 200_000 };
-    expect(jumpThreshold(600_000n, limits)).toBe(800_000n);
-    expect(jumpThreshold(400_000n, limits)).toBe(600_000n);
-    expect(jumpThreshold(100_000n, limits)).toBe(150_000n);
-  });
-
   it('rounds half a credit up when the ratio is 1.5 and the previous credits are odd', () => {
     fc.assert(
       fc.property(credits, (half) => {

@@ -15,7 +15,7 @@ it('shows and explains an alert, in words and as JSON', async () => {
   const { told, now } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
   expect(told).toMatchObject(now);
   expect(told.evidence).toMatchObject({
-    threshold: { credits: 1007, baseline_credits: 7, baseline_periods: ['2026-01'], ratio: 1.5, per_day: false },
+    threshold: { credits: 1007, baseline_credits: 7, baseline_period: '2026-01', ratio: 1.5 },
     split: { volume_credits: 7, intensity_credits: 8986 },
     entry_count: 3,
   });

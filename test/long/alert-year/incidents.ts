@@ -116,7 +116,7 @@ export function plantIncidents(calendar: Calendar, everybody: readonly Tenant[],
   {
     const { grown } = grow('large', alwaysOn, 640_000);
     const period = pick(calm);
-    from(grown, day(period, 1), 1.36);
+    from(grown, day(period, 1), 1.6);
     expect('large', grown, period, 1, {});
   }
   {

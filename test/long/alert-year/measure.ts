@@ -142,10 +142,10 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   };
 }
 
-/** `T = min(max(ratio x B, B + min_credits), B + min_increase)`, as the documentation has it. */
+/** `T = max(ratio x B, B + min_credits)`, as the documentation has it. */
 export function thresholdOf(before: number): number {
-  const { ratio, minCredits, minIncrease } = YEAR_RULES;
-  return Math.min(Math.max(ratio * before, before + minCredits), before + (minIncrease ?? Number.POSITIVE_INFINITY));
+  const { ratio, minCredits } = YEAR_RULES;
+  return Math.max(ratio * before, before + minCredits);
 }
 
 function isJump({ service }: World, { tenant, period }: { tenant: string; period: Period }): boolean {

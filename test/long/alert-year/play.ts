@@ -18,11 +18,11 @@ export const WORKSPACE = 'ws-year';
 export const LOOKBACK = 2;
 export const SETTLE_HOURS = 48;
 
-/** The settings of the year: the defaults, and the amount that the documentation gives as its example. */
-export const YEAR_RULES: AlertSettings = { ...DEFAULT_ALERT_RULES, minIncrease: 200_000, tenants: [] };
+/** The settings of the year: the defaults. */
+export const YEAR_RULES: AlertSettings = { ...DEFAULT_ALERT_RULES, tenants: [] };
 
 /** The same for the oracle, which knows no settings of the program. */
-export const YEAR_ORACLE = { ratio: 1.5, minCredits: 1000, minIncrease: 200_000, settleHours: SETTLE_HOURS };
+export const YEAR_ORACLE = { ratio: 1.5, minCredits: 1000, settleHours: SETTLE_HOURS };
 
 /** What one run read. */
 export interface Reading {

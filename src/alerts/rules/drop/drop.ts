@@ -5,7 +5,7 @@ import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.t
 import { clear, type Judgement, NO_USAGE } from '../../measures/judgement.ts';
 import type { Former } from '../../measures/observation.ts';
 import { buildThreshold, floorCredits, jumpThreshold } from '../../measures/threshold.ts';
-import { baselineMonths, baselineWords, heads, settled } from '../../wording/facts-told.ts';
+import { baselineMonth, baselineWords, heads, settled } from '../../wording/facts-told.ts';
 import { grouped } from '../../wording/names.ts';
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
 import { comparedOf } from '../judging/compared.ts';
@@ -52,7 +52,7 @@ export const drop: UsageRule = {
       const [who, month, used] = heads(facts);
       if (facts.level === 'likely') return `${who} uses credits again: ${used} in ${month}.`;
       const before = grouped(facts.credits?.previous ?? 0n);
-      return `${who} has ${used} credits in ${month}, no longer far below ${baselineMonths(facts)} (${before}).`;
+      return `${who} has ${used} credits in ${month}, no longer far below ${baselineMonth(facts)} (${before}).`;
     },
     manyFound: (month, likely) =>
       ({
@@ -76,20 +76,14 @@ function isLooking({ facts, isLate }: PeriodLook): boolean {
 
 function candidates({ settings }: Judging, look: PeriodLook): Conditions | null {
   if (!isLooking(look)) return null;
-  const byAmount =
-    settings.leastIncrease === null ? '' : 'OR @longest * prev.credits_used - cur.credits_used >= @increase';
   const dropped = settings.plain
-    ? `(@longest * prev.credits_used - cur.credits_used >= @floor
-        AND @longest * prev.credits_used >= @least * cur.credits_used) ${byAmount}`
+    ? 'prev.credits_used - cur.credits_used >= @floor AND prev.credits_used >= @least * cur.credits_used'
     : '1';
   return {
     where: `prev.credits_used > 0 AND (${dropped})`,
     values: {
       least: settings.leastRatio * SLACK,
       floor: settings.leastFloor,
-      increase: settings.leastIncrease ?? 0,
-      // Where days are compared, a month may weigh more or less than the one before.
-      longest: settings.perDay ? Math.max(1, look.facts.daysAgainstPrevious) : 1,
     },
   };
 }

@@ -3,22 +3,14 @@ import type { UsageFigures } from '../../measures/judgement.ts';
 import type { Threshold } from '../../measures/threshold.ts';
 import type { Judging, TenantFacts } from './judging.ts';
 
-/**
- * What a period is told beside: the month before, the one that its threshold was built from, or of several the credits that
- * the threshold was built from and the mean of their requests.
- */
+/** What a period is told beside: the period that its threshold was built from, else the month before. */
 export function comparedFigures(
   periodKey: number,
   built: Threshold | null,
   figuresOf: (periodKey: number) => UsageFigures | null,
 ): UsageFigures | null {
-  const before = periodOfKey(periodKey - 1);
-  const [single, ...more] = built?.periods ?? [before];
-  if (single === undefined) return null;
-  if (more.length === 0) return figuresOf(periodKeyOf(workspaceKeyOf(periodKey), single));
-  const months = [single, ...more].map((period) => figuresOf(periodKeyOf(workspaceKeyOf(periodKey), period)));
-  const requests = months.reduce((sum, month) => sum + (month?.requests ?? 0n), 0n) / BigInt(months.length);
-  return { credits: built?.baseline ?? 0n, requests };
+  const isOther = built !== null && built.period !== periodOfKey(periodKey - 1);
+  return figuresOf(isOther ? periodKeyOf(workspaceKeyOf(periodKey), built.period) : periodKey - 1);
 }
 
 /** The same of a tenant. */

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { onceEach } from '../../../core/one-at-a-time.ts';
-import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { prepared } from '../../../ledger/store/query.ts';
 import { eq, min, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
@@ -13,8 +13,6 @@ export interface PeriodFacts {
   periodKey: number;
   period: Period;
   phase: PeriodPhase;
-  /** How many times as long as the period before it is. */
-  daysAgainstPrevious: number;
   /** The period before was read completely after its end, so its figures are whole. */
   previousComplete: boolean;
   /** The period before is the first that the workspace ever had, and so likely a partial one. */
@@ -62,7 +60,6 @@ export function createPeriodFacts(
         over,
         settled: over && nowMs >= endMs + settleHours * 3_600_000 && isComplete(periodKey),
       },
-      daysAgainstPrevious: (endMs - startMs) / (startMs - periodStartMs(addPeriods(period, -1))),
       previousComplete: isComplete(periodKey - 1),
       previousIsFirst: firstKey === null || periodKey - 1 <= firstKey,
     };

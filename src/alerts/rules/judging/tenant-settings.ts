@@ -10,12 +10,8 @@ export interface TenantSettings {
   /** The lowest ratio and the lowest floor (at least 1 credit) of anybody: below both nobody jumps. */
   leastRatio: number;
   leastFloor: bigint;
-  /** The lowest amount that is a jump whatever the ratio; null when nobody has one. */
-  leastIncrease: number | null;
   /** Nobody is compared with anything but the previous period. */
   plain: boolean;
-  /** Somebody is compared by credits a day. */
-  perDay: boolean;
   /** The fractions of a period from which on a pace is judged, each once. */
   paceFractions: readonly number[];
   budgets: readonly Budget[];
@@ -26,15 +22,12 @@ export function tenantSettings(settings: AlertSettings): TenantSettings {
   const patterns = [...settings.tenants].sort(byExactness(({ match }) => match));
   const all = [settings, ...settings.tenants.map(({ rules }) => rules)];
   const floors = all.map(floorCredits);
-  const increases = all.flatMap(({ minIncrease }) => minIncrease ?? []);
   return {
     of: (tenantId) => patterns.find(({ match }) => matchesPattern(match, tenantId))?.rules ?? settings,
     workspace: settings,
     leastRatio: Math.min(...all.map(({ ratio }) => ratio)),
     leastFloor: floors.reduce((least, floor) => (floor < least ? floor : least), floors[0] ?? 0n) || 1n,
-    leastIncrease: increases.length === 0 ? null : Math.min(...increases),
     plain: all.every(({ baseline }) => baseline === 'previous'),
-    perDay: all.some(({ perDay }) => perDay),
     budgets: settings.budgets ?? [],
     paceFractions: [...new Set(all.map(({ paceMinFraction }) => paceMinFraction))],
   };

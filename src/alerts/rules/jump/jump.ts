@@ -34,22 +34,15 @@ export const jump: UsageRule = {
 const SURGE_PART = 1.3 / 8;
 
 function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Conditions {
-  const { phase, periodKey, daysAgainstPrevious } = facts;
-  const byAmount =
-    settings.leastIncrease === null
-      ? ''
-      : 'OR cur.credits_used >= @elapsed * (@shortest * prev.credits_used + @increase)';
+  const { phase, periodKey } = facts;
   const jumped = settings.plain
-    ? `(cur.credits_used >= @elapsed * @ratio * @shortest * prev.credits_used
-         AND cur.credits_used >= @elapsed * (@shortest * prev.credits_used + @floor)) ${byAmount}`
+    ? `cur.credits_used >= @elapsed * @ratio * prev.credits_used
+         AND cur.credits_used >= @elapsed * (prev.credits_used + @floor)`
     : 'cur.credits_used >= @elapsed * @floor';
   const values = {
     elapsed: (phase.over ? 1 : phase.elapsedMs / phase.lengthMs) * SLACK,
     ratio: settings.leastRatio,
     floor: settings.leastFloor,
-    increase: settings.leastIncrease ?? 0,
-    // Where days are compared, a month may weigh more or less than the one before.
-    shortest: settings.perDay ? Math.min(1, daysAgainstPrevious) : 1,
   };
   const where = `prev.credits_used > 0 AND (${jumped})`;
   const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));

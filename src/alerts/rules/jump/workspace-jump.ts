@@ -31,8 +31,7 @@ function ofWorkspace({ factsOf, settings, curves, total }: Judging, periodKey: n
   const current = figures ?? NO_USAGE;
   const firing = known?.firing ?? null;
   const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
-  // An amount is one of a tenant: of a whole workspace it would be the noise of a month.
-  const built = buildThreshold(period, history, { ...settings.workspace, minIncrease: null });
+  const built = buildThreshold(period, history, settings.workspace);
   const curve = curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
   let pace: Pace | null = null;
   const paceAgainst = (limit: bigint) => () => {

@@ -3,7 +3,7 @@ import { perConnection } from '../../../ledger/store/query.ts';
 import { asWarning, NO_USAGE } from '../../measures/judgement.ts';
 import { byRateAlone } from '../../measures/pace/forecast.ts';
 import { floorCredits } from '../../measures/threshold.ts';
-import { baselineMonths, goesOn, heads, plan } from '../../wording/facts-told.ts';
+import { baselineMonth, goesOn, heads, plan } from '../../wording/facts-told.ts';
 import { dayName, grouped, named } from '../../wording/names.ts';
 import type { Facts, FormerTenant } from '../../wording/notification.ts';
 import { isGone } from '../drop/drop.ts';
@@ -33,12 +33,12 @@ export const newSpend: UsageRule = {
         const [id, day, before, now] = formerWords(former, facts);
         return [
           `${who} is probably the new id of ${id}, which used ${before} credits a day and has used nothing since ${day}.`,
-          `${who} has used ${now} a day since it began: ${used} credits in ${month}, none in ${baselineMonths(facts)}.`,
+          `${who} has used ${now} a day since it began: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
           ...[goesOn(facts), plan(facts)],
         ];
       }
       return [
-        `${who} is new: ${used} credits in ${month}, none in ${baselineMonths(facts)}.`,
+        `${who} is new: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
         // What was told as likely was a new id.
         facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
         `That is over the limit of ${grouped(facts.threshold ?? 0n)} for new tenants.`,
@@ -52,7 +52,7 @@ export const newSpend: UsageRule = {
       const why =
         (facts.credits?.current ?? 0n) < limit
           ? `under the limit of ${grouped(limit)} for new tenants`
-          : `and had credits in ${baselineMonths(facts)} after all`;
+          : `and had credits in ${baselineMonth(facts)} after all`;
       return `${who} has ${used} credits in ${month}, ${why}.`;
     },
     manyFound: (month, likely) =>

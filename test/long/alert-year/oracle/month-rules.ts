@@ -5,14 +5,12 @@ import { boundsOf, creditsOf, daysOf, type Seen, type TenantSeen, valueAt } from
 export interface OracleSettings {
   ratio: number;
   minCredits: number;
-  minIncrease: number | null;
   settleHours: number;
 }
 
-/** `T = max(ratio x B, B + min_credits)`, and with an amount no more than `B + min_increase`. */
-export function thresholdOf(before: number, { ratio, minCredits, minIncrease }: OracleSettings): number {
-  const relative = Math.max(Math.ceil(ratio * before - 1e-9), before + minCredits);
-  return minIncrease === null ? relative : Math.min(relative, before + minIncrease);
+/** `T = max(ratio x B, B + min_credits)`. */
+export function thresholdOf(before: number, { ratio, minCredits }: OracleSettings): number {
+  return Math.max(Math.ceil(ratio * before - 1e-9), before + minCredits);
 }
 
 /** What a tenant's month must come to for a jump; null where nothing can be compared. */

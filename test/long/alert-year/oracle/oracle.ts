@@ -174,7 +174,7 @@ class Oracle {
     const before = totalOf(this.#seen, month - 1, null).credits;
     if (now.tenants < 5 || before <= 0) return;
     const subject = { rule: 'workspace_jump', tenant: null, month };
-    const limit = thresholdOf(before, { ...this.#settings, minIncrease: null });
+    const limit = thresholdOf(before, this.#settings);
     if (now.credits >= limit) {
       this.findings.must(this.#ledger, subject, settles ? 'settled' : 'happened', atMs);
       return;
@@ -291,7 +291,7 @@ class Oracle {
       case 'workspace_jump': {
         if (level === 'likely') return isHeld ? null : 'the workspace does not head there, or not for a day';
         const before = totalOf(this.#seen, month - 1, null).credits;
-        const limit = thresholdOf(before, { ...this.#settings, minIncrease: null });
+        const limit = thresholdOf(before, this.#settings);
         return totalOf(this.#seen, month, null).credits >= limit ? null : `below ${limit}`;
       }
       case 'drop': {
