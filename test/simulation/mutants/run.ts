@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { built, drawn, type Mutant, mutantsOf } from '../../long/mutation/mutants.ts';
+import { built, drawn, type Mutant, mutantsOf } from './mutants.ts';
 import { root, search } from './search.ts';
 
 /** What the simulation plays; the rest is files, sockets, pages and other processes. */
@@ -34,9 +34,9 @@ for (const mutant of chosen) {
   const name = `${file}:${line}: ${JSON.stringify(was)} becomes ${JSON.stringify(becomes)}`;
   const own = relatedTo(file);
   const isNoticed = own.length > 0 && !passes(own, file, changed);
-  const found = isNoticed ? null : search({ name, harm: '', edits: [{ file, from: source, to: changed }] });
-  const fate = found === null ? 'its tests' : found.by === null ? 'MISSED' : 'simulation';
-  process.stdout.write(`${fate.padEnd(10)} ${String(own.length).padStart(2)} files  ${name}  ${found?.by ?? ''}\n`);
+  const found = isNoticed ? null : search(file, changed);
+  const fate = isNoticed ? 'its tests' : found === null ? 'MISSED' : 'simulation';
+  process.stdout.write(`${fate.padEnd(10)} ${String(own.length).padStart(2)} files  ${name}  ${found ?? ''}\n`);
 }
 
 /** The tests that name a module, or where none does all of its folder; what rules find is tested where runs are judged. */
