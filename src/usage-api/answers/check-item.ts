@@ -67,12 +67,12 @@ export function isRounded(item: UncheckedItem): boolean {
 }
 
 /** Lone surrogates cannot be stored: two different ones become the same UTF-8 bytes, and two tenants one. */
-export function isWellFormed(text: string): boolean {
+function isWellFormed(text: string): boolean {
   return text.isWellFormed();
 }
 
 /** True for a tenant id of more than `MAX_TENANT_ID_BYTES` in UTF-8. */
-export function isTooLong(tenantId: string): boolean {
+function isTooLong(tenantId: string): boolean {
   return tenantId.length * BYTES_PER_UNIT > MAX_TENANT_ID_BYTES && Buffer.byteLength(tenantId) > MAX_TENANT_ID_BYTES;
 }
 

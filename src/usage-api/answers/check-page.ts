@@ -42,13 +42,13 @@ function hasZero({ usage, total_records: records, total_pages: pages }: UsagePag
 }
 
 /**
- * Checks a parsed answer of the two usage endpoints by hand, because this runs for every record: a test holds it
- * together with a schema that says the same in zod. The parsed objects themselves are returned; fields that the
- * interface document does not know are ignored, so that the service may add some.
+ * Checks a parsed answer of the two usage endpoints by hand, because this runs for every record. The parsed objects
+ * themselves are returned; fields that the interface document does not know are ignored, so that the service may add
+ * some.
  *
  * Null: some integer is beyond 2^53-1, so `JSON.parse` may have rounded it, and the text must be parsed exactly.
  */
-export function checkUsagePage(answer: unknown, where: PageWhere): UsagePage | null {
+function checkUsagePage(answer: unknown, where: PageWhere): UsagePage | null {
   const envelope = objectAt(answer, 'the answer', where);
   const data = checkEnvelope(envelope, where);
   const { tenantId } = where;
