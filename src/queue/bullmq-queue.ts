@@ -65,7 +65,10 @@ class BullmqQueue implements SyncQueue {
     this.#queue.on('error', ({ message: reason }) => logger.debug({ queue: this.#queue.name, reason }, 'queue error'));
     const key = `bull:ul-${ledgerId}-heartbeat`;
     this.#endHeartbeat = startHeartbeat({
-      ...{ connection: producer, watch, key, intervalMs: this.#settings.heartbeatMs },
+      connection: producer,
+      watch,
+      key,
+      intervalMs: this.#settings.heartbeatMs,
     });
   }
 
@@ -79,8 +82,14 @@ class BullmqQueue implements SyncQueue {
       handler.then(done, done);
     };
     const worker = startWorker<SyncJob>({
-      ...{ queueName: this.#queue.name, connection, watch: this.#watch, logger, handle, track },
-      ...{ concurrency: this.#settings.syncConcurrency, stopSignal: this.#stopper.signal },
+      queueName: this.#queue.name,
+      connection,
+      watch: this.#watch,
+      logger,
+      handle,
+      track,
+      concurrency: this.#settings.syncConcurrency,
+      stopSignal: this.#stopper.signal,
     });
     this.#worker = { worker, connection };
   }

@@ -118,7 +118,10 @@ async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord
   signal.throwIfAborted();
   const { alerts: rules, lookbackPeriods, settleHours } = workspace;
   const { extra: alerts, ...result } = await deps.writer.call('applyRun', {
-    ...{ runKey: claimed.runKey, walk, ...asked, nowMs: clock.now() },
+    runKey: claimed.runKey,
+    walk,
+    ...asked,
+    nowMs: clock.now(),
     alerts: { rules, lookbackPeriods, settleHours },
   });
   return { ...result, alerts };

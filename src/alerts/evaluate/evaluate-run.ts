@@ -56,8 +56,16 @@ export function evaluateRun(
   const { workspaceKey, workspaceId, runKey, runId } = run;
   const open = () =>
     new AlertBook({
-      ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const, nowMs },
-      ...{ seeding: run.first, at: appliedAt, priceOf },
+      connection,
+      workspaceKey,
+      workspaceId,
+      runKey,
+      runId,
+      actor: 'run' as const,
+      nowMs,
+      seeding: run.first,
+      at: appliedAt,
+      priceOf,
     });
   return evaluateAll(connection, {
     withoutFaulty(faults) {
@@ -109,7 +117,10 @@ class RunEvaluation {
     const curves = new Curves({ connection, history, workspaceKey, nowMs, ...(kept === undefined ? {} : { kept }) });
     this.#isRepeated = createRepeats(connection, curves, nowMs);
     this.#judging = createJudging({
-      ...{ merged, curves, priceOf, settings: tenantSettings(settings.rules) },
+      merged,
+      curves,
+      priceOf,
+      settings: tenantSettings(settings.rules),
       factsOf: createPeriodFacts(connection, { workspaceKey, nowMs, settleHours }),
       tenantId: onceEach((tenantKey: number) => book.tenantId(tenantKey)),
     });

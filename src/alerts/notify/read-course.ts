@@ -56,7 +56,9 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
     const days = readDays(periodKey);
     const wasRead = (day: string) => days.has(day);
     return buildCourse({
-      ...{ period, elapsedMs, wasRead },
+      period,
+      elapsedMs,
+      wasRead,
       current: readingsOf(periodKey, tenantKey, nowMs),
       previous: readingsOf(periodKey - 1, tenantKey, nowMs),
     });

@@ -40,8 +40,11 @@ export interface ReplayReport {
 }
 
 const LETTER = {
-  ...{ notification_id: outbox.notificationId, channel: outbox.channel, attempts: outbox.attempts },
-  ...{ created_at: outbox.createdAt, last_error: outbox.lastError },
+  notification_id: outbox.notificationId,
+  channel: outbox.channel,
+  attempts: outbox.attempts,
+  created_at: outbox.createdAt,
+  last_error: outbox.lastError,
 };
 
 export function deadLetters(connection: Connection): DeadLetter[] {
@@ -88,7 +91,8 @@ export function replayDead(connection: Connection, { notificationIds, nowMs }: R
       return {
         replayed: [...hurried, ...wanted.filter((letter) => !isGone(letter))],
         dropped: wanted.filter(isGone),
-        ...{ enabled, without_channel: chosen.filter((letter) => !names.includes(letter.channel)) },
+        enabled,
+        without_channel: chosen.filter((letter) => !names.includes(letter.channel)),
       };
     })
     .immediate();
@@ -136,8 +140,11 @@ function revive(connection: Connection, notificationId: string, now: string): nu
   askAgain(connection, notificationId, now);
   db.update(outbox)
     .set({
-      ...{ state: stateOfWaiting, nextAttemptAt: now, claimedUntil: now },
-      ...{ attemptsBefore: sql`${outbox.attempts}`, unknownAttempts: 0 },
+      state: stateOfWaiting,
+      nextAttemptAt: now,
+      claimedUntil: now,
+      attemptsBefore: sql`${outbox.attempts}`,
+      unknownAttempts: 0,
     })
     .where(isSaid)
     .run();

@@ -18,7 +18,13 @@ export function acceptTold(connection: Database.Database, notificationId: string
   const db = query(connection);
   const { alertKey, channel, event, episode, level, toldTimes, measure, digestAt, revision } = outbox;
   const said = {
-    ...{ alertKey, channel, event, episode, level, toldTimes, measure },
+    alertKey,
+    channel,
+    event,
+    episode,
+    level,
+    toldTimes,
+    measure,
     open: sql`${event} <> 'closed'`.as('open'),
     at: sql`${at}`.as('at'),
     atOnce: sql`${digestAt} IS NULL`.as('at_once'),

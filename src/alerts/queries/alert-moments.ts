@@ -61,14 +61,32 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   // How a threshold was built is told once; it stands for as long as the threshold does.
   const built = last?.notification.evidence.threshold ?? null;
   const notification = buildNotification({
-    ...{ notification_id: '', type: resolved ? 'alert.resolved' : 'alert.firing', alert_id: alert.alert_id },
-    ...{ event: resolved ? 'closed' : 'opened', revision: row.revision, episode: row.episode, closed_because: null },
-    ...{ rule: seen.rule, cause: row.cause, rule_version: row.ruleVersion, told_times: row.toldTimes },
-    ...{ level: row.level, severity: row.severity, state: alert.state },
-    ...{ workspace_id: alert.workspace_id, tenant_id: tenantId, tenant_name: alert.tenant_name, period: alert.period },
+    notification_id: '',
+    type: resolved ? 'alert.resolved' : 'alert.firing',
+    alert_id: alert.alert_id,
+    event: resolved ? 'closed' : 'opened',
+    revision: row.revision,
+    episode: row.episode,
+    closed_because: null,
+    rule: seen.rule,
+    cause: row.cause,
+    rule_version: row.ruleVersion,
+    told_times: row.toldTimes,
+    level: row.level,
+    severity: row.severity,
+    state: alert.state,
+    workspace_id: alert.workspace_id,
+    tenant_id: tenantId,
+    tenant_name: alert.tenant_name,
+    period: alert.period,
     previous_period: last?.notification.previous_period ?? previousPeriodOf(seen),
-    ...{ previous: seen.previous, current: seen.current, threshold: alert.threshold },
-    ...{ run_id: null, began_at: row.beganAt, created_at: at, public_url: null },
+    previous: seen.previous,
+    current: seen.current,
+    threshold: alert.threshold,
+    run_id: null,
+    began_at: row.beganAt,
+    created_at: at,
+    public_url: null,
     evidence: {
       ...evidence,
       threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),
@@ -103,7 +121,11 @@ function observe(
 ) {
   const { rule, periodKey, tenantKey, detail } = row;
   const seen = observation({
-    ...{ rule, periodKey, tenantKey, judgement: clear(true), detail },
+    rule,
+    periodKey,
+    tenantKey,
+    judgement: clear(true),
+    detail,
     ...figuresOf(row),
     phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), Date.parse(at)),
   });

@@ -108,8 +108,11 @@ export class Gathering {
   #ask(statement: ReturnType<typeof toldElsewhere>, word: Record<string, unknown>, withinMs: number): string | null {
     const nowMs = this.#nowMs;
     const found = statement.get({
-      ...{ ...word, workspaceKey: this.#workspaceKey },
-      ...{ at: isoTime(nowMs), since: isoTime(nowMs - withinMs), latest: isoTime(nowMs + withinMs) },
+      ...word,
+      workspaceKey: this.#workspaceKey,
+      at: isoTime(nowMs),
+      since: isoTime(nowMs - withinMs),
+      latest: isoTime(nowMs + withinMs),
     }) as Found | undefined;
     if (typeof found?.waitsUntil === 'string') return found.waitsUntil;
     return typeof found?.toldAt !== 'string' ? null : isoTime(Date.parse(found.toldAt) + withinMs);

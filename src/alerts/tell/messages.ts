@@ -85,17 +85,17 @@ function toMessage(own: Row, by: Row | null): Message {
   const { notificationId, channel, state, event, episode, level, toldTimes, measure, revision, digestAt } = own;
   const sent = by ?? own;
   return {
-    ...{
-      notificationId,
-      channel,
-      state: by?.state === 'dead' ? 'dead' : state,
-      event,
-      episode,
-      level,
-      toldTimes,
-      measure,
-    },
-    ...{ revision: revision ?? 0, digestAt, carrier: by?.notificationId ?? null },
+    notificationId,
+    channel,
+    state: by?.state === 'dead' ? 'dead' : state,
+    event,
+    episode,
+    level,
+    toldTimes,
+    measure,
+    revision: revision ?? 0,
+    digestAt,
+    carrier: by?.notificationId ?? null,
     waits: sent.state === 'pending' || sent.state === 'held',
     isFixed: sent.unknownAttempts > 0,
     schedule: sent,
@@ -141,8 +141,12 @@ export function takeApart(connection: Database.Database, carrierId: string): voi
   query(connection)
     .update(outbox)
     .set({
-      ...{ state: stateOfWaiting, digestId: null, nextAttemptAt: sql`${nextAttemptAt}`, attempts: sql`${attempts}` },
-      ...{ attemptsBefore: sql`${attemptsBefore}`, claimedUntil: sql`coalesce(${claimedUntil}, ${createdAt})` },
+      state: stateOfWaiting,
+      digestId: null,
+      nextAttemptAt: sql`${nextAttemptAt}`,
+      attempts: sql`${attempts}`,
+      attemptsBefore: sql`${attemptsBefore}`,
+      claimedUntil: sql`coalesce(${claimedUntil}, ${createdAt})`,
     })
     .from(carrier)
     .where(and(eq(carrier.notificationId, carrierId), eq(outbox.digestId, carrier.notificationId)))

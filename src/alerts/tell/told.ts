@@ -28,8 +28,15 @@ export function readTold(connection: Database.Database, alertKey: number): (chan
     if (row === undefined) return null;
     const { event, episode, level, toldTimes, measure, open, at, atOnce, revision } = row;
     return {
-      ...{ event, episode, level, toldTimes, measure, revision },
-      ...{ open: open === 1, atMs: Date.parse(at), atOnce: atOnce === 1 },
+      event,
+      episode,
+      level,
+      toldTimes,
+      measure,
+      revision,
+      open: open === 1,
+      atMs: Date.parse(at),
+      atOnce: atOnce === 1,
     };
   };
 }

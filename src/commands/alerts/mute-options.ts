@@ -50,7 +50,12 @@ export function muteRequest(
     );
   }
   return {
-    ...{ kind, rule, tenant, upToCredits, reason, nowMs },
+    kind,
+    rule,
+    tenant,
+    upToCredits,
+    reason,
+    nowMs,
     workspaceId,
     period: options.period ?? subject?.period ?? '*',
     untilMs: parseUntil(options.until, nowMs),

@@ -50,8 +50,11 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
   const filters = { workspaceId, tenantId, period };
   const rows = asOf === null ? eachUsageRow(connection, filters) : eachRowAsOf(connection, asOf, filters);
   const asked = {
-    ...{ workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: options.period ?? null },
-    ...{ from: options.from ?? null, to: options.to ?? null },
+    workspace_id: workspaceId ?? null,
+    tenant_id: tenantId ?? null,
+    period: options.period ?? null,
+    from: options.from ?? null,
+    to: options.to ?? null,
   };
   const head = { ...(asOf === null ? {} : { as_of: asOf }), filters: asked };
   if ((await putListing(cli, { name: 'usage', columns: USAGE_COLUMNS, rows, head }, options)) > 0) return;

@@ -30,7 +30,9 @@ export function budgetsOf(
     budgets: own.map(({ tenant = null, credits, amount, currency, at = BUDGET_STEPS }) => {
       const amountMinor = amount === undefined || currency === undefined ? null : parseMinor(amount, currency);
       return {
-        ...{ tenant, credits: credits === undefined ? null : BigInt(credits), at: [...at].sort((a, b) => a - b) },
+        tenant,
+        credits: credits === undefined ? null : BigInt(credits),
+        at: [...at].sort((a, b) => a - b),
         ...(amountMinor === null || currency === undefined ? {} : { money: { amountMinor, currency } }),
       };
     }),

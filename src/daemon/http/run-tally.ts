@@ -66,7 +66,9 @@ export function createRunTally(connection: LedgerConnection): RunTally {
     const seconds = Math.max(0, tookMs) / 1000;
     for (const listener of listeners) listener(seconds);
     counts.set(key, {
-      ...{ workspaceId, status, count: known.count + 1 },
+      workspaceId,
+      status,
+      count: known.count + 1,
       seconds: known.seconds + seconds,
       pages: known.pages + (pages ?? 0),
       records: known.records + (records ?? 0),

@@ -151,7 +151,11 @@ export function readPageData(
     movedSince: toDate.length > 0 ? 'same point' : 'month',
     movers: moves.map((move) => ({ ...move, name: nameOf(move.tenantId) })),
     budgets: budgetsUsed(connection, budgets, {
-      ...{ workspaceId, period, total: totals.at(-1) ?? 0n, limit: ROWS, nameOf },
+      workspaceId,
+      period,
+      total: totals.at(-1) ?? 0n,
+      limit: ROWS,
+      nameOf,
     }),
     days: daysOf(connection, last, rows.at(-2) ?? null),
     tenants,

@@ -72,7 +72,12 @@ export function readTenantPage(
   const byDay = (month: string | undefined) => (month === undefined ? [] : daysOf(all, month));
   const [current, previous] = [byDay(period), byDay(months.at(-2))];
   return {
-    ...{ workspaceId, tenantId, name, period, state, months },
+    workspaceId,
+    tenantId,
+    name,
+    period,
+    state,
+    months,
     origin: readOrigin(connection, workspaceId),
     externalRef: tenant?.external_ref ?? null,
     withdrawn: last.withdrawn === 1n,
@@ -103,7 +108,11 @@ export function readTenantPage(
       .slice(-ROWS)
       .reverse()
       .map(({ recorded_at, period: of, kind, credits_delta, credits_after }) => ({
-        ...{ at: recorded_at ?? '', period: of, kind: kind ?? '', delta: credits_delta, after: credits_after },
+        at: recorded_at ?? '',
+        period: of,
+        kind: kind ?? '',
+        delta: credits_delta,
+        after: credits_after,
       })),
   };
 }

@@ -14,8 +14,14 @@ export type StatementLine = Place &
 type LineWords = Pick<StatementLine, 'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period'>;
 
 const UNPRICED = {
-  ...{ kind: 'unpriced', tier: null, unit_credits: null, unit_price: null },
-  ...{ amount: null, currency: null, rate_card: null, corrects_period: null },
+  kind: 'unpriced',
+  tier: null,
+  unit_credits: null,
+  unit_price: null,
+  amount: null,
+  currency: null,
+  rate_card: null,
+  corrects_period: null,
 };
 
 /** One row a line; a tenant without a rate card has one that says so. */

@@ -98,7 +98,13 @@ export const runCommands = {
   ): ApplyResult<RunAlerts> & Noted {
     const { run, staging } = openRun(desk, runKey);
     const result = applyRun(desk.connection, {
-      ...{ run, staging, facts, walk, withdrawals, unconfirmed, nowMs },
+      run,
+      staging,
+      facts,
+      walk,
+      withdrawals,
+      unconfirmed,
+      nowMs,
       afterMerge: (merged) => {
         chargeRun(merged);
         return evaluateRun(merged, alerts, { priceOf: creditPricer(merged.connection, run.workspaceId) });

@@ -19,6 +19,8 @@ export function entriesOfKind(
     .raw()
     .all(merged.lastEntryIdBefore, ENTRY_KINDS[kind]) as [bigint, bigint, bigint, bigint][];
   return rows.map(([periodKey, tenantKey, credits, requests]) => ({
-    ...{ periodKey: Number(periodKey), tenantKey: Number(tenantKey), before: { credits, requests } },
+    periodKey: Number(periodKey),
+    tenantKey: Number(tenantKey),
+    before: { credits, requests },
   }));
 }

@@ -10,8 +10,12 @@ import { judgeRegression } from './judge-regression.ts';
 
 /** Credits of an open month are lost. */
 export const regression: UsageRule = {
-  ...{ kind: 'usage', version: 4, title: 'loss of credits', severity: 'warning' },
-  ...{ ofReadings: true, isPast: () => true },
+  kind: 'usage',
+  version: 4,
+  title: 'loss of credits',
+  severity: 'warning',
+  ofReadings: true,
+  isPast: () => true,
   docs: {
     tells: 'credits of an open month that are lost',
     holds: { '': 'the counter of an open period fell by a hundredth or more' },

@@ -12,7 +12,11 @@ import type { Found, Said, UsageRule } from '../rule.ts';
 
 /** A closed or settled month has changed. */
 export const restatement: UsageRule = {
-  ...{ kind: 'usage', version: 3, title: 'late change', severity: 'warning', ofReadings: true },
+  kind: 'usage',
+  version: 3,
+  title: 'late change',
+  severity: 'warning',
+  ofReadings: true,
   docs: {
     tells: 'a closed or settled month that changes',
     holds: { '': 'a closed period changed; or one that had settled, by a hundredth and by `min_credits`' },

@@ -6,7 +6,11 @@ import { entriesOfKind } from './entries-of-kind.ts';
 
 /** A tenant that had credits is no longer listed. */
 export const withdrawn: UsageRule = {
-  ...{ kind: 'usage', version: 2, title: 'withdrawal', severity: 'warning', ofReadings: true },
+  kind: 'usage',
+  version: 2,
+  title: 'withdrawal',
+  severity: 'warning',
+  ofReadings: true,
   docs: {
     tells: 'a tenant that had credits and is no longer listed',
     holds: { '': 'the service has stopped listing a record that had credits' },

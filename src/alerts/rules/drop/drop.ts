@@ -23,8 +23,15 @@ const DAY_MS = 86_400_000;
 
 /** A tenant has stopped, or a settled month lies far below the one before. */
 export const drop: UsageRule = {
-  ...{ kind: 'usage', version: 5, title: 'fall', severity: 'warning' },
-  ...{ isFall: true, ofSettled: true, canWait: true, rename: 'stop', quietBy: 'ratio' },
+  kind: 'usage',
+  version: 5,
+  title: 'fall',
+  severity: 'warning',
+  isFall: true,
+  ofSettled: true,
+  canWait: true,
+  rename: 'stop',
+  quietBy: 'ratio',
   docs: {
     tells: 'a tenant that has stopped, or a settled month far below the one before',
     holds: {
@@ -126,7 +133,9 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   // What is told as another id is not told as a fall again, month by month.
   const goesOn = settled.verdict === 'holds' && renames(judging).isTold(tenant.periodKey, tenant.tenantKey);
   return {
-    ...{ judgement: goesOn ? clear(true) : said, built, detail },
+    judgement: goesOn ? clear(true) : said,
+    built,
+    detail,
     threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,
     previous: byFigures ? comparedOf(judging, tenant, built) : tenant.previous,
   };

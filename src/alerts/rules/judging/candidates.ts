@@ -67,8 +67,11 @@ export function findCandidates(
     .raw()
     .all(values) as [bigint, bigint, bigint, bigint | null, bigint | null][];
   return rows.map(([tenantKey, credits, requests, ...before]) => ({
-    ...{ periodKey, tenantKey: Number(tenantKey), withdrawn: false },
-    ...{ current: { credits, requests }, previous: pair(...before) },
+    periodKey,
+    tenantKey: Number(tenantKey),
+    withdrawn: false,
+    current: { credits, requests },
+    previous: pair(...before),
   }));
 }
 

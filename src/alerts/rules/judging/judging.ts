@@ -45,7 +45,9 @@ export function createJudging(sources: JudgingSources): Judging {
   const { connection, nowMs } = sources.merged;
   const figures = figuresReader(connection);
   return {
-    ...{ ...sources, connection, nowMs },
+    ...sources,
+    connection,
+    nowMs,
     read(periodKey, tenantKey) {
       const current = figures(periodKey, tenantKey) ?? null;
       const previous = figures(periodKey - 1, tenantKey) ?? null;

@@ -59,7 +59,9 @@ class Renames {
     this.#judging = judging;
     this.#newcomers = onceEach((periodKey) =>
       (newcomers.all({ periodKey }) as [number, number][]).map(([tenantKey, runKey]) => ({
-        ...{ periodKey, tenantKey, beganMs: curves.endOf(runKey) },
+        periodKey,
+        tenantKey,
+        beganMs: curves.endOf(runKey),
       })),
     );
     this.#pairs = onceEach(

@@ -33,8 +33,13 @@ type SyncCause = keyof typeof CAUSES;
 
 /** A run has failed. */
 export const syncFailed: OwnRule = {
-  ...{ kind: 'own', version: 2, title: 'failed sync', severity: 'critical' },
-  ...{ causes: Object.keys(CAUSES), isOfReading: true, explains: 2 },
+  kind: 'own',
+  version: 2,
+  title: 'failed sync',
+  severity: 'critical',
+  causes: Object.keys(CAUSES),
+  isOfReading: true,
+  explains: 2,
   docs: {
     tells: 'a run failed; if that may pass by itself, at the second in a row',
     holds: {

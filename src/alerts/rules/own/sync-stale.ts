@@ -5,8 +5,13 @@ import type { OwnRule } from '../rule.ts';
 
 /** No complete run for longer than a workspace may take. */
 export const syncStale: OwnRule = {
-  ...{ kind: 'own', version: 1, title: 'missing run', severity: 'critical' },
-  ...{ causes: [], isOfReading: true, explains: 1 },
+  kind: 'own',
+  version: 1,
+  title: 'missing run',
+  severity: 'critical',
+  causes: [],
+  isOfReading: true,
+  explains: 1,
   docs: {
     tells: 'no complete run for too long',
     holds: {

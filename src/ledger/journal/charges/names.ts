@@ -95,14 +95,19 @@ function prepareWrite(connection: LedgerConnection, nowMs: number) {
   const write = query(connection)
     .insert(tenantNames)
     .values({
-      ...{ tenantKey: placeholder('tenantKey'), afterSeq: seq, ...name, labels: placeholder('labels') },
+      tenantKey: placeholder('tenantKey'),
+      afterSeq: seq,
+      ...name,
+      labels: placeholder('labels'),
       recordedAt: isoTime(nowMs),
     })
     .onConflictDoUpdate({
       target: [tenantNames.tenantKey, tenantNames.afterSeq],
       set: {
-        ...{ displayName: sql`excluded.display_name`, externalRef: sql`excluded.external_ref` },
-        ...{ labels: sql`excluded.labels`, recordedAt: sql`excluded.recorded_at` },
+        displayName: sql`excluded.display_name`,
+        externalRef: sql`excluded.external_ref`,
+        labels: sql`excluded.labels`,
+        recordedAt: sql`excluded.recorded_at`,
       },
     })
     .prepare();

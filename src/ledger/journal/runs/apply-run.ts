@@ -143,8 +143,18 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   const { pages, records } = facts;
   db.update(runs)
     .set({
-      ...{ status: 'applied', finishedAt: appliedAt, fromPeriod, toPeriod, pages, records, entries, firstEntryId },
-      ...{ appliedSeq, previousDigest: head.digest, digest, lastChangeSeq: changes.lastChangeSeq },
+      status: 'applied',
+      finishedAt: appliedAt,
+      fromPeriod,
+      toPeriod,
+      pages,
+      records,
+      entries,
+      firstEntryId,
+      appliedSeq,
+      previousDigest: head.digest,
+      digest,
+      lastChangeSeq: changes.lastChangeSeq,
     })
     .where(eq(runs.runKey, run.runKey))
     .run();

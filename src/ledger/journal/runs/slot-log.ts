@@ -43,8 +43,12 @@ const changedRuns = prepared((db) =>
 );
 
 const NOTHING: SlotRecord = {
-  ...{ doneSlot: null, failures: 0, refused: false },
-  ...{ failedSlot: null, failedRunKey: null, failedAtMs: null },
+  doneSlot: null,
+  failures: 0,
+  refused: false,
+  failedSlot: null,
+  failedRunKey: null,
+  failedAtMs: null,
 };
 const KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
 const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];

@@ -25,9 +25,19 @@ export function recordWalk(connection: Database.Database, runKey: number, walk: 
   query(connection)
     .insert(walks)
     .values({
-      ...{ runKey, walkNumber, startedAt: isoTime(walk.startedAtMs), finishedAt: isoTime(walk.finishedAtMs) },
-      ...{ pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest },
-      ...{ verdict, signs: JSON.stringify(signs) },
+      runKey,
+      walkNumber,
+      startedAt: isoTime(walk.startedAtMs),
+      finishedAt: isoTime(walk.finishedAtMs),
+      pages,
+      records,
+      distinctKeys,
+      totalRecords,
+      totalPages,
+      keySetDigest,
+      contentDigest,
+      verdict,
+      signs: JSON.stringify(signs),
     })
     .run();
 }

@@ -66,7 +66,9 @@ export function migrateLedger(
 export function migrateInMemory(connection: Connection): void {
   addRowDigest(connection);
   applyMigrations(connection, readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }), {
-    ...{ version: '', nowMs: 0, newLedgerId: randomId() },
+    version: '',
+    nowMs: 0,
+    newLedgerId: randomId(),
   });
 }
 
