@@ -53,7 +53,6 @@ const LONGEST = [
   'daemon/exports/export-daemon',
   'publish/hosts/shards',
   'publish/campaign/campaign',
-  'ledger/transfer/moving/killed',
   'daemon/stop/stop-signals',
   'reports/page-in-browser',
   'publish/edits/edits',

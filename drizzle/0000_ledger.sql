@@ -7,7 +7,8 @@ CREATE TABLE workspaces (
   workspace_key integer PRIMARY KEY NOT NULL,
   workspace_id text NOT NULL,
   name text NOT NULL,
-  first_run_key integer
+  first_run_key integer,
+  ended_seq integer
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX workspaces_workspace_id_unique ON workspaces (workspace_id);
@@ -48,46 +49,26 @@ CREATE TABLE periods (
 --> statement-breakpoint
 CREATE UNIQUE INDEX periods_by_name ON periods (workspace_key, period);
 --> statement-breakpoint
-CREATE TABLE workspace_moves (
-  move_key integer PRIMARY KEY NOT NULL,
+CREATE TABLE workspace_ends (
+  end_seq integer PRIMARY KEY NOT NULL,
   workspace_key integer NOT NULL,
   action text NOT NULL,
   at text NOT NULL,
   actor text NOT NULL,
-  ledger_id text,
-  position integer NOT NULL,
-  head_digest text NOT NULL,
-  move_seq integer,
-  previous_digest text,
-  digest text,
-  last_change_seq integer,
+  note text NOT NULL,
+  previous_digest text NOT NULL,
+  digest text NOT NULL,
+  last_change_seq integer NOT NULL,
   FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX workspace_moves_by_workspace ON workspace_moves (workspace_key);
+CREATE INDEX workspace_ends_by_workspace ON workspace_ends (workspace_key);
 --> statement-breakpoint
-CREATE UNIQUE INDEX workspace_moves_move_seq_unique ON workspace_moves (move_seq);
+CREATE TRIGGER workspace_ends_no_update BEFORE UPDATE ON workspace_ends
+BEGIN SELECT RAISE(ABORT, 'workspace_ends is append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER workspace_moves_no_update BEFORE UPDATE ON workspace_moves
-BEGIN SELECT RAISE(ABORT, 'workspace_moves is append-only'); END;
---> statement-breakpoint
-CREATE TRIGGER workspace_moves_no_delete BEFORE DELETE ON workspace_moves
-BEGIN SELECT RAISE(ABORT, 'workspace_moves is append-only'); END;
---> statement-breakpoint
-CREATE TABLE moved_links (
-  seq integer PRIMARY KEY NOT NULL,
-  ledger_id text NOT NULL,
-  origin_seq integer NOT NULL,
-  origin_digest text NOT NULL,
-  origin_first_entry_id integer,
-  card_set integer NOT NULL
-) STRICT;
---> statement-breakpoint
-CREATE TRIGGER moved_links_no_update BEFORE UPDATE ON moved_links
-BEGIN SELECT RAISE(ABORT, 'moved_links is append-only'); END;
---> statement-breakpoint
-CREATE TRIGGER moved_links_no_delete BEFORE DELETE ON moved_links
-BEGIN SELECT RAISE(ABORT, 'moved_links is append-only'); END;
+CREATE TRIGGER workspace_ends_no_delete BEFORE DELETE ON workspace_ends
+BEGIN SELECT RAISE(ABORT, 'workspace_ends is append-only'); END;
 --> statement-breakpoint
 CREATE TABLE runs (
   run_key integer PRIMARY KEY NOT NULL,

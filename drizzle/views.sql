@@ -144,7 +144,8 @@ SELECT w.workspace_id,
   (SELECT r.status FROM runs r WHERE r.workspace_key = w.workspace_key ORDER BY r.run_key DESC LIMIT 1) AS last_status,
   (SELECT min(p.period) FROM periods p WHERE p.workspace_key = w.workspace_key AND p.covered_run_key IS NOT NULL) AS covers_from,
   (SELECT max(p.period) FROM periods p WHERE p.workspace_key = w.workspace_key AND p.covered_run_key IS NOT NULL) AS covers_to
-FROM workspaces w;
+FROM workspaces w
+WHERE w.ended_seq IS NULL;
 
 CREATE VIEW finance_history AS
 SELECT e.entry_id, r.run_id, r.finished_at AS recorded_at, w.workspace_id, t.tenant_id, p.period,
@@ -186,6 +187,7 @@ WITH months AS MATERIALIZED (
             / 1000.0 AS elapsed,
           strftime('%s', p.period || '-01', '+1 month') - strftime('%s', p.period || '-01') AS length
         FROM periods p
+        JOIN workspaces w ON w.workspace_key = p.workspace_key AND w.ended_seq IS NULL
         JOIN runs r ON r.run_key = p.covered_run_key
         LEFT JOIN periods q ON q.period_key = p.period_key - 1
         WHERE p.closed_seq IS NULL AND p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) s) m) n)

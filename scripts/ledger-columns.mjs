@@ -92,7 +92,7 @@ const VIEWS = {
     },
   ],
   finance_month_to_date: [
-    'One row per workspace, open period and tenant: the month so far, beside last month at the same point. Who had credits at that point and has no record yet stands there with 0.',
+    'One row per workspace that this ledger reads, open period and tenant: the month so far, beside last month at the same point. Who had credits at that point and has no record yet stands there with 0.',
     {
       workspace_id: WORKSPACE,
       tenant_id: TENANT,
@@ -251,7 +251,7 @@ const VIEWS = {
     },
   ],
   finance_freshness: [
-    'One row per workspace.',
+    'One row per workspace that this ledger reads.',
     {
       workspace_id: WORKSPACE,
       last_complete_run_at: 'When the last run was applied. NULL before the first.',
@@ -331,15 +331,15 @@ function renderTables() {
   const mark = (is) => (is ? 'yes' : '');
   const rows = LEDGER_TABLES.map((record) => {
     const { name } = namedTable(record);
-    return `| \`${name}\` | ${record.says} | ${mark(record.guard !== undefined)} | ${mark(record.moved)} |`;
+    return `| \`${name}\` | ${record.says} | ${mark(record.guard !== undefined)} |`;
   });
   return `### The tables
 
-Guarded: triggers leave a row change of each change. Moved: the rows of a workspace go along when it moves to another ledger.
+Guarded: triggers leave a row change of each change.
 The replica has them all.
 
-| Table | A row | Guarded | Moved |
-|---|---|---|---|
+| Table | A row | Guarded |
+|---|---|---|
 ${rows.join('\n')}
 `;
 }

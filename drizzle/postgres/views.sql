@@ -3,24 +3,11 @@
 -- views show has the type of what it is. Sums are exact.
 
 -- Each workspace is counted once, whatever the ledgers that hold it say. First comes who reads it and does not leave it to
--- others, then who leaves it, then who has never read it, and last who lost it to another ledger, which imported it or keeps it;
--- of two alike, who was here first. Whoever lost it and has taken it back since has not lost it.
+-- others, then who leaves it, and last who has never read it; of two alike, who was here first.
 CREATE OR REPLACE VIEW moved_workspaces AS
 SELECT ledger_key, workspace_key
 FROM (SELECT w.ledger_key, w.workspace_key, row_number() OVER (PARTITION BY w.workspace_id ORDER BY
-    CASE WHEN EXISTS (
-        SELECT 1 FROM workspace_moves i
-        JOIN workspaces o ON o.ledger_key = i.ledger_key AND o.workspace_key = i.workspace_key
-        WHERE i.ledger_id = l.ledger_id AND o.workspace_id = w.workspace_id AND o.ledger_key <> w.ledger_key
-          AND NOT EXISTS (
-            SELECT 1 FROM workspace_moves k
-            WHERE k.ledger_key = w.ledger_key AND k.workspace_key = w.workspace_key AND k.action <> 'export'
-              AND CASE i.action WHEN 'import' THEN k.move_key > (
-                  SELECT max(x.move_key) FROM workspace_moves x
-                  WHERE x.ledger_key = w.ledger_key AND x.workspace_key = w.workspace_key AND x.action = 'export'
-                    AND x.position <= i.position)
-                ELSE k.at > i.at END)) THEN 3
-      WHEN w.first_run_key IS NULL THEN 2
+    CASE WHEN w.first_run_key IS NULL THEN 2
       WHEN w.workspace_id = ANY (l.elsewhere) THEN 1
       ELSE 0 END, w.ledger_key) AS place
   FROM workspaces w

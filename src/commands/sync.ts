@@ -32,7 +32,7 @@ const MANY_PAGES = 100;
 /** How one workspace fared, as `--json` shows it. */
 type WorkspaceReport =
   | { workspace_id: string; status: 'applied'; [detail: string]: unknown }
-  | { workspace_id: string; status: 'moved' }
+  | { workspace_id: string; status: 'ended' }
   | { workspace_id: string; status: 'failed'; error: { code: string; message: string; hint: string | null } };
 
 export function syncCommand(cli: CliContext): Command {
@@ -100,9 +100,9 @@ async function syncAll(
       return await reportOutcome(cli, context, outcome, options.dryRun === true, signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (workspace === undefined && summarizeError(error).code === 'workspace_moved') {
-        cli.note(`${inertText(workspaceId)}: exported from this ledger, it is read elsewhere`);
-        return { workspace_id: workspaceId, status: 'moved' };
+      if (workspace === undefined && summarizeError(error).code === 'workspace_ended') {
+        cli.note(`${inertText(workspaceId)} was ended: this ledger no longer reads it`);
+        return { workspace_id: workspaceId, status: 'ended' };
       }
       const report = reportFailure(cli, workspaceId, error);
       // Where no daemon runs, this is what tells of it.

@@ -1,7 +1,7 @@
 import { isoTime } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
-import { movedAway } from '../ledger/journal/moved-away.ts';
+import { endedWorkspaces } from '../ledger/journal/ended.ts';
 import type { SyncHandler } from '../queue/jobs.ts';
 import { latestSlot, nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/asked-to-wait.ts';
@@ -19,8 +19,8 @@ export interface AfterJobs {
 
 /** A failure that leaves nothing in the ledger, such as a workspace that another run holds, is tried again after this. */
 const UNRECORDED_REST_MS = 15_000;
-/** An exported workspace is asked about again after this: somebody may have kept it after all. */
-const MOVED_REST_MS = 60 * 60_000;
+/** A workspace that was ended is asked about again after this: somebody may have taken the end back. */
+const ENDED_REST_MS = 60 * 60_000;
 /** Nothing that fails rests for longer than a day, however rare its slots. */
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
@@ -29,10 +29,10 @@ export function createSyncHandler(context: Context, { onBegin, notified, postpon
   const { clock, logger } = context;
   return async ({ workspaceId, kind, slot, attempt }, job) => {
     onBegin(workspaceId);
-    if (movedAway(context.reader().connection).includes(workspaceId)) {
-      postpone(scheduleKey(workspaceId, kind), MOVED_REST_MS);
-      logger.info({ workspaceId, kind, slot }, 'the workspace was exported from this ledger: it is read elsewhere');
-      return { status: 'moved' };
+    if (endedWorkspaces(context.reader().connection).includes(workspaceId)) {
+      postpone(scheduleKey(workspaceId, kind), ENDED_REST_MS);
+      logger.info({ workspaceId, kind, slot }, 'the workspace was ended: this ledger no longer reads it');
+      return { status: 'ended' };
     }
     const cron = cronOf(context.workspace(workspaceId), kind);
     const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + LONGEST_REST_MS);

@@ -183,7 +183,7 @@ export class Context {
     const { path, checkpointKeyFile, readerGroup } = this.config.ledger;
     const opened = await this.#openWriterAt({
       ...{ path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() },
-      ...{ newLedgerId: randomId(this.#randomness), secrets: secretsOf(this.config), routes: this.#routes },
+      ...{ newLedgerId: this.newLedgerId(), secrets: secretsOf(this.config), routes: this.#routes },
     });
     const writer = noticeLock(opened, () => {
       this.#locked = true;
@@ -223,6 +223,10 @@ export class Context {
       this.#reader = reader;
     }
     return this.#reader;
+  }
+
+  newLedgerId(): string {
+    return randomId(this.#randomness);
   }
 
   /** The configured workspace of this id. */

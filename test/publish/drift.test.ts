@@ -118,7 +118,7 @@ test('what somebody made beside ours is left alone', async () => {
 test('a replica of an older version is brought to this one, which is no news', async () => {
   const client = replica();
   await client.query('UPDATE schema_migrations SET created_at = created_at - 1');
-  await client.query('DROP TABLE workspace_moves CASCADE; ALTER TABLE runs DROP COLUMN last_change_seq CASCADE');
+  await client.query('DROP TABLE workspace_ends CASCADE; ALTER TABLE runs DROP COLUMN last_change_seq CASCADE');
   expect(await replicaDrift(client)).toEqual(['the schema is the one of an older version']);
   expect(await migrateReplica(client, SCHEMA)).toEqual([]);
   expect(await replicaDrift(client)).toEqual([]);

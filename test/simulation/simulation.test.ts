@@ -15,12 +15,12 @@ test('the same seed gives the same world twice, to the last digest and message',
   expect(second.digest).toBe(first.digest);
 });
 
-test('a world with a move between machines is the same twice, though real files are copied in it', async () => {
+test('a world in which a machine is split is the same twice, though real files are copied in it', async () => {
   const plan = drawPlan(981_020, { days: 3 });
   const first = await play(plan);
   const second = await play(plan);
 
-  expect(first.met.get('workspace moved')).toBe(1);
+  expect(first.met.get('machine split')).toBe(1);
   expect(second.trace).toEqual(first.trace);
 });
 

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
-import { requireHere } from '../../ledger/journal/moved-away.ts';
+import { requireRead } from '../../ledger/journal/ended.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
@@ -37,7 +37,7 @@ export interface SilenceRequest {
 
 /**
  * Records that somebody looks after a firing alert. It is told of again only at a higher level, and when it has grown or is
- * resolved. Throws `unknown_alert`, `alert_not_firing` for one that has ended or waits, or `workspace_moved`.
+ * resolved. Throws `unknown_alert`, `alert_not_firing` for one that has ended or waits, or `workspace_ended`.
  */
 export function acknowledgeAlert(connection: Database.Database, request: AcknowledgeRequest): void {
   const { alertId, by, note, nowMs } = request;
@@ -54,10 +54,10 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
     .immediate();
 }
 
-/** What is said of an alert of a workspace that was exported would be heard by nobody. */
+/** What is said of an alert of a workspace that was ended would be heard by nobody. */
 function alertHere(connection: Database.Database, alertId: string): ReturnType<typeof requireAlert> {
   const alert = requireAlert(connection, alertId);
-  requireHere(connection, alert.workspaceKey);
+  requireRead(connection, alert.workspaceKey);
   return alert;
 }
 
@@ -84,7 +84,7 @@ function acknowledge(
 
 /**
  * Records what an alert turned out to be; the last word counts. One that was false is done with: nobody is reminded of it, and
- * it leaves the list. Throws `unknown_alert` and `workspace_moved`.
+ * it leaves the list. Throws `unknown_alert` and `workspace_ended`.
  */
 export function recordFeedback(connection: Database.Database, request: FeedbackRequest): void {
   const { alertId, label, note, by, nowMs } = request;
@@ -100,7 +100,7 @@ export function recordFeedback(connection: Database.Database, request: FeedbackR
     .immediate();
 }
 
-/** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace` and `workspace_moved`. */
+/** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace` and `workspace_ended`. */
 export function addSilence(
   connection: Database.Database,
   request: SilenceRequest,
@@ -113,7 +113,7 @@ export function addSilence(
       hint: 'sync it first, or leave --workspace out',
     });
   }
-  requireHere(connection, workspace?.workspaceKey ?? null);
+  requireRead(connection, workspace?.workspaceKey ?? null);
   askSoon(connection, workspace?.workspaceKey ?? null, request.nowMs);
   const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
   const { kind, rule, tenant, period, upToCredits, reason, by } = request;

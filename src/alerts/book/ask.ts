@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import { movedAwaySql } from '../../ledger/journal/moved-away.ts';
+import { elsewhereSql } from '../../ledger/journal/ended.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNotNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
@@ -16,7 +16,7 @@ const isOpenForSomebody = or(isOpenAlert, sql`${alerts.alertKey} IN (SELECT aler
 function isAsked(nowMs: number) {
   const isAhead = gt(alerts.askedAt, isoTime(nowMs + CLOCK_SLACK_MS));
   const isDue = and(isNotNull(alerts.askAt), or(lte(alerts.askAt, isoTime(nowMs)), isAhead));
-  return and(isDue, sql.raw(`NOT ${movedAwaySql('alerts.workspace_key')}`));
+  return and(isDue, sql.raw(`NOT ${elsewhereSql('alerts.workspace_key')}`));
 }
 
 /** Whether there may be something to tell without any run having changed anything. */

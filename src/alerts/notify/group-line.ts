@@ -40,10 +40,13 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
 
 /** What is over of many, who are named as `who`. */
 function endOfMany(rule: UsageRule, all: readonly Facts[], who: string): string {
-  const month = all[0] === undefined ? '' : monthOf(all[0]);
+  const [first] = all;
+  const month = first === undefined ? '' : monthOf(first);
   const title = `The ${rule.title} of ${who}`;
   if (all.every(({ closed_because }) => closed_because === 'left_window'))
     return `${title} is closed: ${month} is no longer looked at`;
+  if (first !== undefined && all.every(({ closed_because }) => closed_because === 'workspace_ended'))
+    return `${title} is closed: ${placeOf(first)} is no longer read`;
   if (all.every(({ closed_because }) => closed_because === 'unrouted'))
     return `${title} is no longer told here; it goes on`;
   const isLikely = all.every(({ level }) => level === 'likely');

@@ -1,4 +1,5 @@
 import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
+import { endOfWorkspace } from '../../ledger/journal/ended.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -83,7 +84,7 @@ export class Composer {
     const notification = buildNotification({
       ...{ notification_id: notificationId, type: TYPES[event] ?? 'alert.firing', event, revision },
       episode: alert.episode,
-      closed_because: event === 'closed' ? (ENDS[alert.state] ?? 'unrouted') : null,
+      closed_because: event === 'closed' ? this.#endOf(alert) : null,
       ...{ alert_id: alertId, rule, cause, rule_version: ruleVersion(rule), level, told_times: toldTimes, severity },
       state: event === 'closed' ? 'resolved' : 'firing',
       ...{ workspace_id: workspaceId, tenant_id: tenantId, tenant_name: this.#nameOf(alert.tenantKey) },
@@ -93,6 +94,15 @@ export class Composer {
       public_url: route.publicUrl ?? null,
     });
     return { notificationId, payload: renderPayload(notification) };
+  }
+
+  #endOf({ state }: StoredAlert): ClosedBecause {
+    return state === 'expired' && this.#isEnded() ? 'workspace_ended' : (ENDS[state] ?? 'unrouted');
+  }
+
+  #isEnded(): boolean {
+    const { connection, workspaceKey, ending = false } = this.#context;
+    return ending || (workspaceKey !== null && endOfWorkspace(connection, workspaceKey) !== null);
   }
 
   #observe(alert: StoredAlert): Observation {

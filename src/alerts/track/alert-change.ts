@@ -34,9 +34,12 @@ export interface BookContext {
   /** Null when no run is the cause. */
   runKey: number | null;
   runId: string | null;
-  actor: 'run' | 'timer';
+  /** `run`, `timer`, or a person. */
+  actor: string;
   /** The first sync of a workspace records what it finds and tells nobody. */
   seeding: boolean;
+  /** The workspace is being ended: what was open is over because nobody reads it any more. */
+  ending?: boolean;
   /** `nowMs` as ISO-8601 UTC. */
   at: string;
   nowMs: number;

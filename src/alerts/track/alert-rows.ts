@@ -5,7 +5,7 @@ import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, inArray, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, inArray, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { AlertSubject } from '../measures/observation.ts';
 import { ruleVersion } from '../rules/table.ts';
@@ -175,6 +175,16 @@ export function requireAlert(connection: Database.Database, alertId: string): ty
   throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
     hint: '`usage-ledger alerts list --all` shows every alert with its id',
   });
+}
+
+/** Gives the alerts about the ledger as a whole the ids that they have under its id of now. */
+export function renameOwnAlerts(connection: Database.Database): void {
+  const db = query(connection);
+  const place = ledgerId(connection);
+  for (const alert of db.select().from(alerts).where(isNull(alerts.workspaceKey)).all()) {
+    const alertId = alertIdOf(alert, place, { workspaceId: null, tenantId: null, period: null });
+    db.update(alerts).set({ alertId }).where(eq(alerts.alertKey, alert.alertKey)).run();
+  }
 }
 
 /** The same in every ledger that sees the same: receivers can join what two of them say. `place` is a workspace or the ledger. */

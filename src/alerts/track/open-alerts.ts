@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
-import { movedAwaySql } from '../../ledger/journal/moved-away.ts';
+import { elsewhereSql } from '../../ledger/journal/ended.ts';
 
 /**
  * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to
  * nobody; one of a settled month is done with once it is acknowledged; what the first sync of a workspace found of its past
- * is on record only, until something new happens to it; what somebody has called false is done with until it begins anew; what an exported workspace
- * had open goes on elsewhere.
+ * is on record only, until something new happens to it; what somebody has called false is done with until it begins anew; what
+ * a workspace had open that another ledger reads now goes on there.
  */
 export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
   SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))
@@ -14,7 +14,7 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
     WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
   AND coalesce((SELECT f.label <> 'false' OR f.at < a.began_at FROM alert_feedback f
     WHERE f.alert_key = a.alert_key ORDER BY f.feedback_key DESC LIMIT 1), 1)
-  AND NOT ${movedAwaySql('a.workspace_key')}`;
+  AND NOT ${elsewhereSql('a.workspace_key')}`;
 
 /** So many alerts of a kind are open, or wait to be confirmed (`pending`). */
 export interface AlertCount {

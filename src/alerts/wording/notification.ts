@@ -64,8 +64,8 @@ export interface Notification {
   summary: string;
 }
 
-/** Why it is closed: the cause is gone, its month is no longer looked at, or the channel takes it no more. */
-export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';
+/** Why it is closed: the cause is gone, its month or its workspace is no longer looked at, or the channel takes it no more. */
+export type ClosedBecause = 'gone' | 'left_window' | 'workspace_ended' | 'unrouted';
 
 /**
  * What sentences and lists of facts are made of: a notification as it is being built, or read back from its JSON. Then whole

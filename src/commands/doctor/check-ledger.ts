@@ -5,6 +5,7 @@ import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
 import { strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
+import { endedWorkspaces } from '../../ledger/journal/ended.ts';
 import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { nearestFolder, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { readerFault } from '../../ledger/store/file/reader-group.ts';
@@ -41,6 +42,22 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
       ? ok('ledger', `${path} opens and has the schema of this version`)
       : warn('ledger', `${path} is not the ledger that was here last: ${strange}`, STRANGE_REMEDY);
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
+}
+
+/** Configured workspaces that the ledger no longer reads. What keeps it from being read, `ledger` tells. */
+export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): Finding[] {
+  let ended: string[];
+  try {
+    const reader = openReader(ledger.path);
+    ended = endedWorkspaces(reader.connection);
+    reader.close();
+  } catch {
+    return [];
+  }
+  const remedy = 'take it out of the configuration, or take the end back with `usage-ledger workspace resume`';
+  return workspaces
+    .filter(({ id }) => ended.includes(id))
+    .map(({ id }) => warn('ended', 'it was ended in this ledger, and nothing reads it any more', remedy, id));
 }
 
 /** Whether the group that may read the ledger can. */

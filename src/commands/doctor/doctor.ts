@@ -8,7 +8,7 @@ import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli
 import { printProse, proseLines } from '../shared/prose.ts';
 import { checkChannels } from './check-channels.ts';
 import { checkExports } from './check-exports.ts';
-import { checkDisk, checkLedger, checkSqlite } from './check-ledger.ts';
+import { checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkPort } from './check-port.ts';
@@ -80,6 +80,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['variables', () => checkVariables(config, env)],
     ['schedule', () => checkSchedule(config, clock.now())],
     ['ledger', () => checkLedger(config.ledger)],
+    ['ended', () => checkEnded(config)],
     ['clock', () => checkTimes(path, clock.now())],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { leaveOwnAlerts } from '../../alerts/book/end-alerts.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
@@ -14,6 +15,10 @@ export function restoreCommand(cli: CliContext): Command {
     .argument('[file]', 'the backup; it is only read')
     .option('--from-replica', 'rebuild the ledger from the replica in Postgres, and take its place there')
     .option('--ledger <id>', 'which ledger of the replica (default: the one with workspaces of this configuration)')
+    .option(
+      '--as-new',
+      'make the copy a ledger of its own, with an id of its own, to split a machine: see docs/machines.md',
+    )
     .option('--replace-other', 'also when the ledger in place is another one than that of the backup')
     .addHelpText(
       'after',
@@ -25,11 +30,11 @@ export function restoreCommand(cli: CliContext): Command {
     )
     .action((file: string | undefined, options: RestoreOptions) =>
       cli.withContext(async (context) => {
-        const { replaceOther = false, fromReplica = false, ledger } = options;
+        const { fromReplica = false, ledger, replaceOther = false } = options;
         if (fromReplica === (file !== undefined)) {
           throw new UsageError('restore takes a backup or --from-replica', 'name one of the two');
         }
-        if (file !== undefined) return restore(cli, context, file, replaceOther);
+        if (file !== undefined) return restore(cli, context, file, options);
         const { restoreFromReplicaHere } = await import('./restore-from-replica.ts');
         return restoreFromReplicaHere(cli, context, { ledger, replaceOther });
       }),
@@ -37,21 +42,27 @@ export function restoreCommand(cli: CliContext): Command {
 }
 
 interface RestoreOptions {
+  asNew?: boolean;
   replaceOther?: boolean;
   fromReplica?: boolean;
   ledger?: string;
 }
 
-async function restore(cli: CliContext, context: Context, name: string, replaceOther: boolean): Promise<void> {
+async function restore(cli: CliContext, context: Context, name: string, options: RestoreOptions): Promise<void> {
+  const { replaceOther = false, asNew = false } = options;
   const file = resolve(cli.io.cwd, name);
   const { version, config } = context;
   const ledgerPath = config.ledger.path;
+  const nowMs = cli.now();
+  const order = { file, ledgerPath, replaceOther, version, nowMs };
+  const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveOwnAlerts(nowMs) } : null;
   const { runs, entries, keys, headDigest, outdated, replaced } = await withStopSignal((signal) =>
-    restoreLedger({ file, ledgerPath, replaceOther, version, nowMs: cli.now(), signal }),
+    restoreLedger({ ...order, signal, ...(identity === null ? {} : { asNew: identity }) }),
   );
   if (cli.json) {
     cli.printJson({
       ledger: ledgerPath,
+      new_ledger_id: identity?.newLedgerId ?? null,
       backup: file,
       runs,
       entries,
@@ -63,6 +74,7 @@ async function restore(cli: CliContext, context: Context, name: string, replaceO
     return;
   }
   cli.print(`restored ${inertText(ledgerPath)} from ${inertText(file)}`);
+  if (identity !== null) cli.print(`it is a ledger of its own now, ${identity.newLedgerId}`);
   cli.print(`no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`);
   cli.print(`head digest ${headDigest}`);
   for (const line of replacedLines(replaced)) cli.print(line);

@@ -40,7 +40,7 @@ const WORDS: Readonly<Record<WorkspaceState, { word: string; style: CellStyle }>
   failed: { word: 'FAILED', style: 'red' },
   never: { word: 'never', style: 'yellow' },
   fresh: { word: 'ok', style: 'green' },
-  moved: { word: 'moved', style: 'dim' },
+  ended: { word: 'ended', style: 'dim' },
   not_configured: { word: 'gone', style: 'dim' },
 };
 
@@ -98,7 +98,7 @@ function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] 
 }
 
 function headline(workspaces: readonly WorkspaceLine[]): string {
-  const ours = workspaces.filter(({ configured, state }) => configured && state !== 'moved');
+  const ours = workspaces.filter(({ configured, state }) => configured && state !== 'ended');
   const fresh = ours.filter(({ state }) => state === 'fresh').length;
   return `${formatInteger(fresh)} of ${formatInteger(ours.length)} workspaces are fresh`;
 }

@@ -1,5 +1,4 @@
 import { ageMs, knownTime } from '../../core/stored-time.ts';
-import { movedAwaySql } from '../../ledger/journal/moved-away.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** What the ledger knows of how a workspace is kept up. */
@@ -11,8 +10,8 @@ export interface SyncFacts {
   running: boolean;
   /** A run has failed since one was applied. */
   failed: boolean;
-  /** It was exported: nothing more of it is to come here. */
-  movedAway: boolean;
+  /** It was ended: nothing more of it is to come. */
+  ended: boolean;
 }
 
 export interface StaleBounds {
@@ -27,7 +26,7 @@ interface FactsRow {
   attemptAt: string | null;
   status: string | null;
   failed: number;
-  movedAway: number;
+  ended: number;
 }
 
 /** Runs that somebody stopped are no failures. */
@@ -39,8 +38,8 @@ const SELECT_FACTS = `
         (SELECT p.run_key FROM runs p WHERE p.workspace_key = w.workspace_key AND p.status = 'applied'
          ORDER BY p.run_key DESC LIMIT 1), 0)
       AND coalesce(r.error_code, '') NOT IN ('stopping', 'cancelled')
-  ) AS failed, ${movedAwaySql('w.workspace_key')} AS movedAway
-  FROM finance_freshness JOIN workspaces w USING (workspace_id) WHERE workspace_id = ?`;
+  ) AS failed, w.ended_seq IS NOT NULL AS ended
+  FROM workspaces w LEFT JOIN finance_freshness USING (workspace_id) WHERE workspace_id = ?`;
 
 /** Returns what reads the facts of a workspace; of one that the ledger does not know they are empty. */
 export function syncFactsReader(connection: LedgerConnection): (workspaceId: string) => SyncFacts {
@@ -52,7 +51,7 @@ export function syncFactsReader(connection: LedgerConnection): (workspaceId: str
       lastAttemptAtMs: timeOf(row?.attemptAt),
       running: row?.status === 'running',
       failed: Number(row?.failed ?? 0) === 1,
-      movedAway: Number(row?.movedAway ?? 0) === 1,
+      ended: Number(row?.ended ?? 0) === 1,
     };
   };
 }
@@ -79,7 +78,7 @@ export function isStale(
   nowMs: number,
 ): boolean {
   const unchangedMs = ageMs(facts.lastCompleteRunAtMs, nowMs) ?? Number.POSITIVE_INFINITY;
-  if (facts.movedAway || Math.min(unchangedMs, upMs) <= staleAfterMs) return false;
+  if (facts.ended || Math.min(unchangedMs, upMs) <= staleAfterMs) return false;
   if (facts.failed) return true;
   const underWayMs = ageMs(facts.running ? facts.lastAttemptAtMs : waitingSinceMs, nowMs);
   return underWayMs === null || underWayMs > runMs;

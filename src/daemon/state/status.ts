@@ -23,12 +23,22 @@ const LAST_RUN = {
 
 export type LastRun = Pick<typeof financeRuns.$inferSelect, keyof typeof LAST_RUN>;
 
-/** How every workspace of the ledger fares, by id. */
+/** What `finance_freshness` would say of the workspaces that were ended. */
+const ENDED = `SELECT w.workspace_id, r.finished_at AS last_complete_run_at, l.started_at AS last_attempt_at,
+    l.status AS last_status, min(p.period) AS covers_from, max(p.period) AS covers_to
+  FROM workspaces w
+  LEFT JOIN runs r ON r.run_key = (SELECT max(run_key) FROM runs WHERE workspace_key = w.workspace_key AND status = 'applied')
+  LEFT JOIN runs l ON l.run_key = (SELECT max(run_key) FROM runs WHERE workspace_key = w.workspace_key)
+  LEFT JOIN periods p ON p.workspace_key = w.workspace_key AND p.covered_run_key IS NOT NULL
+  WHERE w.ended_seq IS NOT NULL GROUP BY w.workspace_id ORDER BY w.workspace_id`;
+
+/** How every workspace of the ledger fares, by id; those that were ended come last. */
 export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus[] {
   const open = Map.groupBy(countAlerts(connection), ({ workspaceId }) => workspaceId);
   const lastRun = lastRunOf(connection);
-  const rows = query(connection).select().from(financeFreshness).orderBy(asc(financeFreshness.workspace_id)).all();
-  return rows.map((row) => ({
+  const read = query(connection).select().from(financeFreshness).orderBy(asc(financeFreshness.workspace_id)).all();
+  const ended = connection.prepare(ENDED).all() as typeof read;
+  return [...read, ...ended].map((row) => ({
     ...row,
     last_run: lastRun.get({ workspaceId: row.workspace_id }) ?? null,
     open_alerts: sumOpen(open.get(row.workspace_id) ?? []),

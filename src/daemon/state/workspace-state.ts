@@ -6,8 +6,8 @@ import { staleAfterMs } from './stale-after.ts';
 import { isStale, type StaleBounds, type SyncFacts } from './staleness.ts';
 import type { WorkspaceStatus } from './status.ts';
 
-/** From what is worst to what is well; one that was exported, or is not configured any more, is nobody's concern here. */
-export const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'moved', 'not_configured'] as const;
+/** From what is worst to what is well; one that was ended, or is not configured any more, is nobody's concern. */
+export const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'ended', 'not_configured'] as const;
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
 
 export interface WorkspaceLine extends WorkspaceStatus {
@@ -17,7 +17,7 @@ export interface WorkspaceLine extends WorkspaceStatus {
   /** `stale`: no complete run for longer than its cron allows; `failed`: the last run did, and the one before is fresh. */
   state: WorkspaceState;
   /**
-   * When a daemon tries it next, an ISO time; null for one that is not configured or was moved, and after a refusal for too
+   * When a daemon tries it next, an ISO time; null for one that is not configured or was ended, and after a refusal for too
    * many requests, whose message says it.
    */
   next_attempt_at: string | null;
@@ -58,12 +58,12 @@ export function workspaceLines(
     const waitingSinceMs = waitingSince(id, facts.lastAttemptAtMs);
     const state = stateOf(status, { facts, waitingSinceMs }, bounds, nowMs);
     const history = historyOf({ workspaceId: id, kind: 'scheduled' });
-    const isSaid = state === 'moved' || status.last_run?.error_code === 'rate_limited';
+    const isSaid = state === 'ended' || status.last_run?.error_code === 'rate_limited';
     const nextMs = isSaid ? null : nextAttempt(cron, history, nowMs);
     return { ...status, name, configured: true, state, next_attempt_at: nextMs === null ? null : isoTime(nextMs) };
   });
   const left = [...byId.values()].map((status): WorkspaceLine => {
-    const state = factsOf(status.workspace_id).movedAway ? 'moved' : 'not_configured';
+    const state = factsOf(status.workspace_id).ended ? 'ended' : 'not_configured';
     return { ...status, name: status.workspace_id, configured: false, state, next_attempt_at: null };
   });
   return [...configured, ...left];
@@ -83,7 +83,7 @@ function stateOf(
   nowMs: number,
 ): WorkspaceState {
   const { last_complete_run_at: completeAt, last_status: lastStatus } = status;
-  if (facts.movedAway) return 'moved';
+  if (facts.ended) return 'ended';
   if (completeAt === null) return lastStatus === 'failed' ? 'failed' : 'never';
   if (isStale(facts, { waitingSinceMs, upMs: Number.POSITIVE_INFINITY }, bounds, nowMs)) return 'stale';
   return lastStatus === 'failed' ? 'failed' : 'fresh';

@@ -47,7 +47,7 @@ function differentLink(connection: LedgerConnection, { position }: ReplicaState)
   const links = (schema: string): string =>
     `SELECT applied_seq AS seq, digest FROM ${schema}.runs WHERE applied_seq IS NOT NULL
      UNION ALL SELECT event_seq, digest FROM ${schema}.period_events
-     UNION ALL SELECT move_seq, digest FROM ${schema}.workspace_moves WHERE move_seq IS NOT NULL`;
+     UNION ALL SELECT end_seq, digest FROM ${schema}.workspace_ends`;
   const first = connection
     .prepare(
       `SELECT a.seq, a.digest AS theirs, b.digest AS ours FROM (${links('replica')}) a LEFT JOIN (${links('main')}) b ON b.seq = a.seq
@@ -99,7 +99,6 @@ function limitOf(name: string, moved: ReplicaState | null): string | null {
   if (name === 'ledger_meta') return moved === null ? `name NOT IN ${OWN_VALUES}` : null;
   if (moved === null) return 'true';
   if (name === 'runs') return `applied_seq <= ${moved.position}`;
-  if (name === 'moved_links') return `seq <= ${moved.position}`;
   const added = ADDED.find((one) => one.name === name);
   return added === undefined ? null : `${added.column} <= ${moved.marks[added.mark]}`;
 }

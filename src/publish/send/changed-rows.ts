@@ -37,13 +37,12 @@ export function* wholeTables(connection: LedgerConnection): Generator<{ rows: Ro
   }
 }
 
-/** What was added since; `position` is that of the last link before. */
-export function addedRows(marks: Marks, position: number): Rows[] {
+/** What was added since. */
+export function addedRows(marks: Marks): Rows[] {
   const rows = ADDED.map(({ name, column, mark }): Rows => {
     const from = `${name} r WHERE r.${column} > ? ORDER BY r.${column}`;
     return { mirror: mirror(name), from, values: [marks[mark]] };
   });
-  rows.push({ mirror: mirror('moved_links'), from: 'moved_links r WHERE r.seq > ?', values: [position] });
   rows.push(addedByChange('charge_corrections', 'r.correction_id = %', marks));
   rows.push(addedByChange('alert_transitions', 'r.alert_key = %1 AND r.revision = %2', marks));
   rows.push(addedByChange('alert_feedback', 'r.feedback_key = %', marks));

@@ -1,5 +1,5 @@
+import { isElsewhere } from '../../ledger/journal/ended.ts';
 import { linkAt } from '../../ledger/journal/links.ts';
-import { isAway } from '../../ledger/journal/moved-away.ts';
 import { GENESIS_DIGEST, headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { keptFromRun } from '../../ledger/journal/runs/prune-runs.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
@@ -81,8 +81,8 @@ interface LedgerRow {
 }
 
 /**
- * `elsewhere`: ids of workspaces that others do, whether this ledger holds them or not; those that it has exported are
- * others' as well.
+ * `elsewhere`: ids of workspaces that others do, whether this ledger holds them or not; those that it was ended for
+ * `--elsewhere` are others' as well.
  */
 export function readLocal(connection: LedgerConnection, elsewhere: readonly string[] = []): LocalState {
   const db = query(connection);
@@ -95,7 +95,7 @@ export function readLocal(connection: LedgerConnection, elsewhere: readonly stri
     elsewhere: db
       .select()
       .from(workspaces)
-      .where(or(inArray(workspaces.workspaceId, [...elsewhere]), isAway))
+      .where(or(inArray(workspaces.workspaceId, [...elsewhere]), isElsewhere))
       .orderBy(asc(workspaces.workspaceKey))
       .all()
       .map(({ workspaceId }) => workspaceId),

@@ -145,7 +145,7 @@ async function sendNews(sender: Sender, order: PublishOrder, held: ReplicaState,
   const { marks } = held;
   for (const name of Object.keys(whole)) if (held.wholeTables[name] !== whole[name]) await sender.renew(allRows(name));
   await sendRuns(sender, order, held, local);
-  for (const rows of addedRows(marks, held.position)) await sender.add(rows);
+  for (const rows of addedRows(marks)) await sender.add(rows);
   if (local.marks.entryId > marks.entryId) await sender.renewState(marks);
   const { closed, charged } = rewrittenPeriods(connection, marks);
   for (const periodKey of closed) await sender.renewPeriod('closed_usage', periodKey);

@@ -15,7 +15,7 @@ const HIGHEST = [
 const POSITION = `greatest(
   (SELECT max(applied_seq) FROM runs WHERE ledger_key = $1 AND applied_seq IS NOT NULL),
   (SELECT max(event_seq) FROM period_events WHERE ledger_key = $1),
-  (SELECT max(move_seq) FROM workspace_moves WHERE ledger_key = $1), 0)::bigint AS position`;
+  (SELECT max(end_seq) FROM workspace_ends WHERE ledger_key = $1), 0)::bigint AS position`;
 
 /**
  * Where the replica says that it has come to another place than its rows have, in words: what lies between would never be sent,

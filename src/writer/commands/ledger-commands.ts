@@ -1,22 +1,23 @@
+import { askSoon } from '../../alerts/book/ask.ts';
+import { endAlerts, withdrawMessages } from '../../alerts/book/end-alerts.ts';
 import { type PrunedOutbox, pruneOutbox } from '../../alerts/outbox/prune-outbox.ts';
 import { isoTime } from '../../core/clock.ts';
+import {
+  type EndLink,
+  type EndRequest,
+  endWorkspace,
+  type ResumeRequest,
+  resumeWorkspace,
+} from '../../ledger/journal/end-workspace.ts';
 import { type PrunedRuns, pruneRuns } from '../../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../../ledger/store/file/truncate-log.ts';
 import { changeReplicaEpoch, forgetQueueInUse } from '../../ledger/store/schema/identity.ts';
-import {
-  type KeepRequest,
-  keepWorkspace,
-  type MoveLink,
-  type MoveRequest,
-  type SealedWorkspace,
-  sealWorkspace,
-} from '../../ledger/transfer/moving/seal-workspace.ts';
 import { type Desk, type Noted, noteHead } from './desk.ts';
 
 /** What one step has forgotten, and whether there is more of it. */
 export type Pruned = PrunedRuns & PrunedOutbox;
 
-/** What is done with the ledger as a whole: upkeep, moves, its place beside other copies. */
+/** What is done with the ledger as a whole: upkeep, ends of workspaces, its place beside other copies. */
 export const ledgerCommands = {
   /** Forgets some of what is older than `beforeMs` and need not be kept. */
   prune({ connection }: Desk, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {
@@ -29,13 +30,21 @@ export const ledgerCommands = {
   /** Cuts the write-ahead log; false while a reader still needs it. */
   truncateLog: ({ connection }: Desk, _args: undefined): boolean => truncateLog(connection),
 
-  sealWorkspace(desk: Desk, request: MoveRequest): SealedWorkspace & Partial<Noted> {
-    const sealed = sealWorkspace(desk.connection, request);
-    if (sealed.link === null) return sealed;
-    return { ...sealed, ...noteHead(desk, sealed.link.seq, sealed.link.digest, request.nowMs) };
+  /** `notifications`: how many tell of what is over, or were taken back because another ledger sends them. */
+  endWorkspace(desk: Desk, request: EndRequest): EndLink & { notifications: number } & Noted {
+    const { connection } = desk;
+    const { settled, seq, digest } = endWorkspace(connection, request, (workspace) =>
+      request.elsewhere
+        ? withdrawMessages(connection, workspace.workspaceKey)
+        : endAlerts(connection, { ...workspace, by: request.by, nowMs: request.nowMs }),
+    );
+    return { seq, digest, notifications: settled, ...noteHead(desk, seq, digest, request.nowMs) };
   },
-  keepWorkspace(desk: Desk, request: KeepRequest): MoveLink & Noted {
-    const link = keepWorkspace(desk.connection, request);
+  resumeWorkspace(desk: Desk, request: ResumeRequest): EndLink & Noted {
+    const { connection } = desk;
+    const link = resumeWorkspace(connection, request, ({ workspaceKey }) =>
+      askSoon(connection, workspaceKey, request.nowMs),
+    );
     return { ...link, ...noteHead(desk, link.seq, link.digest, request.nowMs) };
   },
 

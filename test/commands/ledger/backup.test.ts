@@ -127,6 +127,7 @@ describe('restore', () => {
     const back = await world.run('restore', replaced, '--json');
     expect(parseJson(back.out)).toEqual({
       ledger: world.ledgerPath,
+      new_ledger_id: null,
       backup: replaced,
       runs: 2,
       entries: 7,

@@ -57,15 +57,10 @@ export class HistoryPlayer {
   nowMs = Date.UTC(2025, 11, 1, 12);
   readonly #upstreams = [new Upstream('ws-1'), new Upstream('ws-2')] as const;
   readonly #asleep: [Asleep[], Asleep[]] = [[], []];
-  #writer: Writer;
+  readonly #writer: Writer;
   #outcomes: Outcome[] = [];
 
   constructor(connection: Database.Database) {
-    this.#writer = writerOn(connection);
-  }
-
-  /** From now on everything happens to another ledger, to which what this one held was moved. */
-  moveTo(connection: Database.Database): void {
     this.#writer = writerOn(connection);
   }
 

@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { originOf } from '../../../src/ledger/audit/anchor/checkpoint.ts';
 import { type NoteVerifier, verifierOf } from '../../../src/ledger/audit/anchor/signed-note.ts';
+import { endWorkspace } from '../../../src/ledger/journal/end-workspace.ts';
 import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { ledgerId } from '../../../src/ledger/store/schema/identity.ts';
-import { sealWorkspace } from '../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { verifyReplica } from '../../../src/publish/receive/verify-replica.ts';
 import { MIRRORS } from '../../../src/publish/replica/mirrors.ts';
 import { OWN_TABLES } from '../../../src/publish/replica/statements.ts';
@@ -107,8 +107,9 @@ test('a workspace that another ledger is said to leave to others is not proven b
   ]);
   await send(other.connection, other.path);
   expect(await verify(own, [key])).toEqual({ faults: [], unproven: [] });
-  // What it has exported, its rows say.
-  sealWorkspace(other.connection, { workspaceId: 'ws-1', by: 'Ada', nowMs: NOON + 999_000 });
+  // What it has ended, its rows say.
+  const end = { workspaceId: 'ws-1', by: 'Ada', note: 'split', elsewhere: true, nowMs: NOON + 999_000 };
+  endWorkspace(other.connection, end, () => undefined);
   await send(other.connection, other.path);
   expect((await verify(own, [key])).unproven).toEqual([]);
 });

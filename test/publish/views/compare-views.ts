@@ -48,25 +48,6 @@ function plain(row: Row): Row {
   return Object.fromEntries(values);
 }
 
-/** Columns that say where in which ledger a row lies; all others are the same after a move to another one. */
-const OF_THE_LEDGER = ['ledger_id', 'entry_id', 'event_seq', 'previous_digest', 'digest'];
-
-/** Every row that every view of the replica shows of a workspace, whichever ledgers it stands in, sorted. */
-export async function shownOf(client: ReplicaClient, workspaceId: string): Promise<Record<string, string[]>> {
-  const views = await client.query<{ name: string }>(
-    "SELECT viewname AS name FROM pg_views WHERE schemaname = current_schema() AND viewname LIKE 'finance\\_%' ORDER BY 1",
-  );
-  const shown: Record<string, string[]> = {};
-  for (const { name } of views) {
-    const rows = await client.query(`SELECT * FROM ${name} WHERE workspace_id = $1`, [workspaceId]);
-    shown[name] = rows
-      .map((columns) => Object.entries(columns).filter(([column]) => !OF_THE_LEDGER.includes(column)))
-      .map((columns) => JSON.stringify(columns, (_, value) => (typeof value === 'bigint' ? `${value}n` : value)))
-      .sort();
-  }
-  return shown;
-}
-
 function withoutPercent({ change_percent: _, ...row }: Row): Row {
   return row;
 }

@@ -24,8 +24,8 @@ export function everyKind(inWeeks: boolean): string[] {
     'death in the middle of something',
     'month rolled',
     'channels of one daemon',
-    'workspace moved',
-    'workspace kept',
+    'machine split',
+    'workspace resumed',
     'ledger published',
   ];
 }

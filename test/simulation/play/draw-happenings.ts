@@ -3,7 +3,7 @@ import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
-import { drawMove, drawTheme } from './draw-themes.ts';
+import { drawSplit, drawTheme } from './draw-themes.ts';
 import { COMMANDS, type CommandKind, type Happening, type HappeningKind } from './happening.ts';
 import type { Pace } from './plan.ts';
 import { drawOfReplica } from './replica/draw-replica.ts';
@@ -49,8 +49,8 @@ const WEIGHTS: Record<HappeningKind, number> = {
   queue_away: 3,
   lock_lost: 3,
   configure: 2,
-  // One workspace moves, and in few worlds.
-  move: 0,
+  // A machine is split once, and in few worlds.
+  split: 0,
   // In few worlds, too, and drawn for them.
   ...{ replica: 0, replica_edit: 0, publish: 0 },
   command: 9,
@@ -162,8 +162,8 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       return { ...when, kind, forMs };
     case 'configure':
       return { ...when, kind, settings: random.pick(SETTINGS), daemon: null };
-    case 'move':
-      return { ...when, ...drawMove(random, cast, workspace) };
+    case 'split':
+      return { ...when, ...drawSplit(random, cast, workspace) };
     case 'replica':
     case 'replica_edit':
     case 'publish':

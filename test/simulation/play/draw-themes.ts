@@ -140,14 +140,13 @@ export function drawTheme(random: Random, cast: Cast): Drawn[] {
   return drawn.filter(({ atMs }) => atMs < cast.forMs);
 }
 
-/** A workspace moves, mostly; else somebody takes it back. */
-export function drawMove(random: Random, { forMs }: Cast, workspace: number): Extract<Step, { kind: 'move' }> {
+/** A machine is split, mostly; else somebody takes that back. */
+export function drawSplit(random: Random, { forMs }: Cast, workspace: number): Extract<Step, { kind: 'split' }> {
   const gapMs = random.pick([0, 5 * MINUTE_MS, 40 * MINUTE_MS, 0.2 * forMs]);
   const dies = random.chance(0.6) ? random.between(1, 1200) : null;
   const disk = random.chance(0.3) ? random.pick(DISK_FAULTS) : null;
-  // An import has a third of the statements of an export.
-  const diesImporting = dies === null ? null : Math.ceil(dies / 3);
-  return { kind: 'move', workspace, gapMs, kept: random.chance(0.25), dies, diesImporting, disk };
+  const diesRestoring = dies === null ? null : Math.ceil(dies / 3);
+  return { kind: 'split', workspace, gapMs, resumed: random.chance(0.25), dies, diesRestoring, disk };
 }
 
 /** One of two daemons has other channels than the other, and now this one starts last, now that one, beside what is open. */
@@ -211,32 +210,32 @@ export function drawEarlySlot(random: Random, { hosts, forMs: lengthMs }: Cast, 
   return [...ahead, { ...outage, probability: 1, forMs, atMs: rightMs, during: null }];
 }
 
-/** It moves while something of it is open, and the configuration changes. */
-export function drawMoves(random: Random, cast: Cast): Drawn[] {
+/** A machine is split while something of the workspace that goes is open, and the configuration changes. */
+export function drawSplits(random: Random, cast: Cast): Drawn[] {
   const workspace = random.below(cast.pausesMs.length);
   const pauseMs = cast.pausesMs[workspace] ?? 0;
-  const move = drawMove(random, cast, workspace);
+  const split = drawSplit(random, cast, workspace);
   const atMs = Math.round(0.1 * cast.forMs) + random.below(0.5 * cast.forMs);
   const step = random.pick(['request', 'commit', 'delivery'] as const);
   const during = random.chance(0.4) ? { step, nth: random.between(1, 3) } : null;
   const beganMs = Math.max(0, atMs - 3 * pauseMs);
-  const endMs = Math.max(beganMs, atMs + move.gapMs + random.pick([-1, 0.5, 1.5]) * pauseMs);
+  const endMs = Math.max(beganMs, atMs + split.gapMs + random.pick([-1, 0.5, 1.5]) * pauseMs);
   const open = random.pick<Step | null>([
     null,
     { kind: 'service', workspace, fault: random.pick(OUTAGES), probability: 1, forMs: Math.round(endMs - beganMs) },
     { kind: 'bulge', workspace, tenant: random.below(9), times: 300 },
   ]);
   const settings = random.pick([null, 'renamed', 'reminders', 'narrow_routes'] as const);
-  const changedMs = Math.round(atMs + random.pick([0.3, 1, 1.5]) * move.gapMs + 10 * MINUTE_MS);
+  const changedMs = Math.round(atMs + random.pick([0.3, 1, 1.5]) * split.gapMs + 10 * MINUTE_MS);
   // In the middle of what it brings.
-  if (random.chance(0.5)) move.diesImporting = random.between(180, 250);
+  if (random.chance(0.5)) split.diesRestoring = random.between(180, 250);
   return [
     ...(open === null ? [] : [{ ...open, atMs: beganMs, during: null }]),
-    { ...move, atMs, during },
+    { ...split, atMs, during },
     ...(settings === null
       ? []
       : [{ kind: 'configure' as const, settings, daemon: null, atMs: changedMs, during: null }]),
-    ...(move.kept ? [{ ...move, kept: false, atMs: changedMs + HOUR_MS, during: null }] : []),
+    ...(split.resumed ? [{ ...split, resumed: false, atMs: changedMs + HOUR_MS, during: null }] : []),
   ];
 }
 

@@ -27,14 +27,14 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'lock_lost' }
   /** `daemon`: of that one alone; null: of all. */
   | { kind: 'configure'; settings: SettingsKind; daemon: number | null }
-  /** Who exports or keeps dies after `dies` statements, and who imports after `diesImporting`. */
+  /** Who copies, ends or resumes dies after `dies` statements, and who restores after `diesRestoring`. */
   | {
-      kind: 'move';
+      kind: 'split';
       workspace: number;
       gapMs: number;
-      kept: boolean;
+      resumed: boolean;
       dies: number | null;
-      diesImporting: number | null;
+      diesRestoring: number | null;
       disk: DiskFault | null;
     }
   | { kind: 'replica'; fault: ServerFault; nth: number; probability: number; forMs: number }

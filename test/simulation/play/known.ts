@@ -7,7 +7,7 @@ import type { World } from '../world/world.ts';
 import { LOOK_MS, type Plan } from './plan.ts';
 import type { Watch } from './watch.ts';
 
-/** What is known whichever ledger a workspace is in: when it moves, the oracles go on where they stood. */
+/** What is known whichever ledger a workspace is in: when a machine is split, the oracles go on where they stood. */
 export interface Known {
   /** How often each kind of thing has happened. */
   met: Map<string, number>;

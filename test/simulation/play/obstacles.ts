@@ -4,8 +4,8 @@ import type { Seat } from '../world/seat.ts';
 import { monthBefore, monthOf } from '../world/service.ts';
 import type { World } from '../world/world.ts';
 import type { Happening, HappeningKind } from './happening.ts';
-import { moveWorkspace } from './move.ts';
 import type { People } from './people.ts';
+import { splitMachine } from './split.ts';
 
 export interface Stage {
   world: World;
@@ -15,10 +15,10 @@ export interface Stage {
   ends: (() => void)[];
   /** Told of each thing that happens. */
   meet(kind: string): void;
-  /** Of the ledger to which a workspace has moved. */
+  /** Of the ledger on the second machine. */
   second: Stage | null;
-  /** Nobody moves two at once. */
-  isMoving: boolean;
+  /** Nobody splits twice at once. */
+  isSplitting: boolean;
   /** Sets the other machine up, whose daemon runs from `begin` on. */
   openSecond(workspaceId: string): Stage;
   begin(): void;
@@ -116,12 +116,12 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
       }
     }
   },
-  move(stage, { workspace, ...how }) {
-    if (stage.isMoving || stage.second !== null) return;
-    stage.isMoving = true;
+  split(stage, { workspace, ...how }) {
+    if (stage.isSplitting || stage.second !== null) return;
+    stage.isSplitting = true;
     const { workspaceId } = at(stage.world.services, workspace);
-    void moveWorkspace(stage, { ...how, workspaceId }).then(() => {
-      stage.isMoving = false;
+    void splitMachine(stage, { ...how, workspaceId }).then(() => {
+      stage.isSplitting = false;
     });
   },
   replica({ world: { postgres } }, { fault, nth, probability }, afterwards) {
@@ -145,7 +145,8 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     void people.run(['publish']);
     void second?.people.run(['publish']);
   },
-  command({ people, second, meet, world }, happening) {
+  command({ people, second, meet, world, isSplitting }, happening) {
+    if (isSplitting) return;
     meet(`command ${happening.command}`);
     const { workspaceId } = at(world.services, happening.workspace);
     const isThere = second?.world.workspaceIds.includes(workspaceId) === true;

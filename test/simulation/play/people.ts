@@ -144,17 +144,12 @@ function muteMs(choice: number): number {
 /** Loads what is typed, and what that loads when it is first used, so that no world waits for files. */
 export async function loadCommands(): Promise<void> {
   const typed = PROGRAM.filter(({ name }) =>
-    [...COMMANDS, 'alerts', 'tenants', 'migrate', 'workspace'].some((command) => command === name),
+    [...COMMANDS, 'alerts', 'tenants', 'backup', 'restore', 'workspace'].some((command) => command === name),
   );
   await Promise.all([
     ...typed.map(({ load }) => load()),
     import('../../../src/usage-api/client.ts'),
     import('../../../src/sync/pacer.ts'),
     import('../../../src/writer/writer-handle.ts'),
-    import('../../../src/ledger/transfer/backup/backup.ts'),
-    import('../../../src/ledger/transfer/moving/export-file.ts'),
-    import('../../../src/ledger/transfer/moving/import-file.ts'),
-    import('../../../src/ledger/journal/charges/charge-run.ts'),
-    import('../../../src/ledger/audit/money/verify-money.ts'),
   ]);
 }

@@ -1,6 +1,6 @@
 import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
-import { drawDispute, drawEarlySlot, drawMoves, drawRefusals, RARE_CRON } from './draw-themes.ts';
+import { drawDispute, drawEarlySlot, drawRefusals, drawSplits, RARE_CRON } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
 import { drawReplica } from './replica/draw-replica.ts';
 
@@ -54,12 +54,12 @@ export const LOOK_MS = 7 * MINUTE_MS;
 /** In worlds of weeks, which would take minutes otherwise. */
 const RARE_LOOK_MS = 4 * HOUR_MS;
 
-/** In so many worlds a workspace moves: each of these has one ledger more. */
-const MOVES = 0.3;
-const MOVES_OF_SHORT = 0.01;
+/** In so many worlds a machine is split: each of these has one ledger more. */
+const SPLITS = 0.3;
+const SPLITS_OF_SHORT = 0.01;
 /** In so many worlds that have two daemons one of them has channels of its own. */
 const DISPUTES = 0.4;
-/** In so many worlds, none of them short, all services refuse us for hours; in so many that have neither a move nor a replica a slot is done early. */
+/** In so many worlds, none of them short, all services refuse us for hours; in so many that have neither a split nor a replica a slot is done early. */
 const REFUSALS = 0.12;
 const EARLY_SLOTS = 0.2;
 
@@ -117,12 +117,12 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const workspaces = Array.from({ length: random.between(1, SIZES[pace].workspaces) }, (_, index) =>
     drawWorkspace(random, { index, startMs, pace }),
   );
-  const moving = new Random(seed * 0x9e37 + 1);
-  const moves = moving.chance(days < 1 ? MOVES_OF_SHORT : MOVES);
+  const splitting = new Random(seed * 0x9e37 + 1);
+  const splits = splitting.chance(days < 1 ? SPLITS_OF_SHORT : SPLITS);
   const publishing = new Random(seed * 0x85eb + 3);
   const replica = days >= 1 && publishing.chance(REPLICAS) ? { unreadyWhenStale: publishing.chance(0.5) } : null;
   const slipping = new Random(seed * 0x9e37 + 4);
-  const slips = pace === 'busy' && days >= 1 && !moves && replica === null && slipping.chance(EARLY_SLOTS);
+  const slips = pace === 'busy' && days >= 1 && !splits && replica === null && slipping.chance(EARLY_SLOTS);
   if (slips) Object.assign(workspaces[0] ?? {}, RARE_CRON);
   const receivers = [
     { name: 'hook', digest: false },
@@ -139,7 +139,7 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const refused = days >= 1 && refusing.chance(REFUSALS);
   const disputes = hosts > 1 && disputing.chance(DISPUTES);
   const beside = [
-    ...(moves ? drawMoves(moving, cast) : []),
+    ...(splits ? drawSplits(splitting, cast) : []),
     ...(replica === null ? [] : drawReplica(publishing, cast)),
     ...(disputes ? drawDispute(disputing, cast) : []),
     ...(refused ? drawRefusals(refusing, cast) : []),
@@ -199,7 +199,7 @@ function drawWorkspace(
   };
 }
 
-/** Who moves a workspace has begun with what comes after the gap before the world grows quiet. */
+/** Who splits a machine has begun with what comes after the gap before the world grows quiet. */
 function begunInTime(one: Happening, forMs: number): Happening {
-  return one.kind === 'move' ? { ...one, gapMs: Math.min(one.gapMs, Math.max(0, forMs - one.atMs) / 2) } : one;
+  return one.kind === 'split' ? { ...one, gapMs: Math.min(one.gapMs, Math.max(0, forMs - one.atMs) / 2) } : one;
 }

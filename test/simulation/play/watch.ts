@@ -6,10 +6,10 @@ import { LastWordsOracle, type WordsMoment } from '../oracle/last-words.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
 import { type Listener, wordsIn } from '../oracle/messages.ts';
 import { MoneyOracle } from '../oracle/money.ts';
-import { hasMade, MovesOracle, waitsBehind } from '../oracle/moves.ts';
 import { RunsOracle } from '../oracle/runs.ts';
 import { checkScreen } from '../oracle/screens.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
+import { hasMade, SplitOracle } from '../oracle/split.ts';
 import { TimesAheadOracle } from '../oracle/times-ahead.ts';
 import { inShort, READING_RULES } from '../oracle/told.ts';
 import { Seat } from '../world/seat.ts';
@@ -29,8 +29,8 @@ const MINUTE_MS = 60_000;
 /** Whoever was refused is asked again after an hour at the latest. */
 const LATEST_RETRY_MS = 70 * MINUTE_MS;
 const PROBE_MS = 10 * MINUTE_MS;
-/** Whether an exported workspace was kept after all is asked so often. */
-const KEPT_MS = 60 * MINUTE_MS;
+/** Whether the end of a workspace was taken back is asked so often. */
+const RESUMED_MS = 60 * MINUTE_MS;
 
 /** Looks at one ledger, and the world around it, with every oracle that there is. */
 export class Watch {
@@ -41,7 +41,7 @@ export class Watch {
   readonly #conditions: Conditions;
   #ledger: LedgerView | null = null;
   readonly #soundness = new SoundnessOracle();
-  readonly #moves: MovesOracle;
+  readonly #split: SplitOracle;
   readonly #runs: RunsOracle;
   readonly #money: MoneyOracle;
   readonly #ahead: TimesAheadOracle;
@@ -63,7 +63,7 @@ export class Watch {
     this.#plan = plan;
     this.#world = world;
     this.#known = known;
-    this.#moves = new MovesOracle(known.watches.length === 0);
+    this.#split = new SplitOracle(known.watches.length === 0);
     this.#applied = new AppliedRuns(known.published);
     this.#money = new MoneyOracle(known.closed);
     this.#lastLookMs = world.clock.now();
@@ -79,7 +79,7 @@ export class Watch {
     );
     const seats = world.hosts.map((host) => new Seat(world, host));
     this.stage = {
-      ...{ world, seats, people, ends: [], second: null, isMoving: false },
+      ...{ world, seats, people, ends: [], second: null, isSplitting: false },
       meet: (kind) => this.meet(kind),
       openSecond: (workspaceId) => new Watch(plan, createSecond(world, plan, workspaceId), known).stage,
       begin: () => this.begin(),
@@ -101,7 +101,7 @@ export class Watch {
     if (times > 0) this.#known.met.set(kind, (this.#known.met.get(kind) ?? 0) + times);
   }
 
-  /** From now on it is looked at, and its daemons run. What is there comes from another ledger, and was looked at there. */
+  /** From now on it is looked at, and its daemons run. What is there was copied, and was looked at where it was made. */
   begin(): void {
     const ledger = this.#open();
     if (ledger !== null) for (const oracle of [this.#runs, this.#money, this.#applied]) oracle.skip(ledger);
@@ -184,7 +184,7 @@ export class Watch {
   #lookAt(ledger: LedgerView): void {
     const nowMs = this.#world.clock.now();
     this.#soundness.check(ledger);
-    this.#moves.check(ledger, nowMs, (id) => this.#known.watches[0]?.saidOf(id) ?? null);
+    this.#split.check(ledger, nowMs, (id) => this.#known.watches[0]?.saidOf(id) ?? null);
     this.#runs.check(ledger, {
       nowMs,
       clocksRightSinceMs: this.#conditions.clocksRightSinceMs,
@@ -214,9 +214,7 @@ export class Watch {
           const holder = this.#holderOf(id);
           return madeMs < holder.hasSinceMs(id) || !hasMade(holder.#ledger, message.notificationId);
         });
-        const mayHaveBeenTold = (alertId: string) =>
-          receiver.mayBeUnknown(alertId) ||
-          this.#known.watches.some((each) => waitsBehind(each.#ledger, alertId, receiver.name));
+        const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId);
         const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind };
         this.#known.told.check(message, moment, (id) => ({
           runs: this.#applied.of(id),
@@ -232,12 +230,12 @@ export class Watch {
 
   /** Whether a workspace is in this ledger now. */
   has(workspaceId: string): boolean {
-    return this.#moves.has(workspaceId);
+    return this.#split.has(workspaceId);
   }
 
   /** Since when; 0: always. */
   hasSinceMs(workspaceId: string): number {
-    return this.#moves.sinceMs(workspaceId);
+    return this.#split.sinceMs(workspaceId);
   }
 
   #holderOf(workspaceId: string): Watch {
@@ -247,12 +245,12 @@ export class Watch {
   /** Since when nothing keeps a workspace from being read here. */
   readableSinceMs(workspaceId: string): number {
     if (!this.has(workspaceId)) return Number.POSITIVE_INFINITY;
-    return Math.max(this.#conditions.readableSinceMs(workspaceId), this.hasSinceMs(workspaceId) + KEPT_MS);
+    return Math.max(this.#conditions.readableSinceMs(workspaceId), this.hasSinceMs(workspaceId) + RESUMED_MS);
   }
 
-  /** What this ledger said of a workspace when it gave it away. */
+  /** What this ledger said of a workspace when it ended it. */
   saidOf(workspaceId: string): string | null {
-    return this.#moves.saidOf(workspaceId);
+    return this.#split.saidOf(workspaceId);
   }
 
   #pauseOf(workspaceId: string): number {
@@ -274,9 +272,9 @@ export class Watch {
 
   #checkSaid(workspaceId: string, stale: boolean, sinceMs: number): void {
     const has = this.has(workspaceId);
-    if (stale && !has) throw new PromiseBroken('what has moved is not stale where it was', workspaceId);
-    // Of one that was kept after all it is thought for a while that it waits for its turn.
-    if (!has || (!stale && this.#world.clock.now() < this.hasSinceMs(workspaceId) + KEPT_MS)) return;
+    if (stale && !has) throw new PromiseBroken('what was ended is not stale', workspaceId);
+    // Of one whose end was taken back it is thought for a while that it waits for its turn.
+    if (!has || (!stale && this.#world.clock.now() < this.hasSinceMs(workspaceId) + RESUMED_MS)) return;
     checkFreshness({
       ...{ workspaceId, stale, sinceMs, nowMs: this.#world.clock.now() },
       last: this.#applied.of(workspaceId).at(-1) ?? null,
@@ -324,7 +322,7 @@ export class Watch {
   isSettled(sinceMs: number): boolean {
     const ledger = this.#ledger;
     const nowMs = this.#world.clock.now();
-    if (ledger === null || this.stage.people.under > 0 || this.stage.isMoving || nowMs - sinceMs < 30 * MINUTE_MS)
+    if (ledger === null || this.stage.people.under > 0 || this.stage.isSplitting || nowMs - sinceMs < 30 * MINUTE_MS)
       return false;
     const isRead = (id: string): boolean => (this.#applied.of(id).at(-1)?.atMs ?? 0) > sinceMs;
     if (this.#plan.workspaces.some(({ id }) => this.#isReadable(id) && !isRead(id))) return false;
@@ -350,8 +348,8 @@ export class Watch {
     for (const [index, seat] of this.stage.seats.entries()) {
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
     }
-    if (this.stage.isMoving && this.#plan.workspaces.every(({ id }) => this.#applied.of(id).length > 0))
-      throw new PromiseBroken('a move that was broken off can be done again', 'it is not done at rest');
+    if (this.stage.isSplitting && this.#plan.workspaces.every(({ id }) => this.#applied.of(id).length > 0))
+      throw new PromiseBroken('a split that was broken off can be done again', 'it is not done at rest');
     if (this.#world.clock.waiting > 500)
       throw new PromiseBroken('nothing piles up', `${this.#world.clock.waiting} timers wait`);
   }

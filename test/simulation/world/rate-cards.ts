@@ -68,12 +68,6 @@ export function ratesCommand(choice: number): string[] {
   return index === SETS.length ? ['rates', 'clear', '--yes'] : ['rates', 'apply', `rates-${index}.yml`, '--yes'];
 }
 
-/** What is typed to have those cards in force that have these names. */
-export function ratesCommandFor(names: readonly string[]): string[] {
-  const index = SETS.findIndex((cards) => cards.some(({ name }) => names.includes(name)));
-  return ratesCommand(index === -1 ? SETS.length : index);
-}
-
 function textOf(card: RateCard): RateCardText {
   const { pricing, includedCredits, minimum, discountPercent, toPeriod, workspace, tenant } = card;
   return {

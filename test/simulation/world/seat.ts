@@ -44,6 +44,7 @@ export class Seat {
   /** Null while it starts, and while it is down. */
   running: RunningDaemon | null = null;
   #wanted = false;
+  #held = false;
 
   constructor(world: World, host: Machine) {
     this.#world = world;
@@ -57,7 +58,7 @@ export class Seat {
   /** One that is stopping is started again once it has stopped. */
   start(): void {
     this.#wanted = true;
-    if (this.#process !== null) return;
+    if (this.#process !== null || this.#held) return;
     this.#generation += 1;
     const process = newProcess(this.#world, `daemon-${this.host.name}.${this.#generation}`, this.host);
     this.#process = process;
@@ -105,6 +106,17 @@ export class Seat {
       await context.close();
       process.kill('stopped');
     });
+  }
+
+  /** It stops, and nothing starts it again before it is let go. */
+  hold(): void {
+    this.#held = true;
+    this.stop();
+  }
+
+  letGo(): void {
+    this.#held = false;
+    this.start();
   }
 
   #gone(process: SimulatedProcess): void {

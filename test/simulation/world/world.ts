@@ -140,7 +140,7 @@ export function createWorld(plan: Plan, engine: PostgresEngine | null = null): W
   };
 }
 
-/** Another machine with a ledger of its own, to which a workspace moves; around it is the same world. */
+/** Another machine, on which a copy of the ledger goes on with a workspace; around it is the same world. */
 export function createSecond(world: World, plan: Plan, workspaceId: string): World {
   const folder = join(world.folder, 'second');
   mkdirSync(folder);

@@ -14,7 +14,7 @@ const STATES: Readonly<Record<WorkspaceState, { word: string; kind: 'bad' | 'odd
   failed: { word: 'failed', kind: 'bad' },
   never: { word: 'never synced', kind: 'odd' },
   fresh: { word: 'fresh', kind: 'good' },
-  moved: { word: 'moved away', kind: 'dim' },
+  ended: { word: 'ended', kind: 'dim' },
   not_configured: { word: 'not configured', kind: 'dim' },
 };
 

@@ -1,5 +1,5 @@
 import type { DigestedEvent } from '../../journal/close/event-line.ts';
-import { createLinkDigests, type DigestedMove, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
+import { createLinkDigests, type DigestedEnd, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
@@ -13,8 +13,8 @@ type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
 };
 
 type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
-type ChainMove = { type: 'move'; seq: number; digest: string } & Omit<DigestedMove, 'changesAfter'>;
-type ChainLink = ChainRun | ChainEvent | ChainMove;
+type ChainEnd = { type: 'end'; seq: number; digest: string } & Omit<DigestedEnd, 'changesAfter'>;
+type ChainLink = ChainRun | ChainEvent | ChainEnd;
 
 export interface ChainReport {
   faults: Fault[];
@@ -24,7 +24,7 @@ export interface ChainReport {
 }
 
 /**
- * Walks the chain in order and recomputes each digest: one link an applied run, close, reopen or move of a workspace. Entries must lie in
+ * Walks the chain in order and recomputes each digest: one link an applied run, close, reopen or end of a workspace. Entries must lie in
  * the order of the chain without a gap, and belong to the run that claims them.
  */
 export function checkChain(connection: LedgerConnection): ChainReport {
@@ -46,8 +46,8 @@ export function checkChain(connection: LedgerConnection): ChainReport {
     if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
     if (link.type === 'event') {
       if (digests.ofEvent(link) !== link.digest) add(link, 'its digest does not match what it says');
-    } else if (link.type === 'move') {
-      if (digests.ofMove({ ...link, changesAfter }) !== link.digest) {
+    } else if (link.type === 'end') {
+      if (digests.ofEnd({ ...link, changesAfter }) !== link.digest) {
         add(link, 'its digest does not match what it says or its row changes');
       }
       changesAfter = link.lastChangeSeq;
@@ -136,7 +136,7 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Ent
 
 /** All links in the order of the chain, one at a time: a chain of years does not fit into memory. */
 function readLinks(connection: LedgerConnection): Iterable<ChainLink> {
-  return inOrder(inOrder(readRuns(connection), readEvents(connection)), readMoves(connection));
+  return inOrder(inOrder(readRuns(connection), readEvents(connection)), readEnds(connection));
 }
 
 function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generator<ChainLink, void> {
@@ -186,15 +186,12 @@ function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> 
   }
 }
 
-function readMoves(connection: LedgerConnection): IterableIterator<ChainMove> {
+function readEnds(connection: LedgerConnection): IterableIterator<ChainEnd> {
   return connection
     .prepare(
-      `SELECT 'move' AS type, m.move_seq AS seq, m.move_seq AS moveSeq, m.action, w.workspace_id AS workspaceId, m.at, m.actor,
-         m.ledger_id AS ledgerId, m.position, m.head_digest AS headDigest, m.previous_digest AS previousDigest, m.digest,
-         m.last_change_seq AS lastChangeSeq
-       FROM workspace_moves m CROSS JOIN workspaces w USING (workspace_key)
-       WHERE m.move_seq IS NOT NULL OR m.move_key > (SELECT min(move_key) FROM workspace_moves WHERE move_seq IS NOT NULL)
-       ORDER BY m.move_seq`,
+      `SELECT 'end' AS type, e.end_seq AS seq, e.end_seq AS endSeq, e.action, w.workspace_id AS workspaceId, e.at, e.actor,
+         e.note, e.previous_digest AS previousDigest, e.digest, e.last_change_seq AS lastChangeSeq
+       FROM workspace_ends e CROSS JOIN workspaces w USING (workspace_key) ORDER BY e.end_seq`,
     )
-    .iterate() as IterableIterator<ChainMove>;
+    .iterate() as IterableIterator<ChainEnd>;
 }

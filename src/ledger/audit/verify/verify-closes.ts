@@ -41,6 +41,9 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
   for (const { workspaceId, period } of mismatched) {
     add(`${period} of workspace ${JSON.stringify(workspaceId)}`, 'its state is not that of its latest close or reopen');
   }
+  for (const workspaceId of misended(connection)) {
+    add(`workspace ${JSON.stringify(workspaceId)}`, 'whether it is read is not what its latest end says');
+  }
   const db = query(connection);
   const { eventSeq: seq, action: kind } = periodEvents;
   const misplaced = db
@@ -101,6 +104,16 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
     if (totals !== expected) add(where, `the closed figures sum to ${totals}, the close says ${expected}`);
   }
   return faults;
+}
+
+/** Workspaces that are ended while no link says so, or the other way round. */
+function misended(connection: LedgerConnection): string[] {
+  const rows = connection.prepare(
+    `SELECT w.workspace_id FROM workspaces w WHERE w.ended_seq IS NOT (
+       SELECT CASE e.action WHEN 'resume' THEN NULL ELSE e.end_seq END FROM workspace_ends e
+       WHERE e.workspace_key = w.workspace_key ORDER BY e.end_seq DESC LIMIT 1)`,
+  );
+  return rows.pluck().all() as string[];
 }
 
 /**

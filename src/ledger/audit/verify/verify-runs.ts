@@ -28,14 +28,13 @@ export function checkRuns(connection: LedgerConnection): Fault[] {
 
 /**
  * Every applied run has exactly one accepted walk: its last, whose counts are the run's. No other run has one. Old runs
- * without entries may have lost all of theirs to the retention, and so may those that came from another ledger.
+ * without entries may have lost all of theirs to the retention.
  */
 export function checkWalks(connection: LedgerConnection): Fault[] {
   const rows = connection
     .prepare(
       `SELECT r.run_id AS runId FROM runs r LEFT JOIN walks w USING (run_key)
-       WHERE w.run_key IS NOT NULL OR r.entries <> 0 OR (r.run_key NOT BETWEEN 1 AND ? - 1
-         AND NOT EXISTS (SELECT 1 FROM moved_links m WHERE m.seq = r.applied_seq))
+       WHERE w.run_key IS NOT NULL OR r.entries <> 0 OR r.run_key NOT BETWEEN 1 AND ? - 1
        GROUP BY r.run_key
        HAVING count(w.walk_number) FILTER (WHERE w.verdict = 'accepted') <> (r.applied_seq IS NOT NULL)
          OR (r.applied_seq IS NOT NULL AND (

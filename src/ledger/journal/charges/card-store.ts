@@ -7,15 +7,11 @@ import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
-import { and, asc, eq, gte, isNull, lt, notLike, or, type SQL } from '../../store/schema/drizzle.ts';
-import { movedLinks } from '../../store/schema/workspace-tables.ts';
+import { and, asc, eq, gte, isNull, lt, or, type SQL } from '../../store/schema/drizzle.ts';
 import { headOfChain } from '../runs/digest.ts';
 
-/**
- * Where cards come from: the configuration, or a file (`import`); `moved N` came with a workspace from another
- * ledger, and hold for the links that came along, see `moved_links`.
- */
-export type CardSource = 'configuration' | 'import' | `moved ${number}`;
+/** Where cards come from: the configuration, or a file (`import`). */
+export type CardSource = 'configuration' | 'import';
 
 /** A card as the ledger keeps it: what it says never changes, it only goes out of force. */
 export interface StoredCard extends RateCard {
@@ -38,11 +34,9 @@ export function cardsInForce(connection: LedgerConnection): StoredCard[] {
 
 /** The cards that were in force when the link `seq` of the chain was made, such as the close of a period. */
 export function cardsAt(connection: LedgerConnection, seq: number): StoredCard[] {
-  const { source, afterSeq, retiredAfterSeq } = rateCards;
-  const moved = query(connection).select().from(movedLinks).where(eq(movedLinks.seq, seq)).get();
-  const isOfSource = moved === undefined ? notLike(source, 'moved %') : eq(source, `moved ${moved.cardSet}`);
+  const { afterSeq, retiredAfterSeq } = rateCards;
   const isInForce = and(lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
-  return readCards(connection, and(isInForce, isOfSource)).map(toCard);
+  return readCards(connection, isInForce).map(toCard);
 }
 
 function readCards(connection: LedgerConnection, isWanted: SQL | undefined): CardRow[] {

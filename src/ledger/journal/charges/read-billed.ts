@@ -6,7 +6,6 @@ import { rateCards } from '../../store/schema/billing-tables.ts';
 import { and, desc, eq, gte, lt, lte } from '../../store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
-import { movedLinks } from '../../store/schema/workspace-tables.ts';
 
 /** A period in the ledger, and from where its figures and names are read. */
 export interface PeriodPlace {
@@ -127,18 +126,14 @@ function correctionStatement(connection: LedgerConnection) {
     .prepare(
       `SELECT x.credits_delta AS credits, x.amount_minor AS amountMinor, x.card_key AS cardKey,
          x.corrects_period_key AS correctsKey,
-         coalesce(a.entry_id - r.first_entry_id + m.origin_first_entry_id, a.entry_id) AS entryId
+         a.entry_id AS entryId
        FROM charge_corrections x LEFT JOIN adjustments a USING (adjustment_id)
-       LEFT JOIN runs r ON r.run_key = a.run_key LEFT JOIN moved_links m ON m.seq = r.applied_seq
        WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.correction_id`,
     )
     .safeIntegers();
 }
 
-/**
- * The proven run that the figures stand on: the last one that covered the period, before its close if there is one. One that
- * came from another ledger has the digest that it had there, as the close has committed to it.
- */
+/** The proven run that the figures stand on: the last one that covered the period, before its close if there is one. */
 export function certificateOf(connection: LedgerConnection, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
   const period = periodOfKey(periodKey);
   const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
@@ -146,14 +141,13 @@ export function certificateOf(connection: LedgerConnection, { periodKey, closedS
   const found = query(connection)
     .select()
     .from(runs)
-    .leftJoin(movedLinks, eq(movedLinks.seq, runs.appliedSeq))
     .where(and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), eq(runs.status, 'applied'), covers, isBefore))
     .orderBy(desc(runs.runKey))
     .limit(1)
     .get();
   if (found === undefined) return null;
-  const { runId, finishedAt, records, digest } = found.runs;
-  return { runId, finishedAt, records, digest: found.moved_links?.originDigest ?? digest } as Certificate;
+  const { runId, finishedAt, records, digest } = found;
+  return { runId, finishedAt, records, digest } as Certificate;
 }
 
 function ownLine(

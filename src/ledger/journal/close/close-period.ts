@@ -245,7 +245,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
 }
 
 /** Writes a close or reopen with its digest, in the transaction of the caller. */
-export function insertEvent(
+function insertEvent(
   connection: LedgerConnection,
   { workspaceId: _, period: __, ...said }: DigestedEvent,
   row: { workspaceKey: number; periodKey: number; digest: string },

@@ -45,13 +45,8 @@ const commitmentOf = prepared((db) => {
  * SHA-256(nonce || internal), root]`, and `internal` is `[actor, note, forced, overridden, tenants, credits_used, request_count,
  * last_entry_id, system_user, leaves]`. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
  * actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id, system_user]`.
- *
- * `originOf` gives the array of what a link that came from another ledger was there; it stands before `leaves`.
  */
-export function prepareEventLine(
-  connection: Database.Database,
-  originOf: (seq: number) => string | undefined,
-): (event: DigestedEvent) => EventLine {
+export function prepareEventLine(connection: Database.Database): (event: DigestedEvent) => EventLine {
   const array = (places: string[]) => connection.prepare(`SELECT json_array(${places.join(', ')})`).pluck();
   const integer = 'CAST(? AS INTEGER)';
   const placeLine = array(['?', integer, ...'????']);
@@ -69,11 +64,7 @@ export function prepareEventLine(
     );
     const committed = commitment.get({ eventSeq });
     const user = systemUser === null ? null : String(text.get(systemUser));
-    const origin = originOf(eventSeq);
-    const inner = joined(
-      ...[said, user, origin === undefined ? null : `[${origin}]`],
-      committed === undefined ? null : `[${committed.leaves}]`,
-    );
+    const inner = joined(said, user, committed === undefined ? null : `[${committed.leaves}]`);
     if (committed === undefined) return { line: joined(place, inner), internal: null };
     const root = JSON.stringify([committed.root]);
     const { nonce } = new CloseSalt(committed.salt);

@@ -8,7 +8,7 @@ import { query } from '../../store/query.ts';
 import { and, desc, eq, gt, gte, lt, max } from '../../store/schema/drizzle.ts';
 import { leases, runs } from '../../store/schema/run-tables.ts';
 import { nameWorkspace } from '../../store/subjects.ts';
-import { requireHere } from '../moved-away.ts';
+import { requireRead } from '../ended.ts';
 import type { Window } from '../staging/staging.ts';
 
 type Connection = Database.Database;
@@ -178,7 +178,7 @@ export function capLeases(connection: Connection, nowMs: number): void {
 
 /**
  * Takes the lease of a workspace with a higher token, or throws `LeaseHeldError` while a live run holds it, and
- * `WorkspaceMovedError` once the workspace has been exported.
+ * `WorkspaceEndedError` once the workspace was ended.
  */
 export function takeLease(
   connection: Connection,
@@ -186,7 +186,7 @@ export function takeLease(
   request: { workspaceId: string; nowMs: number },
   { holder = thisProcess(), isRunning = isStillRunning }: Claimant = {},
 ): number {
-  requireHere(connection, workspaceKey);
+  requireRead(connection, workspaceKey);
   const db = query(connection);
   const lease = db.select().from(leases).where(eq(leases.workspaceKey, workspaceKey)).get();
   if (lease !== undefined && lease.released === 0) {

@@ -35,18 +35,16 @@ export interface DigestedRun {
   lastChangeSeq: number | null;
 }
 
-/** What the digest of an export, import or keeping of a workspace covers beside its row changes. */
-export interface DigestedMove {
+/** What the digest of the end of a workspace, or of its taking back, covers beside its row changes. */
+export interface DigestedEnd {
   previousDigest: string;
-  moveSeq: number;
-  action: 'export' | 'keep' | 'import';
+  endSeq: number;
+  action: 'end' | 'elsewhere' | 'resume';
   workspaceId: string;
   at: string;
   actor: string;
-  ledgerId: string | null;
-  position: number;
-  headDigest: string;
-  /** The row changes after this one, up to `lastChangeSeq`, are the move's. */
+  note: string;
+  /** The row changes after this one, up to `lastChangeSeq`, are the link's. */
   changesAfter: number;
   lastChangeSeq: number;
 }
@@ -55,7 +53,7 @@ export interface DigestedMove {
 export interface LinkDigests {
   ofRun(run: DigestedRun): string;
   ofEvent(event: DigestedEvent): string;
-  ofMove(move: DigestedMove): string;
+  ofEnd(end: DigestedEnd): string;
   /** What stands for a close or reopen. */
   lineOfEvent(event: DigestedEvent): EventLine;
 }
@@ -63,22 +61,21 @@ export interface LinkDigests {
 /**
  * The digest of an applied run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
  * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
- * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; a link that came from another ledger has a
- * line `["moved", ledger_id, seq, digest, first_entry_id, card_set]` of what it was there next; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
+ * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
  * an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
  * credits_delta, requests_delta, entry_id]`; then one a row change by change_seq: `["change", change_seq, table_name,
  * row_key, row_digest]`; all as SQLite's json_array writes them.
  *
  * The digest of a close or reopen covers the line that `prepareEventLine` makes, and one line an adjustment that it booked, in the same form.
- * That of a move covers `[previous_digest, move_seq, action, workspace_id, at, actor, ledger_id, position, head_digest,
- * last_change_seq]` and its row changes.
+ * That of the end of a workspace covers `[previous_digest, end_seq, action, workspace_id, at, actor, note, last_change_seq]`
+ * and its row changes.
  */
 export function createLinkDigests(connection: Connection): LinkDigests {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
   const oldRunLine = line(['?', integer, '?', '?', '?', integer]);
   const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
-  const moveLine = line(['?', integer, ...'?????', integer, '?', integer]);
+  const endLine = line(['?', integer, ...'?????', integer]);
   const entryLines = prepareEntryLines(connection);
   const ofRunAdjustments = prepareAdjustmentLines(connection, 'run_key');
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
@@ -91,13 +88,7 @@ export function createLinkDigests(connection: Connection): LinkDigests {
     if (lastChangeSeq <= changesAfter) return;
     for (const text of changeLines.iterate(changesAfter, lastChangeSeq)) hash.update(text as string);
   };
-  const origin = connection
-    .prepare(
-      `SELECT json_array('moved', ledger_id, origin_seq, origin_digest, origin_first_entry_id, card_set)
-       FROM moved_links WHERE seq = ?`,
-    )
-    .pluck();
-  const lineOfEvent = prepareEventLine(connection, (seq) => origin.get(seq) as string | undefined);
+  const lineOfEvent = prepareEventLine(connection);
   return {
     ofRun(run) {
       const { entries, firstEntryId, lastChangeSeq } = run;
@@ -105,8 +96,6 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
       const header = lastChangeSeq === null ? oldRunLine.get(...start) : runLine.get(...start, ...rest);
       const hash = createHash('sha256').update(String(header));
-      const moved = origin.get(run.appliedSeq) as string | undefined;
-      if (moved !== undefined) hash.update(`${moved}\n`);
       const end = (firstEntryId ?? 0) + entries;
       for (let at = firstEntryId ?? end; at < end; at += ENTRIES_A_CHUNK) {
         hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');
@@ -120,11 +109,11 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       addAdjustments(hash, ofEventAdjustments, event.eventSeq);
       return hash.digest('hex');
     },
-    ofMove(move) {
-      const { previousDigest, moveSeq, action, workspaceId, at, actor, ledgerId, position, headDigest } = move;
-      const said = [previousDigest, moveSeq, action, workspaceId, at, actor, ledgerId, position, headDigest];
-      const hash = createHash('sha256').update(String(moveLine.get(...said, move.lastChangeSeq)));
-      addChanges(hash, move);
+    ofEnd(end) {
+      const { previousDigest, endSeq, action, workspaceId, at, actor, note } = end;
+      const said = [previousDigest, endSeq, action, workspaceId, at, actor, note];
+      const hash = createHash('sha256').update(String(endLine.get(...said, end.lastChangeSeq)));
+      addChanges(hash, end);
       return hash.digest('hex');
     },
     lineOfEvent,
@@ -185,19 +174,19 @@ function prepareChangeLines(connection: Connection): Database.Statement {
     .pluck();
 }
 
-/** The row changes that the next run or move covers: those after the last one's, up to the last of all. */
+/** The row changes that the next run, or end of a workspace, covers: those after the last one's, up to the last of all. */
 export function changesToCover(connection: Connection): { changesAfter: number; lastChangeSeq: number } {
   return connection
     .prepare(
       `SELECT max(coalesce((SELECT last_change_seq FROM runs WHERE applied_seq IS NOT NULL
            ORDER BY applied_seq DESC LIMIT 1), 0),
-         coalesce((SELECT max(last_change_seq) FROM workspace_moves), 0)) AS changesAfter,
+         coalesce((SELECT max(last_change_seq) FROM workspace_ends), 0)) AS changesAfter,
          (SELECT coalesce(max(change_seq), 0) FROM row_changes) AS lastChangeSeq`,
     )
     .get() as { changesAfter: number; lastChangeSeq: number };
 }
 
-/** The end of the chain: the last run, close, reopen or move, which the next one continues. */
+/** The end of the chain: the last run, close, reopen or end of a workspace, which the next one continues. */
 export function headOfChain(connection: Connection): { seq: number; digest: string } {
   const head = connection
     .prepare(
@@ -207,8 +196,7 @@ export function headOfChain(connection: Connection): { seq: number; digest: stri
          UNION ALL
          SELECT * FROM (SELECT event_seq, digest FROM period_events ORDER BY event_seq DESC LIMIT 1)
          UNION ALL
-         SELECT * FROM (SELECT move_seq, digest FROM workspace_moves WHERE move_seq IS NOT NULL
-           ORDER BY move_seq DESC LIMIT 1))
+         SELECT * FROM (SELECT end_seq, digest FROM workspace_ends ORDER BY end_seq DESC LIMIT 1))
        ORDER BY seq DESC LIMIT 1`,
     )
     .get() as { seq: number; digest: string } | undefined;

@@ -175,7 +175,6 @@ export const alertRecords: readonly TableRecord[] = [
       ],
     },
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: alertTransitions,
@@ -185,7 +184,6 @@ export const alertRecords: readonly TableRecord[] = [
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
     },
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: alertTold,
@@ -195,20 +193,17 @@ export const alertRecords: readonly TableRecord[] = [
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
     },
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: alertFeedback,
     says: 'What somebody said of an alert afterwards; the last row of an alert counts. Append-only.',
     guard: { label: "'feedback ' || ROW.feedback_key" },
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: silences,
     says: 'A silence, or a plan that expects growth. Ended early by `ended_at`, never deleted.',
     guard: { label: "ROW.kind || ' ' || ROW.silence_id" },
     mirrored: 'whole',
-    moved: true,
   },
 ];

@@ -31,7 +31,7 @@ export const rateCards = sqliteTable('rate_cards', {
   digest: text('digest').notNull(),
   /** The card as it was written, as JSON. */
   definition: text('definition').notNull(),
-  /** `configuration`, `import`, or `moved N`: of set N of `moved_links`, in force for those links only. */
+  /** `configuration` or `import`. */
   source: text('source').notNull(),
   recordedAt: text('recorded_at').notNull(),
   afterSeq: integer('after_seq').notNull(),
@@ -118,38 +118,32 @@ export const billingRecords: readonly TableRecord[] = [
         || coalesce((SELECT t.tenant_id FROM tenants t WHERE t.tenant_key = ROW.tenant_key), 'number ' || ROW.tenant_key)`,
     },
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: rateCards,
     says: 'A rate card. What it says never changes; it goes out of force when another set of cards comes into it.',
     guard: { label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'" },
     mirrored: 'whole',
-    moved: true,
   },
   {
     table: charges,
     says: 'What a tenant of a period is charged for its own credits; follows the figures until the period is closed.',
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: chargeLines,
     says: 'A line of a charge that has several, or one that is no price of all its credits: they sum to the amount.',
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: chargeCorrections,
     says: 'A difference between what a period owes and what was charged for it, booked in another one. Append-only.',
     guard: { label: "'correction ' || ROW.correction_id" },
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: closeCommitments,
     says: "The Merkle tree over the statements that a close has committed to; part of the close's digest.",
     mirrored: 'added',
-    moved: true,
   },
 ];

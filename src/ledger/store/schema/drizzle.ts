@@ -23,7 +23,6 @@ export {
   min,
   ne,
   notInArray,
-  notLike,
   or,
   type Placeholder,
   type SQL,

@@ -3,7 +3,7 @@ import { query } from '../query.ts';
 import { eq } from './drizzle.ts';
 import { ledgerMeta } from './workspace-tables.ts';
 
-/** The id that every copy of this ledger has. */
+/** The id that every copy of this ledger has, but one that was made to be a ledger of its own. */
 export function ledgerId(connection: LedgerConnection): string {
   const id = readMeta(connection, 'ledger_id');
   if (id === undefined) throw new Error('the ledger has no id');
@@ -17,17 +17,6 @@ export function readMeta(connection: LedgerConnection, name: string): string | u
 export function writeMeta(connection: LedgerConnection, name: string, value: string): void {
   const kept = query(connection).insert(ledgerMeta).values({ name, value });
   kept.onConflictDoUpdate({ target: ledgerMeta.name, set: { value } }).run();
-}
-
-const EXPORT_OF = 'export_of';
-
-/** The workspace that the file of an export holds; undefined in a ledger. */
-export function exportedWorkspace(connection: LedgerConnection): string | undefined {
-  return readMeta(connection, EXPORT_OF);
-}
-
-export function markExport(connection: LedgerConnection, workspaceId: string): void {
-  query(connection).insert(ledgerMeta).values({ name: EXPORT_OF, value: workspaceId }).run();
 }
 
 const REPLICA_EPOCH = 'replica_epoch';

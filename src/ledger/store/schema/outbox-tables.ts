@@ -62,13 +62,11 @@ export const outboxRecords: readonly TableRecord[] = [
     says: 'A notification on its way to one channel, with the exact bytes that are sent.',
     guard: { label: "'notification ' || ROW.notification_id", except: ['claimed_until', 'unknown_attempts'] },
     mirrored: 'changed',
-    moved: true,
   },
   {
     table: channelStates,
     says: 'A channel whose receiver wants nothing more, until somebody replays a notification of its.',
     guard: { label: "'state of channel ' || ROW.name" },
     mirrored: 'whole',
-    moved: false,
   },
 ];

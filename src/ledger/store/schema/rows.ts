@@ -23,6 +23,4 @@ export interface TableRecord {
   guard?: { label: string; except?: readonly string[] };
   /** How rows reach the replica: all when any has changed, those with a new key, or those that a mark speaks of. */
   mirrored: 'whole' | 'added' | 'changed';
-  /** Whether the rows of a workspace go along when it moves to another ledger. */
-  moved: boolean;
 }

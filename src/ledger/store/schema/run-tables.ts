@@ -96,19 +96,16 @@ export const runRecords: readonly TableRecord[] = [
     table: runs,
     says: 'One sync of one workspace. With `applied_seq` it has been applied and never changes again.',
     mirrored: 'changed',
-    moved: true,
   },
-  { table: walks, says: 'The certificate that a walk leaves, accepted or not.', mirrored: 'changed', moved: true },
+  { table: walks, says: 'The certificate that a walk leaves, accepted or not.', mirrored: 'changed' },
   {
     table: leases,
     says: 'Who may apply for a workspace. Its token only increases; a run that is applied checks it.',
     mirrored: 'whole',
-    moved: true,
   },
   {
     table: rowChanges,
     says: 'A change of a guarded row. Append-only; the digest of a run or move covers the changes since the one before it.',
     mirrored: 'added',
-    moved: false,
   },
 ];

@@ -5,7 +5,7 @@ import type { TableRecord } from './rows.ts';
  * The tables of the ledger are the files `*-tables.ts` of this folder. They are ours to change; the `finance_*` views
  * (drizzle/views.sql) are the contract. To change a table: here and in the last migration of `drizzle`, or in a new one when
  * that one is released, with a higher `when` in the journal. From the record of each table come its guard, its mirror in the
- * replica, its part in the move of a workspace and its line in docs/ledger.md. Views: in `drizzle/views.sql`, which every
+ * replica and its line in docs/ledger.md. Views: in `drizzle/views.sql`, which every
  * migration makes anew, and in scripts/ledger-columns.mjs. Tests find what was forgotten.
  *
  * Workspaces, tenants and periods have integer keys inside, and `period_key` is `workspace_key * 131072 + months since
@@ -24,6 +24,8 @@ export const workspaces = sqliteTable('workspaces', {
   name: text('name').notNull(),
   /** The run that was applied first; null until then, and alerts of that run are seeded silently. */
   firstRunKey: integer('first_run_key'),
+  /** The link of the chain that ended it; null while this ledger reads it. */
+  endedSeq: integer('ended_seq'),
 });
 
 export const tenants = sqliteTable(
@@ -63,65 +65,40 @@ export const periods = sqliteTable(
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
 );
 
-export const workspaceMoves = sqliteTable(
-  'workspace_moves',
+export const workspaceEnds = sqliteTable(
+  'workspace_ends',
   {
-    moveKey: rowKey('move_key').primaryKey(),
+    /** Position in the chain, shared with `runs.applied_seq`. */
+    endSeq: integer('end_seq').primaryKey(),
     workspaceKey: integer('workspace_key')
       .notNull()
       .references(() => workspaces.workspaceKey),
-    /** `keep` takes an export back. */
-    action: text('action', { enum: ['export', 'keep', 'import'] }).notNull(),
+    /** `elsewhere`: an end after which another ledger reads the workspace. `resume` takes an end back. */
+    action: text('action', { enum: ['end', 'elsewhere', 'resume'] }).notNull(),
     at: text('at').notNull(),
     actor: text('actor').notNull(),
-    /** The ledger that an imported workspace came from; null for an export. */
-    ledgerId: text('ledger_id'),
-    /** The head of the chain at that moment; of an import that of the ledger which it came from. */
-    position: integer('position').notNull(),
-    headDigest: text('head_digest').notNull(),
-    /** Position in the chain, shared with `runs.applied_seq`. Null, like the three below, in moves from before they were links. */
-    moveSeq: integer('move_seq').unique(),
-    previousDigest: text('previous_digest'),
-    digest: text('digest'),
+    note: text('note').notNull(),
+    previousDigest: text('previous_digest').notNull(),
+    digest: text('digest').notNull(),
     /** The row changes up to this one are part of the digest. */
-    lastChangeSeq: integer('last_change_seq'),
+    lastChangeSeq: integer('last_change_seq').notNull(),
   },
-  (table) => [index('workspace_moves_by_workspace').on(table.workspaceKey)],
+  (table) => [index('workspace_ends_by_workspace').on(table.workspaceKey)],
 );
 
-export const movedLinks = sqliteTable('moved_links', {
-  /** Position in this chain. */
-  seq: integer('seq').primaryKey(),
-  /** The ledger in which the link was made, and its place and digest there. */
-  ledgerId: text('ledger_id').notNull(),
-  originSeq: integer('origin_seq').notNull(),
-  originDigest: text('origin_digest').notNull(),
-  /** The first entry of a run there: a close commits to the numbers that entries had. Null when it has none. */
-  originFirstEntryId: integer('origin_first_entry_id'),
-  /** Which rate cards held for it: those whose source is `moved` and this number. */
-  cardSet: integer('card_set').notNull(),
-});
-
 export const workspaceRecords: readonly TableRecord[] = [
-  { table: ledgerMeta, says: "A value by name, such as the ledger's id.", mirrored: 'whole', moved: false },
-  { table: workspaces, says: 'A workspace.', mirrored: 'whole', moved: true },
-  { table: tenants, says: 'A tenant of a workspace.', mirrored: 'added', moved: true },
-  { table: periods, says: 'A period of a workspace.', mirrored: 'whole', moved: true },
+  { table: ledgerMeta, says: "A value by name, such as the ledger's id.", mirrored: 'whole' },
+  { table: workspaces, says: 'A workspace.', mirrored: 'whole' },
+  { table: tenants, says: 'A tenant of a workspace.', mirrored: 'added' },
+  { table: periods, says: 'A period of a workspace.', mirrored: 'whole' },
   {
-    table: workspaceMoves,
-    says: 'An export or import of a workspace, or the keeping of one after all. It stands in the same digest chain as the runs. Append-only. After an export no run, close or reopen of it follows here.',
+    table: workspaceEnds,
+    says: 'The end of a workspace, after which no run, close or reopen of it follows here, or the taking back of one. It stands in the same digest chain as the runs. Append-only.',
     // What makes it a link is proven by the chain.
     guard: {
-      label: "ROW.action || ' of a workspace (' || ROW.move_key || ')'",
-      except: ['move_seq', 'previous_digest', 'digest', 'last_change_seq'],
+      label: "ROW.action || ' of a workspace (link ' || ROW.end_seq || ')'",
+      except: ['previous_digest', 'digest', 'last_change_seq'],
     },
     mirrored: 'whole',
-    moved: false,
-  },
-  {
-    table: movedLinks,
-    says: 'A link of the chain that was brought from another ledger, with what it was there; part of its digest. Append-only.',
-    mirrored: 'changed',
-    moved: true,
   },
 ];

@@ -5,7 +5,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import { isDamage, isSameFile, linkTo, syncPath } from '../../store/file/ledger-file.ts';
-import { closeForWriting, type LedgerConnection, refuseOtherProgram } from '../../store/file/open.ts';
+import { type LedgerConnection, refuseOtherProgram } from '../../store/file/open.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
 /** The ledger that was replaced, kept beside the new one. */
@@ -100,16 +100,6 @@ function holdAlone(ledgerPath: string): Held {
       cause: error,
     });
   }
-}
-
-/** Throws `ledger_in_use` while another process has the ledger open. One that opens it right afterwards is not noticed. */
-export function requireAlone(ledgerPath: string): void {
-  const { connection } = holdAlone(ledgerPath);
-  if (connection === null) return;
-  // Outside WAL mode an idle reader holds no lock, and the next look would not notice it.
-  connection.pragma('locking_mode = NORMAL');
-  connection.pragma('journal_mode = WAL');
-  closeForWriting(connection);
 }
 
 function readOrNull(read: () => string): string | null {

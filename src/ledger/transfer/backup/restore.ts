@@ -12,6 +12,7 @@ import { holdsLedger } from '../../store/file/schema-objects.ts';
 import { inWorkFolder } from '../../store/file/work-folder.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
+import { giveIdentity, type NewIdentity } from './new-identity.ts';
 import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
 
 export interface RestoreOrder {
@@ -20,6 +21,8 @@ export interface RestoreOrder {
   ledgerPath: string;
   /** Also when the ledger in place is another one than that of the backup. */
   replaceOther?: boolean;
+  /** Set: the copy becomes a ledger of its own. */
+  asNew?: NewIdentity;
   /** Of this program. */
   version: string;
   nowMs: number;
@@ -44,7 +47,8 @@ export interface RestoreReport {
  * ledger or to the new one, whole.
  *
  * @throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`, `backup_faulty`, `ledger_newer`, `ledger_in_use`,
- *   `other_ledger`, `ledger_link_broken`, `backup_failed`; the reason of `signal` when it aborts.
+ *   `other_ledger`, `ledger_link_broken`, `backup_failed`; `ledger_outdated` for an older one that is to be a ledger of its own; the
+ *   reason of `signal` when it aborts.
  */
 export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport> {
   const { signal, nowMs } = order;
@@ -61,12 +65,15 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
     return await inWorkFolder(`${ledgerPath}.restoring-`, async (folder) => {
       const copy = join(folder, 'ledger.db');
       await copyLedger(source, copy, signal);
+      if (order.asNew !== undefined) giveIdentity(copy, order.asNew, nowMs);
       const { report, outdated } = verifyCopy(copy, order, suspect);
       // The check blocks: a signal that came meanwhile is delivered in the next turn.
       await nextTurn();
       signal.throwIfAborted();
       const replaced = await exchangeLedger(copy, ledgerPath, {
-        ...{ ledgerId: ledgerId(source), replaceOther: order.replaceOther === true, nowMs },
+        ledgerId: order.asNew?.newLedgerId ?? ledgerId(source),
+        replaceOther: order.replaceOther === true,
+        nowMs,
       });
       const { runs, entries, keys, headDigest } = report;
       return { runs, entries, keys, headDigest, outdated, replaced };

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { expectCheckpoints } from '../../../../src/ledger/audit/anchor/check-anchors.ts';
 import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { endWorkspace } from '../../../../src/ledger/journal/end-workspace.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
-import { keepWorkspace, sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 import { anchoredLedger, cutOffLast, notesOf, ownKey, pastGuards, rewriteLast } from './anchored-ledger.ts';
@@ -88,27 +88,28 @@ const FORGERIES: Forgery[] = [
     foundBy: 'verify',
   },
   {
-    does: 'changes who has exported a workspace, with a row change that fits',
+    does: 'changes who has ended a workspace, with a row change that fits',
     forge: ({ connection }) => {
-      sealWorkspace(connection, { workspaceId: 'ws-1', by: 'Ada', nowMs: NOON + 3_600_000 });
-      expect(verifyLedger(connection).faults).toEqual([]);
-      withoutTrigger(connection, 'workspace_moves_no_update', "UPDATE workspace_moves SET actor = 'Bob'");
+      endFirst(connection);
+      withoutTrigger(connection, 'workspace_ends_no_update', "UPDATE workspace_ends SET actor = 'Bob'");
     },
     foundBy: 'verify',
   },
   {
-    does: 'adds an export that is no link, after one that is, with a row change that fits',
+    does: 'has a workspace read that was ended',
     forge: ({ connection }) => {
-      const move = { workspaceId: 'ws-1', by: 'Ada', nowMs: NOON + 3_600_000 };
-      sealWorkspace(connection, move);
-      keepWorkspace(connection, { ...move, from: null });
-      expect(verifyLedger(connection).faults).toEqual([]);
-      connection.exec(`INSERT INTO workspace_moves (workspace_key, action, at, actor, position, head_digest)
-        VALUES (1, 'export', '2026-03-20T14:00:00.000Z', 'Ada', 3, '')`);
+      endFirst(connection);
+      connection.exec('UPDATE workspaces SET ended_seq = NULL');
     },
     foundBy: 'verify',
   },
 ];
+
+function endFirst(connection: LedgerConnection): void {
+  const end = { workspaceId: 'ws-1', by: 'Ada', note: 'it has left', elsewhere: false, nowMs: NOON + 3_600_000 };
+  endWorkspace(connection, end, () => undefined);
+  expect(verifyLedger(connection).faults).toEqual([]);
+}
 
 /** A loss of credits, which a rule finds. */
 async function runWithAlert(connection: LedgerConnection): Promise<void> {

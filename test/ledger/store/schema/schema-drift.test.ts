@@ -14,7 +14,6 @@ import { GUARDED_TABLES, guardedText, makeGuards, ofRow } from '../../../../src/
 import { entryKindSql } from '../../../../src/ledger/store/schema/keys.ts';
 import { LEDGER_TABLES } from '../../../../src/ledger/store/schema/ledger-tables.ts';
 import { migrateInMemory } from '../../../../src/ledger/store/schema/migrate.ts';
-import { COPIES } from '../../../../src/ledger/transfer/moving/copy-history.ts';
 
 /** A table, as the schema file and the database must both have it. */
 interface TableShape {
@@ -32,16 +31,6 @@ test('the schema file says what the migrations make: tables, columns, keys, inde
   migrateInMemory(connection);
 
   expect(declaredTables()).toEqual(migratedTables(connection));
-});
-
-test('what is said to move with a workspace is copied, or comes with the workspace and its links', () => {
-  const moved = LEDGER_TABLES.filter((record) => record.moved).map(({ table }) => getTableConfig(table).name);
-  const copied = COPIES.map(({ table }) => table);
-  expect([...copied, 'workspaces', 'period_events', 'moved_links'].sort()).toEqual(moved.sort());
-  for (const { table, but = {} } of COPIES) {
-    const { columns } = declaredTables()[table] ?? { columns: {} };
-    for (const column of Object.keys(but)) expect(Object.keys(columns)).toContain(column);
-  }
 });
 
 test('the views that the program reads have the columns that it expects', () => {
@@ -82,7 +71,7 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
       'outbox',
       'rate_cards',
     ],
-    ...['silences', 'tenant_names', 'workspace_moves'],
+    ...['silences', 'tenant_names', 'workspace_ends'],
   ]);
   for (const { table, guard } of LEDGER_TABLES) {
     const names = getTableConfig(table).columns.map(({ name }) => name);

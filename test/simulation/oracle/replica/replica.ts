@@ -9,9 +9,9 @@ const STALE_MS = 30 * MINUTE_MS;
 const SLACK_MS = 25 * MINUTE_MS;
 
 const HEAD = `SELECT max(coalesce((SELECT max(applied_seq) FROM runs), 0), coalesce((SELECT max(event_seq) FROM period_events), 0),
-  coalesce((SELECT max(move_seq) FROM workspace_moves), 0))`;
+  coalesce((SELECT max(end_seq) FROM workspace_ends), 0))`;
 const DIGEST = `SELECT digest FROM (SELECT applied_seq AS seq, digest FROM runs WHERE applied_seq IS NOT NULL
-  UNION ALL SELECT event_seq, digest FROM period_events UNION ALL SELECT move_seq, digest FROM workspace_moves) WHERE seq = ?`;
+  UNION ALL SELECT event_seq, digest FROM period_events UNION ALL SELECT end_seq, digest FROM workspace_ends) WHERE seq = ?`;
 const OPEN_ALERTS = `SELECT count(*) FROM finance_alerts
   WHERE rule = 'job_failed' AND cause = 'replica' AND state IN ('firing', 'acknowledged')`;
 

@@ -69,10 +69,10 @@ export const COVERED: readonly Covered[] = [
     ],
   ),
   guarded(
-    'workspace_moves',
-    ['move_key'],
+    'workspace_ends',
+    ['end_seq'],
     [
-      ...['move_key', 'workspace_key', 'action', 'at', 'actor', 'ledger_id', 'position', 'head_digest', 'move_seq'],
+      ...['end_seq', 'workspace_key', 'action', 'at', 'actor', 'note'],
       ...['previous_digest', 'digest', 'last_change_seq'],
     ],
   ),
@@ -258,7 +258,7 @@ export const COVERED: readonly Covered[] = [
   {
     table: 'workspaces',
     key: ['workspace_key'],
-    columns: ['workspace_key', 'workspace_id'],
+    columns: ['workspace_key', 'workspace_id', 'ended_seq'],
     remove: true,
     insert: [],
   },

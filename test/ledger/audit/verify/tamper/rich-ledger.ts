@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { closePeriod, reopenPeriod } from '../../../../../src/ledger/journal/close/close-period.ts';
+import { endWorkspace, resumeWorkspace } from '../../../../../src/ledger/journal/end-workspace.ts';
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
 import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
 import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
 import { migrateInMemory } from '../../../../../src/ledger/store/schema/migrate.ts';
-import { keepWorkspace, sealWorkspace } from '../../../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { beginRun, usageRecord } from '../../../../support/open-ledger.ts';
 import { listingOf } from '../../../../support/run/listing.ts';
 import { realRun, writerOn } from '../../../../support/run/real-run.ts';
@@ -76,9 +76,9 @@ async function build(): Promise<LedgerConnection> {
   await sync('ws-1');
   addGuardedRows(connection, nowMs);
   await sync('ws-2');
-  const move = { workspaceId: 'ws-2', by: 'Ada', nowMs };
-  sealWorkspace(connection, move);
-  keepWorkspace(connection, { ...move, from: null });
+  const end = { workspaceId: 'ws-2', by: 'Ada', note: 'by mistake', nowMs };
+  endWorkspace(connection, { ...end, elsewhere: false }, () => undefined);
+  resumeWorkspace(connection, end, () => undefined);
   await sync('ws-1'); // withdraws both
   set('ws-1', 'steady', '2025-12', 130);
   await sync('ws-1'); // restores one

@@ -1,9 +1,10 @@
 import { PromiseBroken } from './fault.ts';
 import type { LedgerView } from './ledger-view.ts';
 
-interface Moved {
+interface Reading {
   workspace_id: string;
-  action: 'export' | 'keep' | 'import';
+  /** The last that was said of whether it is read; `read`: nothing. */
+  action: 'read' | 'end' | 'elsewhere' | 'resume';
 }
 
 /** What a ledger has done for one workspace. */
@@ -15,12 +16,12 @@ interface Done {
 
 interface Away {
   done: Done;
-  /** What it said of the workspace when it was exported. */
+  /** What it said of the workspace when it was ended. */
   said: string;
 }
 
-const LAST = `SELECT w.workspace_id, m.action FROM workspace_moves m JOIN workspaces w USING (workspace_key)
-  WHERE m.move_key = (SELECT max(move_key) FROM workspace_moves o WHERE o.workspace_key = m.workspace_key)`;
+const LAST = `SELECT w.workspace_id, coalesce((SELECT e.action FROM workspace_ends e
+  WHERE e.workspace_key = w.workspace_key ORDER BY e.end_seq DESC LIMIT 1), 'read') AS action FROM workspaces w`;
 const DONE = `SELECT (SELECT count(*) FROM runs r WHERE r.workspace_key = w.workspace_key) AS runs,
     (SELECT count(*) FROM period_events e WHERE e.workspace_key = w.workspace_key) AS events,
     (SELECT count(*) FROM outbox o JOIN alerts a USING (alert_key) WHERE a.workspace_key = w.workspace_key) AS messages
@@ -32,9 +33,9 @@ const SAID = [
   `SELECT alert_id, iif(state = 'acknowledged', 'firing', state), level FROM finance_alerts WHERE workspace_id = ? ORDER BY 1`,
 ];
 
-/** One ledger has a workspace at a time: who has given it away leaves it alone, and who has taken it in has all of it. */
-export class MovesOracle {
-  /** The ledger has all workspaces that it has not given away; else those alone that it has taken in. */
+/** One ledger reads a workspace at a time: who has ended it leaves it alone, and who goes on with it has all of it. */
+export class SplitOracle {
+  /** The ledger reads all workspaces that it has not ended; the copy reads those that it has not ended when it begins. */
   readonly #isFirst: boolean;
   readonly #here = new Map<string, number>();
   readonly #away = new Map<string, Away>();
@@ -43,16 +44,16 @@ export class MovesOracle {
     this.#isFirst = isFirst;
   }
 
-  /** After every commit; `saidBefore` is what the ledger that a workspace comes from has said of it. */
+  /** After every commit; `saidBefore` is what the ledger that the copy was made of has said of a workspace. */
   check(ledger: LedgerView, nowMs: number, saidBefore: (workspaceId: string) => string | null): void {
-    for (const { workspace_id: id, action } of ledger.all<Moved>(LAST)) {
-      if (action === 'export') this.#checkAway(ledger, id);
-      else if (!this.#here.has(id) || this.#away.has(id)) {
+    for (const { workspace_id: id, action } of ledger.all<Reading>(LAST)) {
+      if (action === 'elsewhere') this.#checkAway(ledger, id);
+      else if (this.#away.has(id) || (!this.#isFirst && !this.#here.has(id))) {
         this.#away.delete(id);
         this.#here.set(id, nowMs);
-        const before = action === 'import' ? saidBefore(id) : null;
+        const before = action === 'read' ? saidBefore(id) : null;
         if (before !== null && said(ledger, id) !== before)
-          throw new PromiseBroken('a workspace moves whole', `${id}: ${said(ledger, id)}, before ${before}`);
+          throw new PromiseBroken('a copy has all of a workspace', `${id}: ${said(ledger, id)}, before ${before}`);
       }
     }
   }
@@ -63,7 +64,7 @@ export class MovesOracle {
     const away = this.#away.get(id);
     if (away === undefined) this.#away.set(id, { done, said: said(ledger, id) });
     else if (done.runs > away.done.runs || done.events > away.done.events || done.messages > away.done.messages)
-      throw new PromiseBroken('who has given a workspace away leaves it alone', id);
+      throw new PromiseBroken('who has ended a workspace leaves it alone', id);
   }
 
   has(workspaceId: string): boolean {
@@ -75,7 +76,7 @@ export class MovesOracle {
     return this.#here.get(workspaceId) ?? 0;
   }
 
-  /** What the ledger said of a workspace when it gave it away; null when it has not. */
+  /** What the ledger said of a workspace when it ended it; null when it has not. */
   saidOf(workspaceId: string): string | null {
     return this.#away.get(workspaceId)?.said ?? null;
   }
@@ -84,17 +85,6 @@ export class MovesOracle {
 function said(ledger: LedgerView, workspaceId: string): string {
   const rows = SAID.flatMap((sql) => ledger.all<Record<string, unknown>>(sql, workspaceId));
   return rows.map((row) => Object.values(row).join(' ')).join('\n');
-}
-
-const WAITS_BEHIND = `SELECT count(*) FROM outbox o JOIN alerts a USING (alert_key)
-  LEFT JOIN outbox c ON c.notification_id = o.digest_id
-  WHERE a.alert_id = ? AND o.channel = ? AND coalesce(c.state, o.state) IN ('pending', 'held') AND a.workspace_key IN (
-    SELECT workspace_key FROM (SELECT workspace_key, action, max(move_key) FROM workspace_moves GROUP BY workspace_key)
-    WHERE action = 'export')`;
-
-/** Whether something of an alert waits for a channel in the ledger that its workspace has left: it counts as told from the export on. */
-export function waitsBehind(ledger: LedgerView | null, alertId: string, channel: string): boolean {
-  return ledger !== null && ledger.value<bigint>(WAITS_BEHIND, alertId, channel) > 0n;
 }
 
 /** Whether a message is of this ledger. */

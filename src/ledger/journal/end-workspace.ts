@@ -1,0 +1,128 @@
+import { isoTime } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import type { LedgerConnection } from '../store/file/open.ts';
+import { query } from '../store/query.ts';
+import { eq, sql } from '../store/schema/drizzle.ts';
+import { leases } from '../store/schema/run-tables.ts';
+import { workspaceEnds, workspaces } from '../store/schema/workspace-tables.ts';
+import { findWorkspace } from '../store/subjects.ts';
+import { endOfWorkspace, WorkspaceEndedError } from './ended.ts';
+import { supersedeRunning } from './runs/claim-run.ts';
+import { changesToCover, createLinkDigests, headOfChain } from './runs/digest.ts';
+
+export interface ResumeRequest {
+  workspaceId: string;
+  /** Who ends it, or takes the end back; stored as given. */
+  by: string;
+  note: string;
+  nowMs: number;
+}
+
+export interface EndRequest extends ResumeRequest {
+  /** Another ledger goes on with the workspace and its alerts. */
+  elsewhere: boolean;
+}
+
+/** The link of the chain that an end, or the taking back of one, has left. */
+export interface EndLink {
+  seq: number;
+  digest: string;
+}
+
+/** A workspace at its end, inside the transaction that ends it. */
+export interface EndingWorkspace {
+  workspaceId: string;
+  workspaceKey: number;
+}
+
+/**
+ * Ends a workspace: from then on this ledger takes no run, close or reopen of it. A run that is under way applies nothing,
+ * because its fencing token is spent. `settle` ends its alerts in the same transaction; the link covers what that changes.
+ *
+ * @throws AppError `unknown_workspace`, WorkspaceEndedError.
+ */
+export function endWorkspace<T>(
+  connection: LedgerConnection,
+  request: EndRequest,
+  settle: (workspace: EndingWorkspace) => T,
+): EndLink & { settled: T } {
+  return connection
+    .transaction(() => {
+      const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
+      const end = endOfWorkspace(connection, workspaceKey);
+      if (end !== null) throw new WorkspaceEndedError(workspaceId, end);
+      fenceOff(connection, workspaceKey, request.nowMs);
+      const settled = settle({ workspaceId, workspaceKey });
+      const action = request.elsewhere ? 'elsewhere' : 'end';
+      return { ...appendEnd(connection, { ...request, workspaceKey, action }), settled };
+    })
+    .immediate();
+}
+
+/** Takes the end of a workspace back: it is read and closed here again. `settle` works as in `endWorkspace`. */
+export function resumeWorkspace(
+  connection: LedgerConnection,
+  request: ResumeRequest,
+  settle: (workspace: EndingWorkspace) => void,
+): EndLink {
+  return connection
+    .transaction(() => {
+      const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
+      if (endOfWorkspace(connection, workspaceKey) === null) {
+        throw new AppError('workspace_not_ended', `workspace ${JSON.stringify(workspaceId)} was not ended`, {
+          hint: 'nothing is to be taken back: this ledger reads it as configured',
+        });
+      }
+      settle({ workspaceId, workspaceKey });
+      return appendEnd(connection, { ...request, workspaceKey, action: 'resume' });
+    })
+    .immediate();
+}
+
+function requireWorkspace(connection: LedgerConnection, workspaceId: string): EndingWorkspace {
+  const workspace = findWorkspace(connection, workspaceId);
+  if (workspace !== undefined) return workspace;
+  throw new AppError('unknown_workspace', `the ledger has nothing of workspace ${JSON.stringify(workspaceId)}`, {
+    hint: '`usage-ledger status` says what the ledger holds',
+  });
+}
+
+function fenceOff(connection: LedgerConnection, workspaceKey: number, nowMs: number): void {
+  query(connection)
+    .update(leases)
+    .set({ fencingToken: sql`${leases.fencingToken} + 1`, released: 1 })
+    .where(eq(leases.workspaceKey, workspaceKey))
+    .run();
+  supersedeRunning(connection, workspaceKey, isoTime(nowMs));
+}
+
+function appendEnd(
+  connection: LedgerConnection,
+  request: ResumeRequest & { workspaceKey: number; action: WorkspaceAction },
+): EndLink {
+  const { workspaceId, workspaceKey, action, by, note, nowMs } = request;
+  const head = headOfChain(connection);
+  const { changesAfter, lastChangeSeq } = changesToCover(connection);
+  const link = {
+    endSeq: head.seq + 1,
+    action,
+    at: isoTime(nowMs),
+    actor: by,
+    note,
+    previousDigest: head.digest,
+    lastChangeSeq,
+  };
+  const digest = createLinkDigests(connection).ofEnd({ ...link, workspaceId, changesAfter });
+  query(connection)
+    .insert(workspaceEnds)
+    .values({ ...link, workspaceKey, digest })
+    .run();
+  query(connection)
+    .update(workspaces)
+    .set({ endedSeq: action === 'resume' ? null : link.endSeq })
+    .where(eq(workspaces.workspaceKey, workspaceKey))
+    .run();
+  return { seq: link.endSeq, digest };
+}
+
+type WorkspaceAction = (typeof workspaceEnds.$inferSelect)['action'];

@@ -1,0 +1,59 @@
+import { AppError } from '../../core/errors.ts';
+import type { LedgerConnection } from '../store/file/open.ts';
+import { query } from '../store/query.ts';
+import { asc, eq, isNotNull, sql } from '../store/schema/drizzle.ts';
+import { workspaceEnds, workspaces } from '../store/schema/workspace-tables.ts';
+
+/** In SQL: 1 when another ledger reads the workspace in the place of this one, else 0. */
+export function elsewhereSql(workspaceKey: string): string {
+  return `EXISTS (SELECT 1 FROM workspaces z JOIN workspace_ends x ON x.end_seq = z.ended_seq
+    WHERE z.workspace_key = ${workspaceKey} AND x.action = 'elsewhere')`;
+}
+
+/** `elsewhereSql` as a condition on the rows of `workspaces`. */
+export const isElsewhere = sql.raw(elsewhereSql('workspaces.workspace_key'));
+
+/** This ledger no longer reads the workspace. */
+export class WorkspaceEndedError extends AppError {
+  constructor(workspaceId: string, { action, at, actor, note }: WorkspaceEnd) {
+    const where = action === 'elsewhere' ? '; another ledger reads it' : '';
+    super(
+      'workspace_ended',
+      `workspace ${JSON.stringify(workspaceId)} was ended at ${at} by ${actor}: ${note}${where}`,
+      {
+        hint: 'take it out of the configuration, or take the end back with `usage-ledger workspace resume`',
+      },
+    );
+  }
+}
+
+export type WorkspaceEnd = typeof workspaceEnds.$inferSelect;
+
+/** The end of a workspace that this ledger no longer reads; null while it reads it. */
+export function endOfWorkspace(connection: LedgerConnection, workspaceKey: number): WorkspaceEnd | null {
+  return endOf(connection, workspaceKey)?.end ?? null;
+}
+
+/** Throws `WorkspaceEndedError` for a workspace that this ledger no longer reads; null is none. */
+export function requireRead(connection: LedgerConnection, workspaceKey: number | null): void {
+  const found = workspaceKey === null ? undefined : endOf(connection, workspaceKey);
+  if (found !== undefined) throw new WorkspaceEndedError(found.workspaceId, found.end);
+}
+
+function endOf(connection: LedgerConnection, workspaceKey: number) {
+  return query(connection)
+    .select({ workspaceId: workspaces.workspaceId, end: workspaceEnds })
+    .from(workspaces)
+    .innerJoin(workspaceEnds, eq(workspaceEnds.endSeq, workspaces.endedSeq))
+    .where(eq(workspaces.workspaceKey, workspaceKey))
+    .get();
+}
+
+/** The ids of the workspaces that this ledger no longer reads, in the order of their keys. */
+export function endedWorkspaces(connection: LedgerConnection): string[] {
+  const ended = query(connection).select().from(workspaces).where(isNotNull(workspaces.endedSeq));
+  return ended
+    .orderBy(asc(workspaces.workspaceKey))
+    .all()
+    .map(({ workspaceId }) => workspaceId);
+}
