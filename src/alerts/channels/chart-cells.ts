@@ -13,7 +13,7 @@ const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
  * Nothing in it comes from outside but figures.
  */
 export function chartCells({ period, evidence, created_at }: Facts): string | null {
-  const { course = null } = evidence;
+  const { course } = evidence;
   if (period === null || course === null) return null;
   const months = [
     { name: monthName(addPeriods(period, -1), created_at), rates: dailyRates(course.days.previous, 1), colour: '#999' },

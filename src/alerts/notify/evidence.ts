@@ -89,7 +89,6 @@ export function createEvidence(
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       entries: rows.map(toEntry).reverse(),
       entry_count: Number(rows[0]?.entry_count ?? 0),
-      planned_credits: planned.at(-1) ?? null,
       planned_bounds: [...planned],
       former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
       detail: seen.detail,

@@ -15,18 +15,10 @@ export interface Fact {
 /** What people read below the sentence that sums an alert up; only what is known, in the order in which it is asked. */
 export function alertFacts(told: Facts): Fact[] {
   const { credits, requests, evidence } = told;
-  // Notifications that are older than these fields lack them.
-  const {
-    course = null,
-    at_stake_credits = null,
-    at_stake_money = null,
-    projection,
-    former_tenant = null,
-    detail,
-  } = evidence;
+  const { course, at_stake_credits, at_stake_money, projection, former_tenant, detail } = evidence;
   return facts([
     ['Tenant', told.tenant_id],
-    ['Name', told.tenant_name ?? null],
+    ['Name', told.tenant_name],
     ['Workspace', told.workspace_id],
     ['Credits', credits === null ? null : pairWords(told, credits)],
     ['Requests', requests === null ? null : pairWords(told, requests)],
@@ -125,7 +117,7 @@ function samePointWords({ period, credits }: Facts, { previous_same_point }: Cou
 }
 
 function shareWords({ evidence }: Facts): string | null {
-  const { share_of_workspace_percent = null, share_of_increase_percent } = evidence;
+  const { share_of_workspace_percent, share_of_increase_percent } = evidence;
   if (share_of_workspace_percent === null) return null;
   const increase = share_of_increase_percent === null ? '' : `, ${percent(share_of_increase_percent)} of its increase`;
   return `${percent(share_of_workspace_percent)} of the workspace's credits${increase}`;

@@ -12,7 +12,7 @@ export function summaryLine(facts: Facts): string {
   const { event, tenant_id, evidence } = facts;
   const place = tenant_id === null ? '' : `${placeOf(facts)}: `;
   // A newcomer that turns out to be somebody's new id was not corrected.
-  const since = event === 'eased' && evidence.former_tenant != null ? '' : (SINCE[event] ?? '');
+  const since = event === 'eased' && evidence.former_tenant !== null ? '' : (SINCE[event] ?? '');
   const sentences = event === 'closed' ? [endOf(facts)] : [...opening(facts), since];
   return `${place}${sentences.filter((sentence) => sentence !== '').join(' ')}`;
 }
@@ -34,7 +34,7 @@ function opening(facts: Facts): string[] {
 
 /** What it costs; nothing where no card prices it. */
 function costWords(facts: Facts, of: string): string {
-  const { at_stake_money: money = null, projection } = facts.evidence;
+  const { at_stake_money: money, projection } = facts.evidence;
   if (money === null || BigInt(money.amount_minor) === 0n) return '';
   const goesOn = projection !== null && projection.credits > (facts.credits?.current ?? 0n);
   return `${of} ${amountWords(money)}${goesOn ? ` by the end of ${monthOf(facts)}` : ''}.`;

@@ -7,14 +7,14 @@ type Basis = Pick<Observation, 'built' | 'forecast' | 'former'>;
 
 export function renderBasis({ built, forecast, former }: Basis): string | null {
   if (built === null && forecast === null && former === null) return null;
-  return stringifyExact({ built, forecast, ...(former === null ? {} : { former }) });
+  return stringifyExact({ built, forecast, former });
 }
 
 export function readBasis(text: string | null): Basis {
   if (text === null) return { built: null, forecast: null, former: null };
-  const { built, forecast = null, former: known = null } = parseExact(text) as Partial<Basis>;
+  const { built, forecast, former: known } = parseExact(text) as Basis;
   const former = known === null ? null : { ...known, tenantKey: Number(known.tenantKey) };
-  if (built == null) return { built: null, forecast, former };
+  if (built === null) return { built: null, forecast, former };
   const numeric: Threshold = { ...built, ratio: Number(built.ratio), minCredits: Number(built.minCredits) };
   return { built: numeric, forecast, former };
 }

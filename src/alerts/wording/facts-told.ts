@@ -28,9 +28,10 @@ export function baselineWords(facts: Facts): string {
 
 /** `18,000 to 24,000`, or what alone is known. */
 export function forecast({ evidence, credits }: Facts): string {
-  const { low_credits: low = null, high_credits: high = null } = evidence.projection ?? {};
-  if (low !== null && high !== null && low < high) return `${grouped(low)} to ${grouped(high)}`;
-  return grouped(evidence.projection?.credits ?? credits?.current ?? 0n);
+  const { projection } = evidence;
+  if (projection === null) return grouped(credits?.current ?? 0n);
+  const { credits: likely, low_credits: low, high_credits: high } = projection;
+  return low !== null && high !== null && low < high ? `${grouped(low)} to ${grouped(high)}` : grouped(likely);
 }
 
 /** How far the month was that a forecast is of: ` (day 7 of 31)`. */
@@ -89,6 +90,6 @@ export function goesOn(facts: Facts): string {
 
 /** Somebody had planned for growth, and it has grown beyond that. */
 export function plan({ evidence }: Facts): string {
-  const { planned_credits = null, planned_bounds = planned_credits === null ? [] : [planned_credits] } = evidence;
+  const { planned_bounds } = evidence;
   return planned_bounds.length === 0 ? '' : `Planned was growth up to ${listed(planned_bounds.map(grouped))}.`;
 }

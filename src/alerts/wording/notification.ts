@@ -79,9 +79,9 @@ export interface Evidence {
   /** Of an open period: the credits it comes to, by the tenant's own past where the rule looks at it, else at the rate so far. */
   projection: {
     credits: bigint;
-    /** Between these, by its own past; null where that says nothing, absent in notifications of before. */
-    low_credits?: bigint | null;
-    high_credits?: bigint | null;
+    /** Between these, by its own past; null where that says nothing. */
+    low_credits: bigint | null;
+    high_credits: bigint | null;
     elapsed_fraction: number;
   } | null;
   /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
@@ -99,8 +99,6 @@ export interface Evidence {
   entries: EvidenceEntry[];
   /** How many entries there are in all. */
   entry_count: number;
-  /** Up to what growth was planned at most, when it has gone beyond; null without such a plan. */
-  planned_credits: bigint | null;
   /** The bounds of all plans that it has gone beyond, the lowest first. */
   planned_bounds: bigint[];
   /** Whose new id the tenant probably is; null when nobody's. */

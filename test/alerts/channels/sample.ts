@@ -13,7 +13,6 @@ export const NO_EVIDENCE: Evidence = {
   split: null,
   entries: [],
   entry_count: 0,
-  planned_credits: null,
   planned_bounds: [],
   former_tenant: null,
   detail: null,

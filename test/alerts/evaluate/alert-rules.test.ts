@@ -150,7 +150,7 @@ test('a plan that is exceeded says so, once', async () => {
   const ledger = view();
   expect(told(ledger)).toEqual(['jump alert.firing a']);
   const payload = JSON.parse(String(ledger.value('SELECT payload FROM outbox')));
-  expect(payload.evidence.planned_credits).toBe(20_000);
+  expect(payload.evidence.planned_bounds).toEqual([20_000]);
   expect(payload.summary).toContain('Planned was growth up to 20,000.');
 });
 

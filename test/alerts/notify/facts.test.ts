@@ -18,7 +18,7 @@ const THRESHOLD = { baseline_period: '2026-01', ratio: 1.5, min_credits: 1000 };
 test('a jump says what is expected, its limit, since when, the difference and why', () => {
   const facts = factsOf({
     threshold: { credits: 150_000n, baseline_credits: 100_000n, ...THRESHOLD },
-    projection: { credits: 251_984n, elapsed_fraction: 0.71428571 },
+    projection: { credits: 251_984n, low_credits: null, high_credits: null, elapsed_fraction: 0.71428571 },
     share_of_increase_percent: 33.333,
     share_of_workspace_percent: 12.5,
     at_stake_credits: 151_984n,
@@ -77,7 +77,7 @@ test.each([
 test('figures of one month are told beside what they were before, and what has not changed is said to be as before', () => {
   const facts = factsOf(
     {
-      projection: { credits: 150_000n, elapsed_fraction: 0.5 },
+      projection: { credits: 150_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.5 },
       split: { volume_credits: 0n, intensity_credits: -20_000n },
     },
     { rule: 'regression', previous_period: '2026-02', current: { credits: 80_000n, requests: 1000n } },

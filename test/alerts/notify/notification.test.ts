@@ -120,7 +120,7 @@ describe('the summary', () => {
 
   it('says of new spend what its open month is expected to come to', () => {
     const newcomer = { rule: 'new_spend' as const, previous: null, threshold: 1_000n };
-    const projection = { credits: 252_000n, elapsed_fraction: 0.7143 };
+    const projection = { credits: 252_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.7143 };
     expect(summary({ ...newcomer, evidence: { ...NO_EVIDENCE, projection } })).toContain(
       'acme is new: 180,000 credits in February, none in January. That is over the limit of 1,000 for new tenants. Forecast for February: 252,000 (day 21 of 28).',
     );
@@ -153,7 +153,10 @@ describe('the summary', () => {
   ] as const)(
     'says why one that was %s, with a forecast of %d against %d, is over',
     (level, credits, threshold, why) => {
-      const evidence = { ...NO_EVIDENCE, projection: { credits, elapsed_fraction: 0.5 } };
+      const evidence = {
+        ...NO_EVIDENCE,
+        projection: { credits, low_credits: null, high_credits: null, elapsed_fraction: 0.5 },
+      };
       const current = { credits: 110_000n, requests: 1100n };
       expect(summary({ ...CLOSED, level, threshold, current, evidence })).toBe(`ws-123: ${why}.`);
     },

@@ -42,7 +42,7 @@ describe('what a message says', () => {
   });
 
   it('says of what is only expected that it is, and on which day of the month', () => {
-    const projection = { credits: 24_000n, elapsed_fraction: 0.2 };
+    const projection = { credits: 24_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.2 };
     expect(
       said({
         ...{ level: 'likely', severity: 'warning', current: { credits: 4_000n, requests: 40n } },
@@ -126,7 +126,7 @@ const RICH = {
   ...EVIDENCE,
   at_stake_credits: 6_000n,
   at_stake_money: MONEY,
-  projection: { credits: 24_000n, elapsed_fraction: 0.6 },
+  projection: { credits: 24_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.6 },
 };
 function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
   const isOfLedger = ownRule(rule)?.ofLedger === true && cause !== 'alerting';

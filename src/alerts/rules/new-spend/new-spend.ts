@@ -28,7 +28,7 @@ export const newSpend: UsageRule = {
   words: {
     found(facts) {
       const [who, month, used] = heads(facts);
-      const { former_tenant: former = null } = facts.evidence;
+      const { former_tenant: former } = facts.evidence;
       if (former !== null) {
         const [id, day, before, now] = formerWords(former, facts);
         return [
