@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../src/core/period.ts';
+import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
 import { forecastMonth } from '../../src/ledger/journal/charges/forecast-month.ts';
 import { readStatement } from '../../src/ledger/journal/charges/read-statement.ts';
 import { setCards } from '../../src/ledger/journal/charges/set-cards.ts';
@@ -85,7 +86,7 @@ test('page and statement forecast the same, from what was read last, corrections
     nowMs: NOON,
   };
   await publish(connection, [usageRecord('large', 100, '2026-02'), usageRecord('left', 100, '2026-02')]);
-  closePeriod(connection, closed);
+  closePeriod(connection, closed, commitClose);
   // `left` has a correction of the closed month and no record of this one.
   const old = [usageRecord('large', 100, '2026-02'), usageRecord('left', 130, '2026-02')];
   const open = [usageRecord('large', 800), usageRecord('small', 1), usageRecord('yen', 7)];

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { periodAt } from '../../../src/core/period.ts';
+import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
 
@@ -93,7 +94,7 @@ test('a tenant that had nothing when its month was closed is told when it has so
     note: '',
     force: true,
   } as const;
-  closePeriod(world.connection, { ...close, nowMs: at(1) });
+  closePeriod(world.connection, { ...close, nowMs: at(1) }, commitClose);
   world.state('late', '2026-02', 5n);
   await world.read(at(2));
   expect(world.summaries('restatement')).toEqual([expect.stringMatching(/late changed: 5 credits now, 0 when/)]);

@@ -118,14 +118,6 @@ describe('the statement of a closed period', () => {
     }
     expect((await verifyText(`${text}1`)).agrees).toBe(false);
   });
-
-  test('without a commitment of its close it still says its figures, without a proof', async () => {
-    const { connection } = openLedger();
-    await publish(connection, [usageRecord('acme', 5, '2026-01')]);
-    closePeriod(connection, { ...JANUARY, by: 'Ada', note: '', force: true, settleHours: 48 });
-    const statement = readStatement(connection, JANUARY);
-    expect(statement).toMatchObject({ state: 'closed', proof: null, credits_used: 5n });
-  });
 });
 
 describe('the statement of a period that is not closed', () => {

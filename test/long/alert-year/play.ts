@@ -4,6 +4,7 @@ import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
+import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { type LedgerConnection, openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
@@ -114,7 +115,7 @@ function createPeople(connection: LedgerConnection, { calendar, incidents }: Wor
         atMs: periodEndMs(period) + 9 * DAY_MS,
         act: (nowMs: number) => {
           const close = { workspaceId: WORKSPACE, period, by: 'year', note: '', force: true };
-          closePeriod(connection, { ...close, settleHours: SETTLE_HOURS, nowMs });
+          closePeriod(connection, { ...close, settleHours: SETTLE_HOURS, nowMs }, commitClose);
         },
       })),
   ].sort((a, b) => a.atMs - b.atMs);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addPeriods, type Period, periodAt, periodStartMs } from '../../../src/core/period.ts';
+import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
@@ -56,7 +57,7 @@ test('the month to date has the rows of SQLite, whatever was read when and close
       }
       if (closes) {
         const request = { workspaceId: 'ws-1', period: PREVIOUS, by: 'Ada', note: '', force: true, settleHours: 0 };
-        closePeriod(connection, { ...request, nowMs: NOW + readings.length });
+        closePeriod(connection, { ...request, nowMs: NOW + readings.length }, commitClose);
       }
       await publishLedger({ connection, client, by: 'test', nowMs: NOW });
       await expectSameViews(connection, client, 'month to date');

@@ -86,12 +86,12 @@ export class CloseRefusedError extends AppError {
 /**
  * Freezes the figures of a period. Takes the workspace's lease, so that no run is under way, and demands that the
  * period is over, has settled and is proven by two agreeing complete walks 12 h apart. What the service changes
- * afterwards becomes adjustments. `commit` gives the tree that the close commits to; without it there is none.
+ * afterwards becomes adjustments. `commit` gives the tree that the close commits to.
  */
 export function closePeriod(
   connection: LedgerConnection,
   request: CloseRequest,
-  commit?: (period: PeriodAtEvent) => Commitment,
+  commit: (period: PeriodAtEvent) => Commitment,
 ): PeriodEvent {
   capLeases(connection, request.nowMs);
   return connection
@@ -108,8 +108,7 @@ export function closePeriod(
         }
         freezeFigures(connection, periodKey);
         const eventSeq = headOfChain(connection).seq + 1;
-        const commitment = commit?.({ connection, periodKey, eventSeq, nowMs: request.nowMs });
-        if (commitment !== undefined) insertCommitment(connection, eventSeq, commitment);
+        insertCommitment(connection, eventSeq, commit({ connection, periodKey, eventSeq, nowMs: request.nowMs }));
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
         setClosed(connection, periodKey, event.eventSeq);
         return event;

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { addPeriods } from '../../../../src/core/period.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { bookAdjustments } from '../../../../src/ledger/journal/close/adjustments.ts';
 import { closePeriod, type PeriodEvent, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
@@ -270,7 +271,7 @@ async function openClosed() {
 
 function close(connection: LedgerConnection, period: string, nowMs = NOON): PeriodEvent {
   const request = { workspaceId: 'ws-1', by: 'Ada', note: '', force: true, settleHours: 48 };
-  return closePeriod(connection, { ...request, period, nowMs });
+  return closePeriod(connection, { ...request, period, nowMs }, commitClose);
 }
 
 function reopen(connection: LedgerConnection, period: string, nowMs = NOON): PeriodEvent {

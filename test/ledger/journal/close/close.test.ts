@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { readStatement } from '../../../../src/ledger/journal/charges/read-statement.ts';
 import {
   type CloseRequest,
@@ -299,7 +300,7 @@ async function openProven() {
 
 function close(connection: LedgerConnection, request: Partial<CloseRequest> & { nowMs: number }): PeriodEvent {
   const usual = { workspaceId: 'ws-1', period: PERIOD, by: 'Ada', note: 'invoice run 12', force: false };
-  return closePeriod(connection, { ...usual, settleHours: 48, ...request });
+  return closePeriod(connection, { ...usual, settleHours: 48, ...request }, commitClose);
 }
 
 function reopen(connection: LedgerConnection, request: { period?: string; workspaceId?: string; nowMs?: number } = {}) {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { periodBounds } from '../../../../src/core/period.ts';
+import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { usageAsOf } from '../../../../src/ledger/journal/runs/as-of.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
@@ -71,10 +72,10 @@ test('a row says all that is known of a key', async () => {
 test('a closed period keeps its figures for as long as it was closed, and no longer', async () => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
-  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + HOUR });
+  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + HOUR }, commitClose);
   await publish(connection, [usageRecord('a', 5, PERIOD), usageRecord('new', 3, PERIOD)], { nowMs: NOON + 2 * HOUR });
   reopenPeriod(connection, { ...REQUEST, nowMs: NOON + 3 * HOUR });
-  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + 4 * HOUR });
+  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + 4 * HOUR }, commitClose);
 
   expect(creditsAt(connection, NOON + HOUR - 1)).toEqual(['a 1']);
   expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1 closed']);
@@ -86,7 +87,7 @@ test('a closed period keeps its figures for as long as it was closed, and no lon
 test('of several events in one millisecond the last one counts', async () => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
-  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON });
+  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON }, commitClose);
   await publish(connection, [usageRecord('a', 2, PERIOD)], { nowMs: NOON });
   expect(creditsAt(connection, NOON)).toEqual(['a 1 closed']);
   reopenPeriod(connection, { ...REQUEST, nowMs: NOON });
@@ -97,7 +98,7 @@ test('where the clock was set back between two links, a moment is what the last 
   const { connection } = openLedger();
   const close = { ...REQUEST, force: true, settleHours: 48 };
   await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON + 9 * HOUR });
-  closePeriod(connection, { ...close, nowMs: NOON + 9 * HOUR });
+  closePeriod(connection, { ...close, nowMs: NOON + 9 * HOUR }, commitClose);
   expect(creditsAt(connection, NOON + HOUR)).toEqual([]);
   await publish(connection, [usageRecord('a', 5, PERIOD)], { nowMs: NOON });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { FINANCE_VIEWS } from '../../../../src/core/text/finance-views.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts';
 import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/largest-changes.ts';
@@ -67,7 +68,11 @@ test.each(['credits', 'requests'] as const)('%s of a period that sum to -2^63 ar
 test('corrections of a tenant that a reopen could not take back are refused, wherever they are booked', async () => {
   const { connection } = openLedger();
   const close = (period: string, nowMs: number) =>
-    closePeriod(connection, { workspaceId: 'ws-1', period, by: 'A', note: '', force: true, settleHours: 48, nowMs });
+    closePeriod(
+      connection,
+      { workspaceId: 'ws-1', period, by: 'A', note: '', force: true, settleHours: 48, nowMs },
+      commitClose,
+    );
   const others = [usageRecord('b', 1, FEBRUARY), usageRecord('b', 1, MARCH)];
   expect(await codeOf(connection, [usageRecord('a', LARGEST, JANUARY), ...others])).toBeNull();
   close(JANUARY, NOON);

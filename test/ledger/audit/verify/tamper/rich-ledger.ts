@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { commitClose } from '../../../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod, reopenPeriod } from '../../../../../src/ledger/journal/close/close-period.ts';
 import { endWorkspace, resumeWorkspace } from '../../../../../src/ledger/journal/end-workspace.ts';
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
@@ -55,7 +56,11 @@ async function build(): Promise<LedgerConnection> {
     return { workspaceId, period, by: 'Ada "A." Lovelace', note, nowMs };
   };
   const close = (workspaceId: string, period: string, force: boolean): void => {
-    closePeriod(connection, { ...event(workspaceId, period, `month end\n${period}`), force, settleHours: 48 });
+    closePeriod(
+      connection,
+      { ...event(workspaceId, period, `month end\n${period}`), force, settleHours: 48 },
+      commitClose,
+    );
   };
 
   for (const workspaceId of ['ws-1', 'ws-2']) {
