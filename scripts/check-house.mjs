@@ -13,6 +13,7 @@ const ROOMS = [
   'publish',
   'sync',
   'writer',
+  's3',
   'reports',
   'alerts',
   'ledger',

@@ -23,7 +23,8 @@ export function crossFaults(document: unknown): ConfigFault[] {
     ...httpFaults(groupOf(root.http)),
     ...redisFaults(root),
     ...publishFaults(groupOf(root.publish)),
-    ...bothSecretFaults(defaults, 'defaults'),
+    ...s3Faults(root),
+    ...bothSecretFaults(defaults, 'defaults', 'secret_key'),
     ...listOf(root.budgets).flatMap((budget, index) => budgetFaults(groupOf(budget), `budgets[${index}]`)),
     ...listOf(root.workspaces).flatMap((workspace, index) =>
       workspaceFaults(groupOf(workspace), defaults, `workspaces[${index}]`),
@@ -115,13 +116,29 @@ function workspaceFaults(
     message: 'is missing',
     hint: remedyFor(`${path}.${key}`),
   }));
-  return [...faults, ...bothSecretFaults(workspace, path)];
+  return [...faults, ...bothSecretFaults(workspace, path, 'secret_key')];
 }
 
-function bothSecretFaults(group: Record<PropertyKey, unknown>, path: string): ConfigFault[] {
-  if (group.secret_key === undefined || group.secret_key_file === undefined) return [];
-  const message = 'stands beside secret_key, and it is unclear which of the two counts';
-  return [{ path: `${path}.secret_key_file`, message, hint: 'Keep one of the two' }];
+function bothSecretFaults(group: Record<PropertyKey, unknown>, path: string, key: string): ConfigFault[] {
+  if (group[key] === undefined || group[`${key}_file`] === undefined) return [];
+  const message = `stands beside ${key}, and it is unclear which of the two counts`;
+  return [{ path: `${path}.${key}_file`, message, hint: 'Keep one of the two' }];
+}
+
+/** A place in a store of objects needs the store, and the store a key. */
+function s3Faults({ s3, backup, exports }: Record<PropertyKey, unknown>): ConfigFault[] {
+  if (s3 === undefined) {
+    const settings = [groupOf(backup), ...listOf(exports).map(groupOf)];
+    const hint = 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:`';
+    return settings.some(({ to }) => to !== undefined)
+      ? [{ path: 's3', message: 'is missing, but `to:` needs it', hint }]
+      : [];
+  }
+  const group = groupOf(s3);
+  return ['access_key_id', 'secret_access_key'].flatMap((key) => {
+    if (group[key] !== undefined || group[`${key}_file`] !== undefined) return bothSecretFaults(group, 's3', key);
+    return [{ path: `s3.${key}`, message: 'is missing', hint: remedyFor(`s3.${key}`) }];
+  });
 }
 
 /** An export is made at times, or after each close. */

@@ -64,6 +64,23 @@ export function isLocalPostgres(text: string): boolean {
   return host === '' || host.startsWith('/') || isLoopbackHost(host);
 }
 
+/** A bucket, and what the keys in it begin with, such as `s3://bucket/prefix`. */
+export const s3Rule: Rule = (text) =>
+  parseS3Url(text) === null ? 'is not an address such as s3://bucket/prefix' : null;
+
+/** Null for a text that is no such address. The key may be empty. */
+export function parseS3Url(text: string): { bucket: string; key: string } | null {
+  const [, bucket, key = ''] =
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^\s/\p{C}][^\p{C}]*)?)?$/u.exec(text) ?? [];
+  return bucket === undefined ? null : { bucket, key };
+}
+
+/** What the names of a place begin with: empty, or with a slash at its end. */
+export function prefixOf(key: string): string {
+  const bare = key.replace(/\/+$/, '');
+  return bare === '' ? '' : `${bare}/`;
+}
+
 /** Where a proxy listens; empty or `none` for none. */
 export const proxyRule: Rule = (text) => {
   if (text === '' || text === 'none') return null;

@@ -138,6 +138,26 @@ export interface EmailConfig extends OutboundConfig {
 /** Names are unique; a channel without a name is called after its type and place, such as `webhook-1`. */
 export type ChannelConfig = LogConfig | WebhookConfig | SlackConfig | EmailConfig;
 
+/** A store of objects that speaks S3, and how it is reached. */
+export interface S3Access {
+  /** Without a slash at its end; null: Amazon. */
+  endpoint: string | null;
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** Certificates (PEM) of the authorities that it is trusted by, instead of the public ones; null: those. */
+  ca: string | null;
+  proxy: ProxyConfig | null;
+}
+
+/** Where files go that leave this machine. */
+export interface S3Place {
+  access: S3Access;
+  bucket: string;
+  /** What their keys begin with: empty, or with a slash at its end. */
+  prefix: string;
+}
+
 /** Backups that the daemon makes by itself. */
 export interface BackupConfig {
   /** Five-field cron expression, in UTC. */
@@ -146,6 +166,8 @@ export interface BackupConfig {
   keep: number;
   /** Absolute. */
   folder: string;
+  /** With it nothing stays in the folder, in which each is made; null: all stay there. */
+  to: S3Place | null;
 }
 
 /** The replica in Postgres that the ledger is published to. */
@@ -178,6 +200,8 @@ export interface ExportConfig {
   workspaceId: string | null;
   /** Absolute. */
   folder: string;
+  /** With it no file stays in the folder, in which each is made; null: all stay there. */
+  to: S3Place | null;
   /** How many files stay; older ones are deleted. */
   keep: number;
 }
@@ -220,6 +244,8 @@ export interface Config {
   };
   /** Null: every connection is a direct one. */
   proxy: ProxyConfig | null;
+  /** Null: nothing leaves this machine for a store of objects. */
+  s3: S3Access | null;
   /** Null: the daemon makes none. */
   backup: BackupConfig | null;
   /** Null: the ledger stays on this machine. */

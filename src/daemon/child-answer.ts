@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { type PackedError, unpackError } from '../core/crossing-errors.ts';
+import { once } from 'node:events';
+import { type PackedError, packError, unpackError } from '../core/crossing-errors.ts';
 import { AppError } from '../core/errors.ts';
 
 /** What a process of ours says at its end: what has come of its work, or why nothing has. */
@@ -12,16 +13,18 @@ interface ChildWords {
 }
 
 export interface ChildOrder extends ChildWords {
-  /** The script, and its arguments. */
+  /** The script; it calls `answerParent`. */
   file: URL;
-  args: readonly string[];
+  /** Sent to it: what it is given on its command line could be read by everybody on this machine. */
+  job: object;
   /** Ends the process at once. */
   stopping: AbortSignal;
 }
 
 /** Has a process of its own do some work; see `answerOf` for what comes of it. */
-export async function askChild<Done extends object>({ file, args, stopping, ...words }: ChildOrder): Promise<Done> {
-  const child = fork(file, args, { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+export async function askChild<Done extends object>({ file, job, stopping, ...words }: ChildOrder): Promise<Done> {
+  const child = fork(file, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  child.send(job, () => undefined);
   const end = (): boolean => child.kill('SIGKILL');
   stopping.addEventListener('abort', end, { once: true });
   try {
@@ -29,6 +32,19 @@ export async function askChild<Done extends object>({ file, args, stopping, ...w
   } finally {
     stopping.removeEventListener('abort', end);
   }
+}
+
+/** In the process itself: does the job that it is sent, and says what has come of it. The signal aborts when the parent is gone. */
+export async function answerParent<Job, Done extends object>(
+  work: (job: Job, signal: AbortSignal) => Promise<Done>,
+): Promise<void> {
+  const stop = new AbortController();
+  process.once('disconnect', () => stop.abort(new AppError('cancelled', 'the daemon is gone')));
+  const [job] = (await once(process, 'message')) as [Job];
+  const reply = await work(job, stop.signal).catch(
+    (error: unknown): ChildAnswer<Done> => ({ error: packError(error) }),
+  );
+  if (process.connected) process.send?.(reply, () => process.disconnect());
 }
 
 /**

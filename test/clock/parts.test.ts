@@ -40,7 +40,7 @@ playTable([
         startBackupSchedule({
           tell: async () => undefined,
           ledgerPath,
-          backup: { cron: '0 * * * *', keep: 2, folder },
+          backup: { cron: '0 * * * *', keep: 2, folder, to: null },
           clock,
           logger,
         });
@@ -57,7 +57,7 @@ playTable([
       const { folder, ledgerPath } = await filledLedger('exports');
       const wanted: ExportConfig = {
         ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 * * * *', period: null },
-        ...{ workspaceId: null, folder, keep: 2 },
+        ...{ workspaceId: null, folder, to: null, keep: 2 },
       };
       const config = {
         ...{ exports: [wanted], focus: DEFAULT_FOCUS, ledger: { path: ledgerPath, retentionDays: 400 } },

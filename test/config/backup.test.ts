@@ -23,12 +23,12 @@ test('no backups are made unless they are configured', () => {
 
 test('backups are made daily, seven are kept, beside the ledger, unless something else is said', () => {
   const { folder, config } = load('backup: {}');
-  expect(config.backup).toEqual({ cron: '0 2 * * *', keep: 7, folder: join(folder, 'data', 'backups') });
+  expect(config.backup).toEqual({ cron: '0 2 * * *', keep: 7, folder: join(folder, 'data', 'backups'), to: null });
 });
 
 test('the folder of the backups is relative to the configuration', () => {
   const { folder, config } = load('backup: { cron: "30 */6 * * *", keep: 28, folder: ./elsewhere/b }');
-  expect(config.backup).toEqual({ cron: '30 */6 * * *', keep: 28, folder: join(folder, 'elsewhere', 'b') });
+  expect(config.backup).toEqual({ cron: '30 */6 * * *', keep: 28, folder: join(folder, 'elsewhere', 'b'), to: null });
 });
 
 test('what the sample shows of backups is valid', () => {

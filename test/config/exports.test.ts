@@ -29,7 +29,7 @@ test('an export is made daily as CSV beside the ledger, thirty files are kept, u
   );
   const common = {
     ...{ format: 'csv', workspaceId: null },
-    ...{ folder: join(folder, 'data', 'exports'), keep: 30 },
+    ...{ folder: join(folder, 'data', 'exports'), to: null, keep: 30 },
   };
   expect(config.exports).toEqual([
     { ...common, name: 'all', view: 'usage', cron: '0 6 * * *', period: null },

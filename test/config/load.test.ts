@@ -97,6 +97,7 @@ describe('what a file means', () => {
       proxy: null,
       workers: 64,
       http: { host: '127.0.0.1', port: 9464, token: null, readyWhenStalePercent: 0, publicUrl: null },
+      s3: null,
       backup: null,
       publish: null,
       exports: [],

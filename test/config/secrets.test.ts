@@ -14,6 +14,7 @@ const base: Config = {
   proxy: null,
   http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 0, publicUrl: null },
   workspaces: [],
+  s3: null,
   backup: null,
   publish: null,
   exports: [],

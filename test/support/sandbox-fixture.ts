@@ -74,6 +74,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     redisUrl: null,
     http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 0, publicUrl: null },
     proxy: null,
+    s3: null,
     backup: null,
     publish: null,
     exports: [],

@@ -61,9 +61,11 @@ function secretFiles(config: Config, cwd: string): string[] {
     ...settings.map((group) => group.secret_key),
     ...listOf(groupOf(root.alerts).channels).map((channel) => groupOf(channel).secret),
     groupOf(root.http).token,
+    groupOf(root.s3).secret_access_key,
   ];
   if (secrets.some(isLiteral)) files.push(config.file);
-  for (const { secret_key_file: file } of settings) {
+  const named = [...settings.map((group) => group.secret_key_file), groupOf(root.s3).secret_access_key_file];
+  for (const file of named) {
     if (typeof file === 'string' && isLiteral(file)) files.push(resolve(folder, file.trim()));
   }
   return files;

@@ -6,6 +6,7 @@ import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { printProse, proseLines } from '../shared/prose.ts';
+import { checkBuckets } from './check-bucket.ts';
 import { checkChannels } from './check-channels.ts';
 import { checkExports } from './check-exports.ts';
 import { checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.ts';
@@ -85,6 +86,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],
     ['exports', () => checkExports(config, clock.now())],
+    ['bucket', () => checkBuckets(config, clock)],
     ['disk', () => checkDisk(path)],
     ['redis', () => checkRedis(config, env)],
     ['replica', () => checkReplica(config, clock.now())],

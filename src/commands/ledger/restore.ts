@@ -1,8 +1,10 @@
-import { resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { leaveOwnAlerts } from '../../alerts/book/end-alerts.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -12,7 +14,10 @@ import { replacedLines } from './replaced-lines.ts';
 
 export function restoreCommand(cli: CliContext): Command {
   return reportingCommand('restore')
-    .argument('[file]', 'the backup; it is only read')
+    .argument(
+      '[file]',
+      'the backup, which is only read, or s3://bucket/name.db, or s3://bucket/prefix for the newest there',
+    )
     .option('--from-replica', 'rebuild the ledger from the replica in Postgres, and take its place there')
     .option('--ledger <id>', 'which ledger of the replica (default: the one with workspaces of this configuration)')
     .option(
@@ -26,6 +31,7 @@ export function restoreCommand(cli: CliContext): Command {
         'npx pm2 stop usage-ledger',
         'usage-ledger restore backups/ledger-20260301T020000Z.db',
         'usage-ledger restore --from-replica',
+        'usage-ledger restore s3://our-bucket/ledger-1',
       ),
     )
     .action((file: string | undefined, options: RestoreOptions) =>
@@ -50,20 +56,28 @@ interface RestoreOptions {
 
 async function restore(cli: CliContext, context: Context, name: string, options: RestoreOptions): Promise<void> {
   const { replaceOther = false, asNew = false } = options;
-  const file = resolve(cli.io.cwd, name);
   const { version, config } = context;
   const ledgerPath = config.ledger.path;
   const nowMs = cli.now();
-  const order = { file, ledgerPath, replaceOther, version, nowMs };
+  const order = { ledgerPath, replaceOther, version, nowMs };
   const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveOwnAlerts(nowMs) } : null;
-  const { runs, entries, keys, headDigest, outdated, replaced } = await withStopSignal((signal) =>
-    restoreLedger({ ...order, signal, ...(identity === null ? {} : { asNew: identity }) }),
-  );
+  const { backup, report } = await withStopSignal(async (signal) => {
+    const asked = { ...order, signal, ...(identity === null ? {} : { asNew: identity }) };
+    if (name.startsWith('s3://')) {
+      return withFetched(context, { address: name, signal }, async (file, source) => ({
+        backup: source,
+        report: await restoreLedger({ ...asked, file, source }),
+      }));
+    }
+    const file = resolve(cli.io.cwd, name);
+    return { backup: file, report: await restoreLedger({ ...asked, file }) };
+  });
+  const { runs, entries, keys, headDigest, outdated, replaced } = report;
   if (cli.json) {
     cli.printJson({
       ledger: ledgerPath,
       new_ledger_id: identity?.newLedgerId ?? null,
-      backup: file,
+      backup,
       runs,
       entries,
       keys,
@@ -73,10 +87,27 @@ async function restore(cli: CliContext, context: Context, name: string, options:
     });
     return;
   }
-  cli.print(`restored ${inertText(ledgerPath)} from ${inertText(file)}`);
+  cli.print(`restored ${inertText(ledgerPath)} from ${inertText(backup)}`);
   if (identity !== null) cli.print(`it is a ledger of its own now, ${identity.newLedgerId}`);
   cli.print(`no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`);
   cli.print(`head digest ${headDigest}`);
   for (const line of replacedLines(replaced)) cli.print(line);
   if (outdated) cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
+}
+
+/** Works with a backup of a bucket, which lies beside the ledger meanwhile. */
+async function withFetched<T>(
+  { config, clock }: Context,
+  { address, signal }: { address: string; signal: AbortSignal },
+  work: (file: string, source: string) => Promise<T>,
+): Promise<T> {
+  const { backupAddress, fetchBackup } = await import('../../s3/bucket-backup.ts');
+  const { place, name } = backupAddress(address, config.s3);
+  const { path: ledgerPath } = config.ledger;
+  mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
+  return inWorkFolder(`${ledgerPath}.downloading-`, async (folder) => {
+    const file = join(folder, 'backup.db');
+    const source = await fetchBackup({ place, clock, signal }, name, file);
+    return work(file, source);
+  });
 }

@@ -16,6 +16,7 @@ export function readCaFiles(
   const groups: [path: string, group: unknown][] = [
     ['defaults', root.defaults],
     ['publish', root.publish],
+    ['s3', root.s3],
     ...listOf(root.workspaces).map((group, index): [string, unknown] => [`workspaces[${index}]`, group]),
     ...listOf(groupOf(root.alerts).channels).map((group, index): [string, unknown] => [
       `alerts.channels[${index}]`,

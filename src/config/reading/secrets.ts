@@ -11,6 +11,7 @@ export function secretsOf(config: Config): string[] {
   const secrets = [
     ...config.workspaces.map((workspace) => workspace.secretKey),
     ...config.alerts.channels.flatMap(channelSecrets),
+    config.s3?.secretAccessKey ?? '',
     config.http.token ?? '',
     ...urlPasswords(config.redisUrl),
     ...urlPasswords(config.proxy?.url ?? null),
@@ -67,8 +68,11 @@ function decoded(text: string): string {
   }
 }
 
+/** The settings that name a file with a secret in it. */
+const SECRET_FILES = ['secret_key_file', 'access_key_id_file', 'secret_access_key_file'];
+
 /**
- * Reads every `secret_key_file` of a document, without the line break at its end. Relative paths start at `folder`.
+ * Reads every file of a document that holds a secret, without the line break at its end. Relative paths start at `folder`.
  * Neither the path nor the content appears in a fault: people put the secret itself there by mistake.
  */
 export function readSecretFiles(
@@ -76,15 +80,19 @@ export function readSecretFiles(
   folder: string,
 ): { secretFiles: Map<string, string>; faults: ConfigFault[] } {
   const root = groupOf(document);
-  const groups: [path: string, group: unknown][] = [['defaults', root.defaults]];
+  const groups: [path: string, group: unknown][] = [
+    ['defaults', root.defaults],
+    ['s3', root.s3],
+  ];
   for (const [index, workspace] of listOf(root.workspaces).entries()) groups.push([`workspaces[${index}]`, workspace]);
 
   const secretFiles = new Map<string, string>();
   const faults: ConfigFault[] = [];
-  for (const [groupPath, group] of groups) {
-    const file = groupOf(group).secret_key_file;
+  const named = groups.flatMap(([groupPath, group]) =>
+    SECRET_FILES.map((key) => ({ path: `${groupPath}.${key}`, file: groupOf(group)[key] })),
+  );
+  for (const { path, file } of named) {
     if (typeof file !== 'string' || file.trim() === '') continue;
-    const path = `${groupPath}.secret_key_file`;
     const found = readSecret(resolve(folder, file.trim()));
     if (found.mistake === undefined) secretFiles.set(path, found.secret);
     else faults.push({ path, message: found.mistake, hint: remedyFor(path) });

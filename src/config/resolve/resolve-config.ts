@@ -5,7 +5,14 @@ import { followSafeLink } from '../../core/process/safe-place.ts';
 import type { FileConfig } from '../schema/file-schema.ts';
 import type { Config, ProxyConfig } from '../types.ts';
 import { resolveChannel } from './resolve-channel.ts';
-import { resolveBackup, resolveExport, resolveFocus, resolvePublish } from './resolve-outlets.ts';
+import {
+  type Places,
+  resolveBackup,
+  resolveExport,
+  resolveFocus,
+  resolvePublish,
+  resolveS3,
+} from './resolve-outlets.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 
 export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
@@ -32,6 +39,8 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
   const ledgerPath = ledgerPlace(resolve(source.folder, document.ledger?.path ?? 'data/ledger.db'), source.file);
   const keyFile = document.ledger?.checkpoint_key_file;
   const readerGroup = document.ledger?.reader_group;
+  const s3 = resolveS3(document.s3, s3Files(source), source.proxy);
+  const places: Places = { folder: source.folder, ledgerPath, s3 };
   return {
     file: source.file,
     ledger: {
@@ -52,8 +61,9 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     proxy: source.proxy,
     rates: document.rates ?? null,
     focus: resolveFocus(document.focus),
-    backup: resolveBackup(document.backup, source.folder, ledgerPath),
-    exports: (document.exports ?? []).map((given) => resolveExport(given, source.folder, ledgerPath)),
+    s3,
+    backup: resolveBackup(document.backup, places),
+    exports: (document.exports ?? []).map((given) => resolveExport(given, places)),
     publish: resolvePublish(document.publish, source.caFiles.get('publish.ca_file')),
     workspaces: document.workspaces.map((workspace, index) =>
       resolveWorkspace(workspace, defaults, document.budgets ?? [], {
@@ -70,6 +80,14 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
       ),
     },
     logLevel: document.log_level ?? 'info',
+  };
+}
+
+function s3Files({ secretFiles, caFiles }: Source): Parameters<typeof resolveS3>[1] {
+  return {
+    accessKeyId: secretFiles.get('s3.access_key_id_file'),
+    secretAccessKey: secretFiles.get('s3.secret_access_key_file'),
+    ca: caFiles.get('s3.ca_file'),
   };
 }
 

@@ -1,7 +1,16 @@
 import { dirname, join, resolve } from 'node:path';
-import { isLocalPostgres } from '../rules.ts';
+import { isLocalPostgres, parseS3Url, prefixOf } from '../rules.ts';
 import type { FileConfig } from '../schema/file-schema.ts';
-import type { BackupConfig, ExportConfig, FocusConfig, PublishConfig } from '../types.ts';
+import type {
+  BackupConfig,
+  ExportConfig,
+  FocusConfig,
+  ProxyConfig,
+  PublishConfig,
+  S3Access,
+  S3Place,
+} from '../types.ts';
+import { required } from './required.ts';
 
 /** What FOCUS files say when the configuration says nothing of them. */
 export const DEFAULT_FOCUS: FocusConfig = {
@@ -23,13 +32,47 @@ export function resolveFocus(given: FileConfig['focus']): FocusConfig {
   };
 }
 
+/** Where relative paths start, the ledger, and the store of objects. */
+export interface Places {
+  folder: string;
+  ledgerPath: string;
+  s3: S3Access | null;
+}
+
+/** What files hold that the settings name. */
+interface S3Files {
+  accessKeyId: string | undefined;
+  secretAccessKey: string | undefined;
+  ca: string | undefined;
+}
+
+/** The store of objects; null when none is configured. */
+export function resolveS3(given: FileConfig['s3'], files: S3Files, proxy: ProxyConfig | null): S3Access | null {
+  if (given === undefined) return null;
+  return {
+    endpoint: given.endpoint?.replace(/\/+$/, '') ?? null,
+    region: given.region,
+    accessKeyId: required(given.access_key_id ?? files.accessKeyId, 'access_key_id'),
+    secretAccessKey: required(given.secret_access_key ?? files.secretAccessKey, 'secret_access_key'),
+    ca: files.ca ?? null,
+    proxy,
+  };
+}
+
+function resolveTo(to: string | undefined, access: S3Access | null): S3Place | null {
+  const place = to === undefined ? null : parseS3Url(to);
+  if (place === null) return null;
+  return { access: required(access ?? undefined, 's3'), bucket: place.bucket, prefix: prefixOf(place.key) };
+}
+
 /** The scheduled backup; null when none is configured. */
-export function resolveBackup(backup: FileConfig['backup'], folder: string, ledgerPath: string): BackupConfig | null {
+export function resolveBackup(backup: FileConfig['backup'], { folder, ledgerPath, s3 }: Places): BackupConfig | null {
   if (backup === undefined) return null;
   return {
     cron: backup.cron ?? '0 2 * * *',
     keep: backup.keep ?? 7,
     folder: backup.folder === undefined ? join(dirname(ledgerPath), 'backups') : resolve(folder, backup.folder),
+    to: resolveTo(backup.to, s3),
   };
 }
 
@@ -52,8 +95,7 @@ export function resolvePublish(publish: FileConfig['publish'], ca: string | unde
 /** One scheduled export. */
 export function resolveExport(
   given: NonNullable<FileConfig['exports']>[number],
-  folder: string,
-  ledgerPath: string,
+  { folder, ledgerPath, s3 }: Places,
 ): ExportConfig {
   const view = given.view.replace(/^finance_/, '');
   const afterClose = given.after === 'close';
@@ -65,6 +107,7 @@ export function resolveExport(
     period: given.period ?? (view === 'focus' ? 'previous' : null),
     workspaceId: given.workspace ?? null,
     folder: given.folder === undefined ? join(dirname(ledgerPath), 'exports') : resolve(folder, given.folder),
+    to: resolveTo(given.to, s3),
     keep: given.keep ?? 30,
   };
 }

@@ -27,10 +27,20 @@ http:                                  # pages, health and metrics of the daemon
 
 # proxy: http://proxy.example.com:3128   # http://user:password@host:port; for https, instead of HTTPS_PROXY; none: no proxy
 
+# s3:                                  # a store of objects, for \`to:\` below and \`backup s3://...\`; absent: none
+#   region: eu-central-1
+#   # endpoint: https://s3.example.com # a service other than Amazon's; http:// for this machine only
+#   access_key_id: \${S3_ACCESS_KEY_ID}
+#   # access_key_id_file: ./s3-id      # instead of it; relative to this file
+#   secret_access_key: \${S3_SECRET_ACCESS_KEY}
+#   # secret_access_key_file: ./s3-key # instead of it
+#   # ca_file: ./s3-ca.pem             # authorities (PEM) that it is trusted by, instead of the public ones
+
 # backup:                              # a checked copy of the ledger, made by the daemon; absent: none
 #   cron: "0 2 * * *"                  # five fields, UTC
 #   keep: 7                            # older ones are deleted
 #   folder: ./backups                  # relative to this file; without it: backups beside the ledger
+#   # to: s3://our-bucket/ledger-1     # they stay there instead, one prefix for each ledger; needs s3
 
 # publish:                             # a replica in Postgres, which everybody reads; absent: none
 #   url: postgres://ledger:\${PGPASSWORD}@db.example.com:5432/finance
@@ -52,6 +62,7 @@ http:                                  # pages, health and metrics of the daemon
 #     period: current                  # current | previous; without it: all months
 #     # workspace: ws-123              # without it: every workspace
 #     folder: ./exports                # relative to this file; without it: exports beside the ledger
+#     # to: s3://our-bucket/exports    # they stay there instead; needs s3
 #     keep: 30                         # older ones are deleted
 #   - name: focus
 #     view: focus

@@ -5,7 +5,7 @@ import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, proxyRule, redisRule } from '../rules.ts';
 import { channel } from './channels.ts';
 import { address, obeys, secret } from './obeys.ts';
-import { backup, exportFile, focus, publish } from './outlets.ts';
+import { backup, exportFile, focus, publish, s3 } from './outlets.ts';
 import { type alertsSchema, workspaceSettings } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
@@ -84,6 +84,10 @@ export const fileSchema = z.strictObject({
   workspaces: z.array(workspace).min(1).describe('List at least one workspace: `- id: ...` below `workspaces:`'),
   alerts: setting(alerts, 'Write `alerts:` with indented `channels:` below it'),
   budgets: setting(z.array(budget), 'Write a list with `credits:` in each item, or remove it'),
+  s3: setting(
+    s3,
+    'Write `s3:` with indented `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it',
+  ),
   backup: setting(
     backup,
     'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it for no backups',

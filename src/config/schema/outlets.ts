@@ -1,16 +1,42 @@
 import { z } from 'zod';
 import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
-import { fileNameRule, postgresRule } from '../rules.ts';
-import { cron, obeys } from './obeys.ts';
+import { fileNameRule, postgresRule, s3Rule } from '../rules.ts';
+import { address, cron, obeys, secret } from './obeys.ts';
 
 const keep = setting(integer(1, 1000), 'Give how many files stay, a whole number from 1 to 1000, such as 7');
 const folder = setting(word, 'Give the folder for the files, best on another disk, or remove the line');
+const to = setting(
+  obeys(word, s3Rule),
+  'Give a place such as s3://bucket/prefix, or remove the line to keep the files in `folder:`',
+);
 
 export const backup = z.strictObject({
   cron: setting(cron, 'Give five fields in UTC: minute, hour, day, month, weekday, such as "0 2 * * *"'),
   keep,
   folder,
+  to,
+});
+
+export const s3 = z.strictObject({
+  endpoint: setting(address, 'Give the https:// address of the service, or remove the line for Amazon'),
+  region: word.describe(
+    'Give the region of the bucket, such as eu-central-1; where there are none, what the service says',
+  ),
+  access_key_id: setting(word, 'Give the id of the key, best as a variable'),
+  access_key_id_file: setting(
+    word,
+    'Give the path of a readable file that holds the id of the key, or remove the line',
+  ),
+  secret_access_key: setting(secret, 'Give the secret of the key, best as a variable'),
+  secret_access_key_file: setting(
+    word,
+    'Give the path of a readable file that holds only the secret, or remove the line',
+  ),
+  ca_file: setting(
+    word,
+    'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
+  ),
 });
 
 export const publish = z.strictObject({
@@ -49,6 +75,7 @@ export const exportFile = z.strictObject({
   period: setting(z.enum(['current', 'previous']), 'Choose current or previous, or remove the line for all months'),
   workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
   folder,
+  to,
   keep,
 });
 

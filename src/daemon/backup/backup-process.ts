@@ -1,24 +1,30 @@
-import { packError } from '../../core/crossing-errors.ts';
-import { AppError } from '../../core/errors.ts';
-import { type BackupReport, backupLedger } from '../../ledger/transfer/backup/backup.ts';
-import type { ChildAnswer } from '../child-answer.ts';
+import { basename } from 'node:path';
+import type { S3Place } from '../../config/types.ts';
+import { systemClock } from '../../core/clock.ts';
+import { type BackupReport, backupLedger, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
+import { backupToBucket } from '../../s3/bucket-backup.ts';
+import { answerParent } from '../child-answer.ts';
 
-/** What this process says before it ends. */
-type BackupReply = ChildAnswer<{ report: BackupReport }>;
+/** One backup to be made. */
+export interface BackupJob {
+  ledgerPath: string;
+  /** The file to write; with `to` it is only put together beside it. */
+  target: string;
+  to: S3Place | null;
+}
 
 /**
  * Makes one backup: the daemon starts this as a process of its own, which can be ended at any moment and takes nothing
  * down with it when a damaged file crashes SQLite. This file is started, never imported.
  */
-async function main(ledgerPath: string, target: string): Promise<void> {
-  const stop = new AbortController();
-  process.once('disconnect', () => stop.abort(new AppError('cancelled', 'the daemon is gone')));
-  const reply = await backupLedger({ ledgerPath, target, signal: stop.signal }).then(
-    (report): BackupReply => ({ report }),
-    (error: unknown): BackupReply => ({ error: packError(error) }),
-  );
-  if (process.connected) process.send?.(reply, () => process.disconnect());
-}
-
-const [ledgerPath = '', target = ''] = process.argv.slice(2);
-await main(ledgerPath, target);
+await answerParent(async ({ ledgerPath, target, to }: BackupJob, signal): Promise<{ report: BackupReport }> => {
+  if (to === null) return { report: await backupLedger({ ledgerPath, target, signal }) };
+  const way = { place: to, clock: systemClock, signal };
+  const report = await backupToBucket({
+    ledgerPath,
+    way,
+    name: basename(target),
+    workPrefix: workFolderPrefix(target),
+  });
+  return { report };
+});

@@ -6,9 +6,11 @@ import { summarizeError } from '../../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
 import { type BackupReport, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
+import { backupName, backupTime, newestBackup, oldBackups } from '../../ledger/transfer/backup/backup-names.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { askChild } from '../child-answer.ts';
-import { backupName, newestBackup, rotateBackups } from './backup-folder.ts';
+import { backupPlace, removeUnfinished } from './backup-place.ts';
+import type { BackupJob } from './backup-process.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 
@@ -19,49 +21,67 @@ export interface BackupScheduleOptions extends Pick<PeriodicTaskOptions, 'clock'
   tell(detail: string | null): Promise<void>;
 }
 
+/** What has failed and may succeed later is tried again after this. */
+const REST_MS = 15 * 60_000;
+
 /**
  * Makes a backup at each slot of the cron expression, and now when the newest one is older than the latest slot. A slot
- * is tried once: what fails is told, and the next slot or start tries again. The work is done by a process
- * of its own, which the stop ends at once; nothing of its backup is left.
+ * is tried once, and again after a quarter of an hour where that may help; what fails is told. The work is done by a
+ * process of its own, which the stop ends at once; nothing of its backup is left.
  */
 export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }: BackupScheduleOptions): PeriodicTask {
-  const { cron, keep, folder } = backup;
-  let lastTry = '';
+  const { cron, keep, folder, to } = backup;
+  const place = backupPlace(backup, clock);
+  /** The last slot that was tried, or the last backup that was found; ISO time. */
+  let last = '';
+  /** By the monotonic clock. */
+  let restUntilMs = 0;
 
-  const makeIfDue = async (stopping: AbortSignal): Promise<void> => {
-    const nowMs = clock.now();
-    const path = join(folder, backupName(nowMs));
-    let begun = false;
-    let failure: string | null | undefined;
+  const makeBackup = async (path: string, stopping: AbortSignal): Promise<void> => {
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    const job: BackupJob = { ledgerPath, target: path, to };
     try {
-      const last = [lastTry, newestBackup(folder, nowMs) ?? ''].sort().at(-1) || null;
-      if (dueSlot(cron, last, nowMs) === null) return;
-      lastTry = isoTime(nowMs);
-      if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-      begun = true;
       const { report } = await askChild<{ report: BackupReport }>({
         file: new URL('./backup-process.js', import.meta.url),
-        args: [ledgerPath, path],
+        job,
         stopping,
         crashed: 'backup_crashed',
         does: 'makes the backup',
       });
-      const { sizeBytes, runs, headDigest } = report;
-      logger.info({ path, sizeBytes, runs, headDigest }, 'backup made');
-      const removed = rotateBackups(path, keep, nowMs);
-      if (removed.length > 0) logger.info({ folder, removed }, 'old backups removed');
-      failure = null;
+      const { path: made, sizeBytes, runs, headDigest } = report;
+      logger.info({ path: made, sizeBytes, runs, headDigest }, 'backup made');
+    } finally {
+      removeAbandoned(workFolderPrefix(path));
+    }
+  };
+  const makeIfDue = async (stopping: AbortSignal): Promise<void> => {
+    const nowMs = clock.now();
+    if (dueSlot(cron, last || null, nowMs) === null || restUntilMs > clock.monotonic()) return;
+    const name = backupName(nowMs);
+    const before = last;
+    let failure: string | null = null;
+    try {
+      const newest = newestBackup(await place.names(stopping), nowMs);
+      last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
+      if (dueSlot(cron, last || null, nowMs) === null) return;
+      last = isoTime(nowMs);
+      await makeBackup(join(folder, name), stopping);
+      const old = oldBackups(await place.names(stopping), name, keep, nowMs);
+      await place.remove(old, stopping);
+      removeUnfinished(folder);
+      if (old.length > 0) logger.info({ removed: old }, 'old backups removed');
     } catch (error) {
-      if (begun) removeAbandoned(workFolderPrefix(path));
-      const { code, message, hint } = summarizeError(error);
+      const { code, message, hint, retryable } = summarizeError(error);
       if (stopping.aborted) {
-        logger.info({ path }, 'backup ended by the stop');
+        logger.info({ path: place.addressOf(name) }, 'backup ended by the stop');
         return;
       }
-      logger.error({ path, code, reason: message, hint }, 'backup failed');
+      logger.error({ path: place.addressOf(name), code, reason: message, hint }, 'backup failed');
       failure = message;
+      last = retryable ? before : isoTime(nowMs);
+      restUntilMs = clock.monotonic() + REST_MS;
     }
-    if (failure !== undefined) await tell(failure);
+    await tell(failure);
   };
   return startPeriodicTask({
     clock,

@@ -1,20 +1,27 @@
-import type { ExportConfig, FocusConfig } from '../../config/types.ts';
-import { packError } from '../../core/crossing-errors.ts';
+import { basename, join } from 'node:path';
+import type { ExportConfig, FocusConfig, S3Place } from '../../config/types.ts';
+import { systemClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
+import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
+import { isFileOf, workFolderPrefix } from '../../reports/files/export-folder.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
 import type { Sheet, SheetValue } from '../../reports/formats/columns.ts';
 import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
-import type { ChildAnswer } from '../child-answer.ts';
+import { withBucket } from '../../s3/bucket.ts';
+import { uploadFile } from '../../s3/upload.ts';
+import { answerParent } from '../child-answer.ts';
 
 /** One file to be written. */
-export interface ExportJob extends Pick<ExportConfig, 'view' | 'format'> {
+export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'> {
   ledgerPath: string;
   /** The file to write; its folder is there. */
   path: string;
+  /** With it the file is only made in that folder. */
+  to: S3Place | null;
   /** Of a FOCUS file; of a view its rows are filtered by one workspace at most. */
   workspaceIds: readonly string[];
   /** True: rows of these workspaces only, where the view has workspaces. */
@@ -24,24 +31,24 @@ export interface ExportJob extends Pick<ExportConfig, 'view' | 'format'> {
   nowMs: number;
 }
 
-/** What this process says before it ends. */
-type ExportReply = ChildAnswer<{ rows: number }>;
-
 /**
  * Writes one export: the daemon starts this as a process of its own, so that writing holds up nothing in it. This file is
  * started, never imported.
  */
-async function main(job: ExportJob): Promise<void> {
-  process.once('disconnect', () => process.exit(1));
-  keepYoungGenerationSmall();
-  const reply = await writeExport(job).then(
-    (rows): ExportReply => ({ rows }),
-    (error: unknown): ExportReply => ({ error: packError(error) }),
-  );
-  if (process.connected) process.send?.(reply, () => process.disconnect());
+async function writeExport(job: ExportJob, signal: AbortSignal): Promise<{ rows: number }> {
+  const { path, to } = job;
+  if (to === null) return { rows: await writeRows(job) };
+  return inWorkFolder(workFolderPrefix(path), async (folder) => {
+    const made = join(folder, basename(path));
+    const rows = await writeRows({ ...job, path: made });
+    await withBucket({ place: to, clock: systemClock, signal }, (bucket) =>
+      uploadFile({ bucket, path: made, name: basename(path), isAbandoned: isFileOf(job.name) }),
+    );
+    return { rows };
+  });
 }
 
-async function writeExport(job: ExportJob): Promise<number> {
+async function writeRows(job: ExportJob): Promise<number> {
   const { connection, close } = openReader(job.ledgerPath);
   try {
     // One transaction, so that all rows are of one moment.
@@ -77,5 +84,6 @@ function sheetOfJob(connection: LedgerConnection, job: ExportJob): Sheet {
   });
 }
 
-const [job = '{}'] = process.argv.slice(2);
-await main(JSON.parse(job) as ExportJob);
+process.once('disconnect', () => process.exit());
+keepYoungGenerationSmall();
+await answerParent(writeExport);

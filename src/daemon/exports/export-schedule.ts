@@ -1,6 +1,6 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Config, ExportConfig } from '../../config/types.ts';
-import { isoTime } from '../../core/clock.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
@@ -10,11 +10,13 @@ import {
   type ExportOccasion,
   type ExportState,
   exportName,
+  oldExports,
   readExportState,
   removeUnfinished,
   rotateExports,
   writeExportState,
 } from '../../reports/files/export-folder.ts';
+import { withBucket } from '../../s3/bucket.ts';
 import { askChild } from '../child-answer.ts';
 import type { ExportJob } from './export-process.ts';
 
@@ -54,7 +56,7 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
   let told: string | null | undefined;
 
   const makeDue = async (wanted: ExportConfig, stopping: AbortSignal): Promise<void> => {
-    const { name, folder, keep } = wanted;
+    const { name, folder } = wanted;
     if ((restUntilMs.get(name) ?? 0) > clock.monotonic()) return;
     let state = readExportState(folder, name);
     try {
@@ -66,7 +68,7 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
         state = { ...state, ...doneOf(due.occasion), writtenAt: isoTime(clock.now()), failing: null };
         faults.delete(name);
         await writeExportState(folder, name, state);
-        const removed = rotateExports(folder, name, { keep, nowMs: clock.now() });
+        const removed = await rotate(wanted, clock, stopping);
         if (removed.length > 0) logger.info({ export: name, folder, removed }, 'old exports removed');
       }
     } catch (error) {
@@ -106,12 +108,14 @@ async function writeExport(
   due: Due,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { name, view, format, folder } = wanted;
+  const { name, view, format, folder, to } = wanted;
   const path = join(folder, exportName(name, due.occasion, format));
   const { period, workspaceIds, onlyThese } = due;
   const order: ExportJob = {
     ledgerPath: config.ledger.path,
     path,
+    to,
+    name,
     view,
     format,
     workspaceIds,
@@ -123,15 +127,28 @@ async function writeExport(
   try {
     const { rows } = await askChild<{ rows: number }>({
       file: new URL('./export-process.js', import.meta.url),
-      args: [JSON.stringify(order)],
+      job: order,
       stopping,
       crashed: 'export_crashed',
       does: 'writes the export',
     });
-    logger.info({ export: name, path, rows }, 'export written');
+    const address = to === null ? path : `s3://${to.bucket}/${to.prefix}${basename(path)}`;
+    logger.info({ export: name, path: address, rows }, 'export written');
   } finally {
     removeUnfinished(path);
   }
+}
+
+/** Deletes what is too old, in the bucket or the folder; returns the names. */
+async function rotate({ name, folder, keep, to }: ExportConfig, clock: Clock, signal: AbortSignal): Promise<string[]> {
+  const limits = { keep, nowMs: clock.now() };
+  const removed = rotateExports(folder, name, limits);
+  if (to === null) return removed;
+  return withBucket({ place: to, clock, signal }, async (bucket) => {
+    const old = oldExports(await bucket.names(), name, limits);
+    for (const file of old) await bucket.remove(file);
+    return old;
+  });
 }
 
 interface Facts {

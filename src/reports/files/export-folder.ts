@@ -110,24 +110,35 @@ export async function writeExportState(folder: string, name: string, state: Expo
   await writeAtomically(statePath(folder, name), (part) => writeFileSync(part, `${JSON.stringify(state)}\n`));
 }
 
+interface Limits {
+  keep: number;
+  nowMs: number;
+}
+
 /**
  * Deletes the oldest files of an export until `keep` are left, and what writers that were killed have left. Nothing of
  * another name is touched.
  *
  * @returns the names of the files that were deleted.
  */
-export function rotateExports(
-  folder: string,
-  name: string,
-  { keep, nowMs }: { keep: number; nowMs: number },
-): string[] {
-  const formats = SHEET_FORMATS.join('|');
-  const timed = new RegExp(`^${name}-(\\d{8}T\\d{6}Z)\\.(${formats})$`);
-  const closed = new RegExp(`^${name}-\\d{4}-\\d\\d-close-(\\d{${SEQ_DIGITS}})\\.(${formats})$`);
-  const unfinished = new RegExp(`^\\.${name}-[^/]*\\.part-[0-9a-f]{8}$`);
-  const latest = fileTime(Date.parse(latestKnown(nowMs)));
+export function rotateExports(folder: string, name: string, limits: Limits): string[] {
+  const unfinished = new RegExp(`^\\.${name}-[^/]*\\.part-\\w{6,8}$`);
   const files = readdirSync(folder);
-  const removed = [timed, closed].flatMap((pattern) => {
+  const removed = oldExports(files, name, limits);
+  for (const file of removed) rmSync(join(folder, file));
+  for (const file of files.filter((candidate) => unfinished.test(candidate))) {
+    const path = join(folder, file);
+    const age = ageMs(statSync(path).mtimeMs, limits.nowMs) ?? ABANDONED_MS;
+    if (age >= ABANDONED_MS) rmSync(path, { recursive: true });
+  }
+  return removed;
+}
+
+/** The oldest files of an export, which are too many when `keep` are to stay; other names are not among them. */
+export function oldExports(files: readonly string[], name: string, { keep, nowMs }: Limits): string[] {
+  const { timed, closed } = patternsOf(name);
+  const latest = fileTime(Date.parse(latestKnown(nowMs)));
+  return [timed, closed].flatMap((pattern) => {
     const own = files.filter((file) => pattern.test(file));
     // A moment of the future is older than any that can have been.
     const orderOf = (file: string): string => {
@@ -136,20 +147,33 @@ export function rotateExports(
     };
     return own.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1)).slice(0, Math.max(0, own.length - keep));
   });
-  for (const file of removed) rmSync(join(folder, file));
-  for (const file of files.filter((candidate) => unfinished.test(candidate))) {
-    const path = join(folder, file);
-    if ((ageMs(statSync(path).mtimeMs, nowMs) ?? ABANDONED_MS) >= ABANDONED_MS) rmSync(path);
-  }
-  return removed;
+}
+
+/** Whether a file is one of this export. */
+export function isFileOf(name: string): (file: string) => boolean {
+  const { timed, closed } = patternsOf(name);
+  return (file) => timed.test(file) || closed.test(file);
+}
+
+function patternsOf(name: string): { timed: RegExp; closed: RegExp } {
+  const formats = SHEET_FORMATS.join('|');
+  return {
+    timed: new RegExp(`^${name}-(\\d{8}T\\d{6}Z)\\.(${formats})$`),
+    closed: new RegExp(`^${name}-\\d{4}-\\d\\d-close-(\\d{${SEQ_DIGITS}})\\.(${formats})$`),
+  };
+}
+
+/** A file that goes elsewhere is made in a folder of this name and six more characters. */
+export function workFolderPrefix(path: string): string {
+  return join(dirname(path), `.${basename(path)}.part-`);
 }
 
 /** Removes what was written of a file when its writer was ended. */
 export function removeUnfinished(path: string): void {
   const folder = dirname(path);
-  const prefix = `.${basename(path)}.part-`;
+  const prefix = basename(workFolderPrefix(path));
   for (const file of readdirSync(folder).filter((candidate) => candidate.startsWith(prefix)))
-    rmSync(join(folder, file));
+    rmSync(join(folder, file), { recursive: true });
 }
 
 function statePath(folder: string, name: string): string {

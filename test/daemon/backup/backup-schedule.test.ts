@@ -4,9 +4,10 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
-import { newestBackup, rotateBackups } from '../../../src/daemon/backup/backup-folder.ts';
+import { removeUnfinished } from '../../../src/daemon/backup/backup-place.ts';
 import { startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
 import { inWorkFolder } from '../../../src/ledger/store/file/work-folder.ts';
+import { newestBackup, oldBackups } from '../../../src/ledger/transfer/backup/backup-names.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
@@ -37,7 +38,7 @@ async function prepare(): Promise<Scheduled> {
   const start = (): PeriodicTask => {
     const schedule = startBackupSchedule({
       ledgerPath,
-      backup: { cron: '0 2 * * *', keep: 3, folder },
+      backup: { cron: '0 2 * * *', keep: 3, folder, to: null },
       tell: async (detail) => void told.push(detail),
       clock,
       logger,
@@ -198,12 +199,9 @@ test('the event loop goes on while a backup is made', async () => {
 });
 
 test('rotation never deletes the new backup, although clocks went back', () => {
-  const folder = temporaryFolder();
   const names = ['ledger-20260320T120000Z.db', 'ledger-20270101T000000Z.db', 'ledger-20270102T000000Z.db'];
-  for (const name of names) writeFileSync(join(folder, name), name);
-  expect(newestBackup(folder, NOON)).toBe('2026-03-20T12:00:00.000Z');
-  expect(rotateBackups(join(folder, 'ledger-20260320T120000Z.db'), 1, NOON)).toEqual(names.slice(1));
-  expect(readdirSync(folder)).toEqual(names.slice(0, 1));
+  expect(newestBackup(names, NOON)).toBe('ledger-20260320T120000Z.db');
+  expect(oldBackups(names, 'ledger-20260320T120000Z.db', 1, NOON)).toEqual(names.slice(1));
 });
 
 test('rotation removes what a backup that was killed has left, and not what is under way', async () => {
@@ -213,14 +211,10 @@ test('rotation removes what a backup that was killed has left, and not what is u
   mkdirSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123'));
   writeFileSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123', 'ledger.db'), '');
   await inWorkFolder(join(folder, 'ledger-20260320T020000Z.db.part-'), async (underWay) => {
-    rotateBackups(join(folder, newest), 3, NOON);
+    removeUnfinished(folder);
     expect(readdirSync(folder)).toEqual([basename(underWay), newest].sort());
   });
   expect(readdirSync(folder)).toEqual([newest]);
-});
-
-test('without a folder there is no newest backup', () => {
-  expect(newestBackup(join(temporaryFolder(), 'missing'), NOON)).toBeNull();
 });
 
 test('the daemon makes the backup that is due while it runs, and a signal during one stops it cleanly', async () => {

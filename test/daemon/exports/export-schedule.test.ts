@@ -34,7 +34,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
   const exports = wanted.map(
     (one): ExportConfig => ({
       ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 6 * * *', period: null },
-      ...{ workspaceId: null, folder, keep: 3 },
+      ...{ workspaceId: null, folder, to: null, keep: 3 },
       ...one,
     }),
   );

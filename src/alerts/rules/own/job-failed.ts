@@ -29,7 +29,7 @@ const JOBS = {
     severity: 'warning',
     found: () => 'The last backup failed',
     over: () => 'A backup was made again.',
-    todo: 'Look at the disk of the backups; the next one is tried at its time.',
+    todo: 'Run `usage-ledger doctor`, and look at the disk of the backups.',
     docs: 'the last scheduled backup could not be made',
   },
   checkpoint: {

@@ -18,6 +18,8 @@ import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
 export interface RestoreOrder {
   /** The backup; it is read and stays where it is. */
   file: string;
+  /** Where the file came from, for messages; its path when absent. */
+  source?: string;
   ledgerPath: string;
   /** Also when the ledger in place is another one than that of the backup. */
   replaceOther?: boolean;
@@ -56,7 +58,10 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
   // A link stays: what it leads to is replaced, on the disk that it leads to.
   const ledgerPath = existsSync(order.ledgerPath) ? realpathSync(order.ledgerPath) : order.ledgerPath;
   const file = resolve(order.file);
-  const suspect: SuspectFile = { what: file, hint: 'restore another backup; the ledger was not touched' };
+  const suspect: SuspectFile = {
+    what: order.source ?? file,
+    hint: 'restore another backup; the ledger was not touched',
+  };
   let backup: LedgerConnection | undefined;
   try {
     backup = openBackup(file, ledgerPath, suspect);

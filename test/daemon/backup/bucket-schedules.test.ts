@@ -1,0 +1,213 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
+import type { BackupConfig, ExportConfig } from '../../../src/config/types.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
+import { startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
+import { startExportSchedule } from '../../../src/daemon/exports/export-schedule.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type S3Server, SECRET_KEY, startS3Server } from '../../support/net/s3-server.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { type TestClock, testClock } from '../../support/time/test-clock.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+interface Scheduled {
+  folder: string;
+  server: S3Server;
+  clock: TestClock;
+  lines: { level: string; msg: string; [field: string]: unknown }[];
+  told: (string | null)[];
+  startBackups(more?: Partial<BackupConfig>): PeriodicTask;
+  startExports(): PeriodicTask;
+  /** The names of the objects below a prefix. */
+  names(prefix: string): string[];
+}
+
+/** A ledger with a run, and a bucket for daily backups and exports, of which three stay. */
+async function prepare(records = [usageRecord('a', 100)]): Promise<Scheduled> {
+  const { path: ledgerPath, connection } = openLedger();
+  await publish(connection, records);
+  const server = await startS3Server({ now: () => Number.NaN, pageSize: 2 });
+  const folder = join(dirname(ledgerPath), 'work');
+  const clock = testClock();
+  const lines: Scheduled['lines'] = [];
+  const told: Scheduled['told'] = [];
+  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const tell = async (detail: string | null) => void told.push(detail);
+  const started = (schedule: PeriodicTask): PeriodicTask => {
+    onTestFinished(() => schedule.stop());
+    return schedule;
+  };
+  const wanted: ExportConfig = {
+    name: 'usage',
+    view: 'usage',
+    format: 'csv',
+    cron: '0 6 * * *',
+    period: null,
+    workspaceId: null,
+    folder,
+    to: server.place('exports/'),
+    keep: 3,
+  };
+  return {
+    folder,
+    server,
+    clock,
+    lines,
+    told,
+    startBackups(more = {}) {
+      const backup = { cron: '0 2 * * *', keep: 3, folder, to: server.place('ledger-1/'), ...more };
+      return started(startBackupSchedule({ ledgerPath, backup, tell, clock, logger }));
+    },
+    startExports() {
+      const config = {
+        exports: [wanted],
+        focus: DEFAULT_FOCUS,
+        ledger: { path: ledgerPath, retentionDays: 400 },
+        workspaces: [{ id: 'ws-1' }] as never,
+      };
+      return started(startExportSchedule({ config, closesAfter: () => [], tell, clock, logger }));
+    },
+    names: (prefix) => [...server.objects.keys()].filter((key) => key.startsWith(prefix)).sort(),
+  };
+}
+
+test('backups of each slot stay in the bucket, the oldest go, what has another name stays, and nothing stays here', async () => {
+  const { folder, server, clock, told, lines, startBackups, names } = await prepare();
+  const foreign = { sizeBytes: 1, sha256: '', checksum: '', body: Buffer.from('x') };
+  for (const key of ['ledger-1/notes.txt', 'ledger-10/ledger-20200101T000000Z.db']) server.objects.set(key, foreign);
+  const schedule = startBackups();
+  for (let day = 0; day < 4; day += 1) {
+    await schedule.run();
+    await schedule.run();
+    clock.advance(DAY_MS);
+  }
+  expect(names('')).toEqual([
+    'ledger-1/ledger-20260321T120000Z.db',
+    'ledger-1/ledger-20260322T120000Z.db',
+    'ledger-1/ledger-20260323T120000Z.db',
+    'ledger-1/notes.txt',
+    'ledger-10/ledger-20200101T000000Z.db',
+  ]);
+  expect(lines[0]).toMatchObject({
+    msg: 'backup made',
+    path: 's3://our-bucket/ledger-1/ledger-20260320T120000Z.db',
+    runs: 1,
+  });
+  expect(told).toEqual([null, null, null, null]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('the bucket is asked for its newest backup at the start, and not again before the next slot', async () => {
+  const { server, startBackups, names } = await prepare();
+  await startBackups().run();
+  expect(names('')).toHaveLength(1);
+  const asked = server.requests.length;
+  const next = startBackups();
+  await next.run();
+  await next.run();
+  expect(names('')).toHaveLength(1);
+  expect(server.requests.slice(asked).every(({ key, query }) => key === '' && query.has('list-type'))).toBe(true);
+});
+
+test('a backup that cannot go up is told, tried again after a quarter of an hour, and its end is told', async () => {
+  const { folder, server, clock, told, startBackups, names } = await prepare();
+  server.fault = ({ method }) => (method === 'PUT' ? { status: 503, code: 'SlowDown' } : null);
+  const schedule = startBackups();
+  await schedule.run();
+  await schedule.run();
+  expect(told).toEqual([expect.stringMatching(/PUT s3:\/\/our-bucket\/ledger-1\/.* 503 SlowDown/)]);
+  expect(readdirSync(folder)).toEqual([]);
+  server.fault = () => null;
+  clock.advance(14 * MINUTE_MS);
+  await schedule.run();
+  expect(names('')).toEqual([]);
+  clock.advance(MINUTE_MS);
+  await schedule.run();
+  expect(names('')).toHaveLength(1);
+  expect(told.slice(1)).toEqual([null]);
+}, 60_000);
+
+test('a key that is refused is tried at the next slot, and no secret is told or logged', async () => {
+  const { server, clock, told, lines, startBackups } = await prepare();
+  const access = { ...server.access, secretAccessKey: 'quite-another' };
+  const schedule = startBackups({ to: { ...server.place(''), access } });
+  await schedule.run();
+  const tries = server.requests.length;
+  clock.advance(20 * MINUTE_MS);
+  await schedule.run();
+  expect(server.requests).toHaveLength(tries);
+  clock.advance(DAY_MS);
+  await schedule.run();
+  expect(server.requests.length).toBeGreaterThan(tries);
+  expect(told).toEqual([
+    expect.stringContaining('SignatureDoesNotMatch'),
+    expect.stringContaining('SignatureDoesNotMatch'),
+  ]);
+  expect(lines).toMatchObject([{ code: 's3_denied', hint: expect.stringContaining('secret_access_key') }, {}]);
+  expect(JSON.stringify([told, lines])).not.toMatch(/quite-another|sk\+of/);
+});
+
+test('a stop in mid-upload leaves no object, the next upload removes its parts, and no command line shows the secret', async () => {
+  const records = Array.from({ length: 60_000 }, (_, index) => usageRecord(`tenant-${index}`.padEnd(60, 'x'), index));
+  const { folder, server, startBackups, names } = await prepare(records);
+  const shown: string[] = [];
+  server.fault = ({ query }) => {
+    if (query.get('partNumber') !== '2') return null;
+    shown.push(...commandLines());
+    return 'silent';
+  };
+  const schedule = startBackups();
+  await eventually(() => expect(shown).not.toEqual([]), 60_000);
+  expect(shown.some((line) => line.includes('backup-process'))).toBe(true);
+  expect(shown.filter((line) => line.includes(SECRET_KEY))).toEqual([]);
+  await schedule.stop();
+  expect([names(''), readdirSync(folder), server.uploads.size]).toEqual([[], [], 1]);
+  server.fault = () => null;
+  await startBackups().run();
+  expect(names('')).toHaveLength(1);
+  expect(server.uploads.size).toBe(0);
+}, 120_000);
+
+/** Of every process of this machine. */
+function commandLines(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8')];
+      } catch {
+        return [];
+      }
+    });
+}
+
+test('exports stay in the bucket, the oldest go, and a failure is told from the second try on, and its end', async () => {
+  const { folder, server, clock, told, startExports, names } = await prepare();
+  const schedule = startExports();
+  for (let day = 0; day < 4; day += 1) {
+    await schedule.run();
+    clock.advance(DAY_MS);
+  }
+  expect(names('')).toEqual(['21', '22', '23'].map((day) => `exports/usage-202603${day}T120000Z.csv`));
+  const [newest] = [...server.objects.values()].slice(-1);
+  expect(newest?.body.toString()).toMatch(/^workspace_id,/);
+  expect(readdirSync(folder)).toEqual(['.usage.export']);
+  expect(told).toEqual([null]);
+
+  server.fault = ({ method }) => (method === 'PUT' ? { status: 403, code: 'AccessDenied' } : null);
+  await schedule.run();
+  expect(told).toHaveLength(1);
+  clock.advance(6 * MINUTE_MS);
+  await schedule.run();
+  expect(told.slice(1)).toEqual([expect.stringMatching(/^usage: PUT s3:.*403 AccessDenied/)]);
+  expect(readdirSync(folder)).toEqual(['.usage.export']);
+  server.fault = () => null;
+  clock.advance(6 * MINUTE_MS);
+  await schedule.run();
+  expect(told.slice(2)).toEqual([null]);
+}, 60_000);
