@@ -2,8 +2,7 @@ import type { z } from 'zod';
 import type { ConfigFault } from '../../core/errors.ts';
 import { closest } from '../../core/text/closest.ts';
 import { formatPath, valueAt } from '../../core/text/path.ts';
-import { remedyFor } from './remedies.ts';
-import { suggestKey } from './suggest.ts';
+import { remedyFor, settingPaths } from './remedies.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -82,4 +81,25 @@ export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
   const byPath = new Map<string, ConfigFault>();
   for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault);
   return [...byPath.values()].sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }));
+}
+
+/** What to do about a key that is no setting: the one that was meant, or the place where it belongs. */
+function suggestKey(key: string, groupPath: string): string {
+  const group = groupPath.replace(/\[\d+\]/g, '[]');
+  const paths = settingPaths();
+  const siblings = paths.filter((path) => parentOf(path) === group).map(lastOf);
+  const meant = closest(key, siblings);
+  if (meant !== undefined) return `Did you mean ${meant}?`;
+  const elsewhere = paths.find((path) => lastOf(path) === key);
+  if (elsewhere !== undefined) return `It belongs elsewhere: ${elsewhere}`;
+  return `Remove it; the settings here are ${siblings.join(', ')}`;
+}
+
+function parentOf(path: string): string {
+  return path.split('.').slice(0, -1).join('.');
+}
+
+/** The name of the setting itself: `channels` for `alerts.channels`. */
+function lastOf(path: string): string {
+  return path.split('.').at(-1) ?? path;
 }
