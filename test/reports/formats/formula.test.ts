@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { defuseFormulas } from '../../../src/reports/formats/formula.ts';
+import { defuseFormulas } from '../../../src/reports/formats/csv.ts';
 import { renderCsv } from './render-csv.ts';
 
 const OPERATORS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
