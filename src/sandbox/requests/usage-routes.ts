@@ -3,8 +3,17 @@ import { onceEach } from '../../core/one-at-a-time.ts';
 import { isPeriod, type Period, periodEndMs } from '../../core/period.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
 import type { SandboxCall } from './call.ts';
-import { createPageCache } from './page-cache.ts';
 import { failure, type Reply, success } from './reply.ts';
+
+/**
+ * Answers kept for load tests, where the stand-in must not be what is measured. A full cache takes nothing more in:
+ * walks read in sequence, so throwing out the oldest page would throw out the one that is needed next.
+ */
+interface PageCache {
+  /** The answer kept under this key, unless its stamp is another by now. */
+  get(key: string, stamp: string): Buffer | null;
+  put(key: string, stamp: string, body: Buffer): void;
+}
 
 const DEFAULT_PER_PAGE = 50;
 const MAXIMUM_PER_PAGE = 100;
@@ -72,4 +81,22 @@ export function createUsageRoute(cacheBytes: number): UsageRoute {
 function integerParameter(text: string | null, fallback: number): number {
   if (text === null) return fallback;
   return /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** Keeps up to `limitBytes` of bodies; with 0 it keeps nothing. */
+function createPageCache(limitBytes: number): PageCache {
+  const pages = new Map<string, { stamp: string; body: Buffer }>();
+  let bytes = 0;
+  return {
+    get(key, stamp) {
+      const page = pages.get(key);
+      return page?.stamp === stamp ? page.body : null;
+    },
+    put(key, stamp, body) {
+      const size = bytes - (pages.get(key)?.body.length ?? 0) + body.length;
+      if (size > limitBytes) return;
+      pages.set(key, { stamp, body });
+      bytes = size;
+    },
+  };
 }
