@@ -15,10 +15,12 @@ import {
 } from '../../ledger/journal/runs/claim-run.ts';
 import { countKnownRecords, failRun, type RunFailure } from '../../ledger/journal/runs/fail-run.ts';
 import { recordWalk, type WalkRecord } from '../../ledger/journal/runs/walks.ts';
+import type { StagedPage, StagedRecord } from '../../ledger/journal/staging/staged-record.ts';
 import { RunStaging, type WalkFacts } from '../../ledger/journal/staging/staging.ts';
+import type { UsageItem } from '../../usage-api/answers/check-item.ts';
+import type { UsagePage } from '../../usage-api/answers/check-page.ts';
 import { parseUsagePage } from '../../usage-api/answers/check-page.ts';
 import { type Desk, type Noted, noteHead, type OpenRun } from './desk.ts';
-import { toStagedPage } from './staged-page.ts';
 
 /** A run under way is named by its key. */
 export interface OfRun {
@@ -145,4 +147,13 @@ function openRun({ runs }: Desk, runKey: number): OpenRun {
 function endRun({ connection, runs }: Desk, runKey: number): void {
   runs.delete(runKey);
   connection.pragma('shrink_memory');
+}
+
+/** A checked page of the service in the ledger's words; its periods' bounds follow from their labels. */
+function toStagedPage({ usage, total_records, total_pages }: UsagePage): StagedPage {
+  return { records: usage.map(toStagedRecord), totalRecords: total_records, totalPages: total_pages };
+}
+
+function toStagedRecord({ tenant_id, period, credits_used, request_count }: UsageItem): StagedRecord {
+  return { tenantId: tenant_id, period, credits: credits_used, requests: request_count };
 }
