@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { buildCourse, type Reading } from '../../../src/alerts/notify/course.ts';
+import { buildCourse, findStep, type Reading } from '../../../src/alerts/notify/course.ts';
 import { dayBars } from '../../../src/alerts/notify/day-bars.ts';
-import { findStep } from '../../../src/alerts/notify/step.ts';
 
 const DAY_MS = 86_400_000;
 const MARCH_MS = Date.UTC(2026, 2, 1);
