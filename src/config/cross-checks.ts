@@ -149,7 +149,8 @@ function exportFaults(
 ): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const beside = (key: string) => ({
-    ...{ path: `${path}.${key}`, message: 'stands beside after, which says when, and of which month' },
+    path: `${path}.${key}`,
+    message: 'stands beside after, which says when, and of which month',
     hint: 'Keep one of the two',
   });
   if (after !== undefined && cron !== undefined) faults.push(beside('cron'));

@@ -76,8 +76,16 @@ function acknowledge(
     .run();
   db.insert(alertTransitions)
     .values({
-      ...{ ...change, change: 'acknowledged', alertKey, level, currentCredits },
-      ...{ actor: by, at, note, silent: 1, silentBecause: 'quiet' },
+      ...change,
+      change: 'acknowledged',
+      alertKey,
+      level,
+      currentCredits,
+      actor: by,
+      at,
+      note,
+      silent: 1,
+      silentBecause: 'quiet',
     })
     .run();
 }
@@ -120,8 +128,17 @@ export function addSilence(
   query(connection)
     .insert(silences)
     .values({
-      ...{ silenceId, kind, workspaceKey: workspace?.workspaceKey ?? null, rule, tenant, period, upToCredits, reason },
-      ...{ until: isoTime(request.untilMs), createdBy: by, createdAt: isoTime(request.nowMs) },
+      silenceId,
+      kind,
+      workspaceKey: workspace?.workspaceKey ?? null,
+      rule,
+      tenant,
+      period,
+      upToCredits,
+      reason,
+      until: isoTime(request.untilMs),
+      createdBy: by,
+      createdAt: isoTime(request.nowMs),
     })
     .run();
   return silenceId;

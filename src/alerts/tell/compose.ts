@@ -82,15 +82,32 @@ export class Composer {
     const { route, event, revision, toldTimes } = word;
     const notificationId = `msg_${shortHash(JSON.stringify([alertId, revision, route.channel]), 32)}`;
     const notification = buildNotification({
-      ...{ notification_id: notificationId, type: TYPES[event] ?? 'alert.firing', event, revision },
+      notification_id: notificationId,
+      type: TYPES[event] ?? 'alert.firing',
+      event,
+      revision,
       episode: alert.episode,
       closed_because: event === 'closed' ? this.#endOf(alert) : null,
-      ...{ alert_id: alertId, rule, cause, rule_version: ruleVersion(rule), level, told_times: toldTimes, severity },
+      alert_id: alertId,
+      rule,
+      cause,
+      rule_version: ruleVersion(rule),
+      level,
+      told_times: toldTimes,
+      severity,
       state: event === 'closed' ? 'resolved' : 'firing',
-      ...{ workspace_id: workspaceId, tenant_id: tenantId, tenant_name: this.#nameOf(alert.tenantKey) },
+      workspace_id: workspaceId,
+      tenant_id: tenantId,
+      tenant_name: this.#nameOf(alert.tenantKey),
       period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
       previous_period: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
-      ...{ previous, current, threshold, evidence, run_id: runId, began_at: alert.beganAt, created_at: at },
+      previous,
+      current,
+      threshold,
+      evidence,
+      run_id: runId,
+      began_at: alert.beganAt,
+      created_at: at,
       public_url: route.publicUrl ?? null,
     });
     return { notificationId, payload: renderPayload(notification) };
@@ -108,7 +125,13 @@ export class Composer {
   #observe(alert: StoredAlert): Observation {
     const { rule, periodKey, tenantKey, previous, current, threshold, state } = alert;
     return observation({
-      ...{ rule, periodKey, tenantKey, previous, current, threshold, judgement: clear(true) },
+      rule,
+      periodKey,
+      tenantKey,
+      previous,
+      current,
+      threshold,
+      judgement: clear(true),
       ...readBasis(alert.basis),
       phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), this.#asOfMs),
       detail: state === 'resolved' ? null : alert.detail,

@@ -17,8 +17,18 @@ export type WorkspaceStatus = typeof financeFreshness.$inferSelect & {
 const { run_id, kind, status, from_period, to_period, started_at, finished_at, pages, records, entries } = financeRuns;
 const { error_code, error_message } = financeRuns;
 const LAST_RUN = {
-  ...{ run_id, kind, status, from_period, to_period, started_at, finished_at, pages, records, entries },
-  ...{ error_code, error_message },
+  run_id,
+  kind,
+  status,
+  from_period,
+  to_period,
+  started_at,
+  finished_at,
+  pages,
+  records,
+  entries,
+  error_code,
+  error_message,
 };
 
 export type LastRun = Pick<typeof financeRuns.$inferSelect, keyof typeof LAST_RUN>;

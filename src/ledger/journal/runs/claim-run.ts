@@ -81,8 +81,15 @@ function claim(connection: Connection, request: ClaimRequest, claimant: Claimant
   const { runKey } = db
     .insert(runs)
     .values({
-      ...{ runId, workspaceKey, kind, slot, status: 'running', fencingToken, startedAt },
-      ...{ fromPeriod: window.from, toPeriod: window.to },
+      runId,
+      workspaceKey,
+      kind,
+      slot,
+      status: 'running',
+      fencingToken,
+      startedAt,
+      fromPeriod: window.from,
+      toPeriod: window.to,
     })
     .returning()
     .get();
@@ -199,8 +206,12 @@ export function takeLease(
   }
   const fencingToken = (lease?.fencingToken ?? 0) + 1;
   const taken = {
-    ...{ fencingToken, expiresAt: isoTime(request.nowMs + LEASE_MS), released: 0 },
-    ...{ holderHost: holder.host, holderPid: holder.pid, holderStart: holder.start },
+    fencingToken,
+    expiresAt: isoTime(request.nowMs + LEASE_MS),
+    released: 0,
+    holderHost: holder.host,
+    holderPid: holder.pid,
+    holderStart: holder.start,
   };
   db.insert(leases)
     .values({ workspaceKey, runKey: 0, ...taken })
