@@ -16,7 +16,7 @@ export interface Ending extends EndingWorkspace {
 
 /**
  * Ends what is open of a workspace that this ledger is to read no more; receivers who heard of its beginning are told. Runs
- * inside the transaction that ends the workspace, and returns how many notifications that makes.
+ * inside the transaction that ends the workspace, and returns how many alerts somebody is told the end of.
  */
 export function endAlerts(connection: Database.Database, { workspaceId, workspaceKey, by, nowMs }: Ending): number {
   const book = new AlertBook({
@@ -32,7 +32,7 @@ export function endAlerts(connection: Database.Database, { workspaceId, workspac
     nowMs,
   });
   for (const alert of book.open()) book.expire(alert);
-  return book.finish().notificationIds.length;
+  return book.finish().changes.filter(({ silent }) => !silent).length;
 }
 
 /**

@@ -52,7 +52,7 @@ function endOf(facts: Facts): string {
   const rule = ruleOf(facts.rule);
   const what = `${rule.title} of ${subjectOf(facts)}`;
   if (facts.closed_because === 'left_window') return `${monthOf(facts)} is no longer looked at: the ${what} is closed.`;
-  if (facts.closed_because === 'workspace_ended') return `${placeOf(facts)} is no longer read: the ${what} is closed.`;
+  if (facts.closed_because === 'workspace_ended') return `The workspace is no longer read: the ${what} is closed.`;
   if (rule.kind === 'own') return ownEnd(rule, facts);
   if (facts.closed_because === 'unrouted') return `The ${what} is no longer told here; it goes on.`;
   return rule.words.over(facts);
