@@ -101,6 +101,7 @@ describe('what a message says', () => {
   it.each([
     [['unrouted', 'unrouted'], 'The jump of 2 of 9 tenants of ws-1 is no longer told here; it goes on'],
     [['left_window', 'left_window'], 'The jump of 2 of 9 tenants of ws-1 is closed: March is no longer looked at'],
+    [['workspace_ended', 'workspace_ended'], 'The jump of 2 of 9 tenants of ws-1 is closed: ws-1 is no longer read'],
     [['unrouted', 'gone'], '2 of 9 tenants of ws-1 are under their March limit again'],
     [['left_window', 'gone'], '2 of 9 tenants of ws-1 are under their March limit again'],
   ] as const)('says of many ends why, if they have it in common: %j', (reasons, words) => {
@@ -151,7 +152,9 @@ const EVERYTHING = RULES.flatMap((rule) => {
 test('no message of any rule, event and level has a word of our own making', () => {
   for (const facts of EVERYTHING) {
     for (const event of TOLD_EVENTS) {
-      for (const closedBecause of event === 'closed' ? (['gone', 'left_window', 'unrouted'] as const) : [null]) {
+      for (const closedBecause of event === 'closed'
+        ? (['gone', 'left_window', 'workspace_ended', 'unrouted'] as const)
+        : [null]) {
         const notification = buildNotification({ ...facts, event, closed_because: closedBecause });
         const view = messageView(renderPayload(notification));
         if (view === null) throw new Error('the payload cannot be read');
