@@ -6,25 +6,13 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { judgeDisk } from '../../src/commands/doctor/check-ledger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { createWorld, FIRST, parseJson, row, type World, workspaceSettings } from './world.ts';
-
-interface Check {
-  check: string;
-  subject: string | null;
-  status: string;
-  message: string;
-  remedy: string | null;
-}
+import { type Check, examine } from './examine.ts';
+import { createWorld, FIRST, row, workspaceSettings } from './world.ts';
 
 const execFile = promisify(execFileWithCallback);
 type Said = Record<'stdout' | 'stderr', string>;
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-
-async function examine(world: World, env: NodeJS.ProcessEnv = {}): Promise<{ code: number; checks: Check[] }> {
-  const { code, out } = await world.runWith({ PATH: process.env.PATH, ...env }, 'doctor', '--json');
-  return { code, checks: (parseJson(out) as { checks: Check[] }).checks };
-}
 
 const about = (checks: Check[], name: string) => checks.filter(({ check }) => check === name);
 const variable = (name: string) => `\${${name}}`;

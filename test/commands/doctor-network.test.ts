@@ -8,20 +8,8 @@ import { startMailServer } from '../alerts/channels/mail-server.ts';
 import { startReceiver } from '../alerts/channels/receiver.ts';
 import { startConnectProxy, startTlsServer } from '../support/net/connect-proxy.ts';
 import { privateAuthority } from '../support/net/self-signed.ts';
-import { createWorld, FIRST, parseJson, type World, workspaceSettings } from './world.ts';
-
-interface Check {
-  check: string;
-  subject: string | null;
-  status: string;
-  message: string;
-  remedy: string | null;
-}
-
-async function examine(world: World, env: NodeJS.ProcessEnv = {}): Promise<{ code: number; checks: Check[] }> {
-  const { code, out } = await world.runWith({ PATH: process.env.PATH, ...env }, 'doctor', '--json');
-  return { code, checks: (parseJson(out) as { checks: Check[] }).checks };
-}
+import { type Check, examine } from './examine.ts';
+import { createWorld, FIRST, type World, workspaceSettings } from './world.ts';
 
 const EMPTY_PAGE = JSON.stringify({
   success: true,

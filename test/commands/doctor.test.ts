@@ -7,22 +7,8 @@ import Database from 'better-sqlite3';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { spawnServer } from '../../src/queue/redis/redis-server.ts';
-import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
-
-interface Check {
-  check: string;
-  subject: string | null;
-  status: 'ok' | 'warn' | 'fail';
-  message: string;
-  remedy: string | null;
-}
-
-async function examine(world: World, env: NodeJS.ProcessEnv = { PATH: process.env.PATH }) {
-  const { code, out } = await world.runWith(env, 'doctor', '--json');
-  const { ok, checks } = parseJson(out) as { ok: boolean; checks: Check[] };
-  const not = (status: Check['status']) => checks.filter((check) => check.status !== status);
-  return { code, ok, checks, troubles: not('ok') };
-}
+import { examine } from './examine.ts';
+import { createWorld, FIRST, NOON, SECOND, workspaceSettings } from './world.ts';
 
 describe('doctor', () => {
   it('finds nothing wrong, a line each, and makes no ledger', async () => {
@@ -131,7 +117,7 @@ describe('doctor', () => {
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, redis_url: `redis://127.0.0.1:${port}` });
     // PATH is empty: a configured Redis needs no program.
-    const good = await examine(world, {});
+    const good = await examine(world, { PATH: undefined });
     expect(good.troubles).toEqual([]);
     expect(good.checks).toContainEqual(
       expect.objectContaining({
@@ -140,7 +126,7 @@ describe('doctor', () => {
       }),
     );
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
-    const { code, troubles } = await examine(world, {});
+    const { code, troubles } = await examine(world, { PATH: undefined });
     expect(code).toBe(4);
     expect(troubles).toMatchObject([
       {

@@ -2,21 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxCall } from '../../../src/sandbox/requests/call.ts';
 import type { Envelope } from '../../../src/sandbox/requests/reply.ts';
 import type { FaultAction } from '../../../src/sandbox/world/faults.ts';
-import { createWorld, FIRST, parseJson, type World } from '../world.ts';
-
-interface Check {
-  check: string;
-  subject: string | null;
-  status: string;
-  message: string;
-  remedy: string | null;
-}
+import { type Check, examine } from '../examine.ts';
+import { createWorld, FIRST, type World } from '../world.ts';
 
 const ASSUMPTIONS = ['figures', 'order', 'filter', 'bounds', 'page size', 'pages', 'beyond', 'history', 'absent'];
 
 async function probe(world: World): Promise<{ code: number; checks: Check[] }> {
-  const { code, out } = await world.run('doctor', '--probe', '--json');
-  const { checks } = parseJson(out) as { checks: Check[] };
+  const { code, checks } = await examine(world, {}, '--probe');
   return { code, checks: checks.filter(({ check }) => check.startsWith('probe')) };
 }
 
