@@ -91,7 +91,7 @@ async function startParts(
 ): Promise<{ queue: SyncQueue; probe: HealthProbe; deliveries: Deliveries }> {
   const { config } = context;
   await context.warm();
-  await context.keepRoutes();
+  await context.askAll();
   await applyConfiguredRates(context);
   const { connection } = context.reader();
   const ledgerId = queueId(connection);
@@ -163,9 +163,8 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
   const { connection } = context.reader();
   const deliveries = new Deliveries({
     composeDue: () => context.composeDue(),
-    waiting: (limit) => waitingNotifications(connection, limit),
-    knows: (channel) => context.channels.has(channel),
-    deliver: (notificationId, signal) => context.deliver(notificationId, signal, { endUnknown: true }),
+    waiting: (limit) => waitingNotifications(connection, { channels: [...context.channels.keys()], limit }),
+    deliver: (notificationId, signal) => context.deliver(notificationId, signal),
     mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
     clock,
     logger,

@@ -1,6 +1,5 @@
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
 import type { WaitingNotification } from '../alerts/outbox/outbox.ts';
-import { GIVE_UP_AFTER_MS } from '../alerts/tell/backoff.ts';
 import type { Cancel } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { summarizeError } from '../core/errors.ts';
@@ -20,8 +19,6 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   composeDue(): Promise<unknown>;
   /** What waits in the outbox, at most `limit` of each channel, the longest due first. */
   waiting(limit: number): WaitingNotification[];
-  /** False for a channel that only another daemon may know. */
-  knows(channel: string): boolean;
   /** Makes one attempt; see `deliverNotification`. */
   deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome>;
   /** False for what must not be sent now. */
@@ -31,7 +28,7 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
 /** Until it is looked whether a receiver that has taken something is owed more by now. */
 const AFTER_DELIVERY_MS = 1_000;
 
-/** A wait as this process measures it: another daemon's clock may take a moment in the ledger for past. */
+/** A wait as this process measures it: the clock may be set meanwhile. */
 interface Rest extends Pick<WaitingNotification, 'attempts' | 'attemptsBefore'> {
   /** On the clock that nobody sets. */
   endsMs: number;
@@ -111,20 +108,18 @@ export class Deliveries {
   }
 
   /**
-   * What has been attempted since this process saw it last, by whomever, waits as long as was meant from now on. What is for a
-   * channel that is not known here is given up when nobody has attempted it for as long as a receiver is waited for.
+   * What has been attempted since this process saw it last, by whomever, waits as long as was meant from now on.
    */
   #rested(waiting: WaitingNotification[], nowMs: number): WaitingNotification[] {
     const monotonicMs = this.#options.clock.monotonic();
     const known = this.#rests;
     this.#rests = new Map();
     return waiting.map((row) => {
-      const { notificationId, channel, attempts, attemptsBefore } = row;
+      const { notificationId, attempts, attemptsBefore } = row;
       const before = known.get(notificationId);
       // A replay changes what counts as before.
       const goesOn = before === undefined || (before.attempts === attempts && before.attemptsBefore === attemptsBefore);
-      const meantMs = goesOn ? 0 : row.waitMs;
-      const waitMs = this.#options.knows(channel) ? meantMs : GIVE_UP_AFTER_MS;
+      const waitMs = goesOn ? 0 : row.waitMs;
       const rest = goesOn && before ? before : { attempts, attemptsBefore, endsMs: monotonicMs + waitMs };
       this.#rests.set(notificationId, rest);
       return { ...row, nextAttemptAtMs: Math.max(row.nextAttemptAtMs, nowMs + rest.endsMs - monotonicMs) };

@@ -2,7 +2,7 @@ import { asksAreDue } from '../alerts/book/ask.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import type { DeliveryOptions, DeliveryOutcome } from '../alerts/outbox/deliver.ts';
+import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
 import { summariesAreDue, waitsBeganAhead } from '../alerts/outbox/outbox.ts';
 import type { JobNews } from '../alerts/rules/own/job-failed.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
@@ -146,16 +146,9 @@ export class Context {
     this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
   }
 
-  /** For a daemon that starts: from now on everybody who tells goes by its channels. */
-  async keepRoutes(): Promise<void> {
-    const own = { routes: this.#routes, by: 'daemon' as const, nowMs: this.clock.now() };
-    const before = await (await this.writer()).call('keepRoutes', own);
-    if (before === null) return;
-    const namesOf = (routes: readonly ChannelRoute[]) => routes.map(({ channel }) => channel);
-    this.logger.info(
-      { channels: namesOf(this.#routes), before: { ...before, routes: namesOf(before.routes) } },
-      'alerts are told by the channels of this configuration from now on',
-    );
+  /** For a daemon that starts: who told last may have had other channels. */
+  async askAll(): Promise<void> {
+    await (await this.writer()).call('askAll', { nowMs: this.clock.now() });
   }
 
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
@@ -323,8 +316,8 @@ export class Context {
   }
 
   /** Makes one attempt to deliver a notification. */
-  deliver(notificationId: string, signal: AbortSignal, how?: DeliveryOptions): Promise<DeliveryOutcome> {
-    return this.#post.deliver(notificationId, signal, how);
+  deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+    return this.#post.deliver(notificationId, signal);
   }
 
   /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */

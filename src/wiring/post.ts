@@ -1,7 +1,7 @@
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { testPayload } from '../alerts/notify/test-message.ts';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
-import { type DeliveryOptions, type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
+import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
 import { pendingNotification } from '../alerts/outbox/outbox.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
@@ -39,7 +39,7 @@ export class Post {
   }
 
   /** Makes one attempt to deliver a notification. */
-  async deliver(notificationId: string, signal: AbortSignal, how?: DeliveryOptions): Promise<DeliveryOutcome> {
+  async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
     const { channels, clock, logger, randomness, traffic } = this.#options;
     const writer = await this.#options.writer();
     const reader = this.#options.reader();
@@ -60,7 +60,6 @@ export class Post {
       },
       notificationId,
       signal,
-      how,
     );
     if (outcome.state === 'dead') {
       const { channel, reason, disabled, told } = outcome;

@@ -1,4 +1,4 @@
-import { keepRoutes } from '../alerts/book/keep-routes.ts';
+import { setRoutes } from '../alerts/track/routes.ts';
 import { type PackedError, packError } from '../core/crossing-errors.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
@@ -18,8 +18,7 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
-    const { routes, nowMs } = start;
-    if (routes !== undefined) keepRoutes(connection, { routes, by: 'command', nowMs });
+    setRoutes(connection, start.routes ?? []);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
     const checkpoints = new CheckpointLog(start.path, {
       ...{ keyFile, ledgerId: ledgerId(connection) },

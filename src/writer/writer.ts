@@ -15,7 +15,7 @@ export interface WriterStart {
   secrets?: readonly string[];
   /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */
   checkpointKeyFile?: string | undefined;
-  /** The channels of this process; of no concern where a daemon has stored its own. */
+  /** The channels of this process, by which it tells. */
   routes?: readonly ChannelRoute[];
   /** The group that may read the ledger; none but its user when absent. */
   readerGroup?: string | undefined;

@@ -29,7 +29,6 @@ function play(rows: WaitingNotification[], mayDeliver = (_id: string) => true) {
   let digests = 0;
   const deliveries = new Deliveries({
     ...{ clock, logger, mayDeliver },
-    knows: (channel) => channel !== 'unknown',
     async composeDue() {
       digests += 1;
     },
@@ -83,18 +82,6 @@ test('each that has ended gives its slot to the next, however many there are', a
   expect(clock.monotonic()).toBe(1);
 });
 
-test('what only another daemon may send is given up after three days without an attempt, whatever the ledger says of its age', async () => {
-  const { clock, rows, ids } = play(due('unknown', 1, -40 * DAY_MS));
-  await clock.advance(2 * DAY_MS);
-  const [row] = rows;
-  if (row === undefined) throw new Error('nothing waits');
-  attempted(row, 1, clock.now() - 40 * DAY_MS, 5_000);
-  await clock.advance(3 * DAY_MS);
-  expect(ids()).toEqual([]);
-  await clock.advance(60_000);
-  expect(ids()).toEqual(['unknown-0']);
-});
-
 test('what nobody took is tried again when the ledger says, to the moment', async () => {
   const { clock, sent, ids } = play(due('hook', 1));
   await clock.advance(1);
@@ -111,7 +98,7 @@ test('what nobody took is tried again when the ledger says, to the moment', asyn
   expect(ids()).toHaveLength(3);
 });
 
-test('what another daemon has tried rests as long as was meant, though its clock had the wait end long ago', async () => {
+test('what another process has tried rests as long as was meant, though its clock had the wait end long ago', async () => {
   const { clock, rows, ids } = play(due('hook', 1, 20_000));
   await clock.advance(1);
   const [row] = rows;

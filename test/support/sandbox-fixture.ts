@@ -120,7 +120,10 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
 /** Makes one attempt for all that is to go now. */
 export async function deliverWaiting(context: Context): Promise<void> {
   const nowMs = context.clock.now();
-  const waiting = waitingNotifications(context.reader().connection, 1_000);
+  const waiting = waitingNotifications(context.reader().connection, {
+    channels: [...context.channels.keys()],
+    limit: 1_000,
+  });
   const due = waiting.filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= nowMs);
   for (const { notificationId } of due) await context.deliver(notificationId, new AbortController().signal);
 }

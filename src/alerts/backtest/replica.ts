@@ -4,11 +4,10 @@ import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
-import { keepRoutes } from '../book/keep-routes.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { KeptHistory } from '../history/curves.ts';
 import { acceptAll } from '../outbox/told-by.ts';
-import { routesOf } from '../track/routes.ts';
+import { routesOf, setRoutes } from '../track/routes.ts';
 import type { RecordedHistory, RecordedLink } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
@@ -95,7 +94,7 @@ export class Replica {
     const { connection } = this;
     const { ledger, history } = this.#source;
     migrateInMemory(connection);
-    keepRoutes(connection, { routes: CHANNELS, by: 'command', nowMs: 0 });
+    setRoutes(connection, CHANNELS);
     // Without any journal what a rule has written before it threw could not be taken back.
     connection.pragma('journal_mode = MEMORY');
     // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.

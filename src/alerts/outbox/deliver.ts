@@ -36,11 +36,6 @@ export type DeliveryOutcome =
   /** Not due, already ended, or in another sender's hands. */
   | { state: 'skipped' };
 
-export interface DeliveryOptions {
-  /** Gives up what is for a channel that is not known here; else it is left to a daemon that knows the channel. */
-  endUnknown?: boolean;
-}
-
 /**
  * Makes one attempt to deliver one notification and writes down what came of it. An attempt that the signal cuts off is
  * not counted: the notification is let go of, and the signal's reason is thrown.
@@ -49,12 +44,12 @@ export async function deliverNotification(
   deps: DeliveryDeps,
   notificationId: string,
   signal: AbortSignal,
-  { endUnknown = false }: DeliveryOptions = {},
 ): Promise<DeliveryOutcome> {
   const { outbox, clock } = deps;
   signal.throwIfAborted();
   const known = outbox.find(notificationId);
-  if (known === null || (!endUnknown && !deps.channels.has(known.channel))) return { state: 'skipped' };
+  // A process that has the channel may be about to send it; what nobody knows the outcome of ends here.
+  if (known === null || (!deps.channels.has(known.channel) && known.unknownAttempts === 0)) return { state: 'skipped' };
   if (!(await outbox.claim({ notificationId, nowMs: clock.now(), claimMs: CLAIM_MS }))) return { state: 'skipped' };
   const row = outbox.find(notificationId);
   if (row === null) return { state: 'skipped' };

@@ -14,10 +14,10 @@ const DAY_MS = 86_400_000;
 /** How long one sender keeps a notification in hand: longer than any channel's timeout. */
 export const CLAIM_MS = 60_000;
 
-const { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt } = outbox;
+const { notificationId, channel, payload, attempts, attemptsBefore, unknownAttempts, nextAttemptAt } = outbox;
 /** When the wait of a notification began, or until when somebody has it in hand. */
 const since = sql<string>`coalesce(${outbox.claimedUntil}, ${outbox.createdAt})`;
-const COLUMNS = { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt };
+const COLUMNS = { notificationId, channel, payload, attempts, attemptsBefore, unknownAttempts, nextAttemptAt };
 type StoredRow = Pick<typeof outbox.$inferSelect, keyof typeof COLUMNS>;
 /** The wait for the next attempt, as it was written down. */
 type StoredWait = Pick<StoredRow, 'nextAttemptAt'> & { since: string };
@@ -57,14 +57,21 @@ const selectWaiting = perConnection((connection) =>
     `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt, attempts,
        attempts_before AS attemptsBefore, coalesce(claimed_until, created_at) AS since
      FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY next_attempt_at) AS place
-           FROM outbox WHERE state = 'pending')
-     WHERE place <= ? ORDER BY next_attempt_at`,
+           FROM outbox
+           WHERE state = 'pending' AND (unknown_attempts > 0 OR channel IN (SELECT value FROM json_each(@channels))))
+     WHERE place <= @limit ORDER BY next_attempt_at`,
   ),
 );
 
-/** The notifications that are still to be delivered, at most `limit` of each channel, the longest due first. */
-export function waitingNotifications(connection: Connection, limit: number): WaitingNotification[] {
-  const rows = selectWaiting(connection).all(limit) as WaitingRow[];
+/**
+ * The notifications that are still to be delivered to these channels, and those to others of which nobody knows whether they were,
+ * at most `limit` of each channel, the longest due first.
+ */
+export function waitingNotifications(
+  connection: Connection,
+  { channels, limit }: { channels: readonly string[]; limit: number },
+): WaitingNotification[] {
+  const rows = selectWaiting(connection).all({ channels: JSON.stringify(channels), limit }) as WaitingRow[];
   return rows.map(({ nextAttemptAt, since, ...row }) => ({
     ...row,
     nextAttemptAtMs: Date.parse(nextAttemptAt),

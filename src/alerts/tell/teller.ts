@@ -132,18 +132,17 @@ export class Teller {
       telling.news.push(verdict.say);
       telling.toldTimes = Math.max(telling.toldTimes, verdict.toldTimes);
     }
-    const policy = { ...about.policy, explainedBy: null, routed: true, remindAfterMs: null };
-    this.#dropStale(messages, (channel) => news(now, told(channel), policy, nowMs).say !== null);
+    this.#dropForeign(messages);
     this.#setMoment(alert, moments);
     if (telling.because !== null) telling.because = silent.find((why) => why !== 'unrouted') ?? telling.because;
     return { ...telling, evidence: telling.news.length === 0 ? null : renderEvidence(about.evidence()) };
   }
 
-  /** What waits for a channel that another daemon may know waits for as long as it is so. */
-  #dropStale(messages: ReadonlyMap<string, Message> | null, isNews: (channel: string) => boolean): void {
+  /** Nobody here can send what waits for other channels. A process that has such a channel asks anew what to tell it. */
+  #dropForeign(messages: ReadonlyMap<string, Message> | null): void {
     for (const [channel, message] of messages ?? []) {
-      if (!message.waits || message.isFixed || this.#routes.some((route) => route.channel === channel)) continue;
-      if (!isNews(channel)) this.#drop(message);
+      const isOwn = this.#routes.some((route) => route.channel === channel);
+      if (message.waits && !message.isFixed && !isOwn) this.#drop(message);
     }
   }
 

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import { ALERT_ROUTES, readMeta } from '../../ledger/store/schema/identity.ts';
+import { perConnection } from '../../ledger/store/query.ts';
 import { ruleSeverities } from '../rules/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
@@ -25,24 +25,16 @@ export function routesOf(channels: readonly ChannelConfig[], publicUrl: string |
   return channels.map(({ name, route = EVERYTHING }) => ({ channel: name, ...route, ...pages }));
 }
 
-/** The routes that the ledger has. Whoever tells goes by these, so that all processes of one ledger tell alike. */
-export interface StoredRoutes {
-  routes: readonly ChannelRoute[];
-  /** What a daemon has stored no command replaces. */
-  by: 'daemon' | 'command';
-  host: string;
-  /** ISO-8601 UTC. */
-  since: string;
-}
+const routesBy = perConnection((): { routes: readonly ChannelRoute[] } => ({ routes: [] }));
 
-/** Null: nobody has stored any. */
-export function storedRoutes(connection: Database.Database): StoredRoutes | null {
-  return JSON.parse(readMeta(connection, ALERT_ROUTES) ?? 'null');
+/** Gives a connection that writes the routes of its process: alerts are told by the configuration of who looks at them. */
+export function setRoutes(connection: Database.Database, routes: readonly ChannelRoute[]): void {
+  routesBy(connection).routes = routes;
 }
 
 /** The channels that there are, with what each of them is told of. */
 export function currentRoutes(connection: Database.Database): readonly ChannelRoute[] {
-  return storedRoutes(connection)?.routes ?? [];
+  return routesBy(connection).routes;
 }
 
 /** What an alert is about, as far as routes ask. */

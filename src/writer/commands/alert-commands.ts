@@ -5,7 +5,6 @@ import {
   recordFeedback,
   type SilenceRequest,
 } from '../../alerts/book/actions.ts';
-import { keepRoutes } from '../../alerts/book/keep-routes.ts';
 import { evaluateJob, evaluateStale, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
 import type { JobNews } from '../../alerts/rules/own/job-failed.ts';
 import type { RunAlerts } from '../../alerts/track/alert-change.ts';
@@ -27,7 +26,4 @@ export const alertCommands = {
   /** Raises an alert about a job of the ledger; `detail` null ends it. */
   tellOfJob: ({ connection }: Desk, { nowMs, ...news }: JobNews & { nowMs: number }): RunAlerts =>
     evaluateJob(connection, news, nowMs),
-
-  /** Returns the routes that these have taken the place of. */
-  keepRoutes: onConnection(keepRoutes),
 };

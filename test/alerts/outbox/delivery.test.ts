@@ -52,15 +52,19 @@ test('a failing receiver leaves the notification pending until later, and the re
   expect(row()).toMatchObject({ state: 'delivered', attempts: 2n, last_error: null });
 });
 
-test('a notification for a channel that is not configured is left to who knows it, until nobody else is waited for', async () => {
-  const { receiver, another, id, row, clock } = await startWithNotification([204]);
+test('a notification for a channel that is not configured is left to who has it, and ends where its outcome is unknown', async () => {
+  const { receiver, context, another, id, row, clock } = await startWithNotification([204]);
   const without = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'log' }] } }));
   expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
   expect(row()).toMatchObject({ state: 'pending', attempts: 0n });
   clock.advance(30 * 86_400_000);
   expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
 
-  expect(await without.deliver(id, SIGNAL, { endUnknown: true })).toMatchObject({ state: 'dead' });
+  const writer = await context.writer();
+  await writer.call('claimDelivery', { notificationId: id, nowMs: clock.now(), claimMs: 60_000 });
+  expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  clock.advance(60_000);
+  expect(await without.deliver(id, SIGNAL)).toMatchObject({ state: 'dead' });
 
   expect(row()).toMatchObject({ state: 'dead', attempts: 1n });
   expect(row().last_error).toContain('"hook"');

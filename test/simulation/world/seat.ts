@@ -28,8 +28,8 @@ class DaemonContext extends Context {
   onKept: () => void = () => undefined;
   hasKept = false;
 
-  override async keepRoutes(): Promise<void> {
-    await super.keepRoutes();
+  override async askAll(): Promise<void> {
+    await super.askAll();
     this.hasKept = true;
     this.onKept();
   }

@@ -1,6 +1,11 @@
 import type Database from 'better-sqlite3';
-import { keepRoutes } from '../../../src/alerts/book/keep-routes.ts';
-import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts';
+import { askSoon } from '../../../src/alerts/book/ask.ts';
+import {
+  type ChannelRoute,
+  currentRoutes,
+  setRoutes as giveRoutes,
+  routesOf,
+} from '../../../src/alerts/track/routes.ts';
 import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
@@ -21,13 +26,15 @@ const logger = createLogger({ level: 'silent' });
 const staging = new StagingRoom();
 const signal = new AbortController().signal;
 
-/** From now on the ledger tells by these, as those of a daemon that has started. */
+/** From now on alerts are told by these over this connection, as by a daemon that has started with them. */
 export function setRoutes(connection: Database.Database, routes: readonly ChannelRoute[], nowMs = 0): void {
-  keepRoutes(connection, { routes, by: 'daemon', nowMs });
+  giveRoutes(connection, routes);
+  askSoon(connection, null, nowMs);
 }
 
-/** A writer over a ledger that the test has open, such as one in memory. */
+/** A writer over a ledger that the test has open, such as one in memory. It tells the log, unless other routes were set. */
 export function writerOn(connection: Database.Database): Writer {
+  if (currentRoutes(connection).length === 0) giveRoutes(connection, LOG_ROUTES);
   return new InProcessWriter(plainDesk(connection));
 }
 
@@ -55,7 +62,6 @@ export async function realRun({
 }: RealRun): Promise<Applied> {
   const clock: Clock = { now, monotonic: now, after: () => () => undefined };
   const config = workspaceConfig('http://localhost', { consistency: 'counted', ...workspace });
-  await writer.call('keepRoutes', { routes: LOG_ROUTES, by: 'command', nowMs: now() });
   const outcome = await syncWorkspace(
     { writer, source, clock, workspace: config, pace: async () => {}, staging, logger },
     { kind, slot, nextSlot: null, window: window ?? { from: null, to: null }, signal },

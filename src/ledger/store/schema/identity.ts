@@ -21,11 +21,9 @@ export function writeMeta(connection: LedgerConnection, name: string, value: str
 
 const REPLICA_EPOCH = 'replica_epoch';
 const QUEUE_IN_USE = 'queue_in_use';
-/** By which channels alerts are told. */
-export const ALERT_ROUTES = 'alert_routes';
 
 /** In SQL, the values of `ledger_meta` that each copy of a ledger has for itself: no other copy gets them. */
-export const OWN_VALUES = `('${REPLICA_EPOCH}', '${QUEUE_IN_USE}', '${ALERT_ROUTES}')`;
+export const OWN_VALUES = `('${REPLICA_EPOCH}', '${QUEUE_IN_USE}')`;
 
 /** Which copy of the ledger this is, counted by the replica: one with a lower number than the replica's is out. */
 export function replicaEpoch(connection: LedgerConnection): number {
