@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { systemClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-context.ts';
 
@@ -81,9 +82,23 @@ async function runDaemon(context: Context, stop: Stop): Promise<void> {
   };
   process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
   try {
-    await serve(context, stop);
+    await serveAlone(context, stop);
   } finally {
     process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
+  }
+}
+
+/** One daemon has a ledger; a second one ends here. */
+async function serveAlone(context: Context, stop: Stop): Promise<void> {
+  const asked = new AbortController();
+  void stop.asked.then(() => asked.abort());
+  const lock = await lockForDaemon(context.config.ledger, context.clock, asked.signal);
+  if (lock === null) return;
+  void stop.asked.then(() => lock.stopping());
+  try {
+    await serve(context, stop);
+  } finally {
+    lock.release();
   }
 }
 

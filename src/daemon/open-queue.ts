@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path';
 import type { Releasers } from '../core/process/releasers.ts';
 import { openBullmqQueue } from '../queue/bullmq-queue.ts';
 import type { RedisTarget } from '../queue/redis/connection.ts';
@@ -30,5 +29,5 @@ export function bullmqOpener({ config, logger }: Context, releasers: Releasers):
 
 /** Where the private redis-server of a ledger keeps its files. */
 export function privateRedisFolder(ledgerPath: string): string {
-  return join(dirname(ledgerPath), 'redis');
+  return `${ledgerPath}.redis`;
 }

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
@@ -23,7 +22,7 @@ describe('status', () => {
     expect(out).toContain('alerts  0 open\n');
     expect(out).toContain('outbox  0 pending, 0 dead\n');
     expect(out).toContain('queue   not running');
-    expect(existsSync(join(dirname(world.ledgerPath), 'redis'))).toBe(false);
+    expect(existsSync(`${world.ledgerPath}.redis`)).toBe(false);
   });
 
   it('says why the last run failed while the workspace keeps what it had', async () => {
@@ -73,7 +72,7 @@ describe('status', () => {
   it('counts the jobs of a private Redis that runs', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
-    const dir = join(dirname(world.ledgerPath), 'redis');
+    const dir = `${world.ledgerPath}.redis`;
     const redis = await startPrivateRedis({ dir, logger: pino({ level: 'silent' }) });
     onTestFinished(() => redis.close());
     const { queue } = parseJson((await world.run('status', '--json')).out);
@@ -95,7 +94,7 @@ describe('status', () => {
     expect(await stateAt(nowMs)).toBe('stale');
 
     const logger = pino({ level: 'silent' });
-    const redis = await startPrivateRedis({ dir: join(dirname(world.ledgerPath), 'redis'), logger });
+    const redis = await startPrivateRedis({ dir: `${world.ledgerPath}.redis`, logger });
     onTestFinished(() => redis.close());
     const [meta] = world.query("SELECT value FROM ledger_meta WHERE name = 'ledger_id'") as { value: string }[];
     const queue = await openBullmqQueue({ ledgerId: meta?.value ?? '', target: redis.target, logger });

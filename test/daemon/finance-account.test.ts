@@ -73,7 +73,7 @@ it('reads it while the daemon is up, when it was stopped, when it was killed, an
   await third.line('ready');
   seen.add(readAsFinance(world));
   expect([...seen]).toEqual(['6']);
-  const redis = join(world.ledgerPath, '..', 'redis');
+  const redis = `${world.ledgerPath}.redis`;
   expect(asFinance('ls', redis).status).not.toBe(0);
 });
 

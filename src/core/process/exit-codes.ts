@@ -28,6 +28,8 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   not_a_folder: MISTAKE,
   reader_group: MISTAKE,
   unsafe_place: MISTAKE,
+  // Another daemon goes on with the ledger.
+  daemon_running: MISTAKE,
   // Another installation, or another port.
   http_port: MISTAKE,
   native_module: MISTAKE,

@@ -15,19 +15,12 @@ const READY_TIMEOUT_MS = 20_000;
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 const POLL_MS = 10;
 
-/** A server that takes commands. */
-export interface RunningServer {
-  pid: number;
-  /** True when it ran before it was asked for. */
-  adopted: boolean;
-}
-
 /**
- * The server of this folder: the one that listens, or a new one. To be called inside the folder's lock. Fails with
- * `redis_missing` or `redis_start_failed`.
+ * Starts a server in this folder and waits until it takes commands. One that a killed daemon has left is stopped first. Fails
+ * with `redis_missing` or `redis_start_failed`.
  */
-export async function ensureServer(folder: ServerFolder, logger: Logger): Promise<RunningServer> {
-  if (await isListening(folder.socketPath)) return { pid: await pidWhenReady(folder, null), adopted: true };
+export async function beginServer(folder: ServerFolder, logger: Logger): Promise<ChildProcess> {
+  await endServer(folder);
   try {
     return await startServer(folder);
   } catch (error) {
@@ -38,14 +31,19 @@ export async function ensureServer(folder: ServerFolder, logger: Logger): Promis
   }
 }
 
-async function startServer(folder: ServerFolder): Promise<RunningServer> {
+async function startServer(folder: ServerFolder): Promise<ChildProcess> {
   const child = await spawnServer(folder);
   try {
-    return { pid: await pidWhenReady(folder, child), adopted: false };
+    await pidWhenReady(folder, child);
+    return child;
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
   }
+}
+
+export function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 /** Waits until the server takes commands and asks it for its process id. */
@@ -54,7 +52,7 @@ async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): P
   connection.on('error', () => undefined);
   const ended = new Promise<null>((resolve) => {
     child?.once('exit', () => resolve(null));
-    if (child !== null && child.exitCode !== null) resolve(null);
+    if (child !== null && hasExited(child)) resolve(null);
   });
   try {
     const info = await within(Promise.race([connection.info('server'), ended]), READY_TIMEOUT_MS).catch(() => {
@@ -115,9 +113,14 @@ export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildPro
   });
 }
 
-/** SHUTDOWN writes the append-only file out; a server that cannot (a full disk) is killed: its jobs are in the ledger. */
-export async function stopServer({ socketPath }: ServerFolder, pid: number): Promise<void> {
+/**
+ * Stops the server of this folder, if one listens. SHUTDOWN writes the append-only file out; a server that cannot (a full disk)
+ * is killed: its jobs are in the ledger.
+ */
+export async function endServer(folder: ServerFolder, known?: number): Promise<void> {
+  const { socketPath } = folder;
   if (!(await isListening(socketPath))) return;
+  const pid = known ?? (await pidWhenReady(folder, null));
   await askOnce(socketPath, (connection) => connection.shutdown());
   await untilGone(pid);
   // Whoever has this id and does not listen is another process, which was given it since.
@@ -135,7 +138,7 @@ async function untilGone(pid: number): Promise<void> {
  * One command on a connection of its own that is never made again: a repeated SHUTDOWN would hit the next server. Null
  * when it fails, as SHUTDOWN does by its nature when the server is gone.
  */
-export async function askOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
+async function askOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
   const connection = new Redis({ path: socketPath, retryStrategy: () => null, commandTimeout: SHUTDOWN_TIMEOUT_MS });
   connection.on('error', () => undefined);
   try {

@@ -8,12 +8,11 @@ import { requireSafePlace } from '../../core/process/safe-place.ts';
 const MAX_SOCKET_PATH_BYTES = 103;
 export const LOG_FILE = 'redis.log';
 export const APPEND_FOLDER = 'appendonlydir';
-export const LOCK_FILE = 'redis-lock.db';
-const OWN_FILES = [LOG_FILE, APPEND_FOLDER, LOCK_FILE, 'redis.sock'];
+const OWN_FILES = [LOG_FILE, APPEND_FOLDER, 'redis.sock'];
 
 /** The files of one private server. */
 export interface ServerFolder {
-  /** Data and log; canonical, so that every daemon of a ledger comes to the same socket. */
+  /** Data and log; canonical, so that every path of a ledger leads to the same socket. */
   dir: string;
   socketPath: string;
 }

@@ -181,7 +181,7 @@ function told(ledger: LedgerView): string[] {
   });
 }
 
-test('a process that starts with another channel tells it of what is open, without a run', async () => {
+test('a daemon that starts with another channel tells it of what is open, without a run', async () => {
   const fixture = await startWithUsage();
   await breakService(fixture);
   await breakService(fixture);
@@ -189,6 +189,7 @@ test('a process that starts with another channel tells it of what is open, witho
   // What was sent is asked for once more.
   await context.composeDue();
   const renamed = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'renamed' }] } }));
+  await renamed.askAll();
   expect(await renamed.composeDue()).toHaveLength(1);
   expect(await renamed.composeDue()).toEqual([]);
   const told = view().rows("SELECT channel, event FROM outbox WHERE state = 'pending'");

@@ -18,7 +18,7 @@ export interface Listed {
 export interface LogLine {
   level?: string;
   msg?: string;
-  adopted?: boolean;
+  pid?: number;
 }
 
 /** The real pm2 with a home of its own in a folder of its own, so that nobody else's processes are seen or touched. */

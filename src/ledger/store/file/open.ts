@@ -30,10 +30,8 @@ export interface LedgerReader {
  * `not_a_ledger`, another program's database. A `readerGroup` may read file (0640) and folder (2750).
  */
 export function openForWriting(path: string, readerGroup?: string): LedgerConnection {
-  requireLedgerPlace(path, readerGroup);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  if (existsSync(path)) refuseOtherProgram(path);
-  else {
+  preparePlace(path, readerGroup);
+  if (!existsSync(path)) {
     closeSync(openSync(path, 'a', 0o600));
     chmodSync(path, 0o600);
   }
@@ -44,6 +42,13 @@ export function openForWriting(path: string, readerGroup?: string): LedgerConnec
   connection.pragma('foreign_keys = ON');
   addRowDigest(connection);
   return connection;
+}
+
+/** Makes the ledger's folder. Refuses what `requireLedgerPlace` does, and, with `not_a_ledger`, another program's database. */
+export function preparePlace(path: string, readerGroup?: string): void {
+  requireLedgerPlace(path, readerGroup);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (existsSync(path)) refuseOtherProgram(path);
 }
 
 /**

@@ -1,0 +1,108 @@
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type Database from 'better-sqlite3';
+import { type Clock, isoTime, sleep } from '../../../core/clock.ts';
+import { holdFile } from '../../../core/process/held-file.ts';
+import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
+import { LedgerError } from '../errors.ts';
+import { preparePlace } from './open.ts';
+
+const RETRY_MS = 20;
+/** The system frees the lock of a process that was killed a moment after the signal. */
+const BRIEF_MS = 300;
+/** A daemon that stops takes up to 19 s. */
+const DRAIN_MS = 22_000;
+
+/** The process that has the lock, as it says itself. */
+interface Holder extends ProcessIdentity {
+  since: string;
+  stopping: boolean;
+}
+
+/**
+ * Takes the ledger for the one daemon that may have it. The system frees it with the process, however that ends. Waits for a
+ * daemon that is stopping; null when `signal` aborts meanwhile.
+ *
+ * @throws LedgerError `daemon_running` within a second while another daemon goes on.
+ */
+export async function lockForDaemon(
+  { path: ledgerPath, readerGroup }: { path: string; readerGroup?: string },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<DaemonLock | null> {
+  preparePlace(ledgerPath, readerGroup);
+  const file = `${ledgerPath}.daemon`;
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  const began = clock.monotonic();
+  while (!signal.aborted) {
+    const held = holdFile(file, 0);
+    if (held !== null) return new DaemonLock(held, `${file}.json`, isoTime(clock.now()));
+    const holder = readHolder(`${file}.json`);
+    const waitMs = holder?.stopping === true ? DRAIN_MS : BRIEF_MS;
+    if (clock.monotonic() - began >= waitMs) throw inUse(ledgerPath, holder);
+    await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+  }
+  return null;
+}
+
+export class DaemonLock {
+  readonly #held: Database.Database;
+  readonly #noticePath: string;
+  readonly #since: string;
+
+  constructor(held: Database.Database, noticePath: string, since: string) {
+    this.#held = held;
+    this.#noticePath = noticePath;
+    this.#since = since;
+    this.#say(false);
+  }
+
+  /** From now on the next daemon waits for the end of this one. */
+  stopping(): void {
+    if (this.#held.open) this.#say(true);
+  }
+
+  release(): void {
+    if (this.#held.open) rmSync(this.#noticePath, { force: true });
+    this.#held.close();
+  }
+
+  /** A file that is held cannot be read, so that this stands beside it. */
+  #say(stopping: boolean): void {
+    const holder: Holder = { ...thisProcess(), since: this.#since, stopping };
+    try {
+      writeFileSync(`${this.#noticePath}.new`, JSON.stringify(holder), { mode: 0o600 });
+      renameSync(`${this.#noticePath}.new`, this.#noticePath);
+    } catch {
+      // A full disk keeps nobody from the lock: the next daemon is then told of "another process".
+    }
+  }
+}
+
+/** Null when nobody who runs has said that it has the lock. */
+function readHolder(path: string): Holder | null {
+  try {
+    const holder = JSON.parse(readFileSync(path, 'utf8')) as Holder;
+    // Of a process in another container nothing can be said from here.
+    const mayRun = holder.host !== thisProcess().host || isStillRunning(holder.pid, holder.start);
+    return mayRun ? holder : null;
+  } catch {
+    return null;
+  }
+}
+
+function inUse(ledgerPath: string, holder: Holder | null): LedgerError {
+  if (holder === null) {
+    return new LedgerError('daemon_running', `another process is the daemon of ${ledgerPath}`, {
+      hint: 'stop it first, or give this daemon another ledger.path',
+    });
+  }
+  const { host, pid, since } = holder;
+  const where = host === thisProcess().host ? '' : ` on ${host}`;
+  return new LedgerError(
+    'daemon_running',
+    `process ${pid}${where} has been the daemon of ${ledgerPath} since ${since}`,
+    {
+      hint: `stop that one first (\`npx pm2 stop usage-ledger\`, or \`kill ${pid}\`), or give this daemon another ledger.path`,
+    },
+  );
+}
