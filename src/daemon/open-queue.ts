@@ -6,7 +6,7 @@ import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { Context } from '../wiring/context.ts';
 
 export interface QueueOrder {
-  /** Names the queue: see `queueId`. */
+  /** Names the queue. */
   ledgerId: string;
   /** Jobs that this daemon carries out at once. */
   concurrency: number;

@@ -22,7 +22,7 @@ import type { QueueCounts, StopOptions, SyncQueue } from './sync-queue.ts';
 import { closeWorker, startWorker } from './worker.ts';
 
 export interface BullmqQueueOptions {
-  /** Names the queue: two ledgers, or two copies of one, on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
+  /** Names the queue: two ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
   ledgerId: string;
   target: RedisTarget;
   logger: Logger;

@@ -9,7 +9,7 @@ type Row = Record<string, unknown>;
 
 /** What a copy of a ledger has for itself. */
 const OWN: Readonly<Record<string, string>> = {
-  ledger_meta: "WHERE name NOT IN ('replica_epoch', 'queue_in_use')",
+  ledger_meta: "WHERE name <> 'replica_epoch'",
 };
 
 /** Who works at the moment, and when somebody looks next, is sent as it comes and nobody's promise. */

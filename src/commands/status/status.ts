@@ -8,7 +8,7 @@ import { openAlertsOfLedger, outboxCounts, workspaceStatuses } from '../../daemo
 import { workspaceLines } from '../../daemon/state/workspace-state.ts';
 import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
-import { ledgerId, queueInUse } from '../../ledger/store/schema/identity.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
@@ -93,7 +93,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     outbox: outboxCounts(connection),
     disabled: disabledChannels(connection),
   }))();
-  const queue = await lookAtQueue(context, queueInUse(connection));
+  const queue = await lookAtQueue(context, ledgerId(connection));
   const nowMs = context.clock.now();
   const sources = {
     factsOf: syncFactsReader(connection),

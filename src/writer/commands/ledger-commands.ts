@@ -11,7 +11,7 @@ import {
 } from '../../ledger/journal/end-workspace.ts';
 import { type PrunedRuns, pruneRuns } from '../../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../../ledger/store/file/truncate-log.ts';
-import { changeReplicaEpoch, forgetQueueInUse } from '../../ledger/store/schema/identity.ts';
+import { setReplicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { type Desk, type Noted, noteHead } from './desk.ts';
 
 /** What one step has forgotten, and whether there is more of it. */
@@ -49,7 +49,5 @@ export const ledgerCommands = {
   },
 
   /** Says that this copy of the ledger is the one that the replica counts as `epoch`. */
-  changeReplicaEpoch: ({ connection }: Desk, { epoch }: { epoch: number }): void =>
-    changeReplicaEpoch(connection, epoch),
-  forgetQueueInUse: ({ connection }: Desk, _args: undefined): void => forgetQueueInUse(connection),
+  changeReplicaEpoch: ({ connection }: Desk, { epoch }: { epoch: number }): void => setReplicaEpoch(connection, epoch),
 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { addPeriods, periodAt } from '../../../src/core/period.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
-import { queueId } from '../../../src/ledger/store/schema/identity.ts';
+import { ledgerId } from '../../../src/ledger/store/schema/identity.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { addRuns, startReceiver } from '../../publish/world-parts.ts';
 import { freePort } from '../../queue/support.ts';
@@ -65,7 +65,7 @@ alerts: { channels: [${hook}] }
     await startCommand(folder, 'daemon').line('run applied', 60_000);
     const path = join(folder, 'data', 'ledger.db');
     const { connection, close } = openReader(path);
-    const id = queueId(connection);
+    const id = ledgerId(connection);
     close();
     return { name, id, view: viewLedger(path) };
   };

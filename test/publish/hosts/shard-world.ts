@@ -5,7 +5,7 @@ import { main } from '../../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../../src/core/period.ts';
 import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
-import { queueId } from '../../../src/ledger/store/schema/identity.ts';
+import { ledgerId } from '../../../src/ledger/store/schema/identity.ts';
 import type { ReplicaClient } from '../../../src/publish/connect.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
 import { type DaemonProcess, startCommand } from '../../support/daemon-process.ts';
@@ -92,7 +92,7 @@ alerts: { channels: [${hook}] }
     },
     head: (name) => reading(name, headOfChain),
     async tick(name) {
-      await addRuns({ id: reading(name, queueId), redisUrl, workspaceIds: workspacesOf(shardOf.get(name) ?? 0) });
+      await addRuns({ id: reading(name, ledgerId), redisUrl, workspaceIds: workspacesOf(shardOf.get(name) ?? 0) });
     },
   };
 }

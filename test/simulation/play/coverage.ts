@@ -23,7 +23,6 @@ export function everyKind(inWeeks: boolean): string[] {
     'message told',
     'death in the middle of something',
     'month rolled',
-    'channels of one daemon',
     'machine split',
     'workspace resumed',
     'ledger published',

@@ -22,7 +22,6 @@ export interface Cast {
   /** Of each workspace, the longest from one slot to the next. */
   pausesMs: readonly number[];
   receivers: number;
-  hosts: number;
 }
 
 /** Of what ends by itself. */
@@ -98,7 +97,7 @@ export function drawHappenings(random: Random, cast: Cast, count: number): Happe
 function sendBack(random: Random, one: Drawn, drawn: readonly Drawn[]): Drawn {
   const ahead = drawn.find((other) => other.kind === 'clock' && other.stepMs > 0);
   if (one.kind !== 'kill' || ahead?.kind !== 'clock' || random.chance(0.4)) return one;
-  return { ...one, process: ahead.host, atMs: ahead.atMs + random.below(ahead.forMs), reboot: true };
+  return { ...one, atMs: ahead.atMs + random.below(ahead.forMs), reboot: true };
 }
 
 function drawMoment(random: Random, forMs: number, edges: readonly number[]): number {
@@ -119,7 +118,6 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
   const monthsAgo = random.pick(MONTHS_AGO);
   const forMs = random.pick(LENGTHS_MS[cast.pace]);
   const probability = random.pick([0.05, 0.5, 1, 1]);
-  const process = random.below(cast.hosts);
   const kind = random.pick(DRAWN[cast.pace]);
   const during = drawStep(random, kind);
   const when = { atMs, during };
@@ -140,28 +138,28 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
     }
     case 'clock': {
       const stepMs = random.pick([-1, 1, 1]) * random.pick(CLOCK_STEPS_MS);
-      return { ...when, kind, host: process, stepMs, forMs };
+      return { ...when, kind, stepMs, forMs };
     }
     case 'disk': {
       const fault = random.pick(DISK_FAULTS);
       const failing = { probability: random.pick([0.01, 0.2, 1]), forMs: random.pick([MINUTE_MS, 20 * MINUTE_MS]) };
-      return { ...when, kind, host: process, fault, ...failing };
+      return { ...when, kind, fault, ...failing };
     }
     case 'kill': {
       const afterSteps = during === null ? random.between(1, 400) : random.pick([1, 1, 2, 3, 10, 40]);
-      return { ...when, kind, process, afterSteps, reboot: random.chance(0.4) };
+      return { ...when, kind, afterSteps, reboot: random.chance(0.4) };
     }
     case 'stop':
-      return { ...when, kind, process, downMs: random.pick([2_000, MINUTE_MS, HOUR_MS]) };
+      return { ...when, kind, downMs: random.pick([2_000, MINUTE_MS, HOUR_MS]) };
     case 'freeze':
-      return { ...when, kind, process, forMs: random.pick([20_000, 3 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS]) };
+      return { ...when, kind, forMs: random.pick([20_000, 3 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS]) };
     case 'queue_lost':
     case 'lock_lost':
       return { ...when, kind };
     case 'queue_away':
       return { ...when, kind, forMs };
     case 'configure':
-      return { ...when, kind, settings: random.pick(SETTINGS), daemon: null };
+      return { ...when, kind, settings: random.pick(SETTINGS) };
     case 'split':
       return { ...when, ...drawSplit(random, cast, workspace) };
     case 'replica':

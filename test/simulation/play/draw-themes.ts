@@ -1,5 +1,5 @@
 import type { Random } from '../../support/random.ts';
-import { SETTINGS, SETTINGS_OF_ONE } from '../world/configuration.ts';
+import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS, type ServiceFault } from '../world/network.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import type { Cast, Drawn } from './draw-happenings.ts';
@@ -92,8 +92,7 @@ const lies: Theme = (random, _cast, { workspace, pauseMs }) => {
 };
 
 /** A clock is ahead, and whoever works by it dies in the middle; the machine comes back with a clock that is right. */
-const leaps: Theme = (random, cast, { pauseMs }) => {
-  const host = random.below(cast.hosts);
+const leaps: Theme = (random, _cast, { pauseMs }) => {
   const atMs = random.between(5, 30) * MINUTE_MS;
   const forMs = random.pick([1.5, 3]) * pauseMs + 10 * MINUTE_MS;
   const stepMs = random.pick([50 * MINUTE_MS, 9 * HOUR_MS, 9 * HOUR_MS, 40 * DAY_MS]);
@@ -104,9 +103,9 @@ const leaps: Theme = (random, cast, { pauseMs }) => {
     };
     const afterSteps = random.pick([1, 1, 2, 5]);
     const whenMs = atMs + random.below(forMs);
-    return { atMs: whenMs, during, kind: 'kill', process: host, afterSteps, reboot: random.chance(0.7) };
+    return { atMs: whenMs, during, kind: 'kill', afterSteps, reboot: random.chance(0.7) };
   });
-  return [{ atMs, during: null, kind: 'clock', host, stepMs, forMs }, ...deaths];
+  return [{ atMs, during: null, kind: 'clock', stepMs, forMs }, ...deaths];
 };
 
 /** The configuration changes, and back, beside what is open and grows. */
@@ -114,8 +113,8 @@ const changes: Theme = (random, _cast, { workspace, tenant, pauseMs }) => {
   const act = (): Step => {
     const fault = random.pick(OUTAGES);
     return random.pick<Step>([
-      { kind: 'configure', settings: random.pick(SETTINGS), daemon: null },
-      { kind: 'configure', settings: 'plain', daemon: null },
+      { kind: 'configure', settings: random.pick(SETTINGS) },
+      { kind: 'configure', settings: 'plain' },
       { kind: 'bulge', workspace, tenant, times: random.pick([0, 5, 300]) },
       { kind: 'service', workspace, fault, probability: 1, forMs: Math.round(random.pick([1.2, 3]) * pauseMs) },
     ]);
@@ -149,28 +148,26 @@ export function drawSplit(random: Random, { forMs }: Cast, workspace: number): E
   return { kind: 'split', workspace, gapMs, resumed: random.chance(0.25), dies, diesRestoring, disk };
 }
 
-/** One of two daemons has other channels than the other, and now this one starts last, now that one, beside what is open. */
-export function drawDispute(random: Random, cast: Cast): Drawn[] {
+/** Somebody syncs a workspace by hand again and again, beside the daemon, which dies, stops and fails to read it meanwhile. */
+export function drawSyncs(random: Random, cast: Cast): Drawn[] {
   const workspace = random.below(cast.pausesMs.length);
   const pauseMs = cast.pausesMs[workspace] ?? 0;
-  const reconfigure = (): Step => {
-    return { kind: 'configure', settings: random.pick(SETTINGS_OF_ONE), daemon: random.below(cast.hosts) };
-  };
+  const sync = (): Step => ({ kind: 'command', command: 'sync', workspace, tenant: 0, monthsAgo: 0 });
   const outage = (): Step => {
     const forMs = Math.round(random.pick([1.2, 3, 6]) * pauseMs) + random.pick([0, HOUR_MS]);
     return { kind: 'service', workspace, fault: random.pick(OUTAGES), probability: 1, forMs };
   };
   const acts = [
-    ...[reconfigure, reconfigure, reconfigure, outage],
-    (): Step => ({ kind: 'stop', process: random.below(cast.hosts), downMs: random.pick([2_000, MINUTE_MS]) }),
-    (): Step => ({ kind: 'kill', process: random.below(cast.hosts), afterSteps: random.between(1, 60), reboot: false }),
+    ...[sync, sync, sync, outage],
+    (): Step => ({ kind: 'configure', settings: random.pick(SETTINGS) }),
+    (): Step => ({ kind: 'stop', downMs: random.pick([2_000, MINUTE_MS]) }),
+    (): Step => ({ kind: 'kill', afterSteps: random.between(1, 60), reboot: false }),
     (): Step => ({ kind: 'bulge', workspace, tenant: random.below(9), times: random.pick([0, 5, 300]) }),
   ];
   const later = Array.from({ length: random.between(3, 7) }, () => random.pick(acts)());
   const fromMs = cast.pace === 'busy' ? 0 : random.below(0.8 * cast.forMs);
-  const steps = [outage(), reconfigure(), ...later];
-  const drawn = inTurn(steps, fromMs + random.between(2, 20) * MINUTE_MS, () => {
-    return Math.round(random.pick([5 * MINUTE_MS, 40 * MINUTE_MS, 0.7 * pauseMs, 1.5 * pauseMs]));
+  const drawn = inTurn([sync(), ...later], fromMs + random.between(2, 20) * MINUTE_MS, () => {
+    return Math.round(random.pick([5 * MINUTE_MS, 40 * MINUTE_MS, 0.7 * pauseMs, pauseMs]));
   });
   return drawn.filter(({ atMs }) => atMs < cast.forMs);
 }
@@ -186,7 +183,7 @@ export function drawRefusals(random: Random, { pausesMs, pace, forMs: lengthMs }
   });
   const atMs = fromMs + random.pick([40, 60, 60, 90]) * MINUTE_MS;
   const during = { step: 'request', nth: 1 } as const;
-  return [...refused, { kind: 'configure', settings: 'renamed', daemon: null, atMs, during }];
+  return [...refused, { kind: 'configure', settings: 'renamed', atMs, during }];
 }
 
 /** From one slot to the next it is so long that nobody looks otherwise in between. */
@@ -196,18 +193,19 @@ export const RARE_CRON = { cron: '15 */2 * * *', pauseMs: 2 * HOUR_MS, reconcile
  * Clocks ahead do a slot of the first workspace early; from when they are right until the slot has come its service is out.
  * Whatever else happens would do the slot, so nothing does.
  */
-export function drawEarlySlot(random: Random, { hosts, forMs: lengthMs }: Cast, startMs: number): Drawn[] {
+export function drawEarlySlot(random: Random, { forMs: lengthMs }: Cast, startMs: number): Drawn[] {
   const { pauseMs } = RARE_CRON;
   const slotMs = Math.ceil((startMs + 35 * MINUTE_MS) / pauseMs) * pauseMs + 15 * MINUTE_MS - startMs;
   if (slotMs > lengthMs) return [];
   const beganMs = slotMs - random.between(20, 40) * MINUTE_MS;
   const rightMs = beganMs + 9 * MINUTE_MS;
-  const ahead = Array.from({ length: hosts }, (_, host): Drawn => {
-    return { kind: 'clock', host, stepMs: 50 * MINUTE_MS, forMs: rightMs - beganMs, atMs: beganMs, during: null };
-  });
+  const aheadMs = { stepMs: 50 * MINUTE_MS, forMs: rightMs - beganMs };
   const outage = { kind: 'service', workspace: 0, fault: random.pick(['refuse', 'break', 'reset'] as const) } as const;
   const forMs = slotMs + random.between(1, 8) * MINUTE_MS - rightMs;
-  return [...ahead, { ...outage, probability: 1, forMs, atMs: rightMs, during: null }];
+  return [
+    { kind: 'clock', ...aheadMs, atMs: beganMs, during: null },
+    { ...outage, probability: 1, forMs, atMs: rightMs, during: null },
+  ];
 }
 
 /** A machine is split while something of the workspace that goes is open, and the configuration changes. */
@@ -234,7 +232,7 @@ export function drawSplits(random: Random, cast: Cast): Drawn[] {
     { ...split, atMs, during },
     ...(settings === null
       ? []
-      : [{ kind: 'configure' as const, settings, daemon: null, atMs: changedMs, during: null }]),
+      : [{ kind: 'configure' as const, settings, atMs: changedMs, during: null }]),
     ...(split.resumed ? [{ ...split, resumed: false, atMs: changedMs + HOUR_MS, during: null }] : []),
   ];
 }

@@ -17,16 +17,15 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'forget'; workspace: number; tenant: number; monthsAgo: number; forMs: number; returns: boolean }
   | { kind: 'bulge'; workspace: number; tenant: number; times: number }
   | { kind: 'receiver'; receiver: number; fault: ReceiverFault; probability: number; forMs: number }
-  | { kind: 'clock'; host: number; stepMs: number; forMs: number }
-  | { kind: 'disk'; host: number; fault: DiskFault; probability: number; forMs: number }
-  | { kind: 'kill'; process: number; afterSteps: number; reboot: boolean }
-  | { kind: 'stop'; process: number; downMs: number }
-  | { kind: 'freeze'; process: number; forMs: number }
+  | { kind: 'clock'; stepMs: number; forMs: number }
+  | { kind: 'disk'; fault: DiskFault; probability: number; forMs: number }
+  | { kind: 'kill'; afterSteps: number; reboot: boolean }
+  | { kind: 'stop'; downMs: number }
+  | { kind: 'freeze'; forMs: number }
   | { kind: 'queue_lost' }
   | { kind: 'queue_away'; forMs: number }
   | { kind: 'lock_lost' }
-  /** `daemon`: of that one alone; null: of all. */
-  | { kind: 'configure'; settings: SettingsKind; daemon: number | null }
+  | { kind: 'configure'; settings: SettingsKind }
   /** Who copies, ends or resumes dies after `dies` statements, and who restores after `diesRestoring`. */
   | {
       kind: 'split';

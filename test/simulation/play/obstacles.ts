@@ -64,33 +64,33 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
       one.trouble = null;
     });
   },
-  clock({ world }, { host, stepMs }, afterwards) {
-    const machine = at(world.hosts, host);
+  clock({ world }, { stepMs }, afterwards) {
+    const machine = at(world.hosts, 0);
     machine.clockOffsetMs = stepMs;
     afterwards(() => {
       machine.clockOffsetMs = 0;
     });
   },
-  disk({ world }, { host, fault, probability }, afterwards) {
-    const machine = at(world.hosts, host);
+  disk({ world }, { fault, probability }, afterwards) {
+    const machine = at(world.hosts, 0);
     machine.disk = { fault, probability };
     afterwards(() => {
       machine.disk = null;
     });
   },
-  kill({ seats }, { process, afterSteps, reboot }, _afterwards, who) {
-    const one = who ?? at(seats, process).process;
+  kill({ seats }, { afterSteps, reboot }, _afterwards, who) {
+    const one = who ?? at(seats, 0).process;
     if (one === null) return;
     one.dieAfter(afterSteps);
     one.reboots = reboot;
   },
-  stop({ seats, world }, { process, downMs }) {
-    const seat = at(seats, process);
+  stop({ seats, world }, { downMs }) {
+    const seat = at(seats, 0);
     seat.stop();
     world.clock.after(downMs + 60_000, () => seat.start());
   },
-  freeze({ seats, world }, { process }, afterwards, who) {
-    const one = who ?? at(seats, process).process;
+  freeze({ seats, world }, _happening, afterwards, who) {
+    const one = who ?? at(seats, 0).process;
     if (one === null) return;
     one.freeze();
     world.broker.stallJobsOf(one);
@@ -105,10 +105,9 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     afterwards(() => world.broker.setAway(false));
   },
   lock_lost: ({ world }) => world.broker.loseLocks(),
-  configure(stage, { settings, daemon }) {
-    if (daemon !== null) stage.meet('channels of one daemon');
-    for (const { world, seats } of stage.second === null || daemon !== null ? [stage] : [stage, stage.second]) {
-      for (const seat of daemon === null ? seats : [at(seats, daemon)]) {
+  configure(stage, { settings }) {
+    for (const { world, seats } of stage.second === null ? [stage] : [stage, stage.second]) {
+      for (const seat of seats) {
         world.configure(settings, seat.host);
         if (seat.process === null) continue;
         seat.stop();
@@ -154,6 +153,9 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
   },
 };
 
+/** What is about a machine or its daemon. */
+const OF_MACHINE: readonly HappeningKind[] = ['clock', 'disk', 'kill', 'stop', 'freeze'];
+
 /** What happens inside a process, whatever that is about just then; the others begin something of their own. */
 const WITHIN: readonly HappeningKind[] = ['kill', 'freeze', 'clock', 'disk'];
 
@@ -182,14 +184,14 @@ export function happen(first: Stage, happening: Happening): void {
 
 /** Some of what happens to machines happens to that of the second ledger, once there is one. */
 function stageOf(first: Stage, happening: Happening): Stage {
-  const isOfMachine = 'host' in happening || 'process' in happening;
-  return isOfMachine && first.second !== null && first.world.random.chance(0.4) ? first.second : first;
+  return OF_MACHINE.includes(happening.kind) && first.second !== null && first.world.random.chance(0.4)
+    ? first.second
+    : first;
 }
 
 /** The host that it is about; null when it is about none. */
-function hostOf({ world }: Stage, happening: Happening): Host | null {
-  if ('host' in happening) return at(world.hosts, happening.host);
-  return 'process' in happening ? at(world.hosts, happening.process) : null;
+function hostOf({ world }: Stage, { kind }: Happening): Host | null {
+  return OF_MACHINE.includes(kind) ? at(world.hosts, 0) : null;
 }
 
 /** Puts right whatever is wrong in the world. */

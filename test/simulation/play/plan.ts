@@ -1,6 +1,6 @@
 import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
-import { drawDispute, drawEarlySlot, drawRefusals, drawSplits, RARE_CRON } from './draw-themes.ts';
+import { drawEarlySlot, drawRefusals, drawSplits, drawSyncs, RARE_CRON } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
 import { drawReplica } from './replica/draw-replica.ts';
 
@@ -27,7 +27,6 @@ export interface Plan {
   lookMs: number;
   workspaces: PlannedWorkspace[];
   receivers: { name: string; digest: boolean }[];
-  hosts: number;
   /** Each process has a host name of its own. */
   containers: boolean;
   happenings: Happening[];
@@ -57,8 +56,8 @@ const RARE_LOOK_MS = 4 * HOUR_MS;
 /** In so many worlds a machine is split: each of these has one ledger more. */
 const SPLITS = 0.3;
 const SPLITS_OF_SHORT = 0.01;
-/** In so many worlds that have two daemons one of them has channels of its own. */
-const DISPUTES = 0.4;
+/** In so many worlds somebody syncs by hand beside the daemon, again and again. */
+const SYNCS = 0.4;
 /** In so many worlds, none of them short, all services refuse us for hours; in so many that have neither a split nor a replica a slot is done early. */
 const REFUSALS = 0.12;
 const EARLY_SLOTS = 0.2;
@@ -128,20 +127,19 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
     { name: 'hook', digest: false },
     { name: 'slack', digest: random.chance(0.3) },
   ];
-  const hosts = random.chance(pace === 'weeks' ? 0.2 : 0.6) ? 2 : 1;
   const containers = random.chance(0.5);
   const counts = { busy: 4 + (4 * forMs) / HOUR_MS, days: 6 + days * 4, weeks: days / 2 };
   const pausesMs = workspaces.map(({ pauseMs }) => pauseMs);
-  const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
+  const cast = { forMs, pace, pausesMs, receivers: receivers.length };
   const drawn = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
-  const disputing = new Random(seed * 0x9e37 + 2);
+  const syncing = new Random(seed * 0x9e37 + 2);
   const refusing = new Random(seed * 0x9e37 + 5);
   const refused = days >= 1 && refusing.chance(REFUSALS);
-  const disputes = hosts > 1 && disputing.chance(DISPUTES);
+  const syncs = syncing.chance(SYNCS);
   const beside = [
     ...(splits ? drawSplits(splitting, cast) : []),
     ...(replica === null ? [] : drawReplica(publishing, cast)),
-    ...(disputes ? drawDispute(disputing, cast) : []),
+    ...(syncs ? drawSyncs(syncing, cast) : []),
     ...(refused ? drawRefusals(refusing, cast) : []),
   ];
   const happenings = slips ? [] : drawn;
@@ -151,7 +149,7 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const quietDay = pace === 'weeks' || (random.chance(0.05) && days >= 1);
   const isFirstStart = random.chance(0.2);
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
-  const people = { receivers, hosts, containers };
+  const people = { receivers, containers };
   const inTime = happenings.map((one) => begunInTime(one, forMs));
   return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings: inTime, replica };
 }

@@ -10,12 +10,7 @@ export const SETTINGS = [
   ...(['plain', 'low_thresholds', 'budgets', 'raised_budgets', 'small_pages'] as const),
   ...(['narrow_routes', 'some_tenants', 'one_workspace', 'renamed', 'reminders'] as const),
 ] as const;
-/** What one of two daemons may have, and the other not: channels and what they take, for all else is said of the ledger. */
-export const SETTINGS_OF_ONE = [
-  ...(['plain', 'narrow_routes', 'some_tenants', 'one_workspace', 'renamed', 'reminders'] as const),
-  ...(['first_alone', 'second_alone'] as const),
-] as const;
-export type SettingsKind = (typeof SETTINGS)[number] | (typeof SETTINGS_OF_ONE)[number];
+export type SettingsKind = (typeof SETTINGS)[number];
 
 /** What stands in a configuration file. */
 export interface Configured {
@@ -53,30 +48,25 @@ const ROUTES: Partial<Record<SettingsKind, [Partial<Route>, Partial<Route>]>> = 
   reminders: [{ remind_after_hours: 4, follow_ups: 'at_once' }, {}],
 };
 
-/** The only channel that there is with these settings. */
-const ALONE: Partial<Record<SettingsKind, number>> = { first_alone: 0, second_alone: 1 };
-
 /** The channels that there are with these settings. */
 function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
-  const routes = receivers.map(({ name, digest }, index) => ({
+  return receivers.map(({ name, digest }, index) => ({
     ...{ name, ...(digest ? { digest_hour: 8 } : {}) },
     ...ROUTES[settings]?.[index],
   }));
-  const alone = ALONE[settings];
-  return alone === undefined ? routes : routes.slice(alone, alone + 1);
 }
 export const NAMES_FILE = 'names.csv';
 export const LEDGER_FILE = 'ledger.db';
 
 /**
  * Writes the configuration of a machine, of all workspaces or `only` one, and what people call the tenants, and reads it as
- * the program does. People type on the first machine.
+ * the program does.
  */
 export function configure(
   plan: Plan,
-  { folder, settings, host, only }: { folder: string; settings: SettingsKind; host: number; only?: string | undefined },
+  { folder, settings, only }: { folder: string; settings: SettingsKind; only?: string | undefined },
 ): Configured {
-  const file = join(folder, host === 0 ? 'usage-ledger.yml' : `usage-ledger-${host}.yml`);
+  const file = join(folder, 'usage-ledger.yml');
   const workspaces = plan.workspaces.filter(({ id }) => only === undefined || id === only);
   // JSON is YAML.
   writeFileSync(file, JSON.stringify(configurationOf({ ...plan, workspaces }, folder, settings)), { mode: 0o600 });

@@ -40,7 +40,7 @@ export interface World {
   readonly workspaceIds: readonly string[];
   /** Writes another configuration into the file of a machine: who is started there from now on has it. */
   configure(settings: SettingsKind, host: Machine): void;
-  /** The channels that count for all daemons, those of the one that started last, and since when; null before any has. */
+  /** The channels of the daemon that started last, and since when; null before any has. */
   decided: { routes: readonly Route[]; sinceMs: number } | null;
   /** A daemon starts with these. */
   decide(configured: Configured): void;
@@ -96,10 +96,8 @@ export function createWorld(plan: Plan, engine: PostgresEngine | null = null): W
     trace.push(`${new Date(clock.now()).toISOString()} ${line}`);
   };
   network.onRequest = (line) => note(`request ${line}`);
-  const written = (settings: SettingsKind, host: number): Configured => configure(plan, { folder, settings, host });
-  const hosts = Array.from({ length: plan.hosts }, (_, index) =>
-    newHost(`host-${index}`, plan, written('plain', index)),
-  );
+  const written = (settings: SettingsKind): Configured => configure(plan, { folder, settings });
+  const hosts = [newHost('host', plan, written('plain'))];
   return {
     clock,
     random,
@@ -107,7 +105,7 @@ export function createWorld(plan: Plan, engine: PostgresEngine | null = null): W
     ledgerPath: join(folder, LEDGER_FILE),
     workspaceIds: plan.workspaces.map(({ id }) => id),
     configure(settings, host) {
-      host.configured = written(settings, hosts.indexOf(host));
+      host.configured = written(settings);
     },
     decided: null,
     decide({ routes }) {
@@ -145,8 +143,7 @@ export function createSecond(world: World, plan: Plan, workspaceId: string): Wor
   const folder = join(world.folder, 'second');
   mkdirSync(folder);
   writeRateFiles(folder);
-  const written = (settings: SettingsKind): Configured =>
-    configure(plan, { folder, settings, host: 0, only: workspaceId });
+  const written = (settings: SettingsKind): Configured => configure(plan, { folder, settings, only: workspaceId });
   const host = newHost('second-host', plan, written(world.hosts[0]?.configured.settings ?? 'plain'));
   world.everyHost.push(host);
   return {

@@ -25,7 +25,7 @@ export function drawOfReplica(random: Random, kind: OfReplica['kind']): What {
 }
 
 /** What goes wrong with the replica, and with who publishes to it just then. In half of all worlds nobody edits it. */
-export function drawReplica(random: Random, { forMs, hosts }: Cast): Drawn[] {
+export function drawReplica(random: Random, { forMs }: Cast): Drawn[] {
   const isEdited = random.chance(0.5);
   const drawn: Drawn[] = [];
   for (let left = random.between(2, 7); left > 0; left -= 1) {
@@ -42,11 +42,10 @@ export function drawReplica(random: Random, { forMs, hosts }: Cast): Drawn[] {
   }
   for (let left = random.between(0, 3); left > 0; left -= 1) {
     const when = { atMs: random.below(forMs), during: inPublication(random) };
-    const process = random.below(hosts);
     drawn.push(
       random.chance(0.6)
-        ? { ...when, kind: 'kill', process, afterSteps: random.between(1, 30), reboot: random.chance(0.3) }
-        : { ...when, kind: 'freeze', process, forMs: random.pick([3, 20, 60]) * MINUTE_MS },
+        ? { ...when, kind: 'kill', afterSteps: random.between(1, 30), reboot: random.chance(0.3) }
+        : { ...when, kind: 'freeze', forMs: random.pick([3, 20, 60]) * MINUTE_MS },
     );
   }
   return drawn.sort((a, b) => a.atMs - b.atMs);
