@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
+import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { clearPlace, LEDGER_MISTAKES } from '../../support/ledger-mistakes.ts';
 import { ECOSYSTEM, Pm2World } from './pm2-world.ts';
@@ -85,4 +86,26 @@ test('a stop ends with 0, again and again', async () => {
     await of.pm2('stop', 'usage-ledger');
     await eventually(() => expect(of.exitCodes()).toEqual(codes), 20_000);
   }
+});
+
+test('a second daemon is left at its end, and a restart and a reload of the first have the ledger again', {
+  timeout: 300_000,
+}, async () => {
+  const of = world();
+  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  const first = startDaemonProcess(of.folder);
+  await first.line('ready');
+  await startInVain(of, new RegExp(`process ${first.child.pid} has been the daemon of`));
+  first.child.kill('SIGTERM');
+  expect(await first.exit()).toBe(0);
+  const codes = of.exitCodes();
+  const readies = () => of.logLines().filter(({ msg }) => msg === 'ready').length;
+  await of.pm2('start', 'usage-ledger');
+  await eventually(() => expect(readies()).toBe(1), 20_000);
+  for (const [index, act] of (['restart', 'reload'] as const).entries()) {
+    await of.pm2(act, 'usage-ledger');
+    await eventually(() => expect(readies()).toBe(index + 2), 30_000);
+  }
+  expect(of.exitCodes()).toEqual([...codes, 0, 0]);
+  expect((await of.listed()).pm2_env.status).toBe('online');
 });
