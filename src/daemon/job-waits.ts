@@ -1,7 +1,7 @@
 import type { WallClock } from '../core/clock.ts';
 import { stillWaits } from './state/staleness.ts';
 
-/** Since when a workspace's sync job has waited for a place; the job may be taken by another daemon, too. */
+/** Since when a workspace's sync job has waited for a place. */
 export class JobWaits {
   readonly #sinceMs = new Map<string, number>();
   readonly #clock: WallClock;

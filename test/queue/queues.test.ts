@@ -57,7 +57,7 @@ const slotJob = (workspaceId: string, slot = '2026-03-01T10:15:00.000Z'): SyncJo
 });
 
 describe('enqueueing', () => {
-  test('a slot that two daemons enqueue at once is one job', async () => {
+  test('a slot that is enqueued twice at once is one job', async () => {
     const ledgerId = uniqueLedgerId();
     const seen: SyncJob[] = [];
     const handlers: { sync?: SyncHandler } = { sync: async (job) => void seen.push(job) };
@@ -94,15 +94,15 @@ describe('enqueueing', () => {
     expect(seen.at(-1)).toBe('slow 2026-03-01T10:45:00.000Z');
   });
 
-  test('of many who ask for one workspace at once, on two daemons, one adds a job, whatever slot each means', async () => {
+  test('of many who ask for one workspace at once, over two connections, one adds a job, whatever slot each means', async () => {
     const ledgerId = uniqueLedgerId();
-    const daemons = await Promise.all([open({}, ledgerId), open({}, ledgerId)]);
+    const queues = await Promise.all([open({}, ledgerId), open({}, ledgerId)]);
     const asked = Array.from({ length: 40 }, (_, index) =>
-      daemons[index % 2]?.addSync({ ...slotJob('ws'), attempt: 1 + (index % 3) }),
+      queues[index % 2]?.addSync({ ...slotJob('ws'), attempt: 1 + (index % 3) }),
     );
     const answers = await Promise.all(asked);
     expect(answers.filter((answer) => answer === 'added')).toHaveLength(1);
-    expect(await daemons[0]?.counts()).toMatchObject({ waiting: 1, active: 0 });
+    expect(await queues[0]?.counts()).toMatchObject({ waiting: 1, active: 0 });
   });
 
   test('an attempt that has ended, well or not, can be enqueued again under the same name: the ledger says that it is due', async () => {

@@ -18,7 +18,7 @@ interface HeldRow extends HeldNotification {
 
 /**
  * Makes one daily summary a channel of all that waits for one that is due, in one transaction: what is in it is marked, so of
- * two daemons only one makes it, and a crash leaves either all or nothing to be made. From then on a daily summary is a
+ * two processes only one makes it, and a crash leaves either all or nothing to be made. From then on a daily summary is a
  * notification like any other. Returns their ids.
  */
 export function composeDailySummaries(connection: Connection, nowMs: number): string[] {

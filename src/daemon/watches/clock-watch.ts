@@ -2,7 +2,7 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 
 const CHECK_INTERVAL_MS = 60_000;
-/** What is so is said again after this: another daemon, whose clock shows another time, may have told otherwise. */
+/** What is so is said again after this: a command, whose clock shows another time, may have told otherwise. */
 const SAID_AGAIN_MS = 10 * 60_000;
 
 export interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {

@@ -78,7 +78,8 @@ class Machines {
       logger: createLogger({ level: 'silent' }),
     });
     await context.composeDue();
-    const waiting = waitingNotifications(context.reader().connection, 1_000);
+    const channels = [...context.channels.keys()];
+    const waiting = waitingNotifications(context.reader().connection, { channels, limit: 1_000 });
     for (const { notificationId, nextAttemptAtMs } of waiting) {
       if (nextAttemptAtMs <= clock.nowMs) await context.deliver(notificationId, new AbortController().signal);
     }

@@ -230,9 +230,7 @@ export function drawSplits(random: Random, cast: Cast): Drawn[] {
   return [
     ...(open === null ? [] : [{ ...open, atMs: beganMs, during: null }]),
     { ...split, atMs, during },
-    ...(settings === null
-      ? []
-      : [{ kind: 'configure' as const, settings, atMs: changedMs, during: null }]),
+    ...(settings === null ? [] : [{ kind: 'configure' as const, settings, atMs: changedMs, during: null }]),
     ...(split.resumed ? [{ ...split, resumed: false, atMs: changedMs + HOUR_MS, during: null }] : []),
   ];
 }
