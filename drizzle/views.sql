@@ -1,5 +1,6 @@
 -- The public contract: documented column by column in docs/ledger.md, changed only under a new name.
--- The program makes them anew with every migration, so this file says what they are now.
+-- The program makes them anew with every migration, so this file says what they are now. The copy in Postgres has the same
+-- text (src/publish/schema.ts): each derived table has a name, and a number of one ledger joins beside a key.
 
 CREATE VIEW finance_adjustments AS
 SELECT w.workspace_id, t.tenant_id, p.period AS corrects_period, b.period AS booked_period, a.credits_delta, a.requests_delta,
@@ -52,7 +53,7 @@ SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' 
       || substr(CAST(k.minor_units + abs(x.amount_minor) - abs(x.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
   CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
 FROM charge_corrections x
-LEFT JOIN adjustments a ON a.adjustment_id = x.adjustment_id
+LEFT JOIN adjustments a ON a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
 LEFT JOIN rate_cards k ON k.card_key = x.card_key
 JOIN periods p ON p.period_key = x.booked_period_key
 JOIN periods q ON q.period_key = x.corrects_period_key
@@ -85,7 +86,7 @@ FROM (
   FROM (
     SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
       k.name AS rate_card, k.minor_units,
-      (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN coalesce(sum(x.amount_minor), 0) END
+      (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN CAST(coalesce(sum(x.amount_minor), 0) AS bigint) END
        FROM charge_corrections x JOIN rate_cards y ON y.card_key = x.card_key
        WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key AND y.currency = k.currency)
         AS correction_minor
@@ -93,12 +94,12 @@ FROM (
     JOIN rate_cards k ON k.card_key = c.card_key
     JOIN periods p ON p.period_key = c.period_key
     JOIN workspaces w ON w.workspace_key = p.workspace_key
-    JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key)
+    JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key) charged
   UNION ALL
   SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
-    CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS amount_minor, k.currency,
+    CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS amount_minor, k.currency,
     max(k.name) AS rate_card, 0 AS charge_minor,
-    CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS correction_minor, max(k.minor_units) AS minor_units
+    CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS correction_minor, max(k.minor_units) AS minor_units
   FROM charge_corrections x
   JOIN rate_cards k ON k.card_key = x.card_key
   JOIN periods p ON p.period_key = x.booked_period_key
@@ -106,7 +107,7 @@ FROM (
   JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
   WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.card_key = c.card_key
     WHERE c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key AND y.currency = k.currency)
-  GROUP BY x.booked_period_key, x.tenant_key, k.currency);
+  GROUP BY w.workspace_id, t.tenant_id, p.period, k.currency) billed;
 
 CREATE VIEW finance_closes AS
 SELECT w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants, e.credits_used,
@@ -183,9 +184,9 @@ WITH months AS MATERIALIZED (
         SELECT p.period_key, p.workspace_key, p.period, r.finished_at AS as_of, q.closed_seq AS previous_closed_seq,
           strftime('%Y-%m', p.period || '-01', '-1 month') AS previous,
           -- To the millisecond, exact until the division.
-          (1000 * (strftime('%s', r.finished_at) - strftime('%s', p.period || '-01')) + substr(strftime('%f', r.finished_at), 4))
-            / 1000.0 AS elapsed,
-          strftime('%s', p.period || '-01', '+1 month') - strftime('%s', p.period || '-01') AS length
+          (1000 * (CAST(strftime('%s', r.finished_at) AS INTEGER) - CAST(strftime('%s', p.period || '-01') AS INTEGER))
+            + CAST(substr(strftime('%f', r.finished_at), 4) AS INTEGER)) / 1000.0 AS elapsed,
+          CAST(strftime('%s', p.period || '-01', '+1 month') AS INTEGER) - CAST(strftime('%s', p.period || '-01') AS INTEGER) AS length
         FROM periods p
         JOIN workspaces w ON w.workspace_key = p.workspace_key AND w.ended_seq IS NULL
         JOIN runs r ON r.run_key = p.covered_run_key
@@ -207,8 +208,9 @@ FROM (
   JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = m.workspace_key
   LEFT JOIN tenant_usage v ON v.period_key = m.state_key AND v.tenant_key = u.tenant_key
   LEFT JOIN closed_usage x ON x.period_key = m.closed_key AND x.tenant_key = u.tenant_key
-  LEFT JOIN usage_entries e ON e.entry_id = (SELECT max(f.entry_id) FROM usage_entries f
-    WHERE f.period_key = m.entries_key AND f.tenant_key = u.tenant_key AND f.entry_id <= m.last_entry_id)
+  LEFT JOIN usage_entries e ON e.period_key = m.entries_key AND e.tenant_key = u.tenant_key
+    AND e.entry_id = (SELECT max(f.entry_id) FROM usage_entries f
+      WHERE f.period_key = m.entries_key AND f.tenant_key = u.tenant_key AND f.entry_id <= m.last_entry_id)
   UNION ALL
   -- Who had credits at that point of last month and has no record yet.
   SELECT w.workspace_id, t.tenant_id, m.period, 0, 0, m.as_of, m.compared_at, m.elapsed, m.length,
@@ -219,10 +221,11 @@ FROM (
   JOIN tenants t ON t.tenant_key = q.tenant_key AND t.workspace_key = m.workspace_key
   LEFT JOIN tenant_usage v ON v.period_key = m.state_key AND v.tenant_key = q.tenant_key
   LEFT JOIN closed_usage x ON x.period_key = m.closed_key AND x.tenant_key = q.tenant_key
-  LEFT JOIN usage_entries e ON e.entry_id = (SELECT max(f.entry_id) FROM usage_entries f
-    WHERE f.period_key = m.entries_key AND f.tenant_key = q.tenant_key AND f.entry_id <= m.last_entry_id)
+  LEFT JOIN usage_entries e ON e.period_key = m.entries_key AND e.tenant_key = q.tenant_key
+    AND e.entry_id = (SELECT max(f.entry_id) FROM usage_entries f
+      WHERE f.period_key = m.entries_key AND f.tenant_key = q.tenant_key AND f.entry_id <= m.last_entry_id)
   WHERE coalesce(v.credits_used, x.credits_used, e.credits_after, 0) <> 0
-    AND NOT EXISTS (SELECT 1 FROM tenant_usage u WHERE u.period_key = m.period_key AND u.tenant_key = q.tenant_key));
+    AND NOT EXISTS (SELECT 1 FROM tenant_usage u WHERE u.period_key = m.period_key AND u.tenant_key = q.tenant_key)) z;
 
 CREATE VIEW finance_period_changes AS
 SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,
@@ -297,7 +300,7 @@ SELECT w.workspace_id, p.period,
   e.at AS closed_at, e.actor AS closed_by, e.note AS close_note, e.forced AS close_forced
 FROM periods p
 JOIN workspaces w ON w.workspace_key = p.workspace_key
-LEFT JOIN period_events e ON e.event_seq = p.closed_seq
+LEFT JOIN period_events e ON e.event_seq = p.closed_seq AND e.period_key = p.period_key
 LEFT JOIN runs r ON r.run_key = p.covered_run_key;
 
 CREATE VIEW finance_runs AS

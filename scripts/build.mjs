@@ -13,7 +13,6 @@ const ENTRIES = {
   client: 'usage-api/public.js',
   'backup-process': 'daemon/backup/backup-process.js',
   'export-process': 'daemon/exports/export-process.js',
-  'publisher-thread': 'publish/thread/publisher-thread.js',
   'report-thread': 'daemon/http/reports/report-thread.js',
   'scan-thread': 'ledger/audit/verify/scan-thread.js',
   'writer-thread': 'writer/writer-thread.js',

@@ -336,7 +336,7 @@ function renderTables() {
   return `### The tables
 
 Guarded: triggers leave a row change of each change.
-The replica has them all.
+The copy in Postgres has those that the views need.
 
 | Table | A row | Guarded |
 |---|---|---|

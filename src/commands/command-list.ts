@@ -132,7 +132,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'publish',
     takes: '[options]',
-    description: 'Send what is new in the ledger to its replica in Postgres; the daemon does so after each run.',
+    description: 'Send what is new in the ledger to its copy in Postgres; the daemon does so after each run.',
     load: async () => (await import('./ledger/publish.ts')).publishCommand,
   },
   {

@@ -46,7 +46,7 @@ export const redisRule: Rule = (text) => {
   return url.hostname === '' ? 'names no host' : null;
 };
 
-/** The database that the replica lies in. How it is encrypted stands in `tls`, for all to see. */
+/** The database that the ledger is published to. How it is encrypted stands in `tls`, for all to see. */
 export const postgresRule: Rule = (text) => {
   if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
   const { protocol, pathname, hash, searchParams } = new URL(text);

@@ -170,7 +170,7 @@ export interface BackupConfig {
   to: S3Place | null;
 }
 
-/** The replica in Postgres that the ledger is published to. */
+/** Where in Postgres the ledger is published to. */
 export interface PublishConfig {
   /** May hold a password. */
   url: string;
@@ -179,9 +179,9 @@ export interface PublishConfig {
   tls: 'verify' | 'require' | 'off';
   /** Certificates (PEM) of the authorities that the server is trusted by, instead of the public ones. */
   ca?: string;
-  /** The replica is late when something has waited for longer than this. */
+  /** The copy is late when something has waited for longer than this. */
   staleMs: number;
-  /** A late replica, or one that refuses this ledger, makes `/readyz` fail. */
+  /** A late copy makes `/readyz` fail. */
   unreadyWhenStale: boolean;
 }
 

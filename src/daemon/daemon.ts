@@ -15,7 +15,7 @@ import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createSyncHandler } from './job-handlers.ts';
 import { JobWaits } from './job-waits.ts';
 import { bullmqOpener, type OpenQueue } from './open-queue.ts';
-import type { ReplicaParts } from './replica/start-replica.ts';
+import type { PublishWatch } from './publish-watch.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { createSlotHistory } from './slot-history.ts';
 import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
@@ -100,12 +100,12 @@ async function startParts(
   const openQueue = overrides.openQueue ?? bullmqOpener(context, rest);
   const queue = await openQueue({ ledgerId: ledgerId(connection), concurrency: config.workers });
   rest.push(async () => void (await queue.stop(JOBS_TIMES)));
-  const replica = await openReplica(context, notified);
-  if (replica !== null) rest.push(() => replica.watch.stop());
+  const publishing = await startPublishing(context, notified);
+  if (publishing !== null) rest.push(() => publishing.stop());
   const waits = new JobWaits(context.clock);
   const scheduler = startSchedules(context, queue, { waits, ticks: overrides.ticks });
   intake.push(() => scheduler.stop());
-  const probe = probeOf(context, queue, { waits, replica });
+  const probe = probeOf(context, queue, { waits, publishing });
   const watch = startStaleWatch({
     ...{ stale: () => staleChecks(probe, context.clock), raise: (stale) => context.raiseStale(stale), notified },
     ...{ clock: context.clock, logger: context.logger },
@@ -117,9 +117,7 @@ async function startParts(
     const http = await startDaemonHttp(context, probe, queue);
     intake.push(() => http.close());
   }
-  // A copy of the ledger that is out must hear of it before it sends anything.
-  await replica?.watch.begin();
-  const deliveries = startSending(context, events, replica);
+  const deliveries = startSending(context, events);
   rest.push(() => deliveries.stop(DELIVERIES_TIMES));
   const onBegin = (workspaceId: string): void => waits.begun(workspaceId);
   queue.start(createSyncHandler(context, { notified, onBegin, postpone: scheduler.postpone }));
@@ -128,12 +126,26 @@ async function startParts(
   return { queue, probe, deliveries };
 }
 
-/** Nothing of the replica is loaded where there is none. */
-async function openReplica(context: Context, notified: () => void): Promise<ReplicaParts | null> {
-  const { publish } = context.config;
-  if (publish === null) return null;
-  const { startReplica } = await import('./replica/start-replica.ts');
-  return startReplica(context, publish, notified);
+/** Nothing of Postgres is loaded where the ledger is not published. */
+async function startPublishing(context: Context, notified: () => void): Promise<PublishWatch | null> {
+  const { clock, logger } = context;
+  const { publish: target, ledger } = context.config;
+  if (target === null) return null;
+  const [{ PublishWatch }, { publishLedger }] = await Promise.all([
+    import('./publish-watch.ts'),
+    import('../publish/publish-ledger.ts'),
+  ]);
+  return new PublishWatch({
+    clock,
+    logger,
+    connection: context.reader().connection,
+    staleMs: target.staleMs,
+    unreadyWhenStale: target.unreadyWhenStale,
+    publish: (signal) => publishLedger({ target, ledgerPath: ledger.path, nowMs: clock.now(), signal }),
+    tell: async (detail) => {
+      if ((await context.tellOfJob({ job: 'replica', detail })) > 0) notified();
+    },
+  });
 }
 
 function startSchedules(
@@ -156,14 +168,13 @@ function startSchedules(
   });
 }
 
-function startSending(context: Context, events: DaemonEvents, replica: ReplicaParts | null): Deliveries {
+function startSending(context: Context, events: DaemonEvents): Deliveries {
   const { clock, logger } = context;
   const { connection } = context.reader();
   const deliveries = new Deliveries({
     composeDue: () => context.composeDue(),
     waiting: (limit) => waitingNotifications(connection, { channels: [...context.channels.keys()], limit }),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),
-    mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
     clock,
     logger,
   });
@@ -174,14 +185,14 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
 function probeOf(
   context: Context,
   queueSystem: SyncQueue,
-  { waits, replica }: { waits: JobWaits; replica: ReplicaParts | null },
+  { waits, publishing }: { waits: JobWaits; publishing: PublishWatch | null },
 ): HealthProbe {
   const { config, clock } = context;
   return createHealthProbe({
     ...{ reader: context.reader(), config, clock, queueSystem },
     waitingSince: (workspaceId, lastAttemptAtMs) => waits.since(workspaceId, lastAttemptAtMs),
     writerFault: () => context.writerFault,
-    ...(replica === null ? {} : { replica: () => replica.watch.health() }),
+    ...(publishing === null ? {} : { publishing: () => publishing.health() }),
   });
 }
 

@@ -21,8 +21,6 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   waiting(limit: number): WaitingNotification[];
   /** Makes one attempt; see `deliverNotification`. */
   deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome>;
-  /** False for what must not be sent now. */
-  mayDeliver(notificationId: string): boolean;
 }
 
 /** Until it is looked whether a receiver that has taken something is owed more by now. */
@@ -86,7 +84,7 @@ export class Deliveries {
   }
 
   async #look(): Promise<void> {
-    const { clock, logger, mayDeliver } = this.#options;
+    const { clock, logger } = this.#options;
     await this.#options.composeDue().catch((error: unknown) => {
       const { code, message } = summarizeError(error);
       logger.warn({ code, reason: message }, 'what is due to be told was not composed, it stays in the ledger');
@@ -99,7 +97,7 @@ export class Deliveries {
       lane.due = own
         .filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= nowMs)
         .map(({ notificationId }) => notificationId)
-        .filter((id) => !lane.underWay.has(id) && mayDeliver(id));
+        .filter((id) => !lane.underWay.has(id));
       lane.more = own.length === MOST_A_SWEEP && lane.due.length > 0;
       this.#fill(lane);
     }
@@ -130,7 +128,6 @@ export class Deliveries {
     while (!this.#stopped && lane.underWay.size < SLOTS) {
       const notificationId = lane.due.shift();
       if (notificationId === undefined) break;
-      if (!this.#options.mayDeliver(notificationId)) continue;
       const ended = this.#attempt(lane, notificationId).then(() => {
         lane.underWay.delete(notificationId);
         this.#fill(lane);

@@ -22,9 +22,6 @@ import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
 import { lockHolder } from '../ledger/store/file/write-lock.ts';
-import type { ReplicaWay } from '../publish/connect.ts';
-import type { PublisherHandle } from '../publish/thread/publisher-handle.ts';
-import type { PublisherStart } from '../publish/thread/publisher-messages.ts';
 import type { NextSlot } from '../sync/asked-to-wait.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
@@ -41,9 +38,6 @@ import { Traffic } from './traffic.ts';
 const STRANGE_LEDGER =
   'unless it was put there on purpose, stop, and restore the right file: see checkpoints.log beside it';
 
-/** What publishes for a daemon; `close` ends it, whatever it does. */
-export type DaemonPublisher = Pick<PublisherHandle, 'publish' | 'close'>;
-
 /** What tests, and the terminal, put in place of the usual. */
 export interface ContextOverrides {
   clock?: Clock;
@@ -58,10 +52,6 @@ export interface ContextOverrides {
   thread?: WriterHandle | undefined;
   /** How the ledger is opened for writing; in a thread of its own when absent. */
   openWriter?: (start: WriterStart) => Promise<Writer>;
-  /** How a daemon publishes; in a thread of its own when absent. */
-  openPublisher?: (start: PublisherStart) => DaemonPublisher;
-  /** How the replica is reached by all others. */
-  replicaWay?: ReplicaWay;
 }
 
 /** One sync as a command or a job asks for it. */
@@ -90,8 +80,6 @@ export class Context {
   readonly logger: Logger;
   readonly version: string;
   readonly channels: ReadonlyMap<string, Channel>;
-  readonly replicaWay: ReplicaWay;
-  readonly openPublisher: ContextOverrides['openPublisher'];
   readonly #releasers = new Releasers();
   /** What each of these channels is to be told of. */
   readonly #routes: readonly ChannelRoute[];
@@ -141,8 +129,6 @@ export class Context {
       reader: () => this.reader(),
       traffic: this.traffic,
     });
-    this.replicaWay = overrides.replicaWay ?? {};
-    this.openPublisher = overrides.openPublisher;
     this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
   }
 

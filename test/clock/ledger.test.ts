@@ -9,7 +9,7 @@ import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';
 import { LeaseHeldError } from '../../src/ledger/store/errors.ts';
 import { periodKeyOf } from '../../src/ledger/store/schema/keys.ts';
-import { lagOf } from '../../src/publish/lag.ts';
+import { lagOf } from '../../src/publish/standing.ts';
 import { createWorld, FIRST } from '../commands/world.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { playTable, shownBy } from './jumps.ts';
@@ -129,7 +129,7 @@ playTable([
     },
   },
   {
-    kind: 'how far the replica is behind',
+    kind: 'how far the copy in Postgres is behind',
     must: 'as long as the first link has waited whose time is known',
     async play(jump) {
       const { wrong, right } = shownBy(jump);

@@ -11,7 +11,7 @@ import { startBackupSchedule } from '../../src/daemon/backup/backup-schedule.ts'
 import { startExportSchedule } from '../../src/daemon/exports/export-schedule.ts';
 import { createReportMaker } from '../../src/daemon/http/reports/report-maker.ts';
 import { JobWaits } from '../../src/daemon/job-waits.ts';
-import { ReplicaWatch } from '../../src/daemon/replica/replica-watch.ts';
+import { PublishWatch } from '../../src/daemon/publish-watch.ts';
 import { createSlotHistory } from '../../src/daemon/slot-history.ts';
 import { failRun } from '../../src/ledger/journal/runs/fail-run.ts';
 import { openReader } from '../../src/ledger/store/file/open.ts';
@@ -155,18 +155,20 @@ playTable([
     },
   },
   {
-    kind: 'staleness of the replica',
+    kind: 'staleness of the copy in Postgres',
     must: 'as long after the last publish as ever, and not at a jump',
     async play(jump) {
       const { before, wrong, right } = shownBy(jump);
       const clock = testClock(before);
-      const away = new AppError('replica_unreachable', 'nobody answers', { retryable: true });
-      const watch = new ReplicaWatch({
-        ...{ connection: openLedger().connection, clock, logger, staleMs: 30 * MINUTE_MS, unreadyWhenStale: false },
-        ...{
-          publisher: { publish: () => Promise.reject(away), close: async () => undefined },
-          tell: async () => undefined,
-        },
+      const away = new AppError('publish_unreachable', 'nobody answers', { retryable: true });
+      const watch = new PublishWatch({
+        connection: openLedger().connection,
+        clock,
+        logger,
+        staleMs: 30 * MINUTE_MS,
+        unreadyWhenStale: false,
+        publish: () => Promise.reject(away),
+        tell: async () => undefined,
       });
       onTestFinished(() => watch.stop());
       clock.set(wrong);

@@ -1,225 +1,193 @@
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { addSilence } from '../../src/alerts/book/actions.ts';
-import { headOfChain } from '../../src/ledger/journal/runs/digest.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
-import { connectReplica, type ReplicaClient } from '../../src/publish/connect.ts';
-import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
-import { type PublishReport, publishLedger } from '../../src/publish/send/publish-ledger.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { endWorkspace, resumeWorkspace } from '../../src/ledger/journal/end-workspace.ts';
 import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
-import { expectSameTables } from './compare-tables.ts';
-import { expectSameViews } from './views/compare-views.ts';
+import { expectSameViews, financeViews } from './compare-views.ts';
+import { copyServer } from './copy-server.ts';
 
-const SCHEMA = 'usage_ledger';
-const MANUAL = new URL('../../docs/replica.md', import.meta.url);
-
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.remove());
-
-async function replica(schema = SCHEMA): Promise<ReplicaClient> {
-  const client = await server.connect(schema);
-  onTestFinished(() => client.close());
-  await migrateReplica(client, schema);
-  // All tests have a workspace of the same name, which counts in the first ledger only.
-  await client.query('DELETE FROM ledgers');
-  return client;
-}
-
-function send(connection: LedgerConnection, client: ReplicaClient): Promise<PublishReport> {
-  return publishLedger({ connection, client, by: 'test', nowMs: NOON });
-}
+const copies = copyServer();
 
 /** The same ledger twice, as a copy of its file is. */
-async function twoCopies(): Promise<[LedgerConnection, LedgerConnection]> {
+async function twoCopies() {
   const original = openLedger();
   await runWith(original.connection, [usageRecord('acme', 10)]);
   original.connection.pragma('wal_checkpoint(TRUNCATE)');
   const path = join(temporaryFolder(), 'copy.db');
   copyFileSync(original.path, path);
-  return [original.connection, openLedger(path).connection];
+  return [original, openLedger(path)] as const;
 }
 
 test('what has been published is not sent again, and what is new is', async () => {
-  const client = await replica();
-  const { connection } = openLedger();
+  const { publish, reader } = await copies.open();
+  const { connection, path } = openLedger();
   await runWith(connection, [usageRecord('acme', 10), usageRecord('globex', 7)]);
-  expect(await send(connection, client)).toMatchObject({ from: 0, to: 1, entries: 2 });
-  expect(await send(connection, client)).toMatchObject({ from: 1, to: 1, entries: 0, rows: 0 });
+  expect(await publish(path)).toMatchObject({ from: 0, to: 1 });
+  expect(await publish(path)).toMatchObject({ from: 1, to: 1, rows: 0 });
   const { digest } = await runWith(connection, [usageRecord('acme', 12), usageRecord('globex', 7)], {
     nowMs: NOON + 1000,
   });
-  expect(await send(connection, client)).toMatchObject({ from: 1, to: 2, entries: 1, headDigest: digest });
-  await expectSameTables(connection, client, 'in the end');
-});
-
-test('a walk that a published run leaves late is sent, too', async () => {
-  const client = await replica();
-  const { connection } = openLedger();
-  await runWith(connection, [usageRecord('acme', 10)]);
-  await send(connection, client);
-  connection.exec(`INSERT INTO walks SELECT run_key, walk_number + 1, started_at, finished_at, pages, records, distinct_keys,
-    total_records, total_pages, key_set_digest, content_digest, 'unconfirmed', signs FROM walks`);
-  expect((await send(connection, client)).rows).toBeGreaterThan(0);
-  await expectSameTables(connection, client, 'a late walk');
-  expect((await send(connection, client)).rows).toBe(0);
+  expect(await publish(path)).toMatchObject({ from: 1, to: 2, headDigest: digest });
+  await expectSameViews(connection, reader, 'in the end');
+  expect(await reader.query('SELECT position, head_digest FROM finance_ledgers')).toEqual([
+    { position: 2n, head_digest: digest },
+  ]);
 });
 
 test('identifiers keep every byte, also those that Postgres has no text for', async () => {
-  const client = await replica();
-  const { connection } = openLedger();
+  const { publish, reader } = await copies.open();
+  const { connection, path } = openLedger();
   const ids = ['a\0b', 'a␀0b', '␀', '\\N', 'tab\tline\nfeed\rback\\slash', "o'hara", '𝔘nicode'];
   await runWith(
     connection,
     ids.map((id) => usageRecord(id, 2n ** 62n / BigInt(ids.length))),
   );
-  await send(connection, client);
-  await expectSameTables(connection, client, 'hostile ids');
-  const [{ ids: shown } = { ids: [] }] = await client.query<{ ids: string[] }>(
-    'SELECT array_agg(tenant_id ORDER BY tenant_id) AS ids FROM finance_tenants WHERE tenant_id LIKE $1',
-    ['a␀%'],
-  );
-  expect(shown).toEqual(['a␀0b', 'a␀␀0b']);
+  await publish(path);
+  expect((await publish(path, { compare: 'check' })).differences).toEqual([]);
+  const shown = await reader.query<{ id: string }>('SELECT tenant_id AS id FROM finance_tenants');
+  const expected = ids.map((id) => id.replaceAll('␀', '␀␀').replaceAll('\0', '␀0'));
+  expect(shown.map(({ id }) => id).sort()).toEqual(expected.sort());
 });
 
-test('a second copy of a ledger is refused as soon as the two have parted, with both heads named', async () => {
-  const client = await replica();
+test('a second copy of a ledger is refused once the two have parted, and takes the place of the first by a repair', async () => {
+  const { publish, reader } = await copies.open();
   const [one, other] = await twoCopies();
-  await send(one, client);
-  expect((await send(other, client)).rows, 'they are the same so far').toBe(0);
-  const ours = await runWith(one, [usageRecord('acme', 11)], { nowMs: NOON + 1000 });
-  const theirs = await runWith(other, [usageRecord('acme', 12)], { nowMs: NOON + 1000 });
-  await send(one, client);
-  const error = await rejection(send(other, client));
-  expect(error).toMatchObject({ code: 'replica_refused', retryable: false });
+  await publish(one.path);
+  expect((await publish(other.path)).rows, 'they are the same so far').toBe(0);
+  const ours = await runWith(one.connection, [usageRecord('acme', 11)], { nowMs: NOON + 1000 });
+  const theirs = await runWith(other.connection, [usageRecord('acme', 12)], { nowMs: NOON + 1000 });
+  await publish(one.path);
+  const error = await rejection(publish(other.path));
+  expect(error).toMatchObject({ code: 'publish_refused', retryable: false });
   expect(error.message).toContain(ours.digest);
   expect(error.message).toContain(theirs.digest);
-  await expectSameTables(one, client, 'after the refusal');
-});
-
-test('a copy that is behind, or has parted beside the chain, is refused as well', async () => {
-  const client = await replica();
-  const [one, behind] = await twoCopies();
-  await runWith(one, [usageRecord('acme', 11)], { nowMs: NOON + 1000 });
-  await send(one, client);
-  expect(await rejection(send(behind, client))).toMatchObject({ code: 'replica_refused' });
-
-  const [first, second] = await twoCopies();
-  const silence = {
-    kind: 'silence',
-    workspaceId: null,
-    rule: '*',
-    tenant: '*',
-    period: '*',
-    upToCredits: null,
-  } as const;
-  const more = { untilMs: NOON + 1000, by: 'Ada', nowMs: NOON };
-  addSilence(first, { ...silence, ...more, reason: 'one' });
-  addSilence(second, { ...silence, ...more, reason: 'two' });
-  await send(first, client);
-  expect(headOfChain(first)).toEqual(headOfChain(second));
-  expect((await rejection(send(second, client))).message).toContain('row change');
+  expect((await publish(other.path, { compare: 'check' })).parted).toContain(ours.digest);
+  await expectSameViews(one.connection, reader, 'after the refusal');
+  await publish(other.path, { compare: 'repair' });
+  await expectSameViews(other.connection, reader, 'after the repair');
+  expect((await publish(other.path, { compare: 'check' })).differences).toEqual([]);
 });
 
 test('publishers that come at once publish each link once', async () => {
+  const { publish, reader } = await copies.open();
   const { connection, path } = openLedger();
   await runWith(connection, [usageRecord('acme', 10)]);
-  const clients = await Promise.all([server.connect('at_once'), server.connect('at_once'), server.connect('at_once')]);
-  for (const client of clients) onTestFinished(() => client.close());
-  const mended = await Promise.all(clients.map((client) => migrateReplica(client, 'at_once')));
-  expect(mended).toEqual([[], [], []]);
-  const reports = await Promise.all(clients.map((client) => send(openLedger(path).connection, client)));
-  expect(reports.map(({ entries }) => entries).sort()).toEqual([0, 0, 1]);
-  for (const client of clients) await expectSameTables(connection, client, 'at once');
+  const reports = await Promise.all([publish(path), publish(path), publish(path)]);
+  expect(reports.map(({ from }) => from).sort()).toEqual([0, 1, 1]);
+  await expectSameViews(connection, reader, 'at once');
 });
 
 test('many ledgers lie side by side in one schema', async () => {
-  const client = await replica();
-  const ledgers = [openLedger().connection, openLedger().connection];
-  for (const [index, connection] of ledgers.entries()) {
+  const { publish, reader } = await copies.open();
+  const ledgers = [openLedger(), openLedger(), openLedger()];
+  for (const [index, { connection, path }] of ledgers.entries()) {
     await runWith(connection, [usageRecord('acme', 10 + index)], { workspaceId: `ws-${index}` });
-    await send(connection, client);
+    await publish(path);
   }
-  for (const connection of ledgers) expect(await expectSameViews(connection, client, 'one of two')).toBeGreaterThan(3);
+  for (const { connection, path } of ledgers) {
+    expect(await expectSameViews(connection, reader, 'one of three')).toBeGreaterThan(3);
+    expect((await publish(path, { compare: 'check' })).differences).toEqual([]);
+  }
 });
 
-test('the tables of the replica are those of the ledger, with ledger_key before their columns and in their keys', async () => {
-  const client = await replica();
-  const { connection } = openLedger();
-  const found = await client.query<{ name: string; columns: string[]; key: string[] }>(
-    `SELECT c.relname AS name,
-       array_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || coalesce(o.collname, '')
-         ORDER BY a.attnum) AS columns,
-       string_to_array(substring(pg_get_constraintdef(k.oid) FROM '\\((.*)\\)'), ', ') AS key
-     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
-     JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p' LEFT JOIN pg_collation o ON o.oid = a.attcollation
-     WHERE c.relnamespace = current_schema()::regnamespace AND c.relname NOT IN ('ledgers', 'checkpoints', 'schema_migrations')
-     GROUP BY c.oid, k.oid ORDER BY c.relname`,
-  );
-  const tables = connection
-    .prepare(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_migrations' AND name NOT LIKE 'sqlite_%' ORDER BY 1",
-    )
-    .pluck()
-    .all() as string[];
-  const types: Record<string, string> = { integer: 'bigint %', text: 'text % C', blob: 'bytea %' };
-  expect(found).toEqual(
-    tables.map((name) => {
-      const columns = connection.pragma(`table_info(${name})`) as Record<'name' | 'type' | 'notnull' | 'pk', string>[];
-      const said = columns.map(({ name: column, type, notnull }) => {
-        const rest = (types[type.toLowerCase()] ?? '').replace('%', String(Number(notnull) === 1));
-        return `${column} ${rest}${type.toLowerCase() === 'text' ? '' : ' '}`;
-      });
-      const key = columns.filter(({ pk }) => Number(pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk));
-      return {
-        name,
-        columns: ['ledger_key integer true ', ...said],
-        key: ['ledger_key', ...key.map((column) => column.name)],
-      };
-    }),
-  );
+test('a workspace counts once: what another ledger publishes waits until that has ended it', async () => {
+  const { publish, reader } = await copies.open();
+  const [one, other] = [openLedger(), openLedger()];
+  for (const { connection } of [one, other]) {
+    await runWith(connection, [usageRecord('acme', 10)], { workspaceId: 'ws-1' });
+    await runWith(connection, [usageRecord('acme', 20)], { workspaceId: 'ws-2', nowMs: NOON + 1000 });
+  }
+  await publish(one.path);
+  expect(await rejection(publish(other.path))).toMatchObject({ code: 'publish_taken', retryable: true });
+  const end = (connection: typeof one.connection, workspaceId: string): unknown =>
+    endWorkspace(
+      connection,
+      { workspaceId, by: 'Ada', note: 'read elsewhere', elsewhere: true, nowMs: NOON + 2000 },
+      () => 0,
+    );
+  end(other.connection, 'ws-1');
+  end(one.connection, 'ws-2');
+  expect(await rejection(publish(other.path))).toMatchObject({ code: 'publish_taken' });
+  await publish(one.path);
+  await publish(other.path);
+  for (const view of ['finance_usage', 'finance_history', 'finance_runs', 'finance_period_totals', 'finance_tenants']) {
+    expect(
+      await reader.query(
+        `SELECT g.ledger_id, v.workspace_id FROM ${view} v JOIN finance_ledgers g USING (ledger_id) ORDER BY 2`,
+      ),
+      view,
+    ).toEqual(
+      [one, other].map(({ connection }, index) => ({
+        ledger_id: connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get(),
+        workspace_id: `ws-${index + 1}`,
+      })),
+    );
+  }
+  for (const { path } of [one, other]) expect((await publish(path, { compare: 'check' })).differences).toEqual([]);
+  // One that is read again after all comes back as a whole.
+  resumeWorkspace(one.connection, { workspaceId: 'ws-2', by: 'Ada', note: 'after all', nowMs: NOON + 3000 }, () => undefined);
+  end(other.connection, 'ws-2');
+  await publish(other.path);
+  await publish(one.path);
+  expect(await reader.query('SELECT workspace_id, credits_used FROM finance_usage ORDER BY 1')).toEqual([
+    { workspace_id: 'ws-1', credits_used: 10n },
+    { workspace_id: 'ws-2', credits_used: 20n },
+  ]);
 });
 
 test('the views have the columns of SQLite, with ledger_id before them', async () => {
-  const client = await replica();
-  const { connection } = openLedger();
-  for (const view of connection
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'view'")
-    .pluck()
-    .all() as string[]) {
+  const { publish, reader, schema } = await copies.open();
+  const { connection, path } = openLedger();
+  await publish(path);
+  for (const view of financeViews(connection)) {
     const columns = connection.prepare(`SELECT name FROM pragma_table_info('${view}') ORDER BY cid`).pluck().all();
-    const there = await client.query<{ column_name: string }>(
+    const there = await reader.query<{ column_name: string }>(
       'SELECT column_name FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position',
-      [SCHEMA, view],
+      [schema, view],
     );
-    expect(
-      there.map(({ column_name }) => column_name),
-      view,
-    ).toEqual(['ledger_id', ...columns]);
+    const names = there.map(({ column_name }) => column_name);
+    expect(names, view).toEqual(['ledger_id', ...columns]);
   }
 });
 
-test('the reader of the manual reads every view and nothing else', async () => {
-  const owner = await replica();
-  const { connection } = openLedger();
-  await runWith(connection, [usageRecord('acme', 10)]);
-  await send(connection, owner);
-  const [, script = ''] = /```sql\n(CREATE ROLE finance_reader[^`]*)```/.exec(readFileSync(MANUAL, 'utf8')) ?? [];
-  await owner.query(script);
-  const settings = server.settings(SCHEMA);
-  const reader = await connectReplica({
-    ...settings,
-    url: settings.url.replace('user=usage_ledger', 'user=finance_reader'),
+test('a schema of another version is refused and left as it is', async () => {
+  const { publish, reader, schema } = await copies.open();
+  const { path } = openLedger();
+  await publish(path);
+  await reader.query("UPDATE publish_version SET version = 'of tomorrow'");
+  expect(await rejection(publish(path))).toMatchObject({ code: 'publish_other_version' });
+  const old = await copies.open();
+  await old.reader.query(`CREATE SCHEMA ${old.schema}; CREATE TABLE ledgers (ledger_id text)`);
+  expect(await rejection(old.publish(path))).toMatchObject({
+    code: 'publish_other_version',
+    message: `the schema "${old.schema}" was made by another version of usage-ledger`,
   });
-  onTestFinished(() => reader.close());
-  expect(await expectSameViews(connection, reader, 'as the reader')).toBeGreaterThan(3);
-  expect(await rejection(reader.query('SELECT * FROM tenant_usage'))).toMatchObject({ code: 'replica_denied' });
-  expect(await rejection(reader.query('DELETE FROM finance_runs'))).toBeInstanceOf(Error);
+  expect(
+    await old.reader.query('SELECT count(*) AS tables FROM pg_tables WHERE schemaname = $1', [schema]),
+  ).not.toEqual([{ tables: 0n }]);
+});
+
+test('a publication of many rows leaves the event loop its turns', async () => {
+  const { publish } = await copies.open();
+  const { connection, path } = openLedger();
+  const records = (round: number) =>
+    Array.from({ length: 30_000 }, (_, index) => usageRecord(`tenant-${index}`, index + round));
+  await runWith(connection, records(1));
+  await runWith(connection, records(2), { nowMs: NOON + 1000 });
+  let longestMs = 0;
+  let lastMs = performance.now();
+  const turn = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - lastMs);
+    lastMs = performance.now();
+  }, 1);
+  onTestFinished(() => clearInterval(turn));
+  await publish(path);
+  await runWith(connection, records(3), { nowMs: NOON + 2000 });
+  lastMs = performance.now();
+  longestMs = 0;
+  expect((await publish(path)).rows).toBeGreaterThan(60_000);
+  expect(longestMs).toBeLessThan(150);
 });

@@ -2,22 +2,28 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ReplicaSettings } from '../../src/publish/connect.ts';
-import { connectReplica, type ReplicaClient } from '../../src/publish/connect.ts';
+import pg from 'pg';
+import type { PublishTarget } from '../../src/publish/in-postgres.ts';
 import { eventually } from './eventually.ts';
 
 /** Debian keeps the programs of each version apart. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache');
 
+/** A connection of a reader, or of somebody who writes by hand; integers are bigints. */
+export interface Reader {
+  query<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
 export interface PostgresServer {
   folder: string;
   /** The process of the server itself. */
   readonly pid: number;
   /** Settings for one schema of it. */
-  settings(schema: string): ReplicaSettings;
+  target(schema: string): PublishTarget;
   /** A connection as the owner of everything; closed by the caller. */
-  connect(schema: string): Promise<ReplicaClient>;
+  connect(schema: string, user?: string): Promise<Reader>;
   start(): Promise<void>;
   /** Ends it as `pg_ctl` names the ways: after its clients, at once, or without cleaning up. */
   stop(mode?: 'smart' | 'fast' | 'immediate'): Promise<void>;
@@ -46,7 +52,7 @@ export async function startPostgres({
   const cwd = folder;
   execFileSync('cp', ['-a', emptyData(bin, user), data]);
   let child: ChildProcess | null = null;
-  const settings = (schema: string): ReplicaSettings => ({
+  const target = (schema: string): PublishTarget => ({
     url: `postgres:///postgres?user=usage_ledger&host=${encodeURIComponent(folder)}${port === 5432 ? '' : `&port=${port}`}`,
     schema,
     tls: 'off',
@@ -64,8 +70,9 @@ export async function startPostgres({
       if (child?.pid === undefined) throw new Error('the server does not run');
       return child.pid;
     },
-    settings,
-    connect: (schema) => connectReplica(settings(schema)),
+    target,
+    connect: (schema, user = 'usage_ledger') =>
+      connectTo(target(schema).url.replace('user=usage_ledger', `user=${user}`), schema),
     async start() {
       const begin = () =>
         spawn(
@@ -79,7 +86,7 @@ export async function startPostgres({
       await eventually(async () => {
         // The children of one that was killed keep its memory for a moment, and the next one ends at once.
         if (child === null || child.exitCode !== null || child.signalCode !== null) child = begin();
-        const client = await connectReplica(settings('public'));
+        const client = await server.connect('public');
         await client.close();
       }, 60_000);
     },
@@ -102,6 +109,21 @@ export async function startPostgres({
   };
   await server.start();
   return server;
+}
+
+export async function connectTo(url: string, schema: string): Promise<Reader> {
+  const types = {
+    getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+      oid === pg.types.builtins.INT8 ? (text: string) => BigInt(text) : pg.types.getTypeParser(oid, format as 'text'),
+  };
+  const client = new pg.Client({ connectionString: url, types, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query(`SET search_path TO ${pg.escapeIdentifier(schema)}`);
+  return {
+    query: async <Row>(sql: string, values: unknown[] = []) => (await client.query(sql, values)).rows as Row[],
+    close: () => client.end(),
+  };
 }
 
 /** The files of a server that holds nothing, kept from run to run: each server begins with a copy of them. */

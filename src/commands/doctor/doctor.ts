@@ -13,8 +13,8 @@ import { checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkPort } from './check-port.ts';
+import { checkPublish } from './check-publish.ts';
 import { checkRedis } from './check-redis.ts';
-import { checkReplica } from './check-replica.ts';
 import { checkRoutes } from './check-routes.ts';
 import { checkSchedule } from './check-schedule.ts';
 import { checkService } from './check-service.ts';
@@ -89,7 +89,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['bucket', () => checkBuckets(config, clock)],
     ['disk', () => checkDisk(path)],
     ['redis', () => checkRedis(config, env)],
-    ['replica', () => checkReplica(config, clock.now())],
+    ['publish', () => checkPublish(config, clock.now())],
     ['http', () => checkPort(config.http, clock)],
     ['pm2', () => checkPm2(cwd, env)],
   ]);

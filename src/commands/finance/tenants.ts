@@ -126,7 +126,9 @@ function forgetCommand(cli: CliContext): Command {
           );
         }
         if (!dryRun)
-          cli.note('Backups, exports, the replica until its next publish, and what was sent have what they had.');
+          cli.note(
+            'Backups, exports, the copy in Postgres until the next publish, and what was sent have what they had.',
+          );
       }),
     );
 }

@@ -1,58 +1,92 @@
 import type { Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import type { Difference, Sums } from '../../publish/compare-copy.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
-import { requireReplica } from '../shared/require-replica.ts';
+import { withStopSignal } from '../shared/stop-signal.ts';
+
+interface PublishOptions {
+  check?: boolean;
+  repair?: boolean;
+}
 
 export function publishCommand(cli: CliContext): Command {
   return reportingCommand('publish')
-    .option('--replace', 'put this ledger in the place of another copy of it that the replica holds')
-    .addHelpText('after', examples('usage-ledger publish', 'usage-ledger publish --json'))
-    .action(({ replace = false }: { replace?: boolean }) =>
-      cli.withContext((context) => publish(cli, context, replace)),
-    );
+    .option('--check', 'compare the copy with the ledger afterwards; exit 4 when they differ')
+    .option('--repair', 'the same, and send again what differs')
+    .addHelpText('after', examples('usage-ledger publish', 'usage-ledger publish --check --json'))
+    .action((options: PublishOptions) => cli.withContext((context) => publish(cli, context, options)));
 }
 
-async function publish(cli: CliContext, context: Context, replace: boolean): Promise<void> {
-  const settings = requireReplica(context.config);
-  const [{ Publisher }, { findReplica }] = await Promise.all([
-    import('../../publish/publisher.ts'),
-    import('../../publish/send/position.ts'),
-  ]);
-  const { connection } = context.reader();
-  const { config, replicaWay } = context;
-  const publisher = new Publisher(settings, config.ledger.path, [], replicaWay);
-  const started = cli.clock.monotonic();
-  try {
-    if (replace) {
-      const held = await findReplica(await publisher.connect(), ledgerId(connection));
-      const epoch = Math.max(held?.epoch ?? 0, replicaEpoch(connection)) + 1;
-      // First here: a copy with a lower number than the replica's could not publish any more.
-      await (await context.writer()).call('changeReplicaEpoch', { epoch });
-    }
-    const report = await publisher.publish({ nowMs: cli.now(), replace });
-    const { from, to, headDigest, entries, rows, mended, uncounted } = report;
-    if (uncounted.length > 0) cli.exitCode = EXIT.partial;
-    const seconds = (cli.clock.monotonic() - started) / 1000;
-    if (cli.json) {
-      const facts = { from, to, head_digest: headDigest, entries, rows, seconds: Number(seconds.toFixed(3)) };
-      cli.printJson({ ...facts, mended, uncounted });
-      return;
-    }
-    for (const words of mended) cli.print(`mended in the replica: ${words}`);
-    if (rows === 0) cli.print(`nothing to publish: the replica holds link ${formatInteger(to)} of the chain`);
-    else {
-      const links =
-        to === from ? 'what has changed beside the chain' : `links ${formatInteger(from + 1)} to ${formatInteger(to)}`;
-      cli.print(
-        `published ${links}: ${formatInteger(entries)} entries, ${formatInteger(rows)} rows in ${seconds.toFixed(1)} s`,
-      );
-    }
-    cli.print(`head digest ${headDigest}`);
-    for (const words of uncounted) cli.print(`not counted: ${inertText(words)}`);
-  } finally {
-    await publisher.close();
+async function publish(cli: CliContext, context: Context, { check, repair }: PublishOptions): Promise<void> {
+  const { publish: target, ledger } = context.config;
+  if (target === null) {
+    throw new UsageError('the configuration has no `publish:`', 'give the address of Postgres in publish.url');
   }
+  const { publishLedger } = await import('../../publish/publish-ledger.ts');
+  const compare =
+    repair === true ? { compare: 'repair' as const } : check === true ? { compare: 'check' as const } : {};
+  const { connection } = context.reader();
+  const started = cli.clock.monotonic();
+  const report = await withStopSignal((signal) =>
+    publishLedger({ target, ledgerPath: ledger.path, nowMs: cli.now(), signal, ...compare }),
+  );
+  const { from, to, headDigest, rows, parted } = report;
+  const differences = report.differences.map((difference) => named(connection, difference));
+  if (parted !== null || differences.length > 0) cli.exitCode = EXIT.fault;
+  const seconds = (cli.clock.monotonic() - started) / 1000;
+  if (cli.json) {
+    cli.printJson({
+      from,
+      to,
+      head_digest: headDigest,
+      rows,
+      seconds: Number(seconds.toFixed(3)),
+      parted,
+      differences,
+    });
+    return;
+  }
+  if (parted !== null) cli.print(`differs: ${parted}`);
+  for (const difference of differences) cli.print(`differs: ${inertText(words(difference))}`);
+  const sent = rows === 0 ? 'nothing to send' : `sent ${formatInteger(rows)} rows in ${seconds.toFixed(1)} s`;
+  cli.print(
+    `${sent}: Postgres holds link ${formatInteger(parted === null || repair === true ? to : from)} of the chain`,
+  );
+  if (check === true && cli.exitCode !== EXIT.fault) cli.print('the copy is the same as the ledger');
+  if (repair === true && cli.exitCode === EXIT.fault) cli.print('what differed was sent again');
+  cli.print(`head digest ${headDigest}`);
+}
+
+interface NamedDifference extends Pick<Difference, 'table' | 'here' | 'there'> {
+  workspace_id: string | null;
+  period: string | null;
+}
+
+function named(connection: LedgerConnection, { table, unit, here, there }: Difference): NamedDifference {
+  const [workspaceKey = 0, periodKey = 0] = unit.split(':').map(Number);
+  const nameOf = (sql: string, key: number): string | null =>
+    (connection.prepare(sql).pluck().get(key) as string | undefined) ?? null;
+  return {
+    table,
+    workspace_id: nameOf(
+      'SELECT workspace_id FROM workspaces WHERE workspace_key = ?',
+      workspaceKey === 0 ? workspaceKeyOf(periodKey) : workspaceKey,
+    ),
+    period: nameOf('SELECT period FROM periods WHERE period_key = ?', periodKey),
+    here,
+    there,
+  };
+}
+
+function words({ table, workspace_id: workspace, period, here, there }: NamedDifference): string {
+  const names = [workspace ?? 'the whole ledger', period ?? '', table].filter((name) => name !== '').join(' ');
+  const counts: readonly (keyof Sums)[] = ['rows', 'credits', 'requests', 'amount_minor'];
+  const other = counts.filter((name) => (here?.[name] ?? '0') !== (there?.[name] ?? '0'));
+  if (other.length === 0) return `${names}: the same sums, other contents`;
+  return `${names}: ${other.map((name) => `${name} ${here?.[name] ?? 0} here, ${there?.[name] ?? 0} there`).join('; ')}`;
 }

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { leaveOwnAlerts } from '../../alerts/book/end-alerts.ts';
-import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
@@ -15,11 +14,9 @@ import { replacedLines } from './replaced-lines.ts';
 export function restoreCommand(cli: CliContext): Command {
   return reportingCommand('restore')
     .argument(
-      '[file]',
+      '<file>',
       'the backup, which is only read, or s3://bucket/name.db, or s3://bucket/prefix for the newest there',
     )
-    .option('--from-replica', 'rebuild the ledger from the replica in Postgres, and take its place there')
-    .option('--ledger <id>', 'which ledger of the replica (default: the one with workspaces of this configuration)')
     .option(
       '--as-new',
       'make the copy a ledger of its own, with an id of its own, to split a machine: see docs/machines.md',
@@ -30,28 +27,17 @@ export function restoreCommand(cli: CliContext): Command {
       examples(
         'npx pm2 stop usage-ledger',
         'usage-ledger restore backups/ledger-20260301T020000Z.db',
-        'usage-ledger restore --from-replica',
         'usage-ledger restore s3://our-bucket/ledger-1',
       ),
     )
-    .action((file: string | undefined, options: RestoreOptions) =>
-      cli.withContext(async (context) => {
-        const { fromReplica = false, ledger, replaceOther = false } = options;
-        if (fromReplica === (file !== undefined)) {
-          throw new UsageError('restore takes a backup or --from-replica', 'name one of the two');
-        }
-        if (file !== undefined) return restore(cli, context, file, options);
-        const { restoreFromReplicaHere } = await import('./restore-from-replica.ts');
-        return restoreFromReplicaHere(cli, context, { ledger, replaceOther });
-      }),
+    .action((file: string, options: RestoreOptions) =>
+      cli.withContext((context) => restore(cli, context, file, options)),
     );
 }
 
 interface RestoreOptions {
   asNew?: boolean;
   replaceOther?: boolean;
-  fromReplica?: boolean;
-  ledger?: string;
 }
 
 async function restore(cli: CliContext, context: Context, name: string, options: RestoreOptions): Promise<void> {

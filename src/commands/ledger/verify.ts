@@ -22,33 +22,24 @@ export function verifyCommand(cli: CliContext): Command {
     .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, such as a copy of checkpoints.log')
     .option(
       '--checkpoint-key <key>',
-      'who must have signed them, NAME+HASH+KEY (default: the key of this ledger); with --replica of each other ledger there',
+      'who must have signed them, NAME+HASH+KEY (default: the key of this ledger)',
       (key: string, before: string[] = []) => [...before, key],
     )
-    .option('--replica', 'what the replica in Postgres holds, and whether it is what the ledger holds')
     .addHelpText(
       'after',
       examples(
         'usage-ledger verify',
         'usage-ledger verify --json',
-        'usage-ledger verify --replica',
         'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
       ),
     )
-    .action((options: VerifyOptions) =>
-      cli.withContext(async (context) => {
-        if (options.replica !== true) return verify(cli, context, options);
-        const { verifyReplicaHere } = await import('./verify-replica.ts');
-        return verifyReplicaHere(cli, context, ownKeyOf(context), keysOf(options));
-      }),
-    );
+    .action((options: VerifyOptions) => cli.withContext((context) => verify(cli, context, options)));
 }
 
 interface VerifyOptions {
   expectHead?: string;
   checkpoint?: string;
   checkpointKey?: string[];
-  replica?: boolean;
 }
 
 async function verify(cli: CliContext, context: Context, options: VerifyOptions): Promise<void> {

@@ -4,7 +4,7 @@ import { inertText } from '../../core/text/inert-text.ts';
 import type { OutboxCounts } from '../../daemon/state/status.ts';
 import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/state/workspace-state.ts';
 import { describeAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
-import type { ReplicaStanding } from '../../publish/receive/probe-replica.ts';
+import type { CopyStanding } from '../../publish/standing.ts';
 import type { ExportStanding } from '../../reports/files/export-folder.ts';
 import type { CellStyle, TableColumn } from '../../reports/formats/columns.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../reports/formats/format.ts';
@@ -25,8 +25,8 @@ export interface StatusReport {
   lockedBy: string | null;
   /** What of the ledger lies in the future; null when nothing does. */
   ahead: TimesAhead | null;
-  /** Null: none is configured. */
-  replica: { standing: ReplicaStanding; words: string } | null;
+  /** The copy in Postgres; null: none is configured. */
+  publish: { standing: CopyStanding; words: string } | null;
 }
 
 export interface ScreenOptions extends TableOptions {
@@ -53,7 +53,7 @@ const INDENT = 8;
 
 /** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica, lockedBy, ahead } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead } = report;
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const wide = isWide(options.width);
@@ -71,7 +71,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ),
     `queue   ${describeQueue(queue)}`,
     ...exportFacts(exports, options.nowMs),
-    ...(replica === null ? [] : [`replica ${inertText(replica.words)}`]),
+    ...(publish === null ? [] : [`publish ${inertText(publish.words)}`]),
   ];
   return [
     ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),

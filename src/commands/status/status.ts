@@ -17,11 +17,9 @@ import { LIMIT_OPTION } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { parseWholeNumber } from '../shared/whole-number.ts';
 import { lookAtQueue } from './queue-status.ts';
-import { replicaLines, showReplica, withReplicaLook } from './replica-status.ts';
 import { type StatusReport, statusLines } from './status-screen.ts';
 
 interface StatusOptions {
-  replica?: boolean;
   workspace?: string;
   limit?: number;
   /** Seconds between two looks; true for the default. */
@@ -42,16 +40,12 @@ export function statusCommand(cli: CliContext): Command {
     .option('--watch [seconds]', `show it again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, (text) =>
       parseWholeNumber(text, '--watch', 1, 3600),
     )
-    .option('--replica', 'every ledger that publishes to the replica, of whichever machine')
-    .addHelpText(
-      'after',
-      examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --replica --json'),
-    )
+    .addHelpText('after', examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --json'))
     .action((options: StatusOptions) =>
       cli.withContext((context) => {
-        if (options.replica !== true) requireKnownWorkspace(context, options.workspace);
+        requireKnownWorkspace(context, options.workspace);
         if (options.watch !== undefined) return watchStatus(cli, context, options);
-        return options.replica === true ? showReplica(cli, context, options) : showStatus(cli, context, options);
+        return showStatus(cli, context, options);
       }),
     );
 }
@@ -63,7 +57,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica, ahead } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead } = report;
   const ledger = {
     ...{ path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) },
     locked_by: report.lockedBy,
@@ -77,11 +71,11 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     queue,
     times_ahead: ahead && { count: ahead.count, latest_at: ahead.latestAt },
     exports: exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
-    replica: replica && {
-      position: replica.standing.position,
-      lag_links: replica.standing.lag.links,
-      lag_seconds: replica.standing.lag.seconds,
-      fault: replica.standing.fault && { code: replica.standing.fault.code, message: replica.standing.fault.message },
+    publish: publish && {
+      position: publish.standing.position,
+      lag_links: publish.standing.lag.links,
+      lag_seconds: publish.standing.lag.seconds,
+      fault: publish.standing.fault && { code: publish.standing.fault.code, message: publish.standing.fault.message },
     },
   });
 }
@@ -118,16 +112,16 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     exports,
     lockedBy: lockHolder(context.config.ledger.path, PATIENCE_MS),
     ahead: timesAhead(connection, nowMs),
-    replica: await lookAtReplica(context),
+    publish: await lookAtCopy(context),
   };
 }
 
-async function lookAtReplica(context: Context): Promise<StatusReport['replica']> {
-  const { config, replicaWay: way } = context;
-  if (config.publish === null) return null;
-  const { describeReplica, probeReplica } = await import('../../publish/receive/probe-replica.ts');
-  const standing = await probeReplica(config.publish, context.reader().connection, context.clock.now(), { way });
-  return { standing, words: describeReplica(standing) };
+async function lookAtCopy(context: Context): Promise<StatusReport['publish']> {
+  const { publish } = context.config;
+  if (publish === null) return null;
+  const { describeStanding, standingOf } = await import('../../publish/standing.ts');
+  const standing = await standingOf(publish, context.reader().connection, context.clock.now());
+  return { standing, words: describeStanding(standing) };
 }
 
 /** Draws the screen anew, without the flicker of clearing it first, until Ctrl-C. */
@@ -159,13 +153,7 @@ async function watchStatus(cli: CliContext, context: Context, options: StatusOpt
     });
   cli.printDocument('\x1b[2J');
   try {
-    if (options.replica === true) {
-      await withReplicaLook(context, options, (look) =>
-        again(async () => draw(replicaLines((await look()).ledgers, screenOptions()))),
-      );
-    } else {
-      await again(async () => draw(statusLines(await readStatus(context, options.workspace), screenOptions())));
-    }
+    await again(async () => draw(statusLines(await readStatus(context, options.workspace), screenOptions())));
   } catch (error) {
     if (!(error instanceof StoppedError)) throw error;
     cli.exitCode = error.exitCode;

@@ -79,7 +79,7 @@ export function resolveBackup(backup: FileConfig['backup'], { folder, ledgerPath
 /** Something that has waited for half an hour has missed some attempts. */
 const DEFAULT_STALE_MINUTES = 30;
 
-/** The replica; null when none is configured. `ca` is what its `ca_file` holds. */
+/** The copy in Postgres; null when none is configured. `ca` is what its `ca_file` holds. */
 export function resolvePublish(publish: FileConfig['publish'], ca: string | undefined): PublishConfig | null {
   if (publish === undefined) return null;
   return {

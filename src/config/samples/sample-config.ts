@@ -42,7 +42,7 @@ http:                                  # pages, health and metrics of the daemon
 #   folder: ./backups                  # relative to this file; without it: backups beside the ledger
 #   # to: s3://our-bucket/ledger-1     # they stay there instead, one prefix for each ledger; needs s3
 
-# publish:                             # a replica in Postgres, which everybody reads; absent: none
+# publish:                             # a copy in Postgres, which everybody reads; absent: none
 #   url: postgres://ledger:\${PGPASSWORD}@db.example.com:5432/finance
 #   schema: usage_ledger               # made by the daemon; one for all ledgers
 #   tls: verify                        # verify | require: whoever answers | off: this machine only

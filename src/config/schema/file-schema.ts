@@ -92,7 +92,7 @@ export const fileSchema = z.strictObject({
     backup,
     'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it for no backups',
   ),
-  publish: setting(publish, 'Write `publish:` with an indented `url:` below it, or remove it for no replica'),
+  publish: setting(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
   exports: setting(
     z.array(exportFile),
     'List what the daemon is to write: `- name: ...` with `view:`, `format:` and `cron:` or `after: close`',

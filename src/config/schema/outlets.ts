@@ -58,7 +58,7 @@ export const publish = z.strictObject({
   stale_minutes: setting(integer(5, 10_080), 'Give whole minutes from 5 to 10080, such as 30, or remove the line'),
   unready_when_stale: setting(
     flag,
-    'Write true to have /readyz fail when the replica is late, false to have it only say so',
+    'Write true to have /readyz fail when the copy in Postgres is late, false to have it only say so',
   ),
 });
 

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { within } from '../../core/deadline.ts';
-import type { ReplicaHealth } from '../replica/replica-watch.ts';
+import type { PublishHealth } from '../publish-watch.ts';
 import type { Measurements } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
 import type { RunCount } from './run-tally.ts';
@@ -51,7 +51,7 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     ...ledgerFamilies(measured),
     ...alertFamilies(probe, measured),
     ...queueFamilies(probe, measured),
-    ...replicaFamilies(probe),
+    ...publishFamilies(probe),
     ...exportFamilies(measured),
   ];
   for (const family of families) addFamily(family, registers);
@@ -287,21 +287,20 @@ function exportFamilies(measured: Measurements): Family[] {
   ];
 }
 
-/** Only where there is a replica: a lag of 0 that nobody measures would be a lie. */
-function replicaFamilies({ replica }: HealthProbe): Family[] {
-  if (replica === undefined) return [];
-  const families: [name: string, help: string, value: (health: ReplicaHealth) => number][] = [
-    [
-      'position',
-      'Link of the chain that the replica holds; 0 before its first answer.',
-      ({ position }) => position ?? 0,
-    ],
+/** Only where the ledger is published: a lag of 0 that nobody measures would be a lie. */
+function publishFamilies({ publishing }: HealthProbe): Family[] {
+  if (publishing === undefined) return [];
+  const families: [name: string, help: string, value: (health: PublishHealth) => number][] = [
+    ['position', 'Link of the chain that Postgres holds; 0 before its first answer.', ({ position }) => position ?? 0],
     ['lag_links', 'Links of the chain that wait to be published.', ({ lagLinks }) => lagLinks],
     ['lag_seconds', 'How long the first of them has waited.', ({ lagSeconds }) => lagSeconds],
     ['fault', '1 while publishing fails, else 0.', ({ fault }) => (fault === null ? 0 : 1)],
-    ['fenced', '1 when another copy of the ledger has taken its place, else 0.', ({ fenced }) => (fenced ? 1 : 0)],
   ];
-  return families.map(([name, help, value]) => ({ name: `replica_${name}`, help, read: () => only(value(replica())) }));
+  return families.map(([name, help, value]) => ({
+    name: `publish_${name}`,
+    help,
+    read: () => only(value(publishing())),
+  }));
 }
 
 /** No queues when Redis does not answer: its absence must not take the other metrics with it. */

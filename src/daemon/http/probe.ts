@@ -4,7 +4,7 @@ import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
-import type { ReplicaHealth } from '../replica/replica-watch.ts';
+import type { PublishHealth } from '../publish-watch.ts';
 import { staleAfterMs } from '../state/stale-after.ts';
 import { isStale, syncFactsReader } from '../state/staleness.ts';
 import { type OutboxCounts, outboxCounts } from '../state/status.ts';
@@ -41,8 +41,8 @@ export interface HealthProbe {
   /** Runs that have ended; the counts only grow. */
   runs(): RunCount[];
   onRun: RunTally['onRun'];
-  /** How the replica stands; absent where there is none. */
-  replica?(): ReplicaHealth;
+  /** How the copy in Postgres stands; absent where there is none. */
+  publishing?(): PublishHealth;
 }
 
 export interface HealthProbeSources {
@@ -54,7 +54,7 @@ export interface HealthProbeSources {
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   /** What the ledger's writer has died of; null while it lives. */
   writerFault: () => string | null;
-  replica?: () => ReplicaHealth;
+  publishing?: () => PublishHealth;
 }
 
 /**
@@ -68,7 +68,7 @@ export function createHealthProbe({
   queueSystem,
   waitingSince,
   writerFault,
-  replica,
+  publishing,
 }: HealthProbeSources): HealthProbe {
   const { connection } = reader;
   const startedMs = clock.monotonic();
@@ -111,6 +111,6 @@ export function createHealthProbe({
     outbox: () => outboxCounts(connection),
     runs: tally.counts,
     onRun: tally.onRun,
-    ...(replica === undefined ? {} : { replica }),
+    ...(publishing === undefined ? {} : { publishing }),
   };
 }

@@ -1,26 +1,26 @@
 import { isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
-import type { ReplicaHealth } from '../replica/replica-watch.ts';
+import type { PublishHealth } from '../publish-watch.ts';
 import type { Freshness, HealthProbe } from './probe.ts';
 
 /** Why the daemon is not ready; `code` is stable, `message` is for people. */
 export interface ReadinessFault {
-  code: 'workspace_stale' | 'redis_unavailable' | 'ledger_unwritable' | 'ledger_unreadable' | 'replica_stale';
+  code: 'workspace_stale' | 'redis_unavailable' | 'ledger_unwritable' | 'ledger_unreadable' | 'publish_stale';
   message: string;
   workspace_id?: string;
 }
 
-/** What `/readyz` says. `replica` is there where the ledger is published, whether it makes the daemon unready or not. */
+/** What `/readyz` says. `publish` is there where the ledger is published. */
 export interface Readiness {
   status: 'ready' | 'not_ready';
   reasons?: ReadinessFault[];
   /** Stale workspaces that `http.ready_when_stale` allows for. */
   tolerated?: ReadinessFault[];
-  replica?: { position: number | null; lag_links: number; lag_seconds: number; stale: boolean; fault: string | null };
+  publish?: { position: number | null; lag_links: number; lag_seconds: number; stale: boolean; fault: string | null };
 }
 
 export function readiness(probe: HealthProbe): Readiness {
-  const replica = replicaOf(probe);
+  const publish = publishOf(probe);
   const faults = readinessFaults(probe);
   const stale = faults.filter(({ code }) => code === 'workspace_stale');
   const tolerated = stale.length <= probe.mostStale ? stale : [];
@@ -29,21 +29,26 @@ export function readiness(probe: HealthProbe): Readiness {
     status: reasons.length === 0 ? 'ready' : 'not_ready',
     ...(reasons.length === 0 ? {} : { reasons }),
     ...(tolerated.length === 0 ? {} : { tolerated }),
-    ...(replica === null
-      ? {}
-      : {
-          replica: {
-            ...{ position: replica.position, lag_links: replica.lagLinks, lag_seconds: replica.lagSeconds },
-            ...{ stale: replica.stale, fault: replica.fault?.code ?? null },
-          },
-        }),
+    ...(publish === null ? {} : { publish }),
+  };
+}
+
+function publishOf(probe: HealthProbe): NonNullable<Readiness['publish']> | null {
+  const health = healthOf(probe);
+  if (health === null) return null;
+  return {
+    position: health.position,
+    lag_links: health.lagLinks,
+    lag_seconds: health.lagSeconds,
+    stale: health.stale,
+    fault: health.fault?.code ?? null,
   };
 }
 
 /** Null where there is none, and for a ledger that cannot be read, which is a reason of its own. */
-function replicaOf(probe: HealthProbe): ReplicaHealth | null {
+function healthOf(probe: HealthProbe): PublishHealth | null {
   try {
-    return probe.replica?.() ?? null;
+    return probe.publishing?.() ?? null;
   } catch {
     return null;
   }
@@ -57,10 +62,10 @@ export function readinessFaults(probe: HealthProbe): ReadinessFault[] {
   if (unwritable !== null) {
     faults.push({ code: 'ledger_unwritable', message: `the ledger cannot be written: ${unwritable}` });
   }
-  const replica = replicaOf(probe);
-  if (replica?.unready === true) {
-    const why = replica.fault === null ? '' : `: ${replica.fault.message}`;
-    faults.push({ code: 'replica_stale', message: `the replica is late by ${replica.lagSeconds} s${why}` });
+  const publishing = healthOf(probe);
+  if (publishing?.unready === true) {
+    const why = publishing.fault === null ? '' : `: ${publishing.fault.message}`;
+    faults.push({ code: 'publish_stale', message: `the copy in Postgres is late${why}` });
   }
   return faults;
 }

@@ -11,7 +11,6 @@ import {
 } from '../../ledger/journal/end-workspace.ts';
 import { type PrunedRuns, pruneRuns } from '../../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../../ledger/store/file/truncate-log.ts';
-import { setReplicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { type Desk, type Noted, noteHead } from './desk.ts';
 
 /** What one step has forgotten, and whether there is more of it. */
@@ -47,7 +46,4 @@ export const ledgerCommands = {
     );
     return { ...link, ...noteHead(desk, link.seq, link.digest, request.nowMs) };
   },
-
-  /** Says that this copy of the ledger is the one that the replica counts as `epoch`. */
-  changeReplicaEpoch: ({ connection }: Desk, { epoch }: { epoch: number }): void => setReplicaEpoch(connection, epoch),
 };

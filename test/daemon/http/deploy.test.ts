@@ -24,10 +24,7 @@ const probe: HealthProbe = {
   outbox: () => ({ pending: 0, held: 0, dead: 0 }),
   runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 1, seconds: 1, pages: 1, records: 1 }],
   onRun: (listener) => listener(1),
-  replica: () => {
-    const health = { position: 7, lagLinks: 0, lagSeconds: 0, fault: null };
-    return { ...health, fenced: false, stale: false, unready: false };
-  },
+  publishing: () => ({ position: 7, lagLinks: 0, lagSeconds: 0, fault: null, stale: false, unready: false }),
 };
 const registry = createMetrics(probe, MEASURED, '1.2.3');
 /** By name, the labels that a sample of it has. */

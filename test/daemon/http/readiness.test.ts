@@ -1,42 +1,42 @@
 import { expect, test } from 'vitest';
 import type { Freshness, HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { readiness } from '../../../src/daemon/http/readiness.ts';
-import type { ReplicaHealth } from '../../../src/daemon/replica/replica-watch.ts';
+import type { PublishHealth } from '../../../src/daemon/publish-watch.ts';
 
-const late: ReplicaHealth = {
-  ...{ position: 7, lagLinks: 3, lagSeconds: 2_400, fenced: false, stale: true, unready: false },
-  fault: { code: 'replica_unreachable', message: 'nobody answers' },
+const late: PublishHealth = {
+  ...{ position: 7, lagLinks: 3, lagSeconds: 2_400, stale: true, unready: false },
+  fault: { code: 'publish_unreachable', message: 'nobody answers' },
 };
 
-function probeOf(replica?: () => ReplicaHealth): HealthProbe {
+function probeOf(publishing?: () => PublishHealth): HealthProbe {
   const probe = { redisUp: () => true, ledgerWritable: () => null, freshness: () => [], mostStale: 0 };
-  return { ...probe, ...(replica === undefined ? {} : { replica }) } as Partial<HealthProbe> as HealthProbe;
+  return { ...probe, ...(publishing === undefined ? {} : { publishing }) } as Partial<HealthProbe> as HealthProbe;
 }
 
-test('without a replica nothing is said of one', () => {
+test('without a copy in Postgres nothing is said of one', () => {
   expect(readiness(probeOf())).toEqual({ status: 'ready' });
 });
 
-test('a late replica is told of, and leaves the daemon ready', () => {
+test('a late copy in Postgres is told of, and leaves the daemon ready', () => {
   expect(readiness(probeOf(() => late))).toEqual({
     status: 'ready',
-    replica: { position: 7, lag_links: 3, lag_seconds: 2_400, stale: true, fault: 'replica_unreachable' },
+    publish: { position: 7, lag_links: 3, lag_seconds: 2_400, stale: true, fault: 'publish_unreachable' },
   });
 });
 
-test('where the configuration says so, a late replica is a reason not to be ready', () => {
+test('where the configuration says so, a late copy in Postgres is a reason not to be ready', () => {
   expect(readiness(probeOf(() => ({ ...late, unready: true })))).toMatchObject({
     status: 'not_ready',
-    reasons: [{ code: 'replica_stale', message: 'the replica is late by 2400 s: nobody answers' }],
-    replica: { lag_links: 3 },
+    reasons: [{ code: 'publish_stale', message: 'the copy in Postgres is late: nobody answers' }],
+    publish: { lag_links: 3 },
   });
 });
 
 test('a ledger that cannot be read is no broken answer', () => {
-  const replica = (): never => {
+  const publishing = (): never => {
     throw new Error('database disk image is malformed');
   };
-  expect(readiness(probeOf(replica))).toEqual({ status: 'ready' });
+  expect(readiness(probeOf(publishing))).toEqual({ status: 'ready' });
 });
 
 test.each([

@@ -11,7 +11,7 @@ import { root, search } from './search.ts';
 /** What the simulation plays; the rest is files, sockets, pages and other processes. */
 const PLAYED = ['alerts/{book,evaluate,notify,outbox,rules,tell}', 'billing/rates', 'core', 'ledger/journal', 'queue'];
 const PLACES = [...PLAYED, 'sync', 'usage-api/answers', 'daemon'].map((place) => `src/${place}/**/*.ts`);
-const LEFT_OUT = /redis|bullmq|\/(?:http|replica|backup|exports)\/|worker|heartbeat/;
+const LEFT_OUT = /redis|bullmq|\/(?:http|publish|backup|exports)\/|worker|heartbeat/;
 
 type Placed = Mutant & { file: string };
 

@@ -1,6 +1,4 @@
 import { SERVICE_FAULTS } from '../world/network.ts';
-import { REPLICA_EDITS } from '../world/postgres/edits.ts';
-import { SERVER_FAULTS } from '../world/postgres/server.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import { STEPS } from '../world/steps.ts';
@@ -14,8 +12,6 @@ export function everyKind(inWeeks: boolean): string[] {
     ...HAPPENINGS.filter((kind) => !inWeeks || !NOT_IN_WEEKS.includes(kind)).map((kind) => `happening ${kind}`),
     ...SERVICE_FAULTS.map((fault) => `service ${fault}`),
     ...RECEIVER_FAULTS.map((fault) => `receiver ${fault}`),
-    ...SERVER_FAULTS.map((fault) => `replica ${fault}`),
-    ...REPLICA_EDITS.map((edit) => `replica ${edit}`),
     ...DISK_FAULTS.map((fault) => `disk ${fault}`),
     ...STEPS.map((step) => `in the middle of a ${step}`),
     ...COMMANDS.map((command) => `command ${command}`),
@@ -25,16 +21,14 @@ export function everyKind(inWeeks: boolean): string[] {
     'month rolled',
     'machine split',
     'workspace resumed',
-    'ledger published',
   ];
 }
 
 /** What services, receivers and disks have done, and how often. */
-export function faultsMet({ network, receivers, everyHost, postgres }: World): { fault: string; count: number }[] {
+export function faultsMet({ network, receivers, everyHost }: World): { fault: string; count: number }[] {
   const met = [
     ['service', network.met] as const,
     ...receivers.map((receiver) => ['receiver', receiver.met] as const),
-    ['replica', postgres?.met ?? []] as const,
     ...everyHost.map((host) => ['disk', host.met] as const),
   ];
   return met.flatMap(([who, faults]) => [...faults].map(([fault, count]) => ({ fault: `${who} ${fault}`, count })));

@@ -6,7 +6,6 @@ import { DISK_FAULTS } from '../world/statements.ts';
 import { drawSplit, drawTheme } from './draw-themes.ts';
 import { COMMANDS, type CommandKind, type Happening, type HappeningKind } from './happening.ts';
 import type { Pace } from './plan.ts';
-import { drawOfReplica } from './replica/draw-replica.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -50,8 +49,6 @@ const WEIGHTS: Record<HappeningKind, number> = {
   configure: 2,
   // A machine is split once, and in few worlds.
   split: 0,
-  // In few worlds, too, and drawn for them.
-  ...{ replica: 0, replica_edit: 0, publish: 0 },
   command: 9,
 };
 /** In weeks what is told counts, and clocks are right: who was told when can be known only then. */
@@ -162,10 +159,6 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       return { ...when, kind, settings: random.pick(SETTINGS) };
     case 'split':
       return { ...when, ...drawSplit(random, cast, workspace) };
-    case 'replica':
-    case 'replica_edit':
-    case 'publish':
-      return { ...when, ...drawOfReplica(random, kind) };
     case 'command':
       return { ...when, kind, command: random.pick(TYPED), workspace, tenant, monthsAgo };
   }

@@ -1,7 +1,5 @@
 import type { SettingsKind } from '../world/configuration.ts';
 import type { ServiceFault } from '../world/network.ts';
-import type { ReplicaEdit } from '../world/postgres/edits.ts';
-import type { ServerFault } from '../world/postgres/server.ts';
 import type { ReceiverFault } from '../world/receiver.ts';
 import type { DiskFault } from '../world/statements.ts';
 import type { Step } from '../world/steps.ts';
@@ -36,9 +34,6 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
       diesRestoring: number | null;
       disk: DiskFault | null;
     }
-  | { kind: 'replica'; fault: ServerFault; nth: number; probability: number; forMs: number }
-  | { kind: 'replica_edit'; edit: ReplicaEdit; which: number }
-  | { kind: 'publish' }
   | { kind: 'command'; command: CommandKind; workspace: number; tenant: number; monthsAgo: number }
 );
 export type HappeningKind = Happening['kind'];

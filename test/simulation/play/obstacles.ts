@@ -1,4 +1,3 @@
-import { editReplica } from '../world/postgres/edits.ts';
 import type { Host, SimulatedProcess } from '../world/process.ts';
 import type { Seat } from '../world/seat.ts';
 import { monthBefore, monthOf } from '../world/service.ts';
@@ -123,27 +122,6 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
       stage.isSplitting = false;
     });
   },
-  replica({ world: { postgres } }, { fault, nth, probability }, afterwards) {
-    if (fault === 'emptied') {
-      if (nth % 2 === 0) postgres?.restartEmpty();
-      else postgres?.emptyByHand();
-      return;
-    }
-    const trouble = { fault, nth, probability, code: nth % 2 === 0 ? '53100' : '25006' } as const;
-    postgres?.setTrouble(trouble);
-    afterwards(() => postgres?.setTrouble(null));
-  },
-  replica_edit({ world: { postgres }, meet }, { edit, which }) {
-    postgres?.edit((engine) => {
-      const isDone = editReplica(engine, edit, which);
-      if (isDone) meet(`replica ${edit}`);
-      return isDone;
-    });
-  },
-  publish({ people, second }) {
-    void people.run(['publish']);
-    void second?.people.run(['publish']);
-  },
   command({ people, second, meet, world, isSplitting }, happening) {
     if (isSplitting) return;
     meet(`command ${happening.command}`);
@@ -206,7 +184,6 @@ export function calm({ world, seats, ends }: Stage): void {
     host.disk = null;
   }
   world.broker.setAway(false);
-  world.postgres?.setTrouble(null);
   for (const seat of seats) {
     seat.start();
   }

@@ -2,7 +2,6 @@ import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
 import { drawEarlySlot, drawRefusals, drawSplits, drawSyncs, RARE_CRON } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
-import { drawReplica } from './replica/draw-replica.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -30,8 +29,6 @@ export interface Plan {
   /** Each process has a host name of its own. */
   containers: boolean;
   happenings: Happening[];
-  /** The ledgers are published to Postgres; null: there is none. */
-  replica: { unreadyWhenStale: boolean } | null;
   /** There is no ledger when it begins; else one without any run. */
   isFirstStart: boolean;
   /** At the end it is quiet for more than a day. */
@@ -58,12 +55,9 @@ const SPLITS = 0.3;
 const SPLITS_OF_SHORT = 0.01;
 /** In so many worlds somebody syncs by hand beside the daemon, again and again. */
 const SYNCS = 0.4;
-/** In so many worlds, none of them short, all services refuse us for hours; in so many that have neither a split nor a replica a slot is done early. */
+/** In so many worlds, none of them short, all services refuse us for hours; in so many without a split a slot is done early. */
 const REFUSALS = 0.12;
 const EARLY_SLOTS = 0.2;
-
-/** In so many worlds there is a replica: each takes several times as long, and none is short. */
-const REPLICAS = 0.12;
 
 /** Hours in which much happens, days, or weeks. */
 export type Pace = 'busy' | 'days' | 'weeks';
@@ -118,10 +112,8 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   );
   const splitting = new Random(seed * 0x9e37 + 1);
   const splits = splitting.chance(days < 1 ? SPLITS_OF_SHORT : SPLITS);
-  const publishing = new Random(seed * 0x85eb + 3);
-  const replica = days >= 1 && publishing.chance(REPLICAS) ? { unreadyWhenStale: publishing.chance(0.5) } : null;
   const slipping = new Random(seed * 0x9e37 + 4);
-  const slips = pace === 'busy' && days >= 1 && !splits && replica === null && slipping.chance(EARLY_SLOTS);
+  const slips = pace === 'busy' && days >= 1 && !splits && slipping.chance(EARLY_SLOTS);
   if (slips) Object.assign(workspaces[0] ?? {}, RARE_CRON);
   const receivers = [
     { name: 'hook', digest: false },
@@ -138,7 +130,6 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const syncs = syncing.chance(SYNCS);
   const beside = [
     ...(splits ? drawSplits(splitting, cast) : []),
-    ...(replica === null ? [] : drawReplica(publishing, cast)),
     ...(syncs ? drawSyncs(syncing, cast) : []),
     ...(refused ? drawRefusals(refusing, cast) : []),
   ];
@@ -151,7 +142,7 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
   const people = { receivers, containers };
   const inTime = happenings.map((one) => begunInTime(one, forMs));
-  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings: inTime, replica };
+  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings: inTime };
 }
 
 export function isLong({ lookMs }: Plan): boolean {

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
-import { COMMANDS as PROGRAM } from '../../../src/commands/command-list.ts';
 import { PromiseBroken } from '../oracle/fault.ts';
-import type { PostgresEngine } from '../world/postgres/engine.ts';
 import { createWorld } from '../world/world.ts';
 import { COMMANDS, type Happening } from './happening.ts';
 import { nothingKnown } from './known.ts';
 import { calm, happen } from './obstacles.ts';
 import { loadCommands } from './people.ts';
 import { drawPlan, isLong, type Plan, SHORT } from './plan.ts';
-import { WatchReplica } from './replica/watch-replica.ts';
 import { Watch } from './watch.ts';
 
 const MINUTE_MS = 60_000;
@@ -61,29 +58,14 @@ export async function warmUp(): Promise<void> {
   }
 }
 
-/** What only worlds with a replica need. */
-async function loadEngine(): Promise<PostgresEngine> {
-  const [{ postgresEngine }] = await Promise.all([
-    import('../world/postgres/engine.ts'),
-    import('../../../src/daemon/replica/start-replica.ts'),
-    import('../../../src/publish/receive/find-holder.ts'),
-    import('../../../src/publish/receive/probe-replica.ts'),
-    ...PROGRAM.filter(({ name }) => name === 'publish').map(({ load }) => load()),
-  ]);
-  return postgresEngine();
-}
-
 /** Plays one world to its end, and then lets it rest; every promise is looked at after every event. */
 export async function play(plan: Plan): Promise<Outcome> {
-  const engine = plan.replica === null ? null : await loadEngine();
-  const world = createWorld(plan, engine);
+  const world = createWorld(plan);
   const known = nothingKnown(plan, world);
   const { watches } = known;
   const watch = new Watch(plan, world, known);
-  const replica = world.postgres === null ? null : new WatchReplica(world, world.postgres, watches, plan);
   const look = (): void => {
     for (const each of watches) each.look();
-    replica?.look();
     watches[0]?.listen();
   };
   const onRejection = (reason: unknown): void => watch.rejected(reason);
@@ -118,8 +100,6 @@ export async function play(plan: Plan): Promise<Outcome> {
         await run(world.clock.monotonic() + MINUTE_MS);
     };
     await untilRead();
-    await replica?.rest(run);
-    await untilRead();
     for (const each of watches) each.lookAtRest();
     if (plan.quietDay) {
       const mutedMs = isLong(plan) ? Math.max(0, known.muted.lastEndMs(null) - world.clock.now()) : 0;
@@ -134,7 +114,6 @@ export async function play(plan: Plan): Promise<Outcome> {
     world.note(`BROKEN ${promise}: ${detail}`);
   } finally {
     for (const each of watches) each.end();
-    replica?.end();
     process.off('unhandledRejection', onRejection);
     world.close();
   }

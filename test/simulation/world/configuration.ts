@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/types.ts';
 import type { Plan } from '../play/plan.ts';
-import { SCHEMA } from './postgres/schema.ts';
 
 /** What people change in the configuration while the world goes on. */
 export const SETTINGS = [
@@ -76,9 +75,6 @@ export function configure(
   return { settings, config: loadConfig({ file, env: {}, cwd: folder }), routes: routesOf(plan, settings) };
 }
 
-/** Nobody asks what stands there but for the schema. */
-const PUBLISH = { url: 'postgres://usage_ledger@127.0.0.1/world', schema: SCHEMA, stale_minutes: 30 };
-
 export function secretOf(workspaceId: string): string {
   return `sk_simulated_${Buffer.from(workspaceId).toString('hex')}`;
 }
@@ -99,7 +95,6 @@ function configurationOf(plan: Plan, folder: string, settings: SettingsKind): ob
       per_page: settings === 'small_pages' ? 2 : perPage,
       concurrency,
     })),
-    ...(plan.replica === null ? {} : { publish: { ...PUBLISH, unready_when_stale: plan.replica.unreadyWhenStale } }),
     ...(settings === 'low_thresholds' ? { defaults: { alerts: { ratio: 1.1, min_credits: 1 } } } : {}),
     ...(BUDGETS[settings] === undefined ? {} : { budgets: BUDGETS[settings] }),
     alerts: {

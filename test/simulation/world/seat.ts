@@ -5,7 +5,6 @@ import { type Daemon, startDaemon } from '../../../src/daemon/daemon.ts';
 import { Context, type ContextOverrides } from '../../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
 import type { Configured } from './configuration.ts';
-import { replicaFor } from './postgres/publisher.ts';
 import { type Host, SimulatedProcess } from './process.ts';
 import type { Machine, World } from './world.ts';
 
@@ -165,7 +164,6 @@ export function overridesFor(
     }),
     channels: new Map(known.map((receiver) => [receiver.name, receiver.channelFor(process)])),
     clientOptions: { dispatcher: world.network.dispatcherFor(deliver) },
-    ...(world.postgres === null ? {} : replicaFor(world.postgres, process)),
     openWriter: (start) => openInProcessWriter(start, { holder, randomness: world.random, isRunning }),
   };
 }

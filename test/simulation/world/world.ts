@@ -17,8 +17,6 @@ import {
   secretOf,
 } from './configuration.ts';
 import { Network } from './network.ts';
-import type { PostgresEngine } from './postgres/engine.ts';
-import { SimulatedPostgres } from './postgres/server.ts';
 import type { Host, SimulatedProcess } from './process.ts';
 import { writeRateFiles } from './rate-cards.ts';
 import { Receiver } from './receiver.ts';
@@ -48,8 +46,6 @@ export interface World {
   readonly services: readonly SimulatedService[];
   readonly receivers: readonly Receiver[];
   readonly broker: Broker;
-  /** Where the ledgers are published; null: nowhere. */
-  readonly postgres: SimulatedPostgres | null;
   readonly hosts: readonly Machine[];
   /** Those of the other ledger, too. */
   readonly everyHost: Host[];
@@ -73,8 +69,7 @@ export interface World {
 /** Memory where the system has some for files: what is tested here is not the disk. */
 const TEMPORARY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** `engine` is what the replica of a world lies in that has one. */
-export function createWorld(plan: Plan, engine: PostgresEngine | null = null): World {
+export function createWorld(plan: Plan): World {
   watchStatements();
   const random = new Random(plan.seed ^ 0x5eed);
   const clock = createVirtualClock(plan.startMs);
@@ -116,7 +111,6 @@ export function createWorld(plan: Plan, engine: PostgresEngine | null = null): W
     services,
     receivers: [...plan.receivers.map(({ name }) => name), RENAMED].map((name) => new Receiver(name, clock, random)),
     broker: new Broker(clock, random),
-    postgres: engine === null ? null : new SimulatedPostgres(engine, clock, new Random(plan.seed ^ 0xdb)),
     steps: new Steps(),
     containers: plan.containers,
     processes: new Map(),

@@ -13,10 +13,10 @@ const JOBS = {
   },
   replica: {
     severity: 'critical',
-    found: () => 'The replica in Postgres is late',
-    over: () => 'The replica in Postgres has what the ledger has.',
+    found: () => 'The copy in Postgres is late',
+    over: () => 'The copy in Postgres has what the ledger has.',
     todo: 'Run `usage-ledger doctor`.',
-    docs: 'something has waited for the replica for longer than `publish.stale_minutes`, or another copy of this ledger has taken its place',
+    docs: 'nothing could be published to Postgres for longer than `publish.stale_minutes`',
   },
   channel: {
     severity: 'critical',

@@ -45,14 +45,6 @@ export function parseNotes(file: string): SignedNote[] | null {
   return notes;
 }
 
-/** The note as it was written, its signatures in their order. */
-export function formatNote({ text, signatures }: SignedNote): string {
-  const lines = signatures.map(
-    ({ name, keyHash, signature }) => `— ${name} ${Buffer.concat([keyHash, signature]).toString('base64')}\n`,
-  );
-  return `${text}\n${lines.join('')}`;
-}
-
 /** Whether the holder of the key has signed the note under the key's name. */
 export function isSignedBy({ text, signatures }: SignedNote, { name, keyHash, key }: NoteVerifier): boolean {
   return signatures.some(

@@ -16,7 +16,6 @@ export interface Fault {
     | 'controls'
     | 'money'
     | 'anchor'
-    | 'replica'
     | 'schema';
   /** The run, when the fault can be pinned to one. */
   runId: string | null;

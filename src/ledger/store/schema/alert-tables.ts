@@ -174,7 +174,6 @@ export const alertRecords: readonly TableRecord[] = [
         ...['last_changed_at', 'pending_since', 'clear_run_key', 'measure', 'basis', 'ask_at', 'asked_at'],
       ],
     },
-    mirrored: 'changed',
   },
   {
     table: alertTransitions,
@@ -183,7 +182,6 @@ export const alertRecords: readonly TableRecord[] = [
       label: `'revision ' || ROW.revision || ' of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
     },
-    mirrored: 'changed',
   },
   {
     table: alertTold,
@@ -192,18 +190,15 @@ export const alertRecords: readonly TableRecord[] = [
       label: `'what ' || ROW.channel || ' was told of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
     },
-    mirrored: 'changed',
   },
   {
     table: alertFeedback,
     says: 'What somebody said of an alert afterwards; the last row of an alert counts. Append-only.',
     guard: { label: "'feedback ' || ROW.feedback_key" },
-    mirrored: 'changed',
   },
   {
     table: silences,
     says: 'A silence, or a plan that expects growth. Ended early by `ended_at`, never deleted.',
     guard: { label: "ROW.kind || ' ' || ROW.silence_id" },
-    mirrored: 'whole',
   },
 ];

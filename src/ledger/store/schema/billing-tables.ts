@@ -117,33 +117,27 @@ export const billingRecords: readonly TableRecord[] = [
       label: `'name of tenant '
         || coalesce((SELECT t.tenant_id FROM tenants t WHERE t.tenant_key = ROW.tenant_key), 'number ' || ROW.tenant_key)`,
     },
-    mirrored: 'changed',
   },
   {
     table: rateCards,
     says: 'A rate card. What it says never changes; it goes out of force when another set of cards comes into it.',
     guard: { label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'" },
-    mirrored: 'whole',
   },
   {
     table: charges,
     says: 'What a tenant of a period is charged for its own credits; follows the figures until the period is closed.',
-    mirrored: 'changed',
   },
   {
     table: chargeLines,
     says: 'A line of a charge that has several, or one that is no price of all its credits: they sum to the amount.',
-    mirrored: 'changed',
   },
   {
     table: chargeCorrections,
     says: 'A difference between what a period owes and what was charged for it, booked in another one. Append-only.',
     guard: { label: "'correction ' || ROW.correction_id" },
-    mirrored: 'changed',
   },
   {
     table: closeCommitments,
     says: "The Merkle tree over the statements that a close has committed to; part of the close's digest.",
-    mirrored: 'added',
   },
 ];

@@ -69,16 +69,13 @@ export const closeRecords: readonly TableRecord[] = [
   {
     table: periodEvents,
     says: 'A close or reopen of a period. It stands in the same digest chain as the runs. Append-only.',
-    mirrored: 'added',
   },
   {
     table: closedUsage,
     says: 'The figures of a key as its period was closed. Gone when the period is reopened.',
-    mirrored: 'changed',
   },
   {
     table: adjustments,
     says: 'A correction after a close: closed figure + adjustments = what the service says. Append-only; a reopen reverses it.',
-    mirrored: 'added',
   },
 ];

@@ -18,17 +18,3 @@ export function writeMeta(connection: LedgerConnection, name: string, value: str
   const kept = query(connection).insert(ledgerMeta).values({ name, value });
   kept.onConflictDoUpdate({ target: ledgerMeta.name, set: { value } }).run();
 }
-
-const REPLICA_EPOCH = 'replica_epoch';
-
-/** In SQL, the values of `ledger_meta` that each copy of a ledger has for itself: no other copy gets them. */
-export const OWN_VALUES = `('${REPLICA_EPOCH}')`;
-
-/** Which copy of the ledger this is, counted by the replica: one with a lower number than the replica's is out. */
-export function replicaEpoch(connection: LedgerConnection): number {
-  return Number(readMeta(connection, REPLICA_EPOCH) ?? 0);
-}
-
-export function setReplicaEpoch(connection: LedgerConnection, epoch: number): void {
-  writeMeta(connection, REPLICA_EPOCH, String(epoch));
-}

@@ -61,12 +61,10 @@ export const outboxRecords: readonly TableRecord[] = [
     table: outbox,
     says: 'A notification on its way to one channel, with the exact bytes that are sent.',
     guard: { label: "'notification ' || ROW.notification_id", except: ['claimed_until', 'unknown_attempts'] },
-    mirrored: 'changed',
   },
   {
     table: channelStates,
     says: 'A channel whose receiver wants nothing more, until somebody replays a notification of its.',
     guard: { label: "'state of channel ' || ROW.name" },
-    mirrored: 'whole',
   },
 ];

@@ -21,6 +21,4 @@ export interface TableRecord {
    * calls the row, in SQL, with `ROW.` before each column. `except`: columns that each evaluation or sender works with.
    */
   guard?: { label: string; except?: readonly string[] };
-  /** How rows reach the replica: all when any has changed, those with a new key, or those that a mark speaks of. */
-  mirrored: 'whole' | 'added' | 'changed';
 }

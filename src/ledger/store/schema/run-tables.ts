@@ -95,17 +95,14 @@ export const runRecords: readonly TableRecord[] = [
   {
     table: runs,
     says: 'One sync of one workspace. With `applied_seq` it has been applied and never changes again.',
-    mirrored: 'changed',
   },
-  { table: walks, says: 'The certificate that a walk leaves, accepted or not.', mirrored: 'changed' },
+  { table: walks, says: 'The certificate that a walk leaves, accepted or not.' },
   {
     table: leases,
     says: 'Who may apply for a workspace. Its token only increases; a run that is applied checks it.',
-    mirrored: 'whole',
   },
   {
     table: rowChanges,
     says: 'A change of a guarded row. Append-only; the digest of a run or move covers the changes since the one before it.',
-    mirrored: 'added',
   },
 ];

@@ -47,15 +47,13 @@ export const absences = sqliteTable(
 );
 
 export const usageRecords: readonly TableRecord[] = [
-  { table: usageEntries, says: 'What happened to a key. Append-only.', mirrored: 'added' },
+  { table: usageEntries, says: 'What happened to a key. Append-only.' },
   {
     table: tenantUsage,
     says: "The current state of a key. Equals the sum of the key's entries, always.",
-    mirrored: 'changed',
   },
   {
     table: absences,
     says: 'A key that the latest complete walk did not show, with the run that missed it first or asked for its tenant last.',
-    mirrored: 'whole',
   },
 ];

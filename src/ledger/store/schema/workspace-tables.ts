@@ -4,9 +4,8 @@ import type { TableRecord } from './rows.ts';
 /**
  * The tables of the ledger are the files `*-tables.ts` of this folder. They are ours to change; the `finance_*` views
  * (drizzle/views.sql) are the contract. To change a table: here and in the last migration of `drizzle`, or in a new one when
- * that one is released, with a higher `when` in the journal. From the record of each table come its guard, its mirror in the
- * replica and its line in docs/ledger.md. Views: in `drizzle/views.sql`, which every
- * migration makes anew, and in scripts/ledger-columns.mjs. Tests find what was forgotten.
+ * that one is released, with a higher `when` in the journal. From the record of each table come its guard and its
+ * line in docs/ledger.md. Views: in `drizzle/views.sql`, which every migration makes anew, and in scripts/ledger-columns.mjs. Tests find what was forgotten.
  *
  * Workspaces, tenants and periods have integer keys inside, and `period_key` is `workspace_key * 131072 + months since
  * year 0`: the key of the period before is one less, and one period of one workspace lies together on disk.
@@ -87,10 +86,10 @@ export const workspaceEnds = sqliteTable(
 );
 
 export const workspaceRecords: readonly TableRecord[] = [
-  { table: ledgerMeta, says: "A value by name, such as the ledger's id.", mirrored: 'whole' },
-  { table: workspaces, says: 'A workspace.', mirrored: 'whole' },
-  { table: tenants, says: 'A tenant of a workspace.', mirrored: 'added' },
-  { table: periods, says: 'A period of a workspace.', mirrored: 'whole' },
+  { table: ledgerMeta, says: "A value by name, such as the ledger's id." },
+  { table: workspaces, says: 'A workspace.' },
+  { table: tenants, says: 'A tenant of a workspace.' },
+  { table: periods, says: 'A period of a workspace.' },
   {
     table: workspaceEnds,
     says: 'The end of a workspace, after which no run, close or reopen of it follows here, or the taking back of one. It stands in the same digest chain as the runs. Append-only.',
@@ -99,6 +98,5 @@ export const workspaceRecords: readonly TableRecord[] = [
       label: "ROW.action || ' of a workspace (link ' || ROW.end_seq || ')'",
       except: ['previous_digest', 'digest', 'last_change_seq'],
     },
-    mirrored: 'whole',
   },
 ];

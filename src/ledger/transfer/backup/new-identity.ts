@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { syncPath } from '../../store/file/ledger-file.ts';
 import { type LedgerConnection, openForWriting } from '../../store/file/open.ts';
-import { ledgerId, OWN_VALUES, writeMeta } from '../../store/schema/identity.ts';
+import { ledgerId, writeMeta } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent } from '../../store/schema/migrate.ts';
 
 /** A copy that becomes a ledger of its own. */
@@ -26,7 +26,6 @@ export function giveIdentity(copy: string, { newLedgerId, leave }: NewIdentity, 
         const origin = { ledger_id: ledgerId(connection), position: seq, head_digest: digest, at: isoTime(nowMs) };
         writeMeta(connection, 'made_of', JSON.stringify(origin));
         writeMeta(connection, 'ledger_id', newLedgerId);
-        connection.exec(`DELETE FROM ledger_meta WHERE name IN ${OWN_VALUES}`);
         leave(connection);
       })
       .immediate();

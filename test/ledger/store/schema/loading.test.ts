@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 test('the tables are loaded within little memory: imported, Drizzle would take 200 MB for a moment', () => {
-  const tables = fileURLToPath(new URL('../../../../build/publish/replica/mirrors.js', import.meta.url));
+  const tables = fileURLToPath(new URL('../../../../build/ledger/store/schema/ledger-tables.js', import.meta.url));
   // Linux counts the parent as it was at the fork into `resourceUsage().maxRSS`, and not into this.
   const script = `await import(${JSON.stringify(tables)});
     console.log((await import('node:fs')).readFileSync('/proc/self/status', 'utf8'))`;

@@ -1,2 +1,0 @@
-/** Where the replica of a world lies. */
-export const SCHEMA = 'world';
