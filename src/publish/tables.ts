@@ -34,7 +34,7 @@ const TYPES = { integer: 'bigint', text: 'text COLLATE "C"', blob: 'bytea' } as 
 
 /** Rows that others refer to come first. */
 export const COPIED_TABLES: readonly CopiedTable[] = [
-  copied(workspaces, { only: 'workspace_key workspace_id' }),
+  copied(workspaces, { only: 'workspace_key workspace_id ended_seq' }),
   copied(tenants, { added: 'tenant_key' }),
   copied(tenantNames, { workspace: '(SELECT t.workspace_key FROM tenants t WHERE t.tenant_key = r.tenant_key)' }),
   copied(periods, {

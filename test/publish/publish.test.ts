@@ -128,7 +128,11 @@ test('a workspace counts once: what another ledger publishes waits until that ha
   }
   for (const { path } of [one, other]) expect((await publish(path, { compare: 'check' })).differences).toEqual([]);
   // One that is read again after all comes back as a whole.
-  resumeWorkspace(one.connection, { workspaceId: 'ws-2', by: 'Ada', note: 'after all', nowMs: NOON + 3000 }, () => undefined);
+  resumeWorkspace(
+    one.connection,
+    { workspaceId: 'ws-2', by: 'Ada', note: 'after all', nowMs: NOON + 3000 },
+    () => undefined,
+  );
   end(other.connection, 'ws-2');
   await publish(other.path);
   await publish(one.path);
