@@ -45,17 +45,14 @@ const LONGEST = [
   'docs/demo',
   'alerts/backtest/recorded-history',
   'daemon/pm2/failed-start',
-  'publish/hosts/daemon',
-  'publish/drift',
   'alerts/evaluate/alert-year',
   'ledger/model/ledger-model',
   'reports/tenant-page',
   'daemon/exports/export-daemon',
-  'publish/hosts/shards',
-  'publish/campaign/campaign',
+  'publish/cuts',
   'daemon/stop/stop-signals',
   'reports/page-in-browser',
-  'publish/edits/edits',
+  'publish/check',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -10,9 +10,6 @@ export function elsewhereSql(workspaceKey: string): string {
     WHERE z.workspace_key = ${workspaceKey} AND x.action = 'elsewhere')`;
 }
 
-/** `elsewhereSql` as a condition on the rows of `workspaces`. */
-export const isElsewhere = sql.raw(elsewhereSql('workspaces.workspace_key'));
-
 /** This ledger no longer reads the workspace. */
 export class WorkspaceEndedError extends AppError {
   constructor(workspaceId: string, { action, at, actor, note }: WorkspaceEnd) {

@@ -83,11 +83,6 @@ export function assertSchemaIsCurrent(connection: Connection): void {
   }
 }
 
-/** The schema that the ledger has, as its last migration is numbered. */
-export function schemaVersion(connection: Connection): number {
-  return latestApplied(connection);
-}
-
 /** In one transaction, those that another process has not applied by then. Returns how many that were. */
 function applyMigrations(
   connection: Connection,
