@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
 import { query } from '../store/query.ts';
-import { asc, eq, isNotNull, sql } from '../store/schema/drizzle.ts';
+import { asc, eq, isNotNull } from '../store/schema/drizzle.ts';
 import { workspaceEnds, workspaces } from '../store/schema/workspace-tables.ts';
 
 /** In SQL: 1 when another ledger reads the workspace in the place of this one, else 0. */
