@@ -124,7 +124,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'restore',
-    takes: '[options] [file]',
+    takes: '[options] <file>',
     description:
       'Check a backup and put a copy of it in the place of the ledger, which is kept; the daemon must be stopped.',
     load: async () => (await import('./ledger/restore.ts')).restoreCommand,

@@ -154,6 +154,7 @@ class Publication {
     const marks: Record<string, number> = {
       workspaces: highest('workspace_key', 'workspaces'),
       runs: this.#list(running, before.runs ?? 0)[0] ?? highest('run_key', 'runs'),
+      begun_runs: highest('run_key', 'runs'),
       kept_from_run: keptFromRun(this.#connection),
       row_changes: highest('change_seq', 'row_changes'),
     };

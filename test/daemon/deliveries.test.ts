@@ -143,12 +143,6 @@ test('what fails in the ledger rests until the next sweep, with what waits behin
   expect(ids()).toHaveLength(8);
 });
 
-test('what must not be sent now is not', async () => {
-  const { clock, ids } = play(due('hook', 3), (id) => id === 'hook-1');
-  await clock.advance(60_000);
-  expect(ids()).toEqual(['hook-1']);
-});
-
 test('a stop begins no more, cuts off what is under way when the grace is over, and is soon done', async () => {
   const { clock, sent, ids, deliveries, digests } = play(due('hook', 20));
   await clock.advance(1);
