@@ -17,7 +17,8 @@ import { Releasers } from '../core/process/releasers.ts';
 import { readVersion } from '../core/process/version.ts';
 import { type Randomness, randomId, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
-import { strangeLedger } from '../ledger/audit/anchor/last-checkpoint.ts';
+import { keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { LOST_CHECKPOINTS_REMEDY, lostCheckpoints, strangeLedger } from '../ledger/audit/anchor/last-checkpoint.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
@@ -175,10 +176,22 @@ export class Context {
     });
     const { applied, backup } = writer.migration;
     if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
-    const reason = strangeLedger(this.reader().connection, path);
-    if (reason !== null)
-      this.logger.warn({ reason, hint: STRANGE_LEDGER }, 'the ledger is not the one that was here last');
+    this.#compareWithCheckpoints();
     return writer;
+  }
+
+  /** Before any run: each one leaves a checkpoint that fits. */
+  #compareWithCheckpoints(): void {
+    const { path, checkpointKeyFile = keyFileOf(path) } = this.config.ledger;
+    const { connection } = this.reader();
+    const reason = strangeLedger(connection, path);
+    if (reason !== null) {
+      this.logger.warn({ reason, hint: STRANGE_LEDGER }, 'the ledger is not the one that was here last');
+    }
+    const lost = lostCheckpoints(connection, path, checkpointKeyFile);
+    if (lost !== null) {
+      this.logger.warn({ reason: lost, hint: LOST_CHECKPOINTS_REMEDY }, 'the signed heads of the ledger are gone');
+    }
   }
 
   /** Resolves when the writer has died without being closed: nothing can be written by this process any more. */

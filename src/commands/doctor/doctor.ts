@@ -8,6 +8,7 @@ import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli
 import { printProse, proseLines } from '../shared/prose.ts';
 import { checkBuckets } from './check-bucket.ts';
 import { checkChannels } from './check-channels.ts';
+import { checkCheckpoints } from './check-checkpoints.ts';
 import { checkExports } from './check-exports.ts';
 import { checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
@@ -81,6 +82,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['variables', () => checkVariables(config, env)],
     ['schedule', () => checkSchedule(config, clock.now())],
     ['ledger', () => checkLedger(config.ledger)],
+    ['checkpoints', () => checkCheckpoints(config.ledger)],
     ['ended', () => checkEnded(config)],
     ['clock', () => checkTimes(path, clock.now())],
     ['sqlite', checkSqlite],

@@ -1,53 +1,67 @@
+import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Config } from '../../config/types.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-anchors.ts';
-import { keyFileOf, ownVerifier } from '../../ledger/audit/anchor/checkpoint-log.ts';
-import { formatVerifier, type NoteVerifier, parseNotes, parseVerifier } from '../../ledger/audit/anchor/signed-note.ts';
+import { checkpointLines, formatKey, parseKey } from '../../ledger/audit/anchor/checkpoint.ts';
+import { keyFileOf, publicKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { LOST_CHECKPOINTS_REMEDY, lostCheckpoints } from '../../ledger/audit/anchor/last-checkpoint.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
 import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
-import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { faultRecord, placeOf } from './fault-words.ts';
 
 export function verifyCommand(cli: CliContext): Command {
   return reportingCommand('verify')
+    .argument('[file]', 'a ledger or a backup, without a configuration (default: the ledger of the configuration)')
     .option('--expect-head <digest>', 'a head digest that was kept elsewhere: the chain must still hold it')
     .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, such as a copy of checkpoints.log')
-    .option(
-      '--checkpoint-key <key>',
-      'who must have signed them, NAME+HASH+KEY (default: the key of this ledger)',
-      (key: string, before: string[] = []) => [...before, key],
-    )
+    .option('--checkpoint-key <key>', 'who must have signed them (default: the key beside the ledger)')
     .addHelpText(
       'after',
       examples(
         'usage-ledger verify',
         'usage-ledger verify --json',
         'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
+        'usage-ledger verify backup.db --expect-head 9d675846...',
       ),
     )
-    .action((options: VerifyOptions) => cli.withContext((context) => verify(cli, context, options)));
+    .action(async (file: string | undefined, options: VerifyOptions) => {
+      const { path, checkpointKeyFile = keyFileOf(path) } =
+        file === undefined ? (await cli.loadConfig()).ledger : { path: resolve(cli.io.cwd, file) };
+      const reader = openReader(path);
+      try {
+        await verify(cli, { path, connection: reader.connection, keyFile: checkpointKeyFile }, options);
+      } finally {
+        reader.close();
+      }
+    });
 }
 
 interface VerifyOptions {
   expectHead?: string;
   checkpoint?: string;
-  checkpointKey?: string[];
+  checkpointKey?: string;
 }
 
-async function verify(cli: CliContext, context: Context, options: VerifyOptions): Promise<void> {
-  const { connection } = context.reader();
-  const ownKey = ownKeyOf(context);
+interface VerifiedFile {
+  path: string;
+  connection: LedgerConnection;
+  keyFile: string;
+}
+
+async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOptions): Promise<void> {
+  const { connection, path, keyFile } = file;
+  const ownKey = publicKeyOf(keyFile);
   const { checks, said } = anchorsOf(options, ownKey);
   const { faults, runs, entries, keys, headDigest } = await verifyReadable(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
+  const lost = faults.length > 0 ? null : lostCheckpoints(connection, path, keyFile);
   if (cli.json) {
     cli.printJson({
       ok: faults.length === 0,
@@ -55,7 +69,8 @@ async function verify(cli: CliContext, context: Context, options: VerifyOptions)
       entries,
       keys,
       head_digest: headDigest,
-      checkpoint_key: ownKey === null ? null : formatVerifier(ownKey),
+      checkpoint_key: ownKey === null ? null : formatKey(ownKey),
+      checkpoints_lost: lost,
       faults: faults.map(faultRecord),
     });
     return;
@@ -64,13 +79,17 @@ async function verify(cli: CliContext, context: Context, options: VerifyOptions)
   const counts = `${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
   cli.print(`${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`);
   cli.print(`head digest ${headDigest ?? 'unknown'}`);
-  if (ownKey !== null) cli.print(`checkpoint key ${formatVerifier(ownKey)}`);
+  if (ownKey !== null) cli.print(`checkpoint key ${formatKey(ownKey)}`);
+  if (lost !== null) {
+    cli.print(`notice: ${inertText(lost)}`);
+    cli.note(`What to do: ${LOST_CHECKPOINTS_REMEDY}.`);
+  }
   if (!faults.some(({ check }) => check === 'anchor')) for (const line of said) cli.print(line);
   if (faults.length > 0) cli.note('Keep the file as it is for an inquiry, and restore the ledger from a backup.');
 }
 
 /** What was kept elsewhere, as checks, and what may be said when they find nothing. Throws UsageError for what cannot be read. */
-function anchorsOf(options: VerifyOptions, ownKey: NoteVerifier | null): { checks: Check[]; said: string[] } {
+function anchorsOf(options: VerifyOptions, ownKey: KeyObject | null): { checks: Check[]; said: string[] } {
   const { expectHead: digest, checkpoint: file } = options;
   const checks: Check[] = [];
   const said: string[] = [];
@@ -82,27 +101,27 @@ function anchorsOf(options: VerifyOptions, ownKey: NoteVerifier | null): { check
     said.push('the expected head is a link of the chain');
   }
   if (file !== undefined) {
-    const notes = parseNotes(readCheckpoints(file));
-    if (notes === null || notes.length === 0) {
+    const lines = checkpointLines(readCheckpoints(file));
+    if (lines === null) {
       throw new UsageError(
         `${file} holds no checkpoints`,
         'give a copy of checkpoints.log, or one checkpoint out of it',
       );
     }
-    const verifier = keysOf(options).at(-1) ?? ownKey;
-    checks.push(expectCheckpoints(notes, verifier));
-    const signed = verifier === null ? 'signatures not checked, there is no key' : 'signed';
-    said.push(`${formatInteger(notes.length)} checkpoints agree with the chain (${signed})`);
+    const key = keyOf(options) ?? ownKey;
+    checks.push(expectCheckpoints(lines, key));
+    const signed = key === null ? 'signatures not checked, there is no key' : 'signed';
+    said.push(`${formatInteger(lines.length)} checkpoints agree with the chain (${signed})`);
   }
   return { checks, said };
 }
 
-function keysOf({ checkpointKey = [] }: VerifyOptions): NoteVerifier[] {
-  return checkpointKey.map((text) => {
-    const key = parseVerifier(text);
-    if (key === null) throw new UsageError('--checkpoint-key is no key', 'give the NAME+HASH+KEY that verify has said');
-    return key;
-  });
+function keyOf({ checkpointKey: text }: VerifyOptions): KeyObject | null {
+  const key = text === undefined ? null : parseKey(text);
+  if (text !== undefined && key === null) {
+    throw new UsageError('--checkpoint-key is no key', 'give the checkpoint key that verify has said');
+  }
+  return key;
 }
 
 function readCheckpoints(file: string): string {
@@ -112,14 +131,6 @@ function readCheckpoints(file: string): string {
     const reason = messageOf(error);
     throw new UsageError(`${file} cannot be read: ${reason}`, 'give the path of a file of checkpoints');
   }
-}
-
-function ownKeyOf(context: Context): NoteVerifier | null {
-  return ownVerifier(keyFileFor(context.config), ledgerId(context.reader().connection));
-}
-
-function keyFileFor({ ledger }: Config): string {
-  return ledger.checkpointKeyFile ?? keyFileOf(ledger.path);
 }
 
 /** A file so damaged that it cannot be read to the end is a finding, not a failure of the check. */

@@ -168,10 +168,15 @@ describe('statement', () => {
     const verify = (...args: string[]) => world.run('statement', 'verify', 'all.json', '--checkpoint', ...args);
     expect(await verify(log, '--checkpoint-key', key)).toMatchObject({ code: 0 });
     expect((await verify(log)).code).toBe(2);
-    const strangersKey = 'usage-ledger/else+4c3e8f47+AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
-    expect((await verify(log, '--checkpoint-key', strangersKey)).code).toBe(2);
+    expect((await verify(log, '--checkpoint-key', key.slice(1))).code).toBe(2);
+    // The public key of RFC 8032's first test.
+    const strangersKey = 'MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=';
+    expect(await verify(log, '--checkpoint-key', strangersKey)).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('is not signed by the key that was given'),
+    });
     const others = readFileSync(log, 'utf8')
-      .split(/(?<=\n)(?=usage-ledger)/)
+      .split(/(?<=\n)/)
       .slice(0, -1);
     writeFileSync(join(world.folder, 'before.log'), others.join(''));
     expect(await verify('before.log', '--checkpoint-key', key)).toMatchObject({

@@ -1,5 +1,5 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startCommand } from '../../support/daemon-process.ts';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../world.ts';
@@ -82,3 +82,32 @@ it('that shares its folder with another ledger is compared with its own checkpoi
   world.configure({ workspaces });
   expect(await judge(world)).toMatch(/^ok: /);
 });
+
+it.each([
+  { what: 'is gone', lose: (log: string) => rmSync(log), words: 'is gone' },
+  { what: 'was emptied', lose: (log: string) => writeFileSync(log, ''), words: 'holds no checkpoint' },
+])(
+  'whose log of signed heads $what beside its key is told by doctor, verify and the next sync',
+  {
+    timeout: 90_000,
+  },
+  async ({ lose, words }) => {
+    const world = await createSynced();
+    const log = join(dirname(world.ledgerPath), 'checkpoints.log');
+    const said = `${log} ${words}, though the key that signs them`;
+    const doctor = async () => (await world.run('doctor')).out;
+    expect(await doctor()).not.toContain('though the key');
+    expect((await world.run('verify')).out).not.toContain('though the key');
+    lose(log);
+    expect((await doctor()).replaceAll(/\s+/g, ' ')).toContain(said);
+    expect(await world.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining(`notice: ${said}`) });
+    expect(parseJson((await world.run('verify', '--json')).out).checkpoints_lost).toContain(said);
+    const sync = startCommand(world.folder, 'sync');
+    expect((await sync.line('the signed heads of the ledger are gone')).reason).toContain(said);
+    await sync.exit();
+    expect(await doctor()).not.toContain('though the key');
+    // A log that is full has given way to a new one, which is not there yet.
+    renameSync(log, `${log}.1`);
+    expect(await doctor()).not.toContain('though the key');
+  },
+);

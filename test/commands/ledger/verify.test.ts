@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ describe('verify', () => {
     const { code, out } = await world.run('verify');
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^no fault in 1 applied runs, 6 entries, 6 keys\nhead digest \w{64}\ncheckpoint key usage-ledger\/\S+\n$/,
+      /^no fault in 1 applied runs, 6 entries, 6 keys\nhead digest \w{64}\ncheckpoint key MCow\S+\n$/,
     );
     expect(out).toContain(sync.workspaces[0].digest);
     expect(parseJson((await world.run('verify', '--json')).out)).toEqual({
@@ -27,7 +27,8 @@ describe('verify', () => {
       entries: 6,
       keys: 6,
       head_digest: sync.workspaces[0].digest,
-      checkpoint_key: expect.stringMatching(/^usage-ledger\//),
+      checkpoint_key: expect.stringMatching(/^MCow/),
+      checkpoints_lost: null,
       faults: [],
     });
   });
@@ -56,6 +57,22 @@ describe('verify', () => {
       expect((await world.run('verify', ...args)).code).toBe(2);
     }
     expect((await world.run('verify', '--checkpoint', log, '--checkpoint-key', 'x')).code).toBe(2);
+  });
+
+  it('checks a file that is named without any configuration, against heads that were kept elsewhere, too', async () => {
+    const world = await createWorld(FIRST);
+    const sync = parseJson((await world.run('sync', '--json')).out);
+    const log = join(dirname(world.ledgerPath), 'checkpoints.log');
+    const key = parseJson((await world.run('verify', '--json')).out).checkpoint_key;
+    expect((await world.run('backup', 'copy.db')).code).toBe(0);
+    for (const file of ['usage-ledger.yml', '.env']) rmSync(join(world.folder, file), { force: true });
+    const anchors = ['--expect-head', sync.workspaces[0].digest, '--checkpoint', log, '--checkpoint-key', key];
+    const { code, out } = await world.run('verify', 'copy.db', ...anchors);
+    expect(out).toMatch(/^no fault in 1 applied runs, 6 entries, 6 keys\nhead digest \w{64}\nthe expected head/);
+    expect(out).toContain('1 checkpoints agree with the chain (signed)');
+    expect(code).toBe(0);
+    expect((await world.run('verify', 'copy.db', '--expect-head', '0'.repeat(64))).code).toBe(4);
+    expect((await world.run('verify', 'missing.db')).err).toContain('there is no ledger at');
   });
 
   it('names the run of an entry that was edited, with exit code 4', async () => {
@@ -99,7 +116,7 @@ describe('verify', () => {
     await world.run('migrate');
     writeFileSync(world.ledgerPath, 'not a database, but long enough to be looked at '.repeat(50));
     const { code, err } = await world.run('verify');
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toContain('file is not a database');
   });
 });
@@ -124,7 +141,7 @@ describe('migrate', () => {
     await world.run('migrate');
     tamper(world, "INSERT INTO schema_migrations VALUES (9999999999999, 'x', '99.0.0', '2099-01-01T00:00:00.000Z')");
     const { code, out, err } = await world.run('migrate', '--json');
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(parseJson(out).error.code).toBe('ledger_newer');
     expect(err).toContain('install usage-ledger 99.0.0 or later');
   });

@@ -4,9 +4,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../../../core/errors.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
-import { parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint.ts';
+import { checkpointLines, isSignedBy, parseCheckpoint, parseKey } from '../../../ledger/audit/anchor/checkpoint.ts';
 import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/later-events.ts';
-import { isSignedBy, parseNotes, parseVerifier } from '../../../ledger/audit/anchor/signed-note.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../../shared/cli-context.ts';
 
@@ -38,14 +37,14 @@ export function statementVerifyCommand(cli: CliContext): Command {
     .argument('<file>', 'what `usage-ledger statement PERIOD --format json` has printed')
     .option('--digest <digest>', 'the digest of the close, as it was kept when the period was closed')
     .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, with the one of the close among them')
-    .option('--checkpoint-key <key>', 'who must have signed the checkpoint, NAME+HASH+KEY')
+    .option('--checkpoint-key <key>', 'who must have signed the checkpoint, as `usage-ledger verify` says it')
     .option('--ledger', 'the ledger of the configuration, which also tells whether the close is still in force')
     .option('--consistency-only', 'only whether the statement agrees with itself, which authenticates nothing')
     .addHelpText(
       'after',
       examples(
         'usage-ledger statement verify acme.json --digest 9d675846...',
-        'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key usage-ledger/ID+HASH+KEY',
+        'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
         'usage-ledger statement verify acme.json --ledger',
         'usage-ledger statement verify acme.json --consistency-only',
       ),
@@ -93,24 +92,24 @@ function digestSource(digest: string): Source {
 }
 
 function checkpointSource(file: string, checkpointKey: string | undefined): Source {
-  const verifier = checkpointKey === undefined ? null : parseVerifier(checkpointKey);
-  if (verifier === null) {
+  const key = checkpointKey === undefined ? null : parseKey(checkpointKey);
+  if (key === null) {
     throw new UsageError(
       checkpointKey === undefined ? '--checkpoint wants --checkpoint-key' : '--checkpoint-key is no key',
-      'give the NAME+HASH+KEY that `usage-ledger verify` has said',
+      'give the checkpoint key that `usage-ledger verify` has said',
     );
   }
-  const notes = parseNotes(readText(file, 'the file of checkpoints'));
-  if (notes === null || notes.length === 0) {
+  const lines = checkpointLines(readText(file, 'the file of checkpoints'));
+  if (lines === null) {
     throw new UsageError(`${file} holds no checkpoints`, 'give a copy of checkpoints.log, or one checkpoint out of it');
   }
   return (closeDigest) => {
-    const note = notes.find(({ text }) => parseCheckpoint(text)?.digest === closeDigest);
-    const signed = note !== undefined && isSignedBy(note, verifier);
+    const own = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
+    const signed = own.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));
     const words =
-      note === undefined
+      own.length === 0
         ? 'none of the checkpoints is of its close'
-        : `the checkpoint of its close is ${signed ? '' : 'not '}signed by ${inertText(verifier.name)}`;
+        : `the checkpoint of its close is ${signed ? '' : 'not '}signed by the key that was given`;
     return { kind: 'checkpoint', holds: signed, words, supersededBy: null };
   };
 }

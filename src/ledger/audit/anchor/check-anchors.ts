@@ -1,8 +1,9 @@
+import type { KeyObject } from 'node:crypto';
 import { hasLink, linkAt } from '../../journal/links.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
-import { parseCheckpoint } from './checkpoint.ts';
-import { isSignedBy, type NoteVerifier, type SignedNote } from './signed-note.ts';
+import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint.ts';
 
 /** The chain holds the link whose digest was once kept elsewhere: nothing up to it was rewritten since. */
 export function expectHead(digest: string): Check {
@@ -16,37 +17,31 @@ export function expectHead(digest: string): Check {
   };
 }
 
-/** Each checkpoint is signed by that key, is of this ledger, and says what the chain holds at its position. */
-export function expectCheckpoints(notes: readonly SignedNote[], verifier: NoteVerifier | null): Check {
+/** Each line is a checkpoint that is signed by that key, is of this ledger, and says what the chain holds at its position. */
+export function expectCheckpoints(lines: readonly string[], key: KeyObject | null): Check {
   return (connection) => {
     const id = ledgerId(connection);
     const faults: Fault[] = [];
-    for (const note of notes) {
-      const message = strangeNote(note, {
-        id,
-        verifier,
-        digestAt: (seq) => linkAt(connection, seq)?.digest ?? undefined,
-      });
+    for (const line of lines) {
+      const message = checkpointFault(connection, line, { id, key });
       if (message !== null && faults.push(fault(message)) === FAULTS_A_CHECK) break;
     }
     return faults;
   };
 }
 
-interface Known {
-  id: string;
-  verifier: NoteVerifier | null;
-  digestAt: (seq: number) => string | undefined;
-}
-
-function strangeNote(note: SignedNote, { id, verifier, digestAt }: Known): string | null {
-  const checkpoint = parseCheckpoint(note.text);
-  if (checkpoint === null) return `what begins with ${JSON.stringify(note.text.slice(0, 60))} is no checkpoint`;
-  const { seq, digest, ledgerId: origin, at } = checkpoint;
-  const which = `the checkpoint of link ${seq}${at === '' ? '' : ` (${at})`}`;
-  if (origin !== id) return `${which} is of another ledger, ${origin}`;
-  if (verifier !== null && !isSignedBy(note, verifier)) return `${which} is not signed by ${verifier.name}`;
-  const found = digestAt(seq);
+function checkpointFault(
+  connection: LedgerConnection,
+  line: string,
+  { id, key }: { id: string; key: KeyObject | null },
+): string | null {
+  const checkpoint = parseCheckpoint(line);
+  if (checkpoint === null) return `what begins with ${JSON.stringify(line.slice(0, 60))} is no checkpoint`;
+  const { seq, digest, ledgerId, at } = checkpoint;
+  const which = `the checkpoint of link ${seq} (${at})`;
+  if (ledgerId !== id) return `${which} is of another ledger, ${ledgerId}`;
+  if (key !== null && !isSignedBy(checkpoint, key)) return `${which} is not signed by the key ${formatKey(key)}`;
+  const found = linkAt(connection, seq)?.digest;
   if (found === digest) return null;
   if (found === undefined) return `${which} lies behind the end of the chain: links were cut off`;
   return `${which} says ${digest}, the chain holds ${found}: history was rewritten`;

@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { linkTo } from '../../store/file/ledger-file.ts';
-import { type Checkpoint, checkpointText, originOf } from './checkpoint.ts';
-import { type NoteVerifier, signNote, verifierOf } from './signed-note.ts';
+import { type Checkpoint, signCheckpoint } from './checkpoint.ts';
 
 /** From this size on the log gives way to a new one; the one before stays beside it as `checkpoints.log.1`. */
 const LARGEST_LOG_BYTES = 8 * 1024 * 1024;
@@ -49,10 +48,10 @@ export class CheckpointLog {
   note(head: Omit<Checkpoint, 'ledgerId'>): string | null {
     try {
       this.#key ??= readOrMakeKey(this.#keyFile);
-      const text = checkpointText({ ...head, ledgerId: this.#ledgerId });
+      const line = signCheckpoint({ ...head, ledgerId: this.#ledgerId }, this.#key);
       this.#makeRoom();
       // One short write at the end of the file: several processes may do so at once.
-      appendFileSync(this.#file, `${signNote(text, originOf(this.#ledgerId), this.#key)}\n`, { mode: 0o600 });
+      appendFileSync(this.#file, `${line}\n`, { mode: 0o600 });
       return null;
     } catch (error) {
       return messageOf(error);
@@ -73,9 +72,8 @@ export class CheckpointLog {
 }
 
 /** The public half of the ledger's own key; null when it has none yet. */
-export function ownVerifier(keyFile: string, ledgerId: string): NoteVerifier | null {
-  if (!existsSync(keyFile)) return null;
-  return verifierOf(originOf(ledgerId), createPublicKey(readFileSync(keyFile, 'utf8')));
+export function publicKeyOf(keyFile: string): KeyObject | null {
+  return existsSync(keyFile) ? createPublicKey(readFileSync(keyFile, 'utf8')) : null;
 }
 
 function readOrMakeKey(keyFile: string): KeyObject {

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { linkAt } from '../../journal/links.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
-import { type Checkpoint, originOf, parseCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, parseCheckpoint } from './checkpoint.ts';
 import { checkpointsBeside } from './checkpoint-log.ts';
 
 /**
@@ -26,15 +26,41 @@ export function strangeLedger(connection: LedgerConnection, ledgerPath: string):
     : `its link ${last.seq} is ${digest}; its last checkpoint is ${then}, another history`;
 }
 
-/** Of this ledger if the log has one, for ledgers in one folder share it; else of whichever was there last. */
+/**
+ * Why nothing beside the ledger tells what its chain ended with, though it has links, and the key that signs each of them: somebody
+ * has taken the log away, or emptied it. Null when there is a checkpoint, or was none to be expected.
+ */
+export function lostCheckpoints(connection: LedgerConnection, ledgerPath: string, keyFile: string): string | null {
+  if (!existsSync(keyFile) || headOfChain(connection).seq === 0) return null;
+  if (lastCheckpoint(ledgerPath, ledgerId(connection)) !== null) return null;
+  const log = checkpointsBeside(ledgerPath);
+  const found = existsSync(log) ? `${log} holds no checkpoint` : `${log} is gone`;
+  return `${found}, though the key that signs them, ${keyFile}, is there`;
+}
+
+/** What to do about it. */
+export const LOST_CHECKPOINTS_REMEDY =
+  'unless you have moved it yourself, compare the ledger with a copy that was kept elsewhere (`usage-ledger verify --checkpoint FILE`); ' +
+  'the next run begins a new log';
+
+/** Of this ledger if a log has one, for ledgers in one folder share it; else of whichever was there last. */
 function lastCheckpoint(ledgerPath: string, id: string): Checkpoint | null {
-  let log: string;
-  try {
-    log = readFileSync(checkpointsBeside(ledgerPath), 'utf8');
-  } catch {
-    return null;
+  const log = checkpointsBeside(ledgerPath);
+  let another: Checkpoint | null = null;
+  for (const file of [log, `${log}.1`]) {
+    for (const line of linesOf(file).reverse()) {
+      const checkpoint = parseCheckpoint(line);
+      if (checkpoint?.ledgerId === id) return checkpoint;
+      another ??= checkpoint;
+    }
   }
-  const texts = log.split(/\n\n— [^\n]*\n+/).filter((text) => text !== '');
-  const text = texts.findLast((candidate) => candidate.startsWith(`${originOf(id)}\n`)) ?? texts.at(-1);
-  return text === undefined ? null : parseCheckpoint(`${text}\n`);
+  return another;
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
 }

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { CheckpointLog, keyFileOf, ownVerifier } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
-import { parseNotes } from '../../../../src/ledger/audit/anchor/signed-note.ts';
+import { CheckpointLog, keyFileOf, publicKeyOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { type DigestedRun, digestOfRun } from '../../../../src/ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { ledgerId } from '../../../../src/ledger/store/schema/identity.ts';
@@ -24,12 +23,15 @@ export async function anchoredLedger() {
   return { connection, path, id, heads };
 }
 
-export function notesOf(path: string) {
-  return parseNotes(readFileSync(join(dirname(path), 'checkpoints.log'), 'utf8')) ?? [];
+/** The lines of the log beside a ledger. */
+export function linesOf(path: string): string[] {
+  return readFileSync(join(dirname(path), 'checkpoints.log'), 'utf8')
+    .trimEnd()
+    .split('\n');
 }
 
-export function ownKey(connection: LedgerConnection, path: string) {
-  const key = ownVerifier(keyFileOf(path), ledgerId(connection));
+export function ownKey(path: string) {
+  const key = publicKeyOf(keyFileOf(path));
   if (key === null) throw new Error('the ledger has no key');
   return key;
 }

@@ -8,7 +8,7 @@ import { endWorkspace } from '../../../../src/ledger/journal/end-workspace.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
-import { anchoredLedger, cutOffLast, notesOf, ownKey, pastGuards, rewriteLast } from './anchored-ledger.ts';
+import { anchoredLedger, cutOffLast, linesOf, ownKey, pastGuards, rewriteLast } from './anchored-ledger.ts';
 
 type Ledger = Awaited<ReturnType<typeof anchoredLedger>>;
 
@@ -52,7 +52,7 @@ const FORGERIES: Forgery[] = [
       const log = new CheckpointLog(path, { keyFile: keyFileOf(path), ledgerId: id });
       const digest = connection.prepare('SELECT digest FROM runs ORDER BY applied_seq DESC LIMIT 1').pluck().get();
       expect(log.note({ seq: 3, digest: String(digest), at: '2026-03-20T12:00:00.000Z' })).toBeNull();
-      expect(verifyLedger(connection, [expectCheckpoints(notesOf(path), ownKey(connection, path))]).faults).toEqual([]);
+      expect(verifyLedger(connection, [expectCheckpoints(linesOf(path), ownKey(path))]).faults).toEqual([]);
     },
     foundBy: 'checkpoints',
   },
@@ -147,7 +147,7 @@ const ALERT = `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, 
 test.each(FORGERIES)('who $does is found by: $foundBy', async ({ forge, foundBy }) => {
   const ledger = await anchoredLedger();
   const { connection, path } = ledger;
-  const [kept, key] = [notesOf(path), ownKey(connection, path)];
+  const [kept, key] = [linesOf(path), ownKey(path)];
   expect(verifyLedger(connection, [expectCheckpoints(kept, key)]).faults).toEqual([]);
   await forge(ledger);
   expect(verifyLedger(connection).faults.length > 0).toBe(foundBy === 'verify');
