@@ -1,4 +1,4 @@
-import { isLater, iso, monthAfter, monthOf, monthSpan } from './calendar.ts';
+import { isLater, iso, monthAfter, monthSpan } from './calendar.ts';
 import type {
   Adjustment,
   Dates,
@@ -113,7 +113,7 @@ export class WorkspaceModel {
     for (const [key, { period, withdrawn }] of this.#figures) {
       if (!withdrawn && covered.includes(period) && !listing.usage.has(key)) this.#absent.add(key);
     }
-    for (const change of changes) this.#adjust(run.runId, change, at, nowMs);
+    for (const change of changes) this.#adjust(run.runId, change, at);
     this.#history.push(...changes);
     end(run, { status: 'applied', at: nowMs, errorCode: null });
     run.from ??= covered[0] ?? null;
@@ -169,7 +169,7 @@ export class WorkspaceModel {
         workspace_id: this.id,
         tenant_id,
         corrects_period: period,
-        booked_period: this.#bookingPeriod(period, nowMs),
+        booked_period: this.#bookingPeriod(period),
         credits_delta: -credits,
         requests_delta: -requests,
         recorded_at: at,
@@ -332,14 +332,14 @@ export class WorkspaceModel {
     };
   }
 
-  #adjust(runId: string, change: Row, at: string, nowMs: number): void {
+  #adjust(runId: string, change: Row, at: string): void {
     const period = String(change.period);
     if (!this.isClosed(period)) return;
     this.#adjustments.push({
       workspace_id: this.id,
       tenant_id: String(change.tenant_id),
       corrects_period: period,
-      booked_period: this.#bookingPeriod(period, nowMs),
+      booked_period: this.#bookingPeriod(period),
       credits_delta: change.credits_delta as bigint,
       requests_delta: change.requests_delta as bigint,
       recorded_at: at,
@@ -348,15 +348,14 @@ export class WorkspaceModel {
     });
   }
 
-  #bookingPeriod(corrected: string, nowMs: number): string {
-    const open = this.periods.find((period) => period > corrected && !this.isClosed(period));
-    if (open !== undefined) return open;
-    const next = monthAfter(this.periods.at(-1) ?? corrected);
-    const current = monthOf(nowMs);
-    const made = next > current ? next : current;
-    const { startMs, endMs } = monthSpan(made);
-    this.#name(made, { start: iso(startMs), end: iso(endMs - 1_000) });
-    return made;
+  #bookingPeriod(corrected: string): string {
+    let month = monthAfter(corrected);
+    while (this.periods.includes(month) && this.isClosed(month)) month = monthAfter(month);
+    if (!this.periods.includes(month)) {
+      const { startMs, endMs } = monthSpan(month);
+      this.#name(month, { start: iso(startMs), end: iso(endMs - 1_000) });
+    }
+    return month;
   }
 
   #event(action: string, period: string, by: Row, reasons: Reason[], figures: Map<string, Figure>): void {

@@ -157,7 +157,7 @@ function correctedKeys(connection: LedgerConnection, periodKey: number): Charged
  * Takes back what was booked about a period that is open again, and whose own charge carries it: beside the adjustments that the
  * reopen has taken back, and where there is none in the first period that is not closed.
  */
-export function correctByReopen(connection: LedgerConnection, { periodKey, eventSeq, nowMs }: PeriodAtEvent): void {
+export function correctByReopen(connection: LedgerConnection, { periodKey, eventSeq }: PeriodAtEvent): void {
   const { adjustmentId, bookedPeriodKey, tenantKey } = adjustments;
   const book = new ChargeBook(connection);
   for (const key of correctedKeys(connection, periodKey)) {
@@ -166,7 +166,7 @@ export function correctByReopen(connection: LedgerConnection, { periodKey, event
       const adjusted = query(connection).select({ adjustmentId, bookedPeriodKey }).from(adjustments).where(isOwn).get();
       const beside = adjusted ?? {
         adjustmentId: null,
-        bookedPeriodKey: bookingPeriodKey(connection, periodKey, nowMs),
+        bookedPeriodKey: bookingPeriodKey(connection, periodKey),
       };
       book.book(key, difference, { ...beside, cause: 'reopen' });
     }

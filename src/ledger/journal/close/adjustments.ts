@@ -1,9 +1,9 @@
 import { isoTime } from '../../../core/clock.ts';
-import { addPeriods, periodAt, periodBounds } from '../../../core/period.ts';
+import { addPeriods, periodBounds } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { adjustments } from '../../store/schema/close-tables.ts';
-import { and, asc, desc, eq, gt, isNull, sql } from '../../store/schema/drizzle.ts';
+import { eq, sql } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriod } from '../../store/subjects.ts';
@@ -27,7 +27,7 @@ export function bookAdjustments(
   let booked = 0;
   for (const periodKey of [...run.changedPeriods].sort((a, b) => a - b)) {
     if ((findPeriod(connection, periodKey)?.closedSeq ?? null) === null) continue;
-    const booking = bookingPeriodKey(connection, periodKey, run.nowMs);
+    const booking = bookingPeriodKey(connection, periodKey);
     booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
     refuseLargeBookings(connection, booking);
     refuseLargeCorrections(connection, periodKey);
@@ -50,7 +50,7 @@ export function reverseAdjustments(
     .limit(1)
     .get();
   if (outstanding === undefined) return 0;
-  const booking = bookingPeriodKey(connection, reopened.periodKey, reopened.nowMs);
+  const booking = bookingPeriodKey(connection, reopened.periodKey);
   const { changes } = connection
     .prepare(
       `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
@@ -82,21 +82,17 @@ function refuseLargeCorrections(connection: LedgerConnection, correctedKey: numb
   refuseTooLarge(`the adjustments of a tenant in ${periodOfKey(correctedKey)}`, largest, correctedKey);
 }
 
-/** The first period after `correctedKey` that is not closed; made when the service has not named one yet. */
-export function bookingPeriodKey(connection: LedgerConnection, correctedKey: number, nowMs: number): number {
+/** The first period after `correctedKey` that is not closed; made when nothing has been recorded in it. */
+export function bookingPeriodKey(connection: LedgerConnection, correctedKey: number): number {
   const workspaceKey = workspaceKeyOf(correctedKey);
-  const db = query(connection);
-  const isOwn = eq(periods.workspaceKey, workspaceKey);
-  const isOpen = and(isOwn, gt(periods.periodKey, correctedKey), isNull(periods.closedSeq));
-  const known = db.select().from(periods).where(isOpen).orderBy(asc(periods.periodKey)).limit(1).get();
-  if (known !== undefined) return known.periodKey;
-  const last = db.select().from(periods).where(isOwn).orderBy(desc(periods.periodKey)).limit(1).get();
-  const latest = last?.periodKey ?? correctedKey;
-  const next = addPeriods(periodOfKey(latest), 1);
-  const current = periodAt(nowMs);
-  const period = next > current ? next : current;
-  const periodKey = periodKeyOf(workspaceKey, period);
-  const { start: periodStart, end: periodEnd } = periodBounds(period);
-  db.insert(periods).values({ periodKey, workspaceKey, period, periodStart, periodEnd }).run();
-  return periodKey;
+  for (let period = addPeriods(periodOfKey(correctedKey), 1); ; period = addPeriods(period, 1)) {
+    const periodKey = periodKeyOf(workspaceKey, period);
+    const found = findPeriod(connection, periodKey);
+    if (found !== undefined && found.closedSeq !== null) continue;
+    if (found === undefined) {
+      const { start: periodStart, end: periodEnd } = periodBounds(period);
+      query(connection).insert(periods).values({ periodKey, workspaceKey, period, periodStart, periodEnd }).run();
+    }
+    return periodKey;
+  }
 }

@@ -107,19 +107,27 @@ test('an adjustment is never booked in a closed period, and what was booked befo
   expect(view.value("SELECT adjustment_credits FROM finance_period_totals WHERE period = '2026-03'")).toBe(1n);
 });
 
-test('when every known period is closed the adjustment makes the period of the day', async () => {
+test('an adjustment is booked in the first later month that is not closed, though nothing was recorded in it', async () => {
   const { connection, view } = await openClosed();
   close(connection, MARCH);
+  const june = usageRecord('a', 9, '2026-06');
   const at = Date.UTC(2026, 5, 2);
+  await publish(connection, [june], { nowMs: at });
 
-  await publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD], { nowMs: at });
+  await publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD, june], { nowMs: at });
 
-  expect(bookings(view)).toEqual(['a 1 2026-02 -> 2026-06']);
+  expect(bookings(view)).toEqual(['a 1 2026-02 -> 2026-04']);
   expect(
     view.rows(
-      "SELECT tenants, credits_used, adjustment_credits, complete, as_of FROM finance_period_totals WHERE period = '2026-06'",
+      "SELECT tenants, credits_used, adjustment_credits, complete, as_of FROM finance_period_totals WHERE period = '2026-04'",
     ),
   ).toEqual([{ tenants: 0n, credits_used: 0n, adjustment_credits: 1n, complete: 0n, as_of: null }]);
+  expect(verifyLedger(connection).faults).toEqual([]);
+
+  close(connection, '2026-04', at);
+  await publish(connection, [usageRecord('a', 103, FEBRUARY), B, MARCH_RECORD, june], { nowMs: at });
+  reopen(connection, FEBRUARY, at);
+  expect(bookings(view)).toEqual(['a 1 2026-02 -> 2026-04', 'a 2 2026-02 -> 2026-05', 'a -3 2026-02 -> 2026-05']);
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
