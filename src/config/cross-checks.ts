@@ -32,7 +32,8 @@ export function crossFaults(document: unknown): ConfigFault[] {
     ...listOf(groupOf(root.alerts).channels).flatMap((channel, index) =>
       channelFaults(groupOf(channel), `alerts.channels[${index}]`),
     ),
-    ...listOf(root.exports).flatMap((item, index) => exportFaults(groupOf(item), root, `exports[${index}]`)),
+    ...listOf(root.exports).flatMap((item, index) => exportFaults(groupOf(item), `exports[${index}]`)),
+    ...unknownWorkspaceFaults(root),
     ...duplicateFaults(
       listOf(root.exports).map((item) => groupOf(item).name),
       (index) => `exports[${index}].name`,
@@ -142,11 +143,7 @@ function s3Faults({ s3, backup, exports }: Record<PropertyKey, unknown>): Config
 }
 
 /** An export is made at times, or after each close. */
-function exportFaults(
-  { cron, after, period, workspace }: Record<PropertyKey, unknown>,
-  { workspaces }: Record<PropertyKey, unknown>,
-  path: string,
-): ConfigFault[] {
+function exportFaults({ cron, after, period }: Record<PropertyKey, unknown>, path: string): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const beside = (key: string) => ({
     path: `${path}.${key}`,
@@ -155,12 +152,25 @@ function exportFaults(
   });
   if (after !== undefined && cron !== undefined) faults.push(beside('cron'));
   if (after !== undefined && period !== undefined) faults.push(beside('period'));
-  const ids = listOf(workspaces).map((each) => groupOf(each).id);
-  if (workspace !== undefined && !ids.includes(workspace)) {
-    const hint = 'Give the id of one below `workspaces:`, or remove the line for all of them';
-    faults.push({ path: `${path}.workspace`, message: 'is no workspace of this file', hint });
-  }
   return faults;
+}
+
+/** What names a workspace names one of this file: a misspelt one would count for nothing, unnoticed. */
+function unknownWorkspaceFaults(root: Record<PropertyKey, unknown>): ConfigFault[] {
+  const ids = listOf(root.workspaces).map((workspace) => idOf(groupOf(workspace).id));
+  return ['budgets', 'rates', 'costs', 'exports'].flatMap((list) =>
+    listOf(root[list]).flatMap((item, index) => {
+      const { workspace } = groupOf(item);
+      if (workspace === undefined || ids.includes(idOf(workspace))) return [];
+      const hint = 'Give the id of one below `workspaces:`, or remove the line for all of them';
+      return [{ path: `${list}[${index}].workspace`, message: 'is no workspace of this file', hint }];
+    }),
+  );
+}
+
+/** As the schema takes it: without spaces around it, and a number as text. */
+function idOf(value: unknown): string {
+  return String(value).trim();
 }
 
 /** Names of the internet are judged when they are connected to; what can be seen here is told here. */

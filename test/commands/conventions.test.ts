@@ -57,7 +57,7 @@ it.each(['status', 'usage', 'tenants list', 'alerts list'])(
     closeSync(file);
     const { code, err } = await world.run(...command.split(' '));
     expect(err).toMatch(/^error: database disk image is malformed\n {2}restore the ledger from a backup\n$/);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
   },
 );
 

@@ -70,3 +70,14 @@ test('the views that can be exported are those of the ledger', () => {
   const { connection } = openLedger();
   expect(FINANCE_VIEWS.map((view) => `finance_${view}`)).toEqual(financeViews(connection));
 });
+
+test.each([
+  ['budgets: [{ workspace: ws-9, credits: 5 }]', 'budgets[0].workspace'],
+  ["rates: [{ name: flat, currency: EUR, workspace: ws-9, per_credit: '0.01' }]", 'rates[0].workspace'],
+])('%s names a workspace that is not configured, and is refused', (text, path) => {
+  expect(() => load(text)).toThrow(
+    expect.objectContaining({
+      faults: expect.arrayContaining([expect.objectContaining({ path, message: 'is no workspace of this file' })]),
+    }),
+  );
+});

@@ -122,7 +122,7 @@ it('lets doctor say whether the group can read, and why not', async () => {
 it('does not start where there is no such group, and names it', async () => {
   const world = await createShared({ reader_group: 'no-such-group' });
   const { code, err } = await world.run('sync');
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(err).toContain('this machine has no group "no-such-group"');
   expect(err).toContain('groupadd no-such-group');
   expect(await startDaemonProcess(world.folder).exit()).toBe(2);

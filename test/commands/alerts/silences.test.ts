@@ -23,22 +23,6 @@ it.each([
   expect(await world.run('alerts', kind, ...argv)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
 });
 
-it('nothing is muted, acknowledged or labelled in a workspace that was exported', async () => {
-  const world = await createWorld(FIRST);
-  const id = await jumpOfGlobex(world);
-  await world.run('workspace', 'export', 'ws-1', '--out', 'moved.db');
-  const commands = [
-    ['silence', '--workspace', 'ws-1', ...IN_FORCE],
-    ['plan', '--alert', id, ...IN_FORCE],
-    ['ack', id],
-    ['feedback', id, 'false'],
-  ];
-  for (const command of commands) {
-    const { code, err } = await world.run('alerts', ...command);
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('"ws-1" has been exported') });
-  }
-});
-
 it('a silence says what it would have muted in the last 90 days, and warns when it fits nobody', async () => {
   const world = await createWorld(FIRST);
   const id = await jumpOfGlobex(world);

@@ -99,7 +99,7 @@ describe('whatever only reads', () => {
   const others = `alerts ack, alerts explain, alerts feedback, alerts mute, alerts plan, alerts replay, alerts show, alerts silence,
     alerts test, alerts unmute, alerts unsilence, backup, close, daemon, dashboard create, doctor,
     embed-token, init, migrate, publish, rates clear, reopen, restore, sandbox, statement verify, sync, tenants forget, tenants import,
-    workspace export, workspace import, workspace keep`;
+    workspace end, workspace resume`;
 
   it('is known: a new command is one of these or of the others', async () => {
     const known = [...reads.map((argv) => argv.join(' ')), ...others.split(/,\s+/)];
