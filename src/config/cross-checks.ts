@@ -158,7 +158,7 @@ function exportFaults({ cron, after, period }: Record<PropertyKey, unknown>, pat
 /** What names a workspace names one of this file: a misspelt one would count for nothing, unnoticed. */
 function unknownWorkspaceFaults(root: Record<PropertyKey, unknown>): ConfigFault[] {
   const ids = listOf(root.workspaces).map((workspace) => idOf(groupOf(workspace).id));
-  return ['budgets', 'rates', 'costs', 'exports'].flatMap((list) =>
+  return ['budgets', 'rates', 'exports'].flatMap((list) =>
     listOf(root[list]).flatMap((item, index) => {
       const { workspace } = groupOf(item);
       if (workspace === undefined || ids.includes(idOf(workspace))) return [];
