@@ -7,6 +7,7 @@ import { createLogger } from '../../../src/core/logger.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
 import { type Receiver, startReceiver } from '../../alerts/channels/receiver.ts';
+import { startPostgres } from '../../support/postgres.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
 import { createWorld, row, type World, workspaceSettings } from '../world.ts';
 
@@ -27,6 +28,8 @@ class Machines {
   readonly world: World;
   readonly receiver: Receiver;
   readonly answers: { status: number };
+  /** Where both publish; null: nowhere. */
+  publish: { url: string; schema: string } | null = null;
 
   private constructor(world: World, receiver: Receiver, answers: { status: number }) {
     this.world = world;
@@ -48,6 +51,7 @@ class Machines {
       ledger: { path: this.pathOf(machine) },
       workspaces: ALL.filter(({ id }) => ids.includes(id)).map((one) => workspaceSettings(this.world.sandbox, one)),
       alerts: { channels: [hook] },
+      ...(this.publish === null ? {} : { publish: this.publish }),
     });
   }
 
@@ -191,6 +195,54 @@ test('four workspaces on one machine become two and two on two, and nobody hears
     machines.query(machine as 'a' | 'b', "SELECT value FROM ledger_meta WHERE name = 'ledger_id'"),
   );
   expect(ids[0]).not.toEqual(ids[1]);
+});
+
+test('in Postgres each workspace counts once, before a split and after it, and so does what is corrected later', async () => {
+  const server = await startPostgres();
+  const reader = await server.connect('split');
+  onTestFinished(async () => {
+    await reader.close();
+    await server.remove();
+  });
+  const machines = await oneMachine();
+  machines.publish = { url: server.target('split').url, schema: 'split' };
+  machines.at('a', IDS.before);
+  await machines.run('publish');
+  const counted = () =>
+    reader.query(
+      `SELECT workspace_id, period, count(*), sum(credits_used)::bigint AS credits FROM finance_usage
+       GROUP BY 1, 2 ORDER BY 1, 2`,
+    );
+  const before = await counted();
+  expect(before).toHaveLength(12);
+
+  await split(machines);
+  const publishBoth = async () => {
+    for (const machine of ['a', 'b'] as const) {
+      machines.at(machine);
+      await machines.run('publish');
+      expect(await machines.run('publish', '--check')).toContain('the copy is the same as the ledger');
+    }
+  };
+  await publishBoth();
+  expect(await counted()).toEqual(before);
+  const ledgers = await reader.query('SELECT DISTINCT ledger_id, workspace_id FROM finance_freshness ORDER BY 2');
+  const [a, b] = [ledgers[0]?.ledger_id, ledgers[3]?.ledger_id];
+  expect(ledgers.map(({ ledger_id }) => ledger_id)).toEqual([a, a, b, b]);
+  expect(a).not.toBe(b);
+
+  for (const id of IDS.before) machines.set(id, 'acme', '2026-01', 1100n);
+  machines.answers.status = 204;
+  machines.later(1);
+  await machines.syncBoth();
+  await publishBoth();
+  expect(await counted()).toEqual(before);
+  const booked = await reader.query(
+    'SELECT ledger_id, workspace_id, corrects_period, credits_delta FROM finance_adjustments ORDER BY 2',
+  );
+  expect(booked.map((row) => Object.values(row))).toEqual(
+    IDS.before.map((id) => [IDS.a.includes(id) ? a : b, id, '2026-01', 100n]),
+  );
 });
 
 test('what is open of a workspace that is ended for good is over, and who had heard of it hears that', async () => {

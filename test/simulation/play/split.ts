@@ -20,6 +20,8 @@ export async function splitMachine(
   { workspaceId, gapMs, resumed, dies, diesRestoring, disk }: { workspaceId: string } & Splitting,
 ): Promise<void> {
   const { world, people, seats } = stage;
+  // Of a workspace that was never read there is nothing to copy.
+  await until(world, async () => knownIn(world).includes(workspaceId));
   for (const seat of seats) seat.hold();
   await until(world, async () => seats.every(({ process }) => process === null) && people.under === 0);
   await until(world, async (isFirst) => {
