@@ -2,6 +2,7 @@ import { existsSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isProcessRunning } from '../../../src/core/process/process-liveness.ts';
 import { privateRedisFolder } from '../../../src/daemon/open-queue.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
@@ -51,15 +52,6 @@ function appliedSlots(): string[] {
   }
 }
 
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 test('under pm2 the daemon becomes ready, ticks, survives kill -9 and stops gracefully', {
   timeout: 300_000,
 }, async () => {
@@ -82,7 +74,7 @@ test('under pm2 the daemon becomes ready, ticks, survives kill -9 and stops grac
   await eventually(() => expect(world.logLines().filter((line) => line.msg === 'ready')).toHaveLength(2), 60_000);
   // The private Redis outlived the daemon: it was stopped before the next one was started.
   const redises = world.logLines().filter(({ msg }) => msg === 'private Redis is ready');
-  expect(redises.map(({ pid }) => isAlive(Number(pid)))).toEqual([false, true]);
+  expect(redises.map(({ pid }) => isProcessRunning(Number(pid)))).toEqual([false, true]);
   // The next minute's tick is worked off by the restarted daemon.
   await eventually(() => expect(appliedSlots().length).toBeGreaterThan(beforeKill.length), 90_000);
 
@@ -90,7 +82,7 @@ test('under pm2 the daemon becomes ready, ticks, survives kill -9 and stops grac
   await world.pm2('stop', 'usage-ledger');
   const stopped = await world.listed();
   expect(stopped.pm2_env.status).toBe('stopped');
-  expect(isAlive(pid)).toBe(false);
+  expect(isProcessRunning(pid)).toBe(false);
   // pm2 writes what it has been told a moment later.
   await eventually(() => expect(world.logLines().at(-1)?.msg).toBe('stopped'));
   expect(world.exitCodes().at(-1)).toBe(0);
