@@ -223,7 +223,7 @@ CREATE TABLE period_events (
   last_entry_id integer NOT NULL,
   previous_digest text NOT NULL,
   digest text NOT NULL,
-  system_user text,
+  system_user text NOT NULL,
   FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key),
   FOREIGN KEY (period_key) REFERENCES periods (period_key)
 ) STRICT;

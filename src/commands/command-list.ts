@@ -112,7 +112,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'verify',
-    takes: '[options]',
+    takes: '[options] [file]',
     description: 'Recompute every invariant of the ledger and its digest chain; exit code 4 when something is wrong.',
     load: async () => (await import('./ledger/verify.ts')).verifyCommand,
   },
@@ -138,7 +138,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'workspace',
     takes: '',
-    description: 'Move a workspace with its history to the ledger of another machine.',
+    description: 'Say that this ledger no longer reads a workspace, or reads it again.',
     load: async () => (await import('./ledger/workspace.ts')).workspaceCommand,
   },
   {

@@ -66,7 +66,7 @@ export function checkChain(connection: LedgerConnection): ChainReport {
       if (complete && digests.ofRun({ ...link, appliedSeq: link.seq, changesAfter }) !== link.digest) {
         add(link, 'its digest does not match what it says, its entries or its row changes');
       }
-      changesAfter = link.lastChangeSeq ?? changesAfter;
+      changesAfter = link.lastChangeSeq;
     }
     previous = link.digest;
     expectedSeq = link.seq + 1;

@@ -21,8 +21,7 @@ export interface DigestedEvent {
   creditsUsed: bigint;
   requestCount: bigint;
   lastEntryId: number;
-  /** Null in events from before it was kept. */
-  systemUser: string | null;
+  systemUser: string;
 }
 
 /** The line of a close or reopen in the chain, without its line feed. */
@@ -50,21 +49,19 @@ export function prepareEventLine(connection: Database.Database): (event: Digeste
   const array = (places: string[]) => connection.prepare(`SELECT json_array(${places.join(', ')})`).pluck();
   const integer = 'CAST(? AS INTEGER)';
   const placeLine = array(['?', integer, ...'????']);
-  const saidLine = array([...'??', integer, '?', integer, integer, integer, integer]);
-  const text = array(['?']);
+  const saidLine = array([...'??', integer, '?', integer, integer, integer, integer, '?']);
   const commitment = commitmentOf(connection);
   return (event) => {
-    const { previousDigest, eventSeq, action, workspaceId, period, at, systemUser } = event;
+    const { previousDigest, eventSeq, action, workspaceId, period, at } = event;
     const place = String(placeLine.get(previousDigest, eventSeq, action, workspaceId, period, at));
     const said = String(
       saidLine.get(
         ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
-        ...[event.requestCount, event.lastEntryId],
+        ...[event.requestCount, event.lastEntryId, event.systemUser],
       ),
     );
     const committed = commitment.get({ eventSeq });
-    const user = systemUser === null ? null : String(text.get(systemUser));
-    const inner = joined(said, user, committed === undefined ? null : `[${committed.leaves}]`);
+    const inner = joined(said, committed === undefined ? null : `[${committed.leaves}]`);
     if (committed === undefined) return { line: joined(place, inner), internal: null };
     const root = JSON.stringify([committed.root]);
     const { nonce } = new CloseSalt(committed.salt);

@@ -31,8 +31,7 @@ export interface DigestedRun {
   fencingToken: number;
   /** The row changes after this one, up to `lastChangeSeq`, are the run's. */
   changesAfter: number;
-  /** Null in runs of ledgers older than row changes; their digest covers `entries` and what stands before it. */
-  lastChangeSeq: number | null;
+  lastChangeSeq: number;
 }
 
 /** What the digest of the end of a workspace, or of its taking back, covers beside its row changes. */
@@ -61,8 +60,8 @@ export interface LinkDigests {
 /**
  * The digest of an applied run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
  * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
- * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
- * an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
+ * fencing_token, last_change_seq]`; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind,
+ * credits_delta, requests_delta, credits_after, requests_after]`; then one an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
  * credits_delta, requests_delta, entry_id]`; then one a row change by change_seq: `["change", change_seq, table_name,
  * row_key, row_digest]`; all as SQLite's json_array writes them.
  *
@@ -73,7 +72,6 @@ export interface LinkDigests {
 export function createLinkDigests(connection: Connection): LinkDigests {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
-  const oldRunLine = line(['?', integer, '?', '?', '?', integer]);
   const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
   const endLine = line(['?', integer, ...'?????', integer]);
   const entryLines = prepareEntryLines(connection);
@@ -94,14 +92,13 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       const { entries, firstEntryId, lastChangeSeq } = run;
       const start = [run.previousDigest, run.appliedSeq, run.runId, run.workspaceId, run.finishedAt, entries];
       const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
-      const header = lastChangeSeq === null ? oldRunLine.get(...start) : runLine.get(...start, ...rest);
-      const hash = createHash('sha256').update(String(header));
+      const hash = createHash('sha256').update(String(runLine.get(...start, ...rest)));
       const end = (firstEntryId ?? 0) + entries;
       for (let at = firstEntryId ?? end; at < end; at += ENTRIES_A_CHUNK) {
         hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');
       }
       addAdjustments(hash, ofRunAdjustments, run.runKey);
-      if (lastChangeSeq !== null) addChanges(hash, { changesAfter: run.changesAfter, lastChangeSeq });
+      addChanges(hash, run);
       return hash.digest('hex');
     },
     ofEvent(event) {

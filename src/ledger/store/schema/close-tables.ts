@@ -28,8 +28,8 @@ export const periodEvents = sqliteTable('period_events', {
   lastEntryId: integer('last_entry_id').notNull(),
   previousDigest: text('previous_digest').notNull(),
   digest: text('digest').notNull(),
-  /** Whose process it was, whatever `actor` says; null in events from before it was kept. */
-  systemUser: text('system_user'),
+  /** Whose process it was, whatever `actor` says. */
+  systemUser: text('system_user').notNull(),
 });
 
 export const closedUsage = sqliteTable('closed_usage', usageColumns, (table) => [

@@ -32,7 +32,7 @@ export const runs = sqliteTable(
     digest: text('digest'),
     errorCode: text('error_code'),
     errorMessage: text('error_message'),
-    /** The row changes up to this one are part of the digest; null in runs of ledgers older than it. */
+    /** The row changes up to this one are part of the digest. */
     lastChangeSeq: integer('last_change_seq'),
   },
   (table) => [
