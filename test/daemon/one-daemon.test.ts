@@ -93,7 +93,10 @@ test('the lock is that of the file: by a link it is the same ledger, and two led
   other.child.kill('SIGTERM');
   expect(await other.exit()).toBe(0);
   // Each has a Redis of its own: that of the first goes on.
-  expect((await command(join(root, 'one'), 'status')).status).toBe(0);
+  const { pid } = await one.line('private Redis is ready');
+  expect((await other.line('private Redis is ready')).pid).not.toBe(pid);
+  expect(() => process.kill(Number(pid), 0)).not.toThrow();
+  expect(one.lines.map(({ msg }) => msg)).not.toContain('private Redis is gone');
   expect(one.child.exitCode).toBeNull();
 });
 
