@@ -31,12 +31,17 @@ export async function copyLines(client: pg.Client, table: CopiedTable, lines: It
   let stream: ReturnType<typeof from> | null = null;
   const ended = Promise.withResolvers<void>();
   ended.promise.catch(() => undefined);
+  let lost: Error | null = null;
   const write = async (): Promise<void> => {
+    // A stream whose connection is gone cannot be written to: it would be another error, and hide this one.
+    if (lost !== null) throw lost;
     if (stream === null) {
       stream = client.query(from(`COPY ${table.name} (${columnNames(table)}) FROM STDIN`));
       stream.once('finish', ended.resolve);
-      // For good: to destroy a stream whose connection is gone is an error of its own, which nobody else would catch.
-      stream.on('error', ended.reject);
+      stream.on('error', (error) => {
+        lost = error;
+        ended.reject(error);
+      });
     }
     if (!stream.write(escapeNul(chunk))) await Promise.race([once(stream, 'drain'), ended.promise]);
     chunk = '';
@@ -52,6 +57,7 @@ export async function copyLines(client: pg.Client, table: CopiedTable, lines: It
   }
   if (rows === 0) return 0;
   await write();
+  if (lost !== null) throw lost;
   (stream as ReturnType<typeof from> | null)?.end();
   await ended.promise;
   return rows;

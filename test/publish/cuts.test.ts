@@ -50,7 +50,7 @@ test(`a publisher that is killed ${KILLS} times loses, doubles and half-shows no
     const child = spawn(process.execPath, [CLI, 'publish'], { cwd: folder, stdio: 'ignore' });
     const ended = once(child, 'exit');
     // From before it connects until after it has committed.
-    await Promise.race([sleep(200 + ((kill * 137) % 900)), ended]);
+    await Promise.race([sleep(200 + ((kill * 137) % 400)), ended]);
     if (isAlive(child)) died += 1;
     child.kill('SIGKILL');
     await ended;

@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { endWorkspace, resumeWorkspace } from '../../src/ledger/journal/end-workspace.ts';
 import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
@@ -172,26 +172,4 @@ test('a schema of another version is refused and left as it is', async () => {
   expect(
     await old.reader.query('SELECT count(*) AS tables FROM pg_tables WHERE schemaname = $1', [schema]),
   ).not.toEqual([{ tables: 0n }]);
-});
-
-test('a publication of many rows leaves the event loop its turns', async () => {
-  const { publish } = await copies.open();
-  const { connection, path } = openLedger();
-  const records = (round: number) =>
-    Array.from({ length: 30_000 }, (_, index) => usageRecord(`tenant-${index}`, index + round));
-  await runWith(connection, records(1));
-  await runWith(connection, records(2), { nowMs: NOON + 1000 });
-  let longestMs = 0;
-  let lastMs = performance.now();
-  const turn = setInterval(() => {
-    longestMs = Math.max(longestMs, performance.now() - lastMs);
-    lastMs = performance.now();
-  }, 1);
-  onTestFinished(() => clearInterval(turn));
-  await publish(path);
-  await runWith(connection, records(3), { nowMs: NOON + 2000 });
-  lastMs = performance.now();
-  longestMs = 0;
-  expect((await publish(path)).rows).toBeGreaterThan(60_000);
-  expect(longestMs).toBeLessThan(150);
 });
