@@ -218,14 +218,13 @@ class Publication {
     }
   }
 
-  /** A run changes until it has ended; one that applied nothing may be pruned. */
+  /** A run changes until it has ended. Where runs were pruned, those that are left are sent again. */
   async #sendRuns(before: Marks, now: Marks): Promise<void> {
     const run = before.runs ?? 0;
+    const keys = [run, before.kept_from_run ?? 0, (now.kept_from_run ?? 0) - 1];
     const runs = copiedTable('runs');
-    const [first, kept] = this.#shifted('run_key', [run, now.kept_from_run ?? 0]);
-    if (before.runs !== undefined)
-      await this.#take(runs, 'r.run_key > $2 OR (r.run_key < $3 AND r.applied_seq IS NULL)', first, kept);
-    await this.#send(runs, 'r.run_key > ?', run);
+    await this.#take(runs, 'r.run_key > $2 OR r.run_key BETWEEN $3 AND $4', ...this.#shifted('run_key', keys));
+    await this.#send(runs, 'r.run_key > ? OR r.run_key BETWEEN ? AND ?', ...keys);
     const touched = this.#list(
       `SELECT workspace_key FROM runs WHERE run_key > ?
        UNION SELECT workspace_key FROM period_events WHERE event_seq > ?`,
