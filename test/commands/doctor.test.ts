@@ -193,6 +193,13 @@ describe('doctor', () => {
     expect(troubles).toMatchObject([{ check: 'ledger', status: 'fail', remedy: expect.stringContaining('backup') }]);
   });
 
+  it('never says to take the x from a folder that stands at ledger.path', async () => {
+    const world = await createWorld(FIRST);
+    mkdirSync(world.ledgerPath, { recursive: true, mode: 0o755 });
+    const { troubles } = await examine(world);
+    expect(troubles.filter(({ remedy }) => remedy?.includes('chmod 600'))).toEqual([]);
+  });
+
   it('warns of ledgers and secrets that others can read', async () => {
     const world = await createWorld(FIRST);
     await world.run('migrate');

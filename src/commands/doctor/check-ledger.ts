@@ -5,6 +5,7 @@ import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
 import { strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
+import { skippedMonths, skippedWords } from '../../ledger/journal/close/skipped-months.ts';
 import { endedWorkspaces } from '../../ledger/journal/ended.ts';
 import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { nearestFolder, requireLedgerPlace } from '../../ledger/store/file/place.ts';
@@ -58,6 +59,13 @@ export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'work
   return workspaces
     .filter(({ id }) => ended.includes(id))
     .map(({ id }) => warn('ended', 'it was ended in this ledger, and nothing reads it any more', remedy, id));
+}
+
+/** Months between closes that are not closed. */
+export function checkCloses({ path }: Config['ledger']): Finding[] {
+  const words = askLedger(path, (connection) => skippedWords(skippedMonths(connection)), null);
+  if (words === null) return [];
+  return [warn('closes', words, 'close each with `usage-ledger close PERIOD --workspace ID`')];
 }
 
 /** Whether the group that may read the ledger can. */

@@ -44,9 +44,10 @@ function judge(files: readonly string[], holds: string, forbidden: number): Find
   );
 }
 
-/** Permissions; none when there is no such file. */
+/** Permissions; none when there is no such file. Of a folder nothing is said: without its x nobody could enter it. */
 function modeOf(file: string): number {
-  return (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found?.isFile() === true ? found.mode & 0o777 : 0;
 }
 
 /** The configuration when secrets are written into it, the `.env` beside it and the files that it names. */

@@ -10,7 +10,7 @@ import { checkBuckets } from './check-bucket.ts';
 import { checkChannels } from './check-channels.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { checkExports } from './check-exports.ts';
-import { checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.ts';
+import { checkCloses, checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkPort } from './check-port.ts';
@@ -84,6 +84,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['ledger', () => checkLedger(config.ledger)],
     ['checkpoints', () => checkCheckpoints(config.ledger)],
     ['ended', () => checkEnded(config)],
+    ['closes', () => checkCloses(config.ledger)],
     ['clock', () => checkTimes(path, clock.now())],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],

@@ -4,6 +4,7 @@ import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
+import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/skipped-months.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -43,6 +44,9 @@ export function closeCommand(cli: CliContext): Command {
           nowMs: context.clock.now(),
         });
         report(cli, event);
+        const ofWorkspace = (month: SkippedMonth) => month.workspaceId === workspace.id;
+        const skipped = skippedWords(skippedMonths(context.reader().connection).filter(ofWorkspace));
+        if (skipped !== null) cli.note(`${skipped}.`);
       }),
     );
 }

@@ -3,6 +3,7 @@ import { firstOf } from '../../core/text/first-of.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { OutboxCounts } from '../../daemon/state/status.ts';
 import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/state/workspace-state.ts';
+import { type SkippedMonth, skippedWords } from '../../ledger/journal/close/skipped-months.ts';
 import { describeAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
 import type { ExportStanding } from '../../reports/files/export-folder.ts';
@@ -25,6 +26,8 @@ export interface StatusReport {
   lockedBy: string | null;
   /** What of the ledger lies in the future; null when nothing does. */
   ahead: TimesAhead | null;
+  /** Months between closes that are not closed. */
+  skipped: SkippedMonth[];
   /** The copy in Postgres; null: none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
 }
@@ -53,7 +56,8 @@ const INDENT = 8;
 
 /** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped } = report;
+  const skippedMonths = skippedWords(skipped);
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const wide = isWide(options.width);
@@ -72,6 +76,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     `queue   ${describeQueue(queue)}`,
     ...exportFacts(exports, options.nowMs),
     ...(publish === null ? [] : [`publish ${inertText(publish.words)}`]),
+    ...(skippedMonths === null ? [] : [`closes  ${inertText(skippedMonths)}`]),
   ];
   return [
     ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),

@@ -6,6 +6,7 @@ import { createSlotHistory } from '../../daemon/slot-history.ts';
 import { stillWaits, syncFactsReader } from '../../daemon/state/staleness.ts';
 import { openAlertsOfLedger, outboxCounts, workspaceStatuses } from '../../daemon/state/status.ts';
 import { workspaceLines } from '../../daemon/state/workspace-state.ts';
+import { skippedMonths } from '../../ledger/journal/close/skipped-months.ts';
 import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
@@ -57,7 +58,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead, skipped } = report;
   const ledger = {
     ...{ path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) },
     locked_by: report.lockedBy,
@@ -70,6 +71,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     disabled_channels: disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason })),
     queue,
     times_ahead: ahead && { count: ahead.count, latest_at: ahead.latestAt },
+    not_closed: skipped.map(({ workspaceId, period }) => ({ workspace_id: workspaceId, period })),
     exports: exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
     publish: publish && {
       position: publish.standing.position,
@@ -112,6 +114,9 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     exports,
     lockedBy: lockHolder(context.config.ledger.path, PATIENCE_MS),
     ahead: timesAhead(connection, nowMs),
+    skipped: skippedMonths(connection).filter(
+      (month) => workspaceId === undefined || month.workspaceId === workspaceId,
+    ),
     publish: await lookAtCopy(context),
   };
 }

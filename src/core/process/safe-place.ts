@@ -30,7 +30,8 @@ export function requireSafePlace(path: string, what: string): void {
       path,
       what,
       `belongs to another user (uid ${found.uid}, and this is uid ${own})`,
-      `run usage-ledger as that user, or: chown ${own} ${path}`,
+      // What root took away from the daemon's user, that user could not write any more.
+      own === 0 ? 'run usage-ledger as that user' : `run usage-ledger as that user, or: chown ${own} ${path}`,
     );
   }
   if ((found.mode & WORLD_WRITABLE) !== 0) {

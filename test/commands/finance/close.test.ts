@@ -63,6 +63,22 @@ describe('close', () => {
     expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
   });
 
+  it('names months between closes that are not closed, as status and doctor do', async () => {
+    const world = await createProven();
+    expect((await world.run('close', '2025-12', '--force', ...BY)).err).toBe('');
+    const words = '2026-01 of ws-1 is not closed, though a later month is';
+
+    expect((await world.run('close', '2026-02', '--force', ...BY)).err).toBe(`${words}.\n`);
+
+    expect((await world.run('status')).out).toContain(`closes  ${words}`);
+    expect(parseJson((await world.run('status', '--json')).out).not_closed).toEqual([
+      { workspace_id: 'ws-1', period: '2026-01' },
+    ]);
+    expect((await world.run('doctor')).out).toContain(words);
+    expect((await world.run('close', '2026-01', '--force', ...BY)).err).toBe('');
+    expect((await world.run('status')).out).not.toContain('not closed');
+  });
+
   it('closes by force and says what it overrode', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');

@@ -35,6 +35,14 @@ test.runIf(process.geteuid?.() === 0)('what others of its group may write is ref
   expect(fault(folder)).toBeNull();
 });
 
+test.runIf(process.geteuid?.() === 0)('root is not told to take a folder away from the user of the daemon', () => {
+  const folder = temporaryFolder();
+  chownSync(folder, 1, 1);
+  expect(fault(folder)).toBe(
+    `the place ${folder} belongs to another user (uid 1, and this is uid 0); run usage-ledger as that user`,
+  );
+});
+
 test('a link in the place of the file is followed, unless somebody else could have laid it', () => {
   const folder = temporaryFolder();
   const [file, link, nothing] = ['file', 'link', 'nothing'].map((name) => join(folder, name)) as [
