@@ -155,7 +155,7 @@ const VIEWS = {
       event_seq: 'Position in the digest chain.',
       previous_digest: 'Digest of the link before it.',
       digest: 'Digest of this link.',
-      system_user: 'Whose process it was to the system, whatever `--by` says. NULL in those from before it was kept.',
+      system_user: 'Whose process it was to the system, whatever `--by` says.',
     },
   ],
   finance_charges: [

@@ -27,7 +27,7 @@ export interface DigestedEvent {
 /** The line of a close or reopen in the chain, without its line feed. */
 export interface EventLine {
   line: string;
-  /** What the line has but the hash of; null where the line is in one part. */
+  /** Of a close, what the line has but the hash of; null for a reopen. */
   internal: { line: string; nonce: string } | null;
 }
 
@@ -49,20 +49,27 @@ export function prepareEventLine(connection: Database.Database): (event: Digeste
   const array = (places: string[]) => connection.prepare(`SELECT json_array(${places.join(', ')})`).pluck();
   const integer = 'CAST(? AS INTEGER)';
   const placeLine = array(['?', integer, ...'????']);
-  const saidLine = array([...'??', integer, '?', integer, integer, integer, integer, '?']);
+  const saidLine = array(['?', '?', integer, '?', integer, integer, integer, integer, '?']);
   const commitment = commitmentOf(connection);
   return (event) => {
     const { previousDigest, eventSeq, action, workspaceId, period, at } = event;
     const place = String(placeLine.get(previousDigest, eventSeq, action, workspaceId, period, at));
     const said = String(
       saidLine.get(
-        ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
-        ...[event.requestCount, event.lastEntryId, event.systemUser],
+        event.actor,
+        event.note,
+        event.forced,
+        event.overridden,
+        event.tenants,
+        event.creditsUsed,
+        event.requestCount,
+        event.lastEntryId,
+        event.systemUser,
       ),
     );
     const committed = commitment.get({ eventSeq });
-    const inner = joined(said, committed === undefined ? null : `[${committed.leaves}]`);
-    if (committed === undefined) return { line: joined(place, inner), internal: null };
+    if (committed === undefined) return { line: joined(place, said), internal: null };
+    const inner = joined(said, `[${committed.leaves}]`);
     const root = JSON.stringify([committed.root]);
     const { nonce } = new CloseSalt(committed.salt);
     const hash = createHash('sha256').update(nonce).update(inner).digest('hex');
@@ -74,6 +81,6 @@ export function prepareEventLine(connection: Database.Database): (event: Digeste
 }
 
 /** One array, as text, of the elements of several. */
-function joined(...arrays: (string | null)[]): string {
-  return `[${arrays.flatMap((array) => (array === null ? [] : [array.slice(1, -1)])).join(',')}]`;
+function joined(...arrays: string[]): string {
+  return `[${arrays.map((array) => array.slice(1, -1)).join(',')}]`;
 }
