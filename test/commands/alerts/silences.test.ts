@@ -23,6 +23,22 @@ it.each([
   expect(await world.run('alerts', kind, ...argv)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
 });
 
+it('nothing is muted, acknowledged or labelled in a workspace that another ledger reads', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+  await world.run('workspace', 'end', 'ws-1', '--elsewhere', '--note', 'machine B reads it');
+  const commands = [
+    ['silence', '--workspace', 'ws-1', ...IN_FORCE],
+    ['plan', '--alert', id, ...IN_FORCE],
+    ['ack', id],
+    ['feedback', id, 'false'],
+  ];
+  for (const command of commands) {
+    const { code, err } = await world.run('alerts', ...command);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('workspace "ws-1" was ended at') });
+  }
+});
+
 it('a silence says what it would have muted in the last 90 days, and warns when it fits nobody', async () => {
   const world = await createWorld(FIRST);
   const id = await jumpOfGlobex(world);
