@@ -1,4 +1,5 @@
 import type { Period } from '../../../core/period.ts';
+import { counted } from '../../../core/text/counted.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 
 /** A month that is not closed although one before it and one after it are. */
@@ -25,6 +26,6 @@ export function skippedWords(skipped: readonly SkippedMonth[]): string | null {
   const [first] = skipped;
   if (first === undefined) return null;
   const more = skipped.length - 1;
-  const rest = more === 0 ? '' : ` and ${more} more ${more === 1 ? 'month' : 'months'}`;
+  const rest = more === 0 ? '' : ` and ${counted(more, 'more month')}`;
   return `${first.period} of ${first.workspaceId}${rest} ${more === 0 ? 'is' : 'are'} not closed, though a later month is`;
 }
