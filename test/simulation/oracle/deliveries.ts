@@ -93,7 +93,7 @@ export class DeliveriesOracle {
   }
 
   /** After every commit. */
-  check(ledger: LedgerView, { nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
+  check(ledger: LedgerView, { nowMs, clocksRightSinceMs, servedSinceMs }: DeliveriesMoment): void {
     const dated = clocksRightSinceMs <= nowMs;
     const pending = new Set<string>();
     for (const { notification_id, channel, attempts, attempts_before, payload } of ledger.all<Row>(PENDING)) {
@@ -119,7 +119,9 @@ export class DeliveriesOracle {
           throw new PromiseBroken('delivered is what its receiver has taken', `${id} to ${row.channel}`);
         this.#delivered.add(id);
       }
-      if (row?.state === 'dead' && !this.#rejected.has(id) && nowMs - sinceMs < GIVEN_UP_MS)
+      // A channel that the configuration no longer has is given up at once.
+      const isServed = row !== undefined && servedSinceMs(row.channel) <= nowMs;
+      if (row?.state === 'dead' && isServed && !this.#rejected.has(id) && nowMs - sinceMs < GIVEN_UP_MS)
         throw new PromiseBroken('what may arrive later is tried for three days', `${id} to ${row.channel}`);
     }
   }
