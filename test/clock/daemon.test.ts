@@ -2,6 +2,7 @@ import { beforeAll, expect } from 'vitest';
 import { checkTimes } from '../../src/commands/doctor/check-times.ts';
 import { warmUp } from '../simulation/play/play.ts';
 import type { ServiceFault } from '../simulation/world/network.ts';
+import { type Message, messages } from '../support/messages.ts';
 import { type Jump, playTable } from './jumps.ts';
 import { type Stage, type StageOptions, startStage } from './stage.ts';
 
@@ -65,7 +66,7 @@ playTable([
     async play(jump) {
       const stage = await staged();
       const hook = withoutReceiver(stage, jump);
-      await stage.until('five attempts', () => stage.ledger().value('SELECT max(attempts) FROM outbox') === 5n, 60);
+      await stage.until('five attempts', () => messages(stage.ledger()).some(({ attempts }) => attempts === 5), 60);
       stage.setOff(jump.rightMs);
       hook.trouble = null;
       await stage.until('it is told', () => stage.told('sync_failed').length > 0, 15 + LOOK_MINUTES);
@@ -77,9 +78,9 @@ playTable([
     async play(jump) {
       const stage = await staged();
       const hook = withoutReceiver(stage, jump);
-      const inHand =
-        "SELECT count(*) FROM outbox WHERE channel = 'hook' AND claimed_until IS NOT NULL AND attempts = 0";
-      await stage.until('a delivery is under way', () => stage.ledger().value(inHand) === 1n, 60);
+      const isInHand = ({ channel, claimedUntil, attempts }: Message) =>
+        channel === 'hook' && claimedUntil !== null && attempts === 0;
+      await stage.until('a delivery is under way', () => messages(stage.ledger()).some(isInHand), 60);
       stage.seat.kill(1_000);
       stage.setOff(jump.rightMs);
       hook.trouble = null;

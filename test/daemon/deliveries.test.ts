@@ -9,6 +9,7 @@ import { openForWriting } from '../../src/ledger/store/file/open.ts';
 import { type Receiver, startReceiver } from '../alerts/channels/receiver.ts';
 import { recordingLogger } from '../queue/support.ts';
 import { eventually } from '../support/eventually.ts';
+import { messages, plantMessage } from '../support/messages.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
@@ -21,7 +22,7 @@ interface Sent {
   end(outcome: DeliveryOutcome | Error): void;
 }
 
-/** An outbox in memory, whose receivers answer when the test says so. */
+/** Messages in memory, whose receivers answer when the test says so. */
 function play(rows: WaitingNotification[], mayDeliver = (_id: string) => true) {
   const clock = createVirtualClock(0);
   const { logger, lines } = recordingLogger();
@@ -36,7 +37,7 @@ function play(rows: WaitingNotification[], mayDeliver = (_id: string) => true) {
     deliver: (notificationId, signal) =>
       new Promise((resolve, reject) => {
         const row = rows.find((candidate) => candidate.notificationId === notificationId);
-        if (row === undefined) throw new Error(`${notificationId} is not in the outbox`);
+        if (row === undefined) throw new Error(`${notificationId} is no message`);
         const end: Sent['end'] = (outcome) => {
           if (outcome instanceof Error) return reject(outcome);
           if (outcome.state === 'pending') attempted(row, outcome.attempt, clock.now(), outcome.delayMs);
@@ -176,14 +177,10 @@ test('a webhook that hangs does not delay the critical message of another channe
   const connection = openForWriting(fixture.config.ledger.path);
   onTestFinished(() => void connection.close());
   const at = new Date(fixture.clock.now()).toISOString();
-  const insert = connection.prepare(
-    `INSERT INTO outbox (notification_id, channel, payload, state, created_at, next_attempt_at)
-     VALUES (?, ?, ?, 'pending', ?, ?)`,
-  );
   const add = (channel: string, number: number): void => {
-    const notificationId = `msg_${String(number).padStart(32, '0')}`;
-    const payload = testPayload({ notificationId, channel: 'x', createdAt: at });
-    insert.run(notificationId, channel, payload, at, at);
+    const id = `msg_${String(number).padStart(32, '0')}`;
+    const text = testPayload({ notificationId: id, channel: 'x', createdAt: at });
+    plantMessage(connection, { id, channel, text, state: 'pending', createdAt: at });
   };
   for (let number = 0; number < 12; number += 1) add('hangs', number);
   add('takes', 12);
@@ -195,9 +192,9 @@ test('a webhook that hangs does not delay the critical message of another channe
   await daemon.stop();
   // Nobody waited until a request to the one that hangs was given up.
   expect(performance.now() - startedMs).toBeLessThan(25_000);
-  const states = fixture.view().rows('SELECT channel, state, attempts FROM outbox WHERE claimed_until IS NULL');
-  expect(states).toHaveLength(13);
-  expect(states.filter(({ channel }) => channel === 'hangs')).toEqual(
-    Array(12).fill({ channel: 'hangs', state: 'pending', attempts: 0n }),
+  const left = messages(fixture.view()).filter(({ claimedUntil }) => claimedUntil === null);
+  expect(left).toHaveLength(13);
+  expect(left.filter(({ channel }) => channel === 'hangs')).toMatchObject(
+    Array(12).fill({ channel: 'hangs', state: 'pending', attempts: 0 }),
   );
 });

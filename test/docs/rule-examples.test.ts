@@ -41,11 +41,11 @@ async function days(
   }
 }
 
-const told = ({ rows }: DayWorld) =>
-  rows(`SELECT substr(payload ->> '$.created_at', 6, 8) || ' ' || (payload ->> '$.rule') || ' ' || (payload ->> '$.level') || ' '
-    || substr(payload ->> '$.type', 7) || ' ' || coalesce(payload ->> '$.tenant_id', '*') || ' '
-    || coalesce(payload ->> '$.credits.current', '-') || ' of ' || coalesce(payload ->> '$.threshold', '-')
-    FROM outbox WHERE event IS NOT NULL ORDER BY rowid`) as string[];
+const told = (world: DayWorld): string[] =>
+  world.notifications().map(({ payload: { created_at, rule, level, type, tenant_id, credits, threshold } }) => {
+    const what = `${created_at.slice(5, 13)} ${rule} ${level} ${type.slice('alert.'.length)} ${tenant_id ?? '*'}`;
+    return `${what} ${credits?.current ?? '-'} of ${threshold ?? '-'}`;
+  });
 
 const EXAMPLES: Record<string, Example> = {
   jump: {

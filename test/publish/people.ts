@@ -4,6 +4,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
 import { UnauthorizedError } from '../../src/usage-api/errors.ts';
 import { TENANTS } from '../ledger/model/upstream.ts';
+import { pendingMessages } from '../support/messages.ts';
 import { realRun, writerOn } from '../support/run/real-run.ts';
 
 const DAY_MS = 86_400_000;
@@ -87,7 +88,7 @@ export async function interfere(connection: Database.Database, what: number, now
         nowMs,
       }),
     async () => {
-      for (const notificationId of column("SELECT notification_id FROM outbox WHERE state = 'pending' LIMIT 3")) {
+      for (const { id: notificationId } of pendingMessages(connection).slice(0, 3)) {
         if (!(await writer.call('claimDelivery', { notificationId, nowMs: nowMs + 1, claimMs: 1000 }))) continue;
         const state = pick(['delivered', 'pending', 'dead'] as const) ?? 'delivered';
         const error = state === 'delivered' ? null : 'no answer';

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
-import { waitingNotifications } from '../../src/alerts/outbox/outbox.ts';
 import { unheardRules } from '../../src/alerts/track/routes.ts';
 import { DEFAULT_FOCUS } from '../../src/config/resolve/resolve-outlets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
@@ -15,6 +14,7 @@ import type { SyncOutcome } from '../../src/sync/run.ts';
 import { Context, type ContextOverrides, type SyncOrder } from '../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { type LedgerView, viewLedger } from './ledger-view.ts';
+import { deliverWaiting, messages } from './messages.ts';
 import { payloadFaults } from './payload-schema.ts';
 import { workspaceConfig } from './run/workspace-config.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -54,8 +54,8 @@ export interface Fixture {
 }
 
 /**
- * Starts it all; everything is closed when the test has finished. Whatever the test was about, every notification that
- * it has left in its outbox must fit the published schema.
+ * Starts it all; everything is closed when the test has finished. Whatever the test was about, every message that it has
+ * left behind must fit the published schema.
  */
 export async function startFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const clock = testClock();
@@ -117,17 +117,6 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   };
 }
 
-/** Makes one attempt for all that is to go now. */
-export async function deliverWaiting(context: Context): Promise<void> {
-  const nowMs = context.clock.now();
-  const waiting = waitingNotifications(context.reader().connection, {
-    channels: [...context.channels.keys()],
-    limit: 1_000,
-  });
-  const due = waiting.filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= nowMs);
-  for (const { notificationId } of due) await context.deliver(notificationId, new AbortController().signal);
-}
-
 /** A run by hand of the first workspace, with some of it changed. */
 export function manualOrder(order: Partial<SyncOrder> = {}): SyncOrder {
   return { workspaceId: WORKSPACE, kind: 'manual', slot: null, signal: new AbortController().signal, ...order };
@@ -145,11 +134,10 @@ function checkPayloads(ledgerPath: string): void {
   if (!existsSync(ledgerPath)) return;
   const connection = new Database(ledgerPath, { readonly: true });
   try {
-    const hasOutbox = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'outbox'").get() !== undefined;
-    const payloads = hasOutbox ? (connection.prepare('SELECT payload FROM outbox').pluck().all() as string[]) : [];
-    for (const payload of payloads) {
-      expect(payloadFaults(payload), payload).toEqual([]);
-      const { type, rule, severity } = JSON.parse(payload);
+    if (connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'finance_alerts'").get() === undefined) return;
+    for (const { text, payload } of messages(connection)) {
+      expect(payloadFaults(text), text).toEqual([]);
+      const { type, rule, severity } = payload;
       if (type === 'alert.firing') expect(POSSIBLE, 'what routes know of').toContain(`${severity} ${rule}`);
     }
   } finally {

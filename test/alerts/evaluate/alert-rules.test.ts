@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { messages } from '../../support/messages.ts';
 import { startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
 
@@ -149,7 +150,7 @@ test('a plan that is exceeded says so, once', async () => {
 
   const ledger = view();
   expect(told(ledger)).toEqual(['jump alert.firing a']);
-  const payload = JSON.parse(String(ledger.value('SELECT payload FROM outbox')));
+  const payload = messages(ledger)[0]?.payload;
   expect(payload.evidence.planned_bounds).toEqual([20_000]);
   expect(payload.summary).toContain('Planned was growth up to 20,000.');
 });

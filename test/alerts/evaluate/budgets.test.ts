@@ -13,12 +13,15 @@ async function play(world: DayWorld, uses: (day: number, month: number) => numbe
   }
 }
 
-function budgetsTold({ rows }: DayWorld, period: string): string[] {
-  return rows(`SELECT substr(payload ->> '$.created_at', 6, 5) || ' ' || (payload ->> '$.state') || ' '
-      || (payload ->> '$.credits.current') || ' of ' || (payload ->> '$.threshold') || ', over it '
-      || (payload ->> '$.evidence.at_stake_credits') || ', likely '
-      || coalesce(payload ->> '$.evidence.projection.credits', 'unsaid')
-    FROM outbox WHERE payload ->> '$.rule' = 'budget' AND payload ->> '$.period' = '${period}' ORDER BY rowid`) as string[];
+function budgetsTold(world: DayWorld, period: string): string[] {
+  const told = world.notifications().map(({ payload }) => payload);
+  return told
+    .filter((each) => each.rule === 'budget' && each.period === period)
+    .map(({ created_at, state, credits, threshold, evidence: { at_stake_credits, projection } }) => {
+      const likely = projection?.credits ?? 'unsaid';
+      const over = `${credits.current} of ${threshold}, over it ${at_stake_credits}`;
+      return `${created_at.slice(5, 10)} ${state} ${over}, likely ${likely}`;
+    });
 }
 
 const BUDGETS = [

@@ -52,10 +52,7 @@ test('credits that are lost and come back are told as back once a day has shown 
   expect(ended).toEqual([new Date(at(56)).toISOString()]);
 
   // What is back is missing no more.
-  const payloads = world
-    .rows('SELECT payload FROM outbox ORDER BY rowid')
-    .map((payload) => JSON.parse(String(payload)));
-  expect(payloads.map(({ credits }) => credits)).toMatchObject([
+  expect(world.notifications().map(({ payload }) => payload.credits)).toMatchObject([
     { previous: 9_640, current: 6_960, change: -2_680 },
     { previous: 11_240, current: 11_240, change: 0 },
   ]);

@@ -6,6 +6,7 @@ import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.
 import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodAt } from '../../../src/core/period.ts';
+import { type Message, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
 import { realRun, writerOn } from '../../support/run/real-run.ts';
@@ -26,6 +27,7 @@ export interface DayWorld {
   /** `RULE STAGE TYPE TENANT` of all that was told, a line each. */
   told(): string[];
   summaries(rule: string): string[];
+  notifications(): Message[];
   /** All of it as it is now, to begin others with. */
   image(): DayImage;
 }
@@ -75,12 +77,12 @@ export function dayWorld(
       acceptAll(connection, isoTime(nowMs));
     },
     told: () =>
-      rows(`SELECT payload ->> '$.rule' || ' ' || (payload ->> '$.level') || ' ' || substr(payload ->> '$.type', 7) || ' '
-        || coalesce(payload ->> '$.tenant_id', '*') FROM outbox WHERE event IS NOT NULL ORDER BY rowid`) as string[],
+      notifications(connection).map(({ payload: { rule, level, type, tenant_id } }) => {
+        return `${rule} ${level} ${type.slice('alert.'.length)} ${tenant_id ?? '*'}`;
+      }),
     summaries: (rule) =>
-      rows(
-        `SELECT payload ->> '$.summary' FROM outbox WHERE event IS NOT NULL AND payload ->> '$.rule' = '${rule}' ORDER BY rowid`,
-      ) as string[],
+      notifications(connection).flatMap(({ payload }) => (payload.rule === rule ? [payload.summary] : [])),
+    notifications: () => notifications(connection),
     image: () => ({ ledger: connection.serialize(), figures: structuredClone([...figures.values()]) }),
   };
 }

@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest';
-import type { LedgerView } from '../../support/ledger-view.ts';
+import { type Ledger, messages } from '../../support/messages.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
 
 const FIVE = ['a', 'b', 'c', 'd', 'e'];
 
 /** What reached the receiver, each message once: a group, or what no group carries. */
-function heard(ledger: LedgerView) {
-  const rows = ledger.rows("SELECT payload FROM outbox WHERE state = 'delivered' ORDER BY rowid");
-  return rows.map(({ payload }) => JSON.parse(String(payload)));
+function heard(ledger: Ledger) {
+  return messages(ledger).flatMap(({ state, payload }) => (state === 'delivered' ? [payload] : []));
 }
-const heardOf = (ledger: LedgerView) =>
+const heardOf = (ledger: Ledger) =>
   heard(ledger)
     .filter(({ rule }) => rule === 'jump')
     .map(({ event, tenant_id, alerts }) => [event, ...(alerts?.map(tenantOf) ?? [tenant_id])].join(' '));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LedgerView } from '../../support/ledger-view.ts';
+import { type Ledger, messages, notifications } from '../../support/messages.ts';
 import { type Fixture, type FixtureOptions, startFixture } from '../../support/sandbox-fixture.ts';
 
 const HOUR_MS = 3_600_000;
@@ -10,7 +10,7 @@ const CHANNELS = [
   { type: 'log', name: 'second' },
 ] as const;
 
-test('a tenant that jumps after the first sync gives one certain alert and one outbox row a channel', async () => {
+test('a tenant that jumps after the first sync gives one certain alert and one message a channel', async () => {
   const { sync, view, jumpTo } = await startWithHistory({ channels: [...CHANNELS] });
 
   jumpTo(16_000);
@@ -31,15 +31,15 @@ test('a tenant that jumps after the first sync gives one certain alert and one o
       threshold: 15_000n,
     },
   ]);
-  const rows = outbox(ledger);
+  const rows = messages(ledger);
   expect(rows.map(({ channel, state }) => [channel, state])).toEqual([
     ['first', 'pending'],
     ['second', 'pending'],
   ]);
-  expect(rows.map(({ notification_id }) => notification_id).sort()).toEqual([...alerts.notificationIds].sort());
-  for (const row of rows) {
-    expect(JSON.parse(String(row.payload))).toMatchObject({
-      notification_id: row.notification_id,
+  expect(rows.map(({ id }) => id).sort()).toEqual([...alerts.notificationIds].sort());
+  for (const { id, payload } of rows) {
+    expect(payload).toMatchObject({
+      notification_id: id,
       type: 'alert.firing',
       level: 'happened',
       tenant_id: 'jumper',
@@ -53,7 +53,7 @@ test('ids of a notification are the same in every ledger that sees the same jump
     const { sync, view, jumpTo } = await startWithHistory();
     jumpTo(16_000);
     await sync();
-    ids.push(outbox(view()).map(({ notification_id }) => notification_id));
+    ids.push(messages(view()).map(({ id }) => id));
   }
   expect(ids[0]).toHaveLength(1);
   expect(ids[1]).toEqual(ids[0]);
@@ -72,7 +72,7 @@ test('a jump that keeps growing is notified again at half as much more, then at 
 
   const ledger = view();
   expect(notified).toEqual([16_000, 24_000, 48_000]);
-  expect(outboxTypes(ledger)).toEqual(['alert.firing', 'alert.escalated', 'alert.escalated']);
+  expect(typesOf(ledger)).toEqual(['alert.firing', 'alert.escalated', 'alert.escalated']);
   expect(ledger.rows('SELECT level, state, told_times, current_credits FROM finance_alerts')).toEqual([
     { level: 'happened', state: 'firing', told_times: 2n, current_credits: 143_999n },
   ]);
@@ -97,7 +97,7 @@ test('a jump that grows by leaps is notified once a day, with what it has come t
     if (alerts.notificationIds.length > 0) notified.push(credits);
   }
   expect(notified).toEqual([16_000, 46_000_000]);
-  expect(outboxTypes(view())).toEqual(['alert.firing', 'alert.escalated']);
+  expect(typesOf(view())).toEqual(['alert.firing', 'alert.escalated']);
 });
 
 test('credits of the threshold are certain, one less is nothing to a month that has no past to be judged by', async () => {
@@ -131,7 +131,7 @@ test('a jump becomes final once its period is over for 48 hours, and that is not
   expect(ledger.rows("SELECT level, state FROM finance_alerts WHERE rule = 'jump'")).toEqual([
     { level: 'settled', state: 'firing' },
   ]);
-  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.escalated']);
+  expect(typesOf(ledger, 'jump')).toEqual(['alert.firing', 'alert.escalated']);
 });
 
 test.each([{ lookbackPeriods: 0 }, { lookbackPeriods: 2 }])(
@@ -162,7 +162,7 @@ test('the first sync of a workspace seeds what it finds: an alert, but no notifi
   const ledger = view();
   expect(alerts.changes).toMatchObject([{ change: 'fired', silent: true }]);
   expect(ledger.rows('SELECT level, state FROM finance_alerts')).toEqual([{ level: 'happened', state: 'firing' }]);
-  expect(outbox(ledger)).toEqual([]);
+  expect(messages(ledger)).toEqual([]);
 });
 
 test('a seeded alert that is resolved is resolved silently, because nobody heard of it', async () => {
@@ -177,7 +177,7 @@ test('a seeded alert that is resolved is resolved silently, because nobody heard
 
   const ledger = view();
   expect(ledger.value("SELECT state FROM finance_alerts WHERE rule = 'jump'")).toBe('resolved');
-  expect(outboxTypes(ledger, 'jump')).toEqual([]);
+  expect(typesOf(ledger, 'jump')).toEqual([]);
 });
 
 test('an open period resolves its alert when two runs see it head for less than nine tenths of the threshold', async () => {
@@ -197,7 +197,7 @@ test('an open period resolves its alert when two runs see it head for less than 
   await sync();
   await sync();
   expect(state()).toBe('resolved');
-  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.resolved']);
+  expect(typesOf(ledger, 'jump')).toEqual(['alert.firing', 'alert.resolved']);
 });
 
 test('a resolved alert that jumps again fires again a day after it was told, under a new notification id', async () => {
@@ -209,11 +209,11 @@ test('a resolved alert that jumps again fires again a day after it was told, und
   }
   const ledger = view();
   expect(ledger.value("SELECT state FROM finance_alerts WHERE rule = 'jump'")).toBe('firing');
-  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing']);
+  expect(typesOf(ledger, 'jump')).toEqual(['alert.firing']);
 
   clock.advance(22 * HOUR_MS);
   await sync();
-  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.firing']);
+  expect(typesOf(ledger, 'jump')).toEqual(['alert.firing', 'alert.firing']);
   expect(ledger.value("SELECT count(*) FROM finance_alerts WHERE rule = 'jump'")).toBe(1n);
 });
 
@@ -294,12 +294,8 @@ function useHistory(upstream: Fixture['upstream']): void {
   }
 }
 
-function outbox(ledger: LedgerView): Record<string, unknown>[] {
-  return ledger.rows("SELECT * FROM outbox WHERE state <> 'dropped' ORDER BY rowid");
-}
-
 /** What was notified, in order; of one rule when it is given. */
-function outboxTypes(ledger: LedgerView, rule?: string): string[] {
-  const payloads = outbox(ledger).map(({ payload }) => JSON.parse(String(payload)) as { type: string; rule: string });
-  return payloads.filter((each) => rule === undefined || each.rule === rule).map(({ type }) => type);
+function typesOf(ledger: Ledger, rule?: string): string[] {
+  const told = notifications(ledger).map(({ payload }) => payload);
+  return told.filter((each) => rule === undefined || each.rule === rule).map(({ type }) => type);
 }

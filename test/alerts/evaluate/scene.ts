@@ -1,4 +1,5 @@
 import type { LedgerView } from '../../support/ledger-view.ts';
+import { notifications } from '../../support/messages.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -47,8 +48,5 @@ export function states(ledger: LedgerView, rule?: string): string[] {
 }
 
 export function told(ledger: LedgerView): string[] {
-  return ledger.rows("SELECT payload FROM outbox WHERE state <> 'dropped' ORDER BY rowid").map(({ payload }) => {
-    const { rule, type, tenant_id } = JSON.parse(String(payload)) as Record<string, string | null>;
-    return `${rule} ${type} ${tenant_id ?? '*'}`;
-  });
+  return notifications(ledger).map(({ payload }) => `${payload.rule} ${payload.type} ${payload.tenant_id ?? '*'}`);
 }

@@ -3,9 +3,10 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import type { LedgerView } from '../../support/ledger-view.ts';
+import { deliverWaiting, type Ledger, notifications, pendingMessages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { rejection } from '../../support/rejection.ts';
-import { deliverWaiting, type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
+import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -174,9 +175,8 @@ function states(ledger: LedgerView): string[] {
   return rows.map(({ rule, state }) => `${String(rule)} ${String(state)}`);
 }
 
-function told(ledger: LedgerView): string[] {
-  return ledger.rows("SELECT payload FROM outbox WHERE state <> 'dropped' ORDER BY rowid").map(({ payload }) => {
-    const { rule, cause, type } = JSON.parse(String(payload)) as { rule: string; cause: string | null; type: string };
+function told(ledger: Ledger): string[] {
+  return notifications(ledger).map(({ payload: { rule, cause, type } }) => {
     return `${cause === null ? rule : `${rule}:${cause}`} ${type}`;
   });
 }
@@ -192,6 +192,5 @@ test('a daemon that starts with another channel tells it of what is open, withou
   await renamed.askAll();
   expect(await renamed.composeDue()).toHaveLength(1);
   expect(await renamed.composeDue()).toEqual([]);
-  const told = view().rows("SELECT channel, event FROM outbox WHERE state = 'pending'");
-  expect(told).toEqual([{ channel: 'renamed', event: 'opened' }]);
+  expect(pendingMessages(view())).toMatchObject([{ channel: 'renamed', event: 'opened' }]);
 });

@@ -5,6 +5,7 @@ import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import type { Context } from '../../../src/wiring/context.ts';
+import { countByState, deliverWaiting, messages } from '../../support/messages.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from '../channels/receiver.ts';
 
@@ -164,16 +165,11 @@ test('two who make the digest at once make one, and one that died after making i
   expect(two).toEqual([]);
   expect(world.finance.received).toEqual([]);
 
-  // Another process finds it in the outbox like any other notification.
+  // Another process finds it like any other message.
   world.clock.set(dueMs);
   await world.deliverAll();
   expect(world.finance.received.map(({ headers }) => headers['webhook-id'])).toEqual(one);
-  expect(world.view().rows("SELECT state, count(*) AS n FROM outbox WHERE channel = 'finance' GROUP BY state")).toEqual(
-    [
-      { state: 'delivered', n: 1n },
-      { state: 'digested', n: 1n },
-    ],
-  );
+  expect(countByState(world.view(), 'finance')).toEqual({ delivered: 1, digested: 1 });
 });
 
 test('a digest whose hour was missed goes once, at the next chance', async () => {
@@ -224,19 +220,14 @@ test('a disabled channel loses what waits for its digest to the dead letters, an
   await world.syncAt(8, ['new', 5_000], ['newer', 6_000]);
   await world.syncAt(9, ['a', 16_000]);
   const ledger = world.view();
-  const states = () =>
-    ledger.rows("SELECT state, count(*) AS n FROM outbox WHERE channel = 'finance' GROUP BY state ORDER BY state");
-  expect(states()).toEqual([{ state: 'dead', n: 3n }]);
+  expect(countByState(ledger, 'finance')).toEqual({ dead: 3 });
   expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Channel finance fails: HTTP 410/)]);
 
   const writer = await world.context.writer();
   const request = { notificationIds: null, nowMs: world.clock.now() };
   expect((await writer.call('replayDead', request)).enabled).toEqual(['finance']);
   await world.deliverAll();
-  expect(states()).toEqual([
-    { state: 'delivered', n: 2n },
-    { state: 'digested', n: 2n },
-  ]);
+  expect(countByState(ledger, 'finance')).toEqual({ delivered: 2, digested: 2 });
   expect(world.told(world.finance).slice(-2).sort()).toEqual([
     'Daily summary of 2026-03-16 09:00 UTC: 2 alerts, 2 firing and 0 resolved.',
     expect.stringMatching(/^ws-1: a used/),
@@ -265,11 +256,11 @@ test('a summary for a channel that is not configured is not sent, and whoever as
   const without = world.another((config) => ({ ...config, alerts: { channels: config.alerts.channels.slice(0, 1) } }));
   world.clock.set(Date.UTC(2026, 2, 17, 7));
   await world.deliverAll(without);
-  const summary = "FROM outbox WHERE payload LIKE '%alert.digest%'";
-  expect(world.view().rows(`SELECT state, last_error ${summary}`)).toEqual([{ state: 'pending', last_error: null }]);
+  const summaries = () => messages(world.view()).filter(({ payload }) => payload.type === 'alert.digest');
+  expect(summaries()).toMatchObject([{ state: 'pending', lastError: null }]);
   await without.askAll();
   await world.deliverAll(without);
-  expect(world.view().rows(`SELECT state ${summary}`)).toEqual([]);
+  expect(summaries()).toEqual([]);
   // With the channel it is told all the same.
   await world.context.askAll();
   await world.deliverAll();
@@ -311,7 +302,7 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
       hook('finance', finance, { digestHour: 7, ...route }),
     ],
   });
-  const { clock, upstream, view, context } = fixture;
+  const { clock, upstream, context } = fixture;
   // Half of February's use had come by the middle of it: a pace of March is judged by that.
   for (const day of [14, 15, 16, 17]) {
     clock.set(Date.UTC(2026, 1, day));
@@ -322,14 +313,10 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
   for (const tenantId of ['a', 'b']) upstream.set({ tenantId, period: '2026-03', credits: 7_000, requests: 10 });
   clock.set(Date.UTC(2026, 2, 14));
   await fixture.sync();
-  const ledger = view();
   const deliverAll = async (by = context): Promise<void> => {
     await by.composeDue();
     // A notice that a channel is disabled comes while the others are delivered.
-    for (let round = 0; round < 2; round += 1) {
-      const due = ledger.rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");
-      for (const { notification_id } of due) await by.deliver(String(notification_id), SIGNAL);
-    }
+    for (let round = 0; round < 2; round += 1) await deliverWaiting(by);
   };
   return {
     ...{ ...fixture, pager, finance, deliverAll },

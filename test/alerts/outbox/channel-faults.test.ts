@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { checkChannels } from '../../../src/commands/doctor/check-channels.ts';
 import type { ChannelConfig } from '../../../src/config/types.ts';
+import { deliverWaiting, messages } from '../../support/messages.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from '../channels/receiver.ts';
-
-const SIGNAL = new AbortController().signal;
 
 test('a channel that loses notifications is one piece of news on the others until it works, and doctor fails', async () => {
   const world = await startWorld();
@@ -33,8 +32,7 @@ test('two channels that both refuse everything tell each other once, and no more
   await world.jump('a', 16_000);
   await world.deliverAll();
   await world.deliverAll();
-  const notices = "SELECT count(*) FROM outbox WHERE payload LIKE '%job_failed%'";
-  expect(world.view().value(notices)).toBe(2n);
+  expect(messages(world.view()).filter(({ payload }) => payload.rule === 'job_failed')).toHaveLength(2);
 });
 
 async function startWorld(otherStatus = 204) {
@@ -46,17 +44,14 @@ async function startWorld(otherStatus = 204) {
     ...{ type: 'webhook', name, url, secrets: [], allowPrivate: true, timeoutMs: 10_000 },
   });
   const fixture = await startFixture({ channels: [hook('failing', failing), hook('other', other)] });
-  const { clock, upstream, context, view } = fixture;
+  const { clock, upstream, context } = fixture;
   for (const tenantId of ['a', 'b', 'c']) {
     for (const period of ['2026-01', '2026-02']) upstream.set({ tenantId, period, credits: 10_000, requests: 10 });
     upstream.set({ tenantId, period: '2026-03', credits: 3_000, requests: 10 });
   }
   clock.set(Date.UTC(2026, 2, 16));
   await fixture.sync();
-  const deliverAll = async (): Promise<void> => {
-    const due = view().rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");
-    for (const { notification_id } of due) await context.deliver(String(notification_id), SIGNAL);
-  };
+  const deliverAll = () => deliverWaiting(context);
   return {
     ...{ ...fixture, failing, deliverAll },
     notices: () =>

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
 import { systemRandomness } from '../../../src/core/randomness.ts';
 import type { Context } from '../../../src/wiring/context.ts';
-import type { LedgerView, Row } from '../../support/ledger-view.ts';
+import { type Message, messages } from '../../support/messages.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from '../channels/receiver.ts';
 
@@ -15,9 +15,9 @@ test('a notification arrives in one call that carries its id and the stored payl
 
   expect(receiver.received).toHaveLength(1);
   expect(receiver.received[0]?.headers['webhook-id']).toBe(id);
-  expect(receiver.received[0]?.body.toString()).toBe(row().payload);
-  expect(row()).toMatchObject({ state: 'delivered', attempts: 1n, last_error: null, claimed_until: null });
-  expect(row().delivered_at).toBe('2026-03-20T12:00:00.000Z');
+  expect(receiver.received[0]?.body.toString()).toBe(row().text);
+  expect(row()).toMatchObject({ state: 'delivered', attempts: 1, lastError: null, claimedUntil: null });
+  expect(row().deliveredAt).toBe('2026-03-20T12:00:00.000Z');
 });
 
 test('a delivered notification is not sent again', async () => {
@@ -36,12 +36,12 @@ test('a failing receiver leaves the notification pending until later, and the re
   expect(outcome).toMatchObject({ state: 'pending', attempt: 1, delayMs: 5_000 });
   expect(row()).toMatchObject({
     state: 'pending',
-    attempts: 1n,
-    next_attempt_at: '2026-03-20T12:00:05.000Z',
-    claimed_until: '2026-03-20T12:00:00.000Z',
-    delivered_at: null,
+    attempts: 1,
+    nextAttemptAt: '2026-03-20T12:00:05.000Z',
+    claimedUntil: '2026-03-20T12:00:00.000Z',
+    deliveredAt: null,
   });
-  expect(row().last_error).toContain('503');
+  expect(row().lastError).toContain('503');
 
   clock.advance(4_999);
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
@@ -49,14 +49,14 @@ test('a failing receiver leaves the notification pending until later, and the re
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
   expect(receiver.received[1]?.body).toEqual(receiver.received[0]?.body);
-  expect(row()).toMatchObject({ state: 'delivered', attempts: 2n, last_error: null });
+  expect(row()).toMatchObject({ state: 'delivered', attempts: 2, lastError: null });
 });
 
 test('a notification for a channel that is not configured is left to who has it, and ends where its outcome is unknown', async () => {
   const { receiver, context, another, id, row, clock } = await startWithNotification([204]);
   const without = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'log' }] } }));
   expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
-  expect(row()).toMatchObject({ state: 'pending', attempts: 0n });
+  expect(row()).toMatchObject({ state: 'pending', attempts: 0 });
   clock.advance(30 * 86_400_000);
   expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
 
@@ -66,8 +66,8 @@ test('a notification for a channel that is not configured is left to who has it,
   clock.advance(60_000);
   expect(await without.deliver(id, SIGNAL)).toMatchObject({ state: 'dead' });
 
-  expect(row()).toMatchObject({ state: 'dead', attempts: 1n });
-  expect(row().last_error).toContain('"hook"');
+  expect(row()).toMatchObject({ state: 'dead', attempts: 1 });
+  expect(row().lastError).toContain('"hook"');
   expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
   expect(receiver.received).toEqual([]);
 });
@@ -80,7 +80,7 @@ test('of two senders at once, in two processes, one delivers and the other skips
 
   expect(outcomes.map(({ state }) => state).sort()).toEqual(['delivered', 'skipped']);
   expect(receiver.received).toHaveLength(1);
-  expect(row()).toMatchObject({ state: 'delivered', attempts: 1n });
+  expect(row()).toMatchObject({ state: 'delivered', attempts: 1 });
 });
 
 test('a claim whose sender died runs out after a minute, and the notification is sent under the same id', async () => {
@@ -157,9 +157,9 @@ test('channels that a context is given take what the configured ones would have 
 interface DeliveryFixture extends Fixture {
   receiver: Receiver;
   context: Context;
-  /** The one notification in the outbox. */
+  /** The one message that waits. */
   id: string;
-  row(): Row;
+  row(): Message;
 }
 
 /** A ledger with one notification for a webhook whose receiver answers with these statuses, the last one for ever. */
@@ -183,8 +183,12 @@ async function startWithNotification(statuses: readonly number[]): Promise<Deliv
   const { alerts } = await sync();
   const [id] = alerts.notificationIds;
   if (id === undefined || alerts.notificationIds.length !== 1) throw new Error('one notification is expected');
-  const ledger: LedgerView = fixture.view();
+  const ledger = fixture.view();
   const context = fixture.another(undefined, { randomness: { ...systemRandomness, fraction: () => 0 } });
-  const row = (): Row => ledger.rows('SELECT * FROM outbox WHERE notification_id = ?', id)[0] ?? {};
+  const row = (): Message => {
+    const message = messages(ledger).find((each) => each.id === id);
+    if (message === undefined) throw new Error('it is gone');
+    return message;
+  };
   return { ...fixture, receiver, context, id, row };
 }

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemRandomness } from '../../../src/core/randomness.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import { gate } from '../../support/gate.ts';
+import { deliverWaiting, messages } from '../../support/messages.ts';
 import { rejection } from '../../support/rejection.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from '../channels/receiver.ts';
@@ -28,15 +29,13 @@ test('410 disables the channel: what waits for it is dead, and the others are to
       reason: 'HTTP 410: the receiver wants no more notifications',
     },
   ]);
-  expect(
-    ledger.rows("SELECT state, attempts, last_error FROM outbox WHERE channel = 'gone' ORDER BY attempts"),
-  ).toEqual([
+  expect(messages(ledger).filter(({ channel }) => channel === 'gone')).toMatchObject([
+    { id, state: 'dead', attempts: 1, lastError: 'HTTP 410: the receiver wants no more notifications' },
     {
       state: 'dead',
-      attempts: 0n,
-      last_error: 'channel "gone" is disabled (HTTP 410: the receiver wants no more notifications)',
+      attempts: 0,
+      lastError: 'channel "gone" is disabled (HTTP 410: the receiver wants no more notifications)',
     },
-    { state: 'dead', attempts: 1n, last_error: 'HTTP 410: the receiver wants no more notifications' },
   ]);
 
   const notice = outcome.state === 'dead' ? (outcome.told[0] ?? '') : '';
@@ -53,10 +52,7 @@ test('410 disables the channel: what waits for it is dead, and the others are to
   const request = { notificationIds: [id], nowMs: clock.now() };
   await (await context.writer()).call('replayDead', request);
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
-  const words = view().rows(
-    "SELECT notification_id FROM outbox WHERE channel = 'other' AND state = 'pending' ORDER BY rowid",
-  );
-  for (const { notification_id } of words) await context.deliver(String(notification_id), SIGNAL);
+  await deliverWaiting(context);
   expect(other.received.map(({ body }) => JSON.parse(body.toString()).summary)).toContain('Channel gone works again.');
 });
 
@@ -73,7 +69,7 @@ test('two attempts that are refused at the same time disable it once', async () 
   );
 
   expect(outcomes.map(({ state }) => state)).toEqual(['dead', 'dead']);
-  expect(view().value("SELECT count(*) FROM outbox WHERE payload LIKE '%channel:gone%'")).toBe(1n);
+  expect(messages(view()).filter(({ payload }) => payload.cause === 'channel:gone')).toHaveLength(1);
 });
 
 test('a disabled channel gets nothing more, what comes for it later is dead with the reason', async () => {
@@ -175,14 +171,13 @@ test('an attempt that the stop cuts off is not counted, and the next sender may 
   const id = row?.id ?? '';
 
   expect(await rejection(context.deliver(id, stop.signal))).toBe(stop.signal.reason);
-  expect(
-    view().rows('SELECT state, attempts, claimed_until, last_error FROM outbox WHERE notification_id = ?', id),
-  ).toEqual([{ state: 'pending', attempts: 0n, claimed_until: null, last_error: null }]);
+  const [message] = messages(view()).filter((each) => each.id === id);
+  expect(message).toMatchObject({ state: 'pending', attempts: 0, claimedUntil: null, lastError: null });
   expect(await rejection(context.deliver(id, stop.signal))).toBe(stop.signal.reason);
 
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
   expect(gone.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
-  expect(view().value('SELECT attempts FROM outbox WHERE notification_id = ?', id)).toBe(1n);
+  expect(messages(view()).find((each) => each.id === id)?.attempts).toBe(1);
 });
 
 interface Answer {

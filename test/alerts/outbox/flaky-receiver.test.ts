@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { fillOutbox } from '../../long/deliveries/fill-outbox.ts';
 import { startFlakyReceiver, thirtyPercentFail } from '../../long/deliveries/flaky-receiver.ts';
+import { countByState, pendingMessages } from '../../support/messages.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 
 const NOTIFICATIONS = 60;
@@ -31,17 +32,14 @@ test('60 notifications all arrive although 30% of calls fail, each under one id 
   fillOutbox(config.ledger.path, NOTIFICATIONS);
   const context = another();
   const ledger = view();
-  const pending = () => ledger.rows("SELECT * FROM outbox WHERE state = 'pending' ORDER BY next_attempt_at");
 
-  for (let waiting = pending(); waiting.length > 0; waiting = pending()) {
-    clock.set(Math.max(clock.now(), Date.parse(String(waiting[0]?.next_attempt_at))));
-    const due = waiting.filter((row) => Date.parse(String(row.next_attempt_at)) <= clock.now());
-    await Promise.all(due.map((row) => context.deliver(String(row.notification_id), new AbortController().signal)));
+  for (let waiting = pendingMessages(ledger); waiting.length > 0; waiting = pendingMessages(ledger)) {
+    clock.set(Math.max(clock.now(), Math.min(...waiting.map(({ nextAttemptAt }) => Date.parse(nextAttemptAt)))));
+    const due = waiting.filter(({ nextAttemptAt }) => Date.parse(nextAttemptAt) <= clock.now());
+    await Promise.all(due.map(({ id }) => context.deliver(id, new AbortController().signal)));
   }
 
-  expect(ledger.rows('SELECT state, count(*) AS n FROM outbox GROUP BY state')).toEqual([
-    { state: 'delivered', n: 60n },
-  ]);
+  expect(countByState(ledger)).toEqual({ delivered: NOTIFICATIONS });
   expect(receiver.takenCount()).toBe(NOTIFICATIONS);
   expect(receiver.forgeries).toEqual([]);
   const counted = Object.fromEntries(context.traffic.deliveries().map(({ outcome, count }) => [outcome, count]));

@@ -7,6 +7,7 @@ import { TABLE } from '../../../src/alerts/rules/table.ts';
 import { mutes } from '../../../src/alerts/track/mutes.ts';
 import { unheardRules } from '../../../src/alerts/track/routes.ts';
 import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
+import { notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
 import { LOG_ROUTES, realRun, setRoutes, writerOn } from '../../support/run/real-run.ts';
@@ -73,8 +74,8 @@ test('a rule is registered in one place: from there on it is found, told, listed
   await run(777n);
   await run(778n);
 
-  const told = connection.prepare("SELECT payload ->> '$.summary' FROM outbox WHERE event IS NOT NULL ORDER BY rowid");
-  expect(told.pluck().all()).toEqual(['ws-1: acme has used 777 credits.', 'ws-1: acme has gone on.']);
+  const told = notifications(connection).map(({ payload }) => payload.summary);
+  expect(told).toEqual(['ws-1: acme has used 777 credits.', 'ws-1: acme has gone on.']);
   expect(connection.prepare('SELECT rule, state FROM finance_alerts').all()).toEqual([
     { rule: 'toy', state: 'resolved' },
   ]);

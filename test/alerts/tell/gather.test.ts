@@ -5,6 +5,7 @@ import { observation } from '../../../src/alerts/measures/observation.ts';
 import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
+import { pendingMessages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { LOG_ROUTES, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
@@ -36,15 +37,10 @@ async function world() {
     book.finish();
   };
   /** What waits, each with whom it is about or how many, and the hours until it goes. */
-  const waiting = () => {
-    const rows = connection
-      .prepare("SELECT payload, next_attempt_at AS at FROM outbox WHERE state = 'pending' ORDER BY rowid")
-      .all() as { payload: string; at: string }[];
-    return rows.map(({ payload, at }) => {
-      const { event, tenant_id, alerts } = JSON.parse(payload);
-      return `${event} ${tenant_id ?? alerts.length} at ${(Date.parse(at) - NOON) / HOUR_MS}`;
+  const waiting = () =>
+    pendingMessages(connection).map(({ payload: { event, tenant_id, alerts }, nextAttemptAt }) => {
+      return `${event} ${tenant_id ?? alerts.length} at ${(Date.parse(nextAttemptAt) - NOON) / HOUR_MS}`;
     });
-  };
   return { look, waiting, accept: (atMs: number) => acceptAll(connection, isoTime(atMs)) };
 }
 

@@ -3,16 +3,11 @@ import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
 import { askDue, asksAreDue } from '../../../src/alerts/book/ask.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/measures/judgement.ts';
 import { observation } from '../../../src/alerts/measures/observation.ts';
-import {
-  claimDelivery,
-  type DeliveryRecord,
-  recordDelivery,
-  restartWaits,
-  waitsBeganAhead,
-} from '../../../src/alerts/outbox/outbox.ts';
+import { type DeliveryRecord, restartWaits, waitsBeganAhead } from '../../../src/alerts/outbox/outbox.ts';
 import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
+import { answerWaiting } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
@@ -56,18 +51,9 @@ export async function world() {
   };
   const inbox: { id: string; channel: string; event: string; revision: number }[] = [];
   const deliver = (answer: Answer) => {
-    const rows = connection
-      .prepare("SELECT notification_id AS id, channel, payload FROM outbox WHERE state = 'pending' ORDER BY rowid")
-      .all() as { id: string; channel: string; payload: string }[];
-    for (const { id, channel, payload } of rows) {
-      if (!claimDelivery(connection, { notificationId: id, nowMs: state.nowMs, claimMs: 1_000 })) continue;
-      const { event, type, revision } = JSON.parse(payload);
-      if (answer.state === 'delivered' || answer.unknown) {
-        inbox.push({ id, channel, event: type === 'alert.group' ? `${event} together` : event, revision });
-      }
-      const nowMs = state.nowMs + 1;
-      const error = answer.state === 'delivered' ? null : 'no';
-      recordDelivery(connection, { notificationId: id, ...answer, nextAttemptAtMs: nowMs, error, nowMs });
+    for (const { id, channel, payload } of answerWaiting(connection, answer, state.nowMs)) {
+      const { event, type, revision } = payload;
+      inbox.push({ id, channel, event: type === 'alert.group' ? `${event} together` : event, revision });
     }
     state.nowMs += 2;
   };

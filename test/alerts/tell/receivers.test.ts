@@ -8,6 +8,7 @@ import { replayDead } from '../../../src/alerts/outbox/replay.ts';
 import { nextAttemptDelayMs } from '../../../src/alerts/tell/backoff.ts';
 import type { ChannelRoute } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
+import { messages, pendingMessages } from '../../support/messages.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { DEAD, GONE, JUMPS, REFUSED, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
@@ -42,8 +43,7 @@ test('refused while it grows: one message of what it has come to', async () => {
   look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 90_000n }), 90_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened']);
-  const payload = String(connection.prepare('SELECT payload FROM outbox').pluck().get());
-  expect(JSON.parse(payload).credits.current).toBe(90_000);
+  expect(messages(connection)[0]?.payload.credits.current).toBe(90_000);
 });
 
 test('refused for almost three days, and the cause is gone: the end is tried for three days itself', async () => {
@@ -93,7 +93,7 @@ test('delivered to one and not to the other, and the cause is gone: the one hear
   deliver(TAKEN);
   state.channels = [...ROUTES, ...ROUTES.map((route) => ({ ...route, channel: 'b' }))];
   look(JUMPS);
-  expect(connection.prepare("SELECT channel FROM outbox WHERE state = 'pending'").pluck().all()).toEqual(['b']);
+  expect(pendingMessages(connection)).toMatchObject([{ channel: 'b' }]);
   deliver(REFUSED);
   look(GONE);
   deliver(TAKEN);
@@ -109,8 +109,8 @@ test('a new channel is told of what is open, with when it began', async () => {
   look(JUMPS);
   deliver(TAKEN);
   expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
-  const payload = String(connection.prepare("SELECT payload FROM outbox WHERE channel = 'renamed'").pluck().get());
-  expect(JSON.parse(payload).began_at).toBe(isoTime(NOON));
+  const told = messages(connection).find(({ channel }) => channel === 'renamed');
+  expect(told?.payload.began_at).toBe(isoTime(NOON));
 });
 
 test('other routes are stored, and a new channel hears of what is open, and of an end whom they leave out, without a run', async () => {
@@ -170,8 +170,7 @@ test('what goes beyond every plan is told at once, with the bounds of all', asyn
   expect(heard()).toEqual([]);
   grown(24_000n);
   expect(heard()).toEqual(['opened']);
-  const payload = String(connection.prepare('SELECT payload FROM outbox').pluck().get());
-  expect(JSON.parse(payload).summary).toContain('Planned was growth up to 18,000 and 20,000.');
+  expect(messages(connection)[0]?.payload.summary).toContain('Planned was growth up to 18,000 and 20,000.');
 });
 
 test('acknowledged, and it grows: told, and it fires again', async () => {
@@ -202,7 +201,7 @@ test('a dead letter is replayed as what is so: the same, or nothing where it is 
   look(JUMPS);
   deliver(DEAD);
   look(JUMPS);
-  expect(connection.prepare('SELECT state FROM outbox').pluck().all()).toEqual(['dead']);
+  expect(messages(connection)).toMatchObject([{ state: 'dead' }]);
   const again = () => replayDead(connection, { notificationIds: null, ...state });
   expect(again()).toMatchObject({ replayed: [{}], dropped: [] });
   deliver(DEAD);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { notifications } from '../../support/messages.ts';
 import { createWorld, FIRST, parseJson, type World } from '../world.ts';
 import { jumpOfGlobex } from './jump-of-globex.ts';
 
@@ -79,8 +80,6 @@ it('a silence that was ended mutes nothing any more', async () => {
 
 /** What was told of globex's jump. */
 function payloads(world: World): Record<string, unknown>[] {
-  const rows = world.query('SELECT payload FROM outbox WHERE payload LIKE \'%"rule":"jump"%globex%\'') as {
-    payload: string;
-  }[];
-  return rows.map(({ payload }) => parseJson(payload));
+  const told = notifications(world.ledgerPath).map(({ text }) => parseJson(text));
+  return told.filter(({ rule, tenant_id }) => rule === 'jump' && tenant_id === 'globex');
 }

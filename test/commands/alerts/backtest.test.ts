@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { messages } from '../../support/messages.ts';
 import { createWorld, FIRST, parseJson, row, SECOND, workspaceSettings } from '../world.ts';
 
 it('counts what settings would have told by month and rule, beside what people have said of it', async () => {
@@ -64,7 +65,7 @@ it('says what would have been told without the silence that has muted it', async
   await world.run('alerts', 'silence', '--until', '2026-03-01', '--reason', 'x');
   world.sandbox.workspace().set({ tenantId: 'acme', period: '2026-02', credits: 90_000, requests: 10 });
   await world.run('sync');
-  expect(world.query('SELECT * FROM outbox')).toEqual([]);
+  expect(messages(world.ledgerPath)).toEqual([]);
 
   const { alerts } = parseJson((await world.run('alerts', 'backtest', '--json')).out);
   expect(alerts).toMatchObject([{ tenant_id: 'acme', notifications: 1 }]);

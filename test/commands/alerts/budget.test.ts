@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { notifications } from '../../support/messages.ts';
 import { createWorld, FIRST, row, type World, workspaceSettings } from '../world.ts';
 
 const DAY_MS = 86_400_000;
@@ -104,9 +105,8 @@ async function runAtStartOf(world: World, day: string): Promise<void> {
 }
 
 function budgetsTold(world: World): string[][] {
-  const rows = world.query('SELECT payload FROM outbox ORDER BY rowid') as { payload: string }[];
-  return rows
-    .map(({ payload }) => JSON.parse(payload) as Record<string, string>)
+  return notifications(world.ledgerPath)
+    .map(({ payload }) => payload)
     .filter(({ rule, type }) => rule === 'budget' && type !== 'alert.resolved')
-    .map(({ period = '', created_at = '', summary = '' }) => [period, created_at.slice(0, 10), summary]);
+    .map(({ period, created_at, summary }) => [period, created_at.slice(0, 10), summary]);
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
 import { type Receiver, startReceiver } from '../../alerts/channels/receiver.ts';
+import { countByState } from '../../support/messages.ts';
 import { createWorld, FIRST, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
 /** A world whose only channel is a receiver that answers with this status. */
@@ -94,7 +95,7 @@ describe('alerts replay', () => {
     expect(out).toBe(
       '1 notification is due again; the running daemon sends what is due\n  channel hook is enabled again\n',
     );
-    expect(world.query("SELECT state FROM outbox WHERE channel = 'hook'")).toEqual([{ state: 'pending' }]);
+    expect(countByState(world.ledgerPath, 'hook')).toEqual({ pending: 1 });
     expect((await world.run('alerts', 'replay')).err).toContain('no notification is dead');
     expect((await world.run('status')).out).not.toContain('is disabled');
   });
@@ -189,7 +190,7 @@ describe('a digest', () => {
     expect((await world.run('sync')).err).toContain('1 refused for good');
     expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 400/);
     expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notification is due again');
-    expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%new_spend%'")).toEqual([{ state: 'held' }]);
+    expect(countByState(world.ledgerPath, 'daily')).toEqual({ held: 1 });
   });
 });
 

@@ -6,6 +6,7 @@ import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { textWidth } from '../../../src/reports/formats/wrap.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
+import { notifications } from '../../support/messages.ts';
 import { payloadFaults } from '../../support/payload-schema.ts';
 import { createWorld, FIRST, NOON, parseJson, row, type World } from '../world.ts';
 
@@ -119,8 +120,7 @@ async function worldOf(names: Record<string, string | null>): Promise<World> {
 }
 
 function payloadOf(world: World, tenantId: string): string {
-  const rows = world.query('SELECT payload FROM outbox') as { payload: string }[];
-  const own = rows.find(({ payload }) => JSON.parse(payload).tenant_id === tenantId);
+  const own = notifications(world.ledgerPath).find(({ payload }) => payload.tenant_id === tenantId);
   if (own === undefined) throw new Error(`nobody was told of ${tenantId}`);
-  return own.payload;
+  return own.text;
 }

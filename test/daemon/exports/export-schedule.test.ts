@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { claimDelivery, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
 import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
 import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
@@ -13,6 +12,7 @@ import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts
 import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { closesInForce } from '../../../src/ledger/journal/close/closes-in-force.ts';
+import { answerWaiting, messages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { testClock } from '../../support/time/test-clock.ts';
 
@@ -59,19 +59,9 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
   const findings = () => checkExports(config, clock.now()).map(({ subject, status }) => `${subject} ${status}`);
   const alerts = () =>
     connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'export'").pluck().all() as string[];
-  const told = () =>
-    (connection.prepare('SELECT payload FROM outbox ORDER BY created_at, rowid').pluck().all() as string[]).map(
-      (payload) => JSON.parse(payload).summary as string,
-    );
+  const told = () => messages(connection).map(({ payload }) => payload.summary as string);
   /** The receiver takes what waits. */
-  const takeAll = () => {
-    const waiting = connection.prepare("SELECT notification_id FROM outbox WHERE state = 'pending'").pluck().all();
-    for (const notificationId of waiting as string[]) {
-      claimDelivery(connection, { notificationId, nowMs: clock.now(), claimMs: 1_000 });
-      const taken = { state: 'delivered', error: null, unknown: false } as const;
-      recordDelivery(connection, { notificationId, ...taken, nextAttemptAtMs: clock.now(), nowMs: clock.now() });
-    }
-  };
+  const takeAll = () => answerWaiting(connection, { state: 'delivered', unknown: false }, clock.now());
   return { ...{ folder, clock, lines, start, close, reopen, files, read, findings, alerts, told, takeAll } };
 }
 

@@ -7,6 +7,7 @@ import { longestPauseMs } from '../../../src/daemon/state/stale-after.ts';
 import { failRun } from '../../../src/ledger/journal/runs/fail-run.ts';
 import { pruneRuns } from '../../../src/ledger/journal/runs/prune-runs.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
+import { plantMessage } from '../../support/messages.ts';
 import {
   applyWalk,
   beginRun,
@@ -244,12 +245,8 @@ test('alerts are counted by severity while open, notifications by what became of
   const states = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
   for (const state of states) addAlert.run({ id: `critical-${state}`, severity: 'critical', state });
   addAlert.run({ id: 'warning-firing', severity: 'warning', state: 'firing' });
-  const addNotification = ledger.connection.prepare(
-    `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
-     VALUES (?, 1, 'log', '{}', ?, '2026', '2026')`,
-  );
-  for (const [id, state] of ['pending', 'pending', 'held', 'digested', 'delivered', 'dead'].entries())
-    addNotification.run(`n${id}`, state);
+  for (const [id, state] of (['pending', 'pending', 'held', 'digested', 'delivered', 'dead'] as const).entries())
+    plantMessage(ledger.connection, { id: `n${id}`, alertKey: 1, channel: 'log', state, createdAt: '2026' });
 
   expect(probe.openAlerts()).toEqual([
     { severity: 'warning', count: 1 },

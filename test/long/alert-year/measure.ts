@@ -1,7 +1,7 @@
 import { addPeriods, type Period, periodAt } from '../../../src/core/period.ts';
 import { DAY_MS, monthOf } from './calendar.ts';
 import { YEAR_RULES } from './play.ts';
-import { type Change, isNews, type Message, type Told, wasTold } from './told.ts';
+import { type Change, isNews, type Received, type Told, wasTold } from './told.ts';
 import type { World } from './world.ts';
 
 /** A share as it was counted. */
@@ -196,7 +196,7 @@ function riseDaysOf(rises: readonly Rise[]): RiseDays {
 
 function notificationsOfBulge(
   { calendar, incidents }: World,
-  sent: readonly Message[],
+  sent: readonly Received[],
   { period, day }: { period: Period; day: number },
 ): number {
   const startMs = calendar.startMs + (monthOf(calendar, period).firstDay + day - 1) * DAY_MS;

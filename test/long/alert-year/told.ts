@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { messages, notifications } from '../../support/messages.ts';
 
 /** One change of an alert, with whether somebody was told. */
 export interface Change {
@@ -14,7 +15,7 @@ export interface Change {
 }
 
 /** What a receiver got: a message about one alert, a group, or what waited for the daily summary. */
-export interface Message {
+export interface Received {
   /** Of a digest, the first one; `rules` are all. */
   rule: string;
   rules: string[];
@@ -29,7 +30,7 @@ export interface Message {
 
 export interface Told {
   changes: Change[];
-  messages: Message[];
+  messages: Received[];
   /** How many ids of notifications stand there more than once. */
   duplicateIds: number;
 }
@@ -46,31 +47,35 @@ export function readTold(path: string): Told {
          LEFT JOIN tenants t ON t.tenant_key = a.tenant_key ORDER BY x.at, x.alert_key, x.revision`,
       )
       .all() as (Omit<Change, 'atMs'> & { at: string })[];
-    const messages = connection
-      .prepare(
-        `SELECT min(a.rule) AS rule, json_group_array(DISTINCT a.rule) AS rules, min(m.event) AS event, min(m.level) AS level, min(p.period) AS period,
-           json_group_array(t.tenant_id) AS tenants, m.digest_at IS NULL AS atOnce, min(m.created_at) AS at
-         FROM outbox m JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)
-         LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
-         WHERE m.state <> 'dropped' GROUP BY coalesce(m.digest_at, m.digest_id, m.notification_id) ORDER BY at, min(m.rowid)`,
-      )
-      .all() as (Omit<Message, 'atMs' | 'tenants' | 'rules' | 'atOnce'> &
-      Record<'at' | 'tenants' | 'rules', string> & { atOnce: number })[];
-    const ids = connection.prepare('SELECT notification_id FROM outbox').pluck().all() as string[];
+    const ids = messages(connection).map(({ id }) => id);
     return {
       changes: changes.map(({ at, ...row }) => ({ ...row, atMs: Date.parse(at) })),
-      messages: messages.map(({ at, tenants, rules, atOnce, ...row }) => ({
-        ...row,
-        rules: JSON.parse(rules) as string[],
-        atOnce: atOnce === 1,
-        tenants: JSON.parse(tenants) as (string | null)[],
-        atMs: Date.parse(at),
-      })),
+      messages: received(connection),
       duplicateIds: ids.length - new Set(ids).size,
     };
   } finally {
     connection.close();
   }
+}
+
+function received(connection: Database.Database): Received[] {
+  const told = notifications(connection).filter(({ payload }) => payload.period !== null);
+  const together = Map.groupBy(told, ({ id, digestAt, digestId }) => digestAt ?? digestId ?? id);
+  const all = [...together.values()].map((parts) => {
+    const least = (of: (each: (typeof parts)[number]) => string): string => parts.map(of).sort()[0] ?? '';
+    const rules = [...new Set(parts.map(({ payload }) => payload.rule as string))];
+    return {
+      rule: least(({ payload }) => payload.rule),
+      rules,
+      event: least(({ event }) => event ?? ''),
+      level: least(({ payload }) => payload.level),
+      period: least(({ payload }) => payload.period),
+      tenants: parts.map(({ payload }) => payload.tenant_id as string | null),
+      atOnce: parts[0]?.digestAt === null,
+      atMs: Date.parse(least(({ createdAt }) => createdAt)),
+    };
+  });
+  return all.sort((a, b) => a.atMs - b.atMs);
 }
 
 /** What makes an alert worse. */

@@ -7,6 +7,7 @@ import { addPeriods, periodAt } from '../../../src/core/period.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { type DaemonProcess, startDaemonProcess } from '../../support/daemon-process.ts';
 import { viewLedger } from '../../support/ledger-view.ts';
+import { countByState } from '../../support/messages.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { fillOutbox, hurry } from './fill-outbox.ts';
 import { startFlakyReceiver, thirtyPercentFail } from './flaky-receiver.ts';
@@ -26,7 +27,7 @@ test(
     const ledgerPath = join(folder, 'data', 'ledger.db');
     fillOutbox(ledgerPath, NOTIFICATIONS);
     const view = viewLedger(ledgerPath);
-    const pending = () => Number(view.value("SELECT count(*) FROM outbox WHERE state = 'pending'"));
+    const pending = () => countByState(view).pending ?? 0;
 
     let kills = 0;
     let daemon: DaemonProcess = startDaemonProcess(folder);
@@ -52,9 +53,7 @@ test(
       `${NOTIFICATIONS} notifications in ${seconds} s: ${calls} calls, ${JSON.stringify(receiver.fates)}, ${kills} kills, ${repeated} taken twice\n`,
     );
     expect(kills).toBe(KILLS);
-    expect(view.rows('SELECT state, count(*) AS n FROM outbox GROUP BY state')).toEqual([
-      { state: 'delivered', n: BigInt(NOTIFICATIONS) },
-    ]);
+    expect(countByState(view)).toEqual({ delivered: NOTIFICATIONS });
     expect(receiver.takenCount()).toBe(NOTIFICATIONS);
     expect(receiver.arrivals.size).toBe(NOTIFICATIONS);
     expect(receiver.forgeries).toEqual([]);

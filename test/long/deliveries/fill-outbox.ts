@@ -1,28 +1,21 @@
 import { createHash } from 'node:crypto';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
+import { messages, plantMessage } from '../../support/messages.ts';
 
 /** One alert can have any number of notifications: this gives the alert of the one that is there `count` in all. */
 export function fillOutbox(ledgerPath: string, count: number): void {
   const connection = openForWriting(ledgerPath);
   connection.pragma('busy_timeout = 5000');
   try {
-    const [first] = connection.prepare('SELECT * FROM outbox').all() as {
-      alert_key: number;
-      notification_id: string;
-      channel: string;
-      payload: string;
-      created_at: string;
-    }[];
+    const [first] = messages(connection);
     if (first === undefined) throw new Error('there is no notification to begin with');
-    const insert = connection.prepare(
-      `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
-       VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
-    );
+    const alertKey = connection.prepare('SELECT alert_key FROM alerts').pluck().get() as number;
+    const { channel, createdAt } = first;
     connection.transaction(() => {
       for (let number = 1; number < count; number += 1) {
         const id = `msg_${createHash('sha256').update(`notification ${number}`).digest('hex').slice(0, 32)}`;
-        const payload = first.payload.replaceAll(first.notification_id, id);
-        insert.run(id, first.alert_key, first.channel, payload, first.created_at, first.created_at);
+        const text = first.text.replaceAll(first.id, id);
+        plantMessage(connection, { id, alertKey, channel, text, state: 'pending', createdAt });
       }
     })();
   } finally {
