@@ -1,7 +1,8 @@
 import { checkItem, isPlainItem, isRounded, type UncheckedItem, type UsageItem } from './check-item.ts';
 import { idFault, kindFault, type PageWhere, pageFault } from './page-fault.ts';
 import { mayHoldLongNumber, mayUnderflow, parseJsonExact } from './parse-json.ts';
-import { envelopeMessage } from './server-text.ts';
+import { hasNoRoomToRepeat, repeatedMember } from './repeated-member.ts';
+import { describeValue, envelopeMessage } from './server-text.ts';
 
 /**
  * A checked page of 4.3 or 4.4, in the service's own names. Fields that the interface document does not know stay where they
@@ -29,12 +30,20 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
   const text = decode(body, where);
   if (!mayHoldLongNumber(body)) {
-    const page = checkUsagePage(parse(JSON.parse, text, where), where);
-    if (page !== null && !(hasZero(page) && mayUnderflow(body))) return page;
+    const answer = parse(JSON.parse, text, where);
+    const page = checkUsagePage(answer, where);
+    if (page !== null && !(hasZero(page) && mayUnderflow(body))) return withoutRepeats(page, answer, text, where);
   }
-  const page = checkUsagePage(parse(parseJsonExact, text, where), where);
+  const answer = parse(parseJsonExact, text, where);
+  const page = checkUsagePage(answer, where);
   if (page === null) throw pageFault('a number could not be read exactly', where);
-  return page;
+  return withoutRepeats(page, answer, text, where);
+}
+
+function withoutRepeats(page: UsagePage, answer: unknown, text: string, where: PageWhere): UsagePage {
+  const repeated = hasNoRoomToRepeat(text, page) ? null : repeatedMember(text, answer);
+  if (repeated === null) return page;
+  throw pageFault(`${describeValue(repeated, where.redact)} stands twice in one object`, where);
 }
 
 function hasZero({ usage, total_records: records, total_pages: pages }: UsagePage): boolean {

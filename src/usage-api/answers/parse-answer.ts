@@ -3,6 +3,7 @@ import { formatPath, valueAt } from '../../core/text/path.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import type { Answer } from '../http/transport.ts';
+import { repeatedMember } from './repeated-member.ts';
 import { successEnvelope } from './schemas.ts';
 import { describeValue, envelopeMessage } from './server-text.ts';
 
@@ -17,8 +18,16 @@ export function parseAnswer<T>(
   redact: Redactor,
 ): T {
   const { status } = answer;
-  const value = parseBody(answer.body);
-  if (value === undefined) throw new InvalidResponseError(`${endpoint}: the answer is not JSON`, { endpoint, status });
+  const text = decode(answer.body);
+  const value = text === undefined ? undefined : parse(text);
+  if (text === undefined || value === undefined) {
+    throw new InvalidResponseError(`${endpoint}: the answer is not JSON`, { endpoint, status });
+  }
+  const repeated = repeatedMember(text, value);
+  if (repeated !== null) {
+    const said = `${describeValue(repeated, redact)} stands twice in one object`;
+    throw new InvalidResponseError(`${endpoint}: ${said}`, { endpoint, status });
+  }
   const serverMessage = envelopeMessage(value, redact);
   if (typeof value === 'object' && value !== null && 'success' in value && value.success === false) {
     const said = serverMessage === null ? '' : `: ${serverMessage}`;
@@ -36,10 +45,19 @@ export function parseAnswer<T>(
   });
 }
 
-/** Undefined when the body is not JSON in UTF-8: JSON itself has no such value. */
-function parseBody(body: Uint8Array[]): unknown {
+/** Undefined when the body is not UTF-8. */
+function decode(body: Uint8Array[]): string | undefined {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(body)));
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(body));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined when the text is not JSON: JSON itself has no such value. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
+import { repeatedMember } from '../../../src/usage-api/answers/repeated-member.ts';
+import { item, page } from '../service-double.ts';
+
+const parse = (text: string) => parseUsagePage(new TextEncoder().encode(text), { page: 7, workspaceId: 'ws-1' });
+const figure = fc.oneof(fc.nat(), fc.integer(), fc.constantFrom(0, 1000, -12_000, 5e15));
+const items = fc.array(
+  fc.record({ tenant_id: fc.string({ minLength: 1 }), credits_used: figure, request_count: figure }),
+  { minLength: 1, maxLength: 5 },
+);
+/** As services write their answers: in one line, or for people to read. */
+const indents = fc.constantFrom(0, 2);
+
+it('takes every answer without a name that stands twice', () => {
+  fc.assert(
+    fc.property(items, indents, (records, indent) => {
+      const body = page(records.map((record) => item(record)));
+      expect(parse(JSON.stringify(body, null, indent)).usage).toHaveLength(records.length);
+    }),
+  );
+});
+
+it('refuses a page in which any name stands twice in one object, wherever it is', () => {
+  fc.assert(
+    fc.property(items, indents, fc.nat(), fc.boolean(), (records, indent, place, isEscaped) => {
+      const text = JSON.stringify(page(records.map((record) => item(record))), null, indent);
+      const members = [...text.matchAll(/"([a-z_]+)":/g)];
+      const { index, 1: name } = members[place % members.length] as RegExpExecArray;
+      const written = isEscaped ? name?.replace('_', '\\u005f') : name;
+      const doubled = `${text.slice(0, index)}"${written}":0,${text.slice(index)}`;
+      expect(() => parse(doubled)).toThrow(`"${name}" stands twice in one object (page 7)`);
+    }),
+  );
+});
+
+it('finds a figure that stands twice though the other figures are written as short as they can be', () => {
+  const records = Array.from({ length: 12 }, (_, index) => item({ tenant_id: `t${index}`, credits_used: 5_000_000 }));
+  const short = JSON.stringify(page(records)).replaceAll('5000000', '5e6');
+  expect(parse(short).usage).toHaveLength(12);
+  const doubled = short.replace('"credits_used":', '"credits_used":1,"credits_used":');
+  expect(() => parse(doubled)).toThrow('"credits_used" stands twice in one object');
+});
+
+it.each([
+  ['{"a":1,"a":2}', 'a'],
+  ['[{"a":[{"b":":"},{"b":0,"c":1,"b":2}]}]', 'b'],
+  ['{"a":"\\u003a","b":{"c":1,"\\u0063":2}}', 'c'],
+  ['{"__proto__":1,"__proto__":2}', '__proto__'],
+  ['{"a":{"a":"\\"a\\":"},"b:":"a"}', null],
+  ['[[],{},":","::"]', null],
+])('reads %s', (text, expected) => {
+  expect(repeatedMember(text, JSON.parse(text))).toBe(expected);
+});
