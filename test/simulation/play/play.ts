@@ -90,6 +90,8 @@ export async function play(plan: Plan): Promise<Outcome> {
     await run(plan.forMs);
     world.note('quiet');
     for (const { stage } of watches) calm(stage);
+    // Daemons that start now are up before the clock goes on.
+    await world.clock.advance(0);
     const calmMs = world.clock.now();
     const longestMs = QUIET_MS + 2 * Math.max(...plan.workspaces.map(({ pauseMs }) => pauseMs));
     for (let restMs = 0; restMs < longestMs && !watches.every((each) => each.isSettled(calmMs)); restMs += REST_STEP_MS)
