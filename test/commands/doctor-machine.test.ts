@@ -1,5 +1,14 @@
 import { execFile as execFileWithCallback, spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, statfsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statfsSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,6 +22,9 @@ const execFile = promisify(execFileWithCallback);
 type Said = Record<'stdout' | 'stderr', string>;
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+const KEY_REMEDY = expect.stringContaining('`ledger.checkpoint_key_file`');
+const CHMOD = expect.stringContaining('chmod o-w');
 
 const about = (checks: Check[], name: string) => checks.filter(({ check }) => check === name);
 const variable = (name: string) => `\${${name}}`;
@@ -202,5 +214,37 @@ describe('the machine', () => {
     expect(err.trimEnd().split('\n')).toHaveLength(2);
     world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], ledger: { path: './file/ledger.db' } });
     expect((await world.run('sync')).err).toMatch(/a file stands where .* needs a folder/);
+  });
+
+  it('is tried for all that the daemon will write, before there is a ledger', async () => {
+    const world = await createWorld(FIRST);
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    const places = ['backup', 'exports', 'checkpoints', 'redis'];
+    const examined = async (settings: object) => {
+      world.configure({ workspaces, http: { port: 0 }, ...settings });
+      const { code, checks } = await examine(world);
+      return { code, told: checks.filter(({ check, status }) => places.includes(check) && status === 'fail') };
+    };
+    const file = join(world.folder, 'file');
+    const exported = { name: 'usage', view: 'usage', format: 'csv', cron: '0 6 * * *' };
+    const within = { backup: { folder: './new/backups' }, exports: [{ ...exported, folder: './new/exports' }] };
+    expect(await examined({ ...within, ledger: { checkpoint_key_file: './keys/key' } })).toEqual({ code: 0, told: [] });
+
+    writeFileSync(file, 'no key');
+    mkdirSync(join(world.folder, 'data', 'ledger.db.redis'), { recursive: true, mode: 0o700 });
+    chmodSync(join(world.folder, 'data', 'ledger.db.redis'), 0o777);
+    const without = { backup: { folder: file }, exports: [{ ...exported, folder: join(file, 'exports') }] };
+    const { code, told } = await examined({ ...without, ledger: { checkpoint_key_file: file } });
+    expect(code).toBe(4);
+    expect(told).toMatchObject([
+      { check: 'checkpoints', message: expect.stringContaining('no checkpoint can be signed'), remedy: KEY_REMEDY },
+      { check: 'backup', message: `${file} is no folder`, remedy: expect.stringContaining('`backup.folder`') },
+      { check: 'exports', subject: 'usage', message: `no file: ${file} is no folder` },
+      { check: 'redis', message: expect.stringContaining('may be written by every user'), remedy: CHMOD },
+    ]);
+    expect((await examined({ ledger: { checkpoint_key_file: join(file, 'key') } })).told).toMatchObject([
+      { check: 'checkpoints', status: 'fail' },
+      { check: 'redis' },
+    ]);
   });
 });

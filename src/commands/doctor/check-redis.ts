@@ -4,8 +4,10 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
+import { privateRedisFolder } from '../../daemon/open-queue.ts';
 import { RedisMissingError } from '../../queue/errors.ts';
 import { describeTarget, type RedisTarget } from '../../queue/redis/connection.ts';
+import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { probeRedis } from '../shared/redis-probe.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
@@ -14,8 +16,15 @@ const OLDEST_REDIS = [6, 2] as const;
 const VERSION_TIMEOUT_MS = 5000;
 
 /** The configured Redis, or the program that the daemon would start. */
-export function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  return config.redisUrl === null ? checkProgram(env) : checkServer({ kind: 'url', url: config.redisUrl });
+export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  if (config.redisUrl !== null) return checkServer({ kind: 'url', url: config.redisUrl });
+  try {
+    serverFolderAt(privateRedisFolder(config.ledger.path), env.XDG_RUNTIME_DIR);
+  } catch (error) {
+    const { message, hint } = summarizeError(error);
+    return [fail('redis', message, hint ?? 'correct what the message names, or set redis_url')];
+  }
+  return checkProgram(env);
 }
 
 async function checkServer(target: RedisTarget): Promise<Finding[]> {

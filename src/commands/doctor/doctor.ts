@@ -9,7 +9,7 @@ import { printProse, proseLines } from '../shared/prose.ts';
 import { checkBuckets } from './check-bucket.ts';
 import { checkChannels } from './check-channels.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
-import { checkExports } from './check-exports.ts';
+import { checkBackups, checkExports } from './check-files.ts';
 import { checkCloses, checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
@@ -88,6 +88,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['clock', () => checkTimes(path, clock.now())],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],
+    ['backup', () => checkBackups(config)],
     ['exports', () => checkExports(config, clock.now())],
     ['bucket', () => checkBuckets(config, clock)],
     ['disk', () => checkDisk(path)],

@@ -2,8 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
-import { summarizeError } from '../../core/errors.ts';
+import { summarizeError, UsageError } from '../../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
+import { folderFault } from '../../core/process/folder-fault.ts';
 import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
 import { type BackupReport, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
 import { backupName, backupTime, newestBackup, oldBackups } from '../../ledger/transfer/backup/backup-names.ts';
@@ -20,6 +21,8 @@ export interface BackupScheduleOptions extends Pick<PeriodicTaskOptions, 'clock'
   /** Raises the alert about a backup, or with null ends it. */
   tell(detail: string | null): Promise<void>;
 }
+
+export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of the folder';
 
 /** What has failed and may succeed later is tried again after this. */
 const REST_MS = 15 * 60_000;
@@ -38,7 +41,9 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
   let restUntilMs = 0;
 
   const makeBackup = async (path: string, stopping: AbortSignal): Promise<void> => {
-    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    const fault = folderFault(folder);
+    if (fault !== null) throw new UsageError(fault, BACKUP_FOLDER_REMEDY);
+    if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
     const job: BackupJob = { ledgerPath, target: path, to };
     try {
       const { report } = await askChild<{ report: BackupReport }>({

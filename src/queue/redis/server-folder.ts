@@ -17,15 +17,26 @@ export interface ServerFolder {
   socketPath: string;
 }
 
-/**
- * Makes the folder (0700), and one in `XDG_RUNTIME_DIR` for the socket where its own path would be too long. Refuses,
- * with `unsafe_place`, what somebody else could write to, and with `socket_path_too_long` where no short path is left.
- */
+/** Makes the folder (0700), and the one for the socket where that is another. Refuses what `serverFolderAt` does. */
 export function prepareServerFolder(wanted: string, runtimeFolder = process.env.XDG_RUNTIME_DIR): ServerFolder {
   mkdirSync(wanted, { recursive: true, mode: 0o700 });
-  requireSafePlace(wanted, 'the folder of the private Redis');
+  const place = serverFolderAt(wanted, runtimeFolder);
   chmodSync(wanted, 0o700);
-  const dir = realpathSync(wanted);
+  const folder = dirname(place.socketPath);
+  if (folder === place.dir) return place;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  requireSafePlace(folder, 'the folder of the socket');
+  chmodSync(folder, 0o700);
+  return place;
+}
+
+/**
+ * The folder, and in it the socket, or where its path would be too long in one in `XDG_RUNTIME_DIR`. Makes nothing. Refuses,
+ * with `unsafe_place`, what somebody else could write to, and with `socket_path_too_long` where no short path is left.
+ */
+export function serverFolderAt(wanted: string, runtimeFolder = process.env.XDG_RUNTIME_DIR): ServerFolder {
+  requireSafePlace(wanted, 'the folder of the private Redis');
+  const dir = existsSync(wanted) ? realpathSync(wanted) : wanted;
   for (const name of OWN_FILES) requireSafePlace(join(dir, name), 'the file of the private Redis');
   const socketPath = join(dir, 'redis.sock');
   if (isShort(socketPath)) return { dir, socketPath };
@@ -38,9 +49,6 @@ export function prepareServerFolder(wanted: string, runtimeFolder = process.env.
     });
   }
   requireSafePlace(dirname(folder), 'XDG_RUNTIME_DIR');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  requireSafePlace(folder, 'the folder of the socket');
-  chmodSync(folder, 0o700);
   return { dir, socketPath: join(folder, 'redis.sock') };
 }
 

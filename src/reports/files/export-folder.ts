@@ -1,18 +1,9 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
+import { folderFault } from '../../core/process/folder-fault.ts';
 import { ageMs, latestKnown } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { SHEET_FORMATS, type SheetFormat } from './write-sheet.ts';
@@ -82,31 +73,10 @@ export interface ExportStanding extends Pick<ExportState, 'writtenAt'> {
   failing: { since: string | null; reason: string } | null;
 }
 
-/** Why no file can be written into a folder that is there; null when it can, and when the folder is still to be made. */
-function folderFault(folder: string): string | null {
-  const found = statSync(folder, { throwIfNoEntry: false });
-  if (found === undefined) return null;
-  if (!found.isDirectory()) return `${folder} is no folder`;
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-    return null;
-  } catch {
-    return `the folder ${folder} cannot be written to`;
-  }
-}
-
 export async function writeExportState(folder: string, name: string, state: ExportState): Promise<void> {
   const fault = folderFault(folder);
   if (fault !== null) throw new UsageError(fault, 'correct `folder:` of the export, or the rights of the folder');
-  try {
-    if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(
-      `the folder ${folder} cannot be made (${code})`,
-      'correct `folder:` of the export, or make it',
-    );
-  }
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
   await writeAtomically(statePath(folder, name), (part) => writeFileSync(part, `${JSON.stringify(state)}\n`));
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
+import { checkExports } from '../../../src/commands/doctor/check-files.ts';
 import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';

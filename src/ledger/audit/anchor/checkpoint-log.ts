@@ -1,7 +1,17 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
+import { folderFault } from '../../../core/process/folder-fault.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { linkTo } from '../../store/file/ledger-file.ts';
 import { type Checkpoint, signCheckpoint } from './checkpoint.ts';
@@ -76,6 +86,17 @@ export function publicKeyOf(keyFile: string): KeyObject | null {
   return existsSync(keyFile) ? createPublicKey(readFileSync(keyFile, 'utf8')) : null;
 }
 
+/** Why no checkpoint could be signed with this key, which is still to be made where there is no file; null when one could. */
+export function keyFault(keyFile: string): string | null {
+  if (!existsSync(keyFile)) return folderFault(dirname(keyFile));
+  try {
+    readOrMakeKey(keyFile);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
 function readOrMakeKey(keyFile: string): KeyObject {
   if (!existsSync(keyFile)) makeKey(keyFile);
   return createPrivateKey(readFileSync(keyFile, 'utf8'));
@@ -84,6 +105,7 @@ function readOrMakeKey(keyFile: string): KeyObject {
 /** The key gets its name once it is on the disk, whole: half a key would sign nothing for ever. The first of several stays. */
 function makeKey(keyFile: string): void {
   const { privateKey } = generateKeyPairSync('ed25519');
+  mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
   const part = `${keyFile}.part-${randomId().slice(0, 8)}`;
   try {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });

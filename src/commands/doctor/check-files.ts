@@ -1,10 +1,20 @@
 import type { Config } from '../../config/types.ts';
+import { folderFault } from '../../core/process/folder-fault.ts';
+import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { exportStanding, readExportState } from '../../reports/files/export-folder.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** After its slot a file has this long to be there. */
 const PATIENCE_MS = 10 * 60_000;
+
+/** Whether the daemon can put its backups together. Without backups in the configuration nothing is said. */
+export function checkBackups({ backup }: Pick<Config, 'backup'>): Finding[] {
+  if (backup === null) return [];
+  const fault = folderFault(backup.folder);
+  if (fault !== null) return [fail('backup', fault, BACKUP_FOLDER_REMEDY)];
+  return [ok('backup', `${backup.folder} can be written to`)];
+}
 
 /** The files that the daemon writes for other tools: whether they come. Without any in the configuration nothing is said. */
 export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): Finding[] {
