@@ -12,15 +12,21 @@ export interface StaleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   notified(): void;
 }
 
-/** Looks every minute for workspaces without a complete run. No run can do that: it is about runs that do not come. */
+/**
+ * Looks every minute for workspaces without a complete run. No run can do that: it is about runs that do not come. What two
+ * looks find is raised: a process that stood still finds all of them stale when it goes on, and reads them at once.
+ */
 export function startStaleWatch({ stale, raise, notified, clock, logger }: StaleWatchOptions): PeriodicTask {
+  let before = new Set<string>();
   return startPeriodicTask({
     clock,
     logger,
     intervalMs: CHECK_INTERVAL_MS,
     failed: 'stale workspaces could not be looked for',
     async work() {
-      const workspaces = stale();
+      const found = stale();
+      const workspaces = found.filter(({ workspaceId }) => before.has(workspaceId));
+      before = new Set(found.map(({ workspaceId }) => workspaceId));
       if (workspaces.length > 0 && (await raise(workspaces)) > 0) notified();
     },
   });

@@ -20,20 +20,33 @@ test('stale workspaces are raised, and notifications looked after only when ther
   });
   await watch.run();
   await watch.run();
+  await watch.run();
 
   expect(seen).toEqual(['raise ws-1', 'notified', 'raise ws-1']);
+});
+
+test('what only one look finds stale is not raised, as after a process stood still', async () => {
+  const looks = [['ws-1'], ['ws-2'], [], ['ws-2'], ['ws-1', 'ws-2'], ['ws-1', 'ws-2']];
+  const raised: string[][] = [];
+  const watch = start({
+    stale: () => (looks.shift() ?? []).map((workspaceId) => ({ ...STALE, workspaceId })),
+    raise: async (workspaces) => raised.push(workspaces.map(({ workspaceId }) => workspaceId)),
+  });
+  for (let look = 0; look < 6; look += 1) await watch.run();
+  expect(raised).toEqual([['ws-2'], ['ws-1', 'ws-2']]);
 });
 
 test('while none is stale nothing is written, and a ledger that cannot be read is no crash', async () => {
   const raised: unknown[] = [];
   const raise = async (workspaces: StaleCheck[]) => raised.push(workspaces);
-  await start({ stale: () => [], raise }).run();
-  await start({
-    stale: () => {
-      throw new Error('the disk is gone');
-    },
-    raise,
-  }).run();
+  const stale = () => {
+    throw new Error('the disk is gone');
+  };
+  for (const options of [{ stale: () => [] }, { stale }]) {
+    const watch = start({ ...options, raise });
+    await watch.run();
+    await watch.run();
+  }
 
   expect(raised).toEqual([]);
 });

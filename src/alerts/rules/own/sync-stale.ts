@@ -15,7 +15,7 @@ export const syncStale: OwnRule = {
   docs: {
     tells: 'no complete run for too long',
     holds: {
-      '': 'no complete run for two of the longest pauses between ticks and a minute, and not because one still reads or waits',
+      '': 'no complete run for two of the longest pauses between ticks and a minute, and not because one still reads or waits, in two looks a minute apart',
     },
   },
   words: () => ({
