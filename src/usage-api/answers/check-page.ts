@@ -41,7 +41,8 @@ export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
 }
 
 function withoutRepeats(page: UsagePage, answer: unknown, text: string, where: PageWhere): UsagePage {
-  const repeated = hasNoRoomToRepeat(text, page) ? null : repeatedMember(text, answer);
+  const { message } = answer as Fields;
+  const repeated = hasNoRoomToRepeat(text, { message, page }) ? null : repeatedMember(text, answer);
   if (repeated === null) return page;
   throw pageFault(`${describeValue(repeated, where.redact)} stands twice in one object`, where);
 }

@@ -18,19 +18,21 @@ export function repeatedMember(text: string, value: unknown): string | null {
   return findRepeated(text);
 }
 
-/** What was read of a page. */
+/** What was read of a page, and the message of its envelope. */
 interface ReadPage {
-  usage: readonly UsageItem[];
+  message: unknown;
+  page: { usage: readonly UsageItem[] };
 }
 
-/** Whether the text is so short that it has no member but those of the page that was read from it. */
-export function hasNoRoomToRepeat(text: string, page: ReadPage): boolean {
-  return text.length - leastLength(page) < SHORTEST_MEMBER;
+/** Whether the text is so short that it has no member but those that were read from it. */
+export function hasNoRoomToRepeat(text: string, read: ReadPage): boolean {
+  return text.length - leastLength(read) < SHORTEST_MEMBER;
 }
 
 /** In how many characters the page can be written at least. */
-function leastLength({ usage, ...data }: ReadPage): number {
-  let length = JSON.stringify({ success: true, data: { ...data, usage: [] } }).length - 1;
+function leastLength({ message, page: { usage, ...data } }: ReadPage): number {
+  const text = typeof message === 'string' ? message : undefined;
+  let length = JSON.stringify({ message: text, success: true, data: { ...data, usage: [] } }).length - 1;
   for (const item of usage) {
     const texts = item.tenant_id.length + item.period.length + item.period_start.length + item.period_end.length;
     length += ITEM_LENGTH + texts + leastDigits(item.credits_used) + leastDigits(item.request_count);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
-import { repeatedMember } from '../../../src/usage-api/answers/repeated-member.ts';
+import { hasNoRoomToRepeat, repeatedMember } from '../../../src/usage-api/answers/repeated-member.ts';
 import { item, page } from '../service-double.ts';
 
 const parse = (text: string) => parseUsagePage(new TextEncoder().encode(text), { page: 7, workspaceId: 'ws-1' });
@@ -41,6 +41,14 @@ it('finds a figure that stands twice though the other figures are written as sho
   expect(parse(short).usage).toHaveLength(12);
   const doubled = short.replace('"credits_used":', '"credits_used":1,"credits_used":');
   expect(() => parse(doubled)).toThrow('"credits_used" stands twice in one object');
+});
+
+it('sees by its length that a page written as documented repeats nothing', () => {
+  const text = JSON.stringify(page([item(), item({ tenant_id: 'b', credits_used: -12_345 })]));
+  const { message } = JSON.parse(text);
+  expect(hasNoRoomToRepeat(text, { message, page: parse(text) })).toBe(true);
+  const doubled = text.replace('"success"', '"success":1,"success"');
+  expect(hasNoRoomToRepeat(doubled, { message, page: parse(text) })).toBe(false);
 });
 
 it.each([
