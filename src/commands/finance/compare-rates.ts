@@ -13,14 +13,20 @@ import type { Column } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
 import type { Context } from '../../wiring/context.ts';
+import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import type { CliContext } from '../shared/cli-context.ts';
 
 /** Tenants that are shown without --json unless something else is said. */
 const SHOWN_TENANTS = 20;
 
 /** The cards of a file, or without one of the configuration. */
-export function givenCards(cli: CliContext, { config }: Context, file: string | undefined): readonly RateCardText[] {
-  if (file !== undefined) return loadRates(resolve(cli.io.cwd, file), cli.io.env);
+export function givenCards(cli: CliContext, context: Context, file: string | undefined): readonly RateCardText[] {
+  if (file !== undefined) {
+    const cards = loadRates(resolve(cli.io.cwd, file), cli.io.env);
+    for (const { name, workspace } of cards) requireKnownWorkspace(context, workspace, `${name}: workspace`);
+    return cards;
+  }
+  const { config } = context;
   if (config.rates !== null && config.rates.length > 0) return config.rates;
   throw new UsageError('the configuration has no `rates:`', 'name a file with rate cards, or write them there');
 }

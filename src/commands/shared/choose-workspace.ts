@@ -14,12 +14,12 @@ export function chooseWorkspace(config: Config, id: string | undefined): Workspa
   throw new UsageError(`--workspace ${JSON.stringify(id)} is not configured`, oneOf(known));
 }
 
-/** Refuses a `--workspace` that neither the configuration nor the ledger knows: a misspelt one would find nothing. */
-export function requireKnownWorkspace(context: Context, id: string | undefined): void {
+/** Refuses a workspace that neither the configuration nor the ledger knows: a misspelt one would find nothing. */
+export function requireKnownWorkspace(context: Context, id: string | undefined, where = '--workspace'): void {
   if (id === undefined) return;
   const configured = context.config.workspaces.map((workspace) => workspace.id);
   const known = new Set([...configured, ...ledgerWorkspaces(context.reader().connection)]);
-  if (!known.has(id)) throw new UsageError(`--workspace ${JSON.stringify(id)} is not known`, oneOf([...known]));
+  if (!known.has(id)) throw new UsageError(`${where} ${JSON.stringify(id)} is not known`, oneOf([...known]));
 }
 
 function oneOf(ids: readonly string[]): string {

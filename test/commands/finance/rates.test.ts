@@ -146,6 +146,16 @@ describe('rates apply', () => {
     ]);
   });
 
+  it('refuses a card for a workspace that nobody knows', async () => {
+    const world = await createCharged();
+    writeCards(world, { ...CARD, workspace: 'ws-misspelt' });
+    for (const command of ['apply', 'check']) {
+      const { code, err } = await world.run('rates', command, 'rates.yml');
+      expect(code).toBe(2);
+      expect(err).toContain('standard: workspace "ws-misspelt" is not known\n  use one of "ws-1"');
+    }
+  });
+
   it('refuses overlapping patterns of which none is the more specific, unless one has priority', async () => {
     const world = await createCharged();
     const cards = [
