@@ -4,8 +4,16 @@ const MILLION = 1_000_000;
 /** How many times the floor a whole sync of a million records may take. */
 const TIMES_FLOOR = { unchanged: 1.5, changed: 2.5, empty: 3.5 };
 
+/** How many times as long as the whole command a peer takes for a million records, at least. */
+const PEER_BARS = [
+  ['node', 'empty', 0.9],
+  ['node', 'unchanged', 1.5],
+  ['pipe', 'empty', 5],
+  ['pipe', 'unchanged', 6],
+];
+
 /** Every bar with what was measured: `passed` is null where nothing was. */
-export function holdAgainstBars({ sizes, latency, peer, start, daemon }) {
+export function holdAgainstBars({ sizes, latency, peers, start, daemon }) {
   const size = (records) => sizes?.find((one) => one.records === records) ?? null;
   const million = size(MILLION);
   const three = size(3 * MILLION);
@@ -27,9 +35,11 @@ export function holdAgainstBars({ sizes, latency, peer, start, daemon }) {
   const delayed = latency === null ? '80 ms latency' : `${latency.latencyMs} ms latency, ${latency.records} records`;
   atMost(`${delayed}: over ideal`, 1.2, latency?.overIdeal, 'x');
   atLeast(`${delayed}: faster than one by one`, 13, latency?.overSequential, 'x');
-  const peers = `faster than curl + sqlite-utils${peer?.records === undefined ? '' : `, ${peer.records} records`}`;
-  atLeast(`empty: ${peers}`, 12, peer?.empty, 'x');
-  atLeast(`unchanged: ${peers}`, 8, peer?.unchanged, 'x');
+  for (const [peer, situation, limit] of PEER_BARS) {
+    const ms = peers?.sizes.find(({ records }) => records === MILLION)?.ms;
+    const times = ratio(ms?.[`${peer} ${situation}`] ?? null, ms?.[`usage-ledger ${situation}`] ?? null);
+    atLeast(`1M ${situation}: ${peer}'s time over that of the command`, limit, times, 'x');
+  }
   atMost('2,500 records: first sync, beyond starting Node', 750, start?.firstMs, 'ms');
   atMost('2,500 records: next sync, beyond starting Node', 750, start?.againMs, 'ms');
   atMost('idle daemon: CPU', 0.5, daemon?.cpuPercent, '%');

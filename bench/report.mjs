@@ -1,7 +1,8 @@
+import { PEER_SITUATIONS } from './measure-peers.mjs';
 import { SITUATIONS } from './measure-sizes.mjs';
 
 /** The whole result as lines of text. */
-export function renderReport({ machine, sizes, latency, peer, start, daemon, bars, options }) {
+export function renderReport({ machine, sizes, latency, peers, start, daemon, bars, options }) {
   const lines = [
     '',
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}, load ${machine.load.join(' ')}`,
@@ -18,7 +19,7 @@ export function renderReport({ machine, sizes, latency, peer, start, daemon, bar
       `  ideal ${seconds(idealMs)}, one after the other ${sequentialMs === null ? 'not measured' : seconds(sequentialMs)}`,
     );
   }
-  if (peer !== null) lines.push('', ...renderPeer(peer));
+  if (peers !== null) lines.push('', ...renderPeers(peers));
   if (start !== null) {
     const { records, nodeMs, firstMs, againMs } = start;
     lines.push('', `usage-ledger sync of ${count(records)} records as a new process: first ${seconds(firstMs)}, next`);
@@ -61,13 +62,20 @@ function renderSizes(sizes) {
   return align(rows);
 }
 
-function renderPeer(peer) {
-  if (peer.notMeasured !== undefined) return [`curl + sqlite-utils: not measured, ${peer.notMeasured}`];
-  const { records, empty, unchanged, peerEmptyMs, peerUnchangedMs } = peer;
-  return [
-    `${count(records)} records by curl + sqlite-utils: empty ${seconds(peerEmptyMs)}, unchanged ${seconds(peerUnchangedMs)}`,
-    `  a whole sync is ${empty.toFixed(1)} and ${unchanged.toFixed(1)} times as fast`,
-  ];
+/** How long each takes beside `usage-ledger sync`, as whole processes. */
+function renderPeers({ sizes, notMeasured }) {
+  const rows = [['whole processes', 'records', ...PEER_SITUATIONS]];
+  for (const { records, ms } of sizes) {
+    const names = new Set(Object.keys(ms).map((key) => key.split(' ')[0]));
+    for (const name of names) {
+      const cells = PEER_SITUATIONS.map((situation) => {
+        const times = ms[`${name} ${situation}`] / ms[`usage-ledger ${situation}`];
+        return `${seconds(ms[`${name} ${situation}`])} (${times.toFixed(2)})`;
+      });
+      rows.push([name, count(records), ...cells]);
+    }
+  }
+  return [...align(rows), ...notMeasured.map((what) => `not measured: there is no ${what}`)];
 }
 
 function renderDaemon(daemon) {

@@ -7,7 +7,7 @@ import { Children } from './children.mjs';
 import { describeMachine } from './machine.mjs';
 import { measureDaemon } from './measure-daemon.mjs';
 import { measureLatency } from './measure-latency.mjs';
-import { measurePeer } from './measure-peer.mjs';
+import { measurePeers } from './measure-peers.mjs';
 import { measureSizes } from './measure-sizes.mjs';
 import { measureStart } from './measure-start.mjs';
 import { HELP, parseOptions } from './options.mjs';
@@ -17,7 +17,7 @@ const EXIT = { failed: 1, usage: 2, barFailed: 4, interrupted: 130 };
 const PARTS = {
   sizes: measureSizes,
   latency: measureLatency,
-  peer: measurePeer,
+  peers: measurePeers,
   start: measureStart,
   daemon: measureDaemon,
 };
