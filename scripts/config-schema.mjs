@@ -10,9 +10,9 @@ const file = fileURLToPath(new URL('../schemas/config.json', import.meta.url));
 const VARIABLE = { type: 'string', pattern: '\\$\\{' };
 
 const schema = z.toJSONSchema(fileSchema, {
-  io: 'output',
+  io: 'input',
   override({ jsonSchema }) {
-    const { description, type, items, properties, required, additionalProperties, ...limits } = jsonSchema;
+    const { description, default: _, type, items, properties, required, additionalProperties, ...limits } = jsonSchema;
     const isLimited = ['integer', 'number', 'boolean'].includes(type) || 'pattern' in limits || 'enum' in limits;
     if (!isLimited) return;
     for (const key of ['type', ...Object.keys(limits)]) delete jsonSchema[key];

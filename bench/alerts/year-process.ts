@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEFAULT_ALERT_RULES } from '../../src/config/resolve/resolve-alerts.ts';
+import { DEFAULT_ALERT_RULES } from '../../src/config/schema/workspace-settings.ts';
 import { playWorld } from '../../test/long/alert-year/play.ts';
 import { readTold } from '../../test/long/alert-year/told.ts';
 import { createWorld } from '../../test/long/alert-year/world.ts';

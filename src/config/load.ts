@@ -3,15 +3,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { groupOf } from '../core/text/path.ts';
-import { crossFaults } from './cross-checks.ts';
 import { readProxy } from './proxy.ts';
-import { readCaFiles } from './reading/ca-files.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
+import { readFiles } from './reading/files.ts';
 import { type EmptiedSetting, type Interpolated, interpolate } from './reading/interpolate.ts';
 import { readRegularFile } from './reading/regular-file.ts';
-import { readSecretFiles } from './reading/secrets.ts';
 import { parseYaml } from './reading/yaml.ts';
-import { resolveConfig } from './resolve/resolve-config.ts';
+import { resolveConfig } from './resolve-config.ts';
 import { type FileConfig, fileSchema } from './schema/file-schema.ts';
 import type { Config } from './types.ts';
 
@@ -120,21 +118,18 @@ function build(
   source: { file: string | null; folder: string; env: NodeJS.ProcessEnv } & Omit<Interpolated, 'value'>,
   amend: LoadOptions['amend'],
 ): Config {
-  const parsed = fileSchema.safeParse(document);
-  const { secretFiles, faults: secretFaults } = readSecretFiles(document, source.folder);
-  const { caFiles, faults: caFaults } = readCaFiles(document, source.folder);
+  const { value, faults: fileFaults } = readFiles(document, source.folder);
+  const parsed = fileSchema.safeParse(value);
   const { proxy, faults: proxyFaults } = readProxy(groupOf(document).proxy, source.env);
   const faults = tidyFaults([
     ...source.faults,
-    ...schemaFaults(parsed.error?.issues ?? [], document),
-    ...crossFaults(document),
-    ...secretFaults,
-    ...caFaults,
+    ...schemaFaults(parsed.error?.issues ?? [], value),
+    ...fileFaults,
     ...proxyFaults,
   ]).map((fault) => namedByEmptyVariable(fault, source.emptied));
   if (parsed.success && faults.length === 0) {
     const settings = amend === undefined ? parsed.data : amend(parsed.data);
-    return resolveConfig(settings, { ...source, secretFiles, caFiles, proxy });
+    return resolveConfig(settings, { file: source.file, folder: source.folder, proxy });
   }
   throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
 }

@@ -1,6 +1,13 @@
 import type { ConfigFault } from '../core/errors.ts';
 import { proxyRule } from './rules.ts';
-import type { ProxyConfig } from './types.ts';
+
+/** How https services and receivers are reached where this machine may not connect to them itself. */
+export interface ProxyConfig {
+  /** May hold a user and a password. */
+  url: string;
+  /** Hosts that are reached directly, as `NO_PROXY` lists them; this machine always is. */
+  noProxy: string;
+}
 
 /**
  * The proxy by the `proxy` setting, else by `HTTPS_PROXY`; null for none. Its exceptions are those of `NO_PROXY`. What is

@@ -10,18 +10,21 @@ export type Rule = (text: string) => string | null;
 export const addressRule: Rule = (text) =>
   channelAddressRule(text) ?? (/[?#]/.test(text) ? 'has a query or a fragment' : null);
 
+/** An address by one of these protocols, which `kind` names, with nothing that `judge` finds in it. */
+function urlRule(protocols: readonly string[], kind: string, judge: (url: URL) => string | null): Rule {
+  return (text) => {
+    if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
+    const url = new URL(text);
+    return protocols.includes(url.protocol) ? judge(url) : `is not ${kind}`;
+  };
+}
+
 /** The address of an alert channel: as above, but a query may stand in it, which counts as a secret. */
-export const channelAddressRule: Rule = (text) => {
-  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is not an https:// address';
+export const channelAddressRule = urlRule(['https:', 'http:'], 'an https:// address', (url) => {
   if (url.username !== '' || url.password !== '') return 'contains credentials, which would end up in logs';
-  if (text.includes('#')) return 'has a fragment';
-  if (!isHttpsOrLoopback(url)) {
-    return 'uses http:// to another machine, which would show secrets to the network';
-  }
-  return null;
-};
+  if (url.href.includes('#')) return 'has a fragment';
+  return isHttpsOrLoopback(url) ? null : 'uses http:// to another machine, which would show secrets to the network';
+});
 
 /** A word that a file can be called by, everywhere. */
 export const fileNameRule: Rule = (text) =>
@@ -37,25 +40,23 @@ export const mailboxRule: Rule = (text) => {
   return /^[^\s<>()[\]\\,;:"@\p{C}]+@[^\s<>()[\]\\,;:"@\p{C}]+$/u.test(address) ? null : 'is not an e-mail address';
 };
 
+const namesHost = ({ hostname }: URL) => (hostname === '' ? 'names no host' : null);
+const redisAddress = urlRule(['redis:', 'rediss:'], 'a redis:// or rediss:// address', namesHost);
+const proxyAddress = urlRule(['http:', 'https:'], 'an http:// or https:// address', namesHost);
+
 /** Where Redis or Valkey listens; empty for none. */
-export const redisRule: Rule = (text) => {
-  if (text === '') return null;
-  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
-  const url = new URL(text);
-  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') return 'is not a redis:// or rediss:// address';
-  return url.hostname === '' ? 'names no host' : null;
-};
+export const redisRule: Rule = (text) => (text === '' ? null : redisAddress(text));
+
+/** Where a proxy listens; empty or `none` for none. */
+export const proxyRule: Rule = (text) => (text === '' || text === 'none' ? null : proxyAddress(text));
 
 /** The database that the ledger is published to. How it is encrypted stands in `tls`, for all to see. */
-export const postgresRule: Rule = (text) => {
-  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
-  const { protocol, pathname, hash, searchParams } = new URL(text);
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:') return 'is not a postgres:// address';
-  if (pathname.length < 2) return 'names no database';
-  if (hash !== '') return 'has a fragment';
-  const tls = [...searchParams.keys()].find((name) => name.startsWith('ssl'));
+export const postgresRule = urlRule(['postgres:', 'postgresql:'], 'a postgres:// address', (url) => {
+  if (url.pathname.length < 2) return 'names no database';
+  if (url.hash !== '') return 'has a fragment';
+  const tls = [...url.searchParams.keys()].find((name) => name.startsWith('ssl'));
   return tls === undefined ? null : 'says how the connection is encrypted, which publish.tls does';
-};
+});
 
 /** True for a database that is reached without leaving this machine: by loopback or by a unix socket. */
 export function isLocalPostgres(text: string): boolean {
@@ -80,15 +81,6 @@ export function prefixOf(key: string): string {
   const bare = key.replace(/\/+$/, '');
   return bare === '' ? '' : `${bare}/`;
 }
-
-/** Where a proxy listens; empty or `none` for none. */
-export const proxyRule: Rule = (text) => {
-  if (text === '' || text === 'none') return null;
-  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
-  const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'is not an http:// or https:// address';
-  return url.hostname === '' ? 'names no host' : null;
-};
 
 /**
  * A five-field cron expression that comes due at least once. Six fields, `@daily` and the hashed `H` are refused: the

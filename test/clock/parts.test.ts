@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { DEFAULT_FOCUS } from '../../src/config/resolve/resolve-outlets.ts';
+import { focus } from '../../src/config/schema/outlets.ts';
 import type { ExportConfig } from '../../src/config/types.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -60,7 +60,7 @@ playTable([
         ...{ workspaceId: null, folder, to: null, keep: 2 },
       };
       const config = {
-        ...{ exports: [wanted], focus: DEFAULT_FOCUS, ledger: { path: ledgerPath, retentionDays: 400 } },
+        ...{ exports: [wanted], focus: focus.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
         workspaces: [{ id: 'ws-1' }] as never,
       };
       const rest = { closesAfter: () => [], tell: async () => undefined, logger };

@@ -26,9 +26,13 @@ test('an editor finds nothing in the sample, whose values may be variables', () 
 });
 
 test('a number and a flag may be a variable at every key', () => {
-  expect(withoutVariables(z.strictObject({ count: z.number(), list: z.array(flag.optional()) }), '')).toEqual([
-    '.count',
-  ]);
+  const bare = z.strictObject({ on: z.boolean() }).transform(({ on }) => on);
+  const mixed = z.strictObject({
+    count: z.number().default(1),
+    list: z.array(flag.optional()),
+    group: bare.optional(),
+  });
+  expect(withoutVariables(mixed, '')).toEqual(['.count', '.group.on']);
   expect(withoutVariables(fileSchema, '')).toEqual([]);
 });
 
@@ -45,7 +49,10 @@ test.each([
 /** The settings that take no text for a number or a flag. */
 function withoutVariables(schema: unknown, path: string): string[] {
   if (schema instanceof z.ZodNumber || schema instanceof z.ZodBoolean) return [path];
-  if (schema instanceof z.ZodOptional) return withoutVariables(schema.unwrap(), path);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
+    return withoutVariables(schema.unwrap(), path);
+  }
+  if (schema instanceof z.ZodPipe) return withoutVariables(schema.in, path);
   if (schema instanceof z.ZodArray) return withoutVariables(schema.element, `${path}[]`);
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => withoutVariables(option, path));
   if (!(schema instanceof z.ZodObject)) return [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { remedies, remedyFor, settingPaths } from '../../src/config/reading/remedies.ts';
+import { remedies, remedyFor } from '../../src/config/reading/remedies.ts';
 import { sampleConfig, sampleEnv } from '../../src/config/samples/sample-config.ts';
 import { writeSamples } from '../../src/config/samples/write-samples.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -86,7 +86,7 @@ test('what the sample shows in comments is valid as well', () => {
 });
 
 test('every setting is in the sample and has a remedy of its own', () => {
-  const names = new Set(settingPaths().map((path) => path.split('.').at(-1)?.replace('[]', '') ?? path));
+  const names = new Set([...remedies().keys()].map((path) => path.split('.').at(-1)?.replace('[]', '') ?? path));
   expect(names.size).toBeGreaterThan(25);
   for (const name of names) expect(sampleConfig(), name).toMatch(new RegExp(`^[ #-]*${name}:`, 'm'));
   for (const [path, remedy] of remedies()) expect(remedy, path).toMatch(/^(Give|Write|Choose|List|Set|Use) /);

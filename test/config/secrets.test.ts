@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/config/reading/secrets.ts';
-import { DEFAULT_FOCUS } from '../../src/config/resolve/resolve-outlets.ts';
+import { focus } from '../../src/config/schema/outlets.ts';
 import type { Config } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
 
@@ -19,7 +19,7 @@ const base: Config = {
   publish: null,
   exports: [],
   rates: null,
-  focus: DEFAULT_FOCUS,
+  focus: focus.parse({}),
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },
   logLevel: 'info',
 };

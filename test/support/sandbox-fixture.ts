@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { unheardRules } from '../../src/alerts/track/routes.ts';
-import { DEFAULT_FOCUS } from '../../src/config/resolve/resolve-outlets.ts';
+import { focus } from '../../src/config/schema/outlets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -79,7 +79,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     publish: null,
     exports: [],
     rates: null,
-    focus: DEFAULT_FOCUS,
+    focus: focus.parse({}),
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),
     ),

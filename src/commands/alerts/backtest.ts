@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { type Backtest, type BacktestAlert, backtest } from '../../alerts/backtest/backtest.ts';
 import type { FeedbackLabel } from '../../alerts/track/feedback.ts';
 import { remedyFor } from '../../config/reading/remedies.ts';
-import type { FileAlerts } from '../../config/schema/file-schema.ts';
-import { alertsSchema } from '../../config/schema/workspace-settings.ts';
+import { type AlertsInFile, alertsSchema } from '../../config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
@@ -53,7 +52,7 @@ export function backtestCommand(cli: CliContext): Command {
 async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<void> {
   const { from = null, to = null } = parsePeriodWindow(options);
   const [first, last] = windowBounds({ from, to });
-  const own: FileAlerts = {};
+  const own: AlertsInFile = {};
   if (options.ratio !== undefined) own.ratio = parseSetting('ratio', options.ratio);
   if (options.minCredits !== undefined) own.min_credits = parseSetting('min_credits', options.minCredits);
   const config = await cli.loadConfig((document) => ({

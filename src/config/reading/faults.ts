@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ConfigFault } from '../../core/errors.ts';
 import { closest } from '../../core/text/closest.ts';
 import { formatPath, valueAt } from '../../core/text/path.ts';
-import { remedyFor, settingPaths } from './remedies.ts';
+import { remedies, remedyFor } from './remedies.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -19,7 +19,8 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const scalar = typeof value === 'number' || typeof value === 'boolean';
     const unquoted = issue.code === 'invalid_type' && issue.expected === 'string' && scalar;
     const meant = issue.code === 'invalid_value' ? meantBy(value, issue.values) : undefined;
-    const hint = unquoted ? QUOTE_IT : meant === undefined ? remedyFor(path) : `Did you mean ${meant}?`;
+    const told = issue.code === 'custom' ? issue.params?.hint : undefined;
+    const hint = unquoted ? QUOTE_IT : meant === undefined ? (told ?? remedyFor(path)) : `Did you mean ${meant}?`;
     return [{ path, message: describe(issue, value), hint }];
   });
 }
@@ -35,6 +36,7 @@ function unknownKey(key: string, at: readonly PropertyKey[], groupPath: string):
 }
 
 function describe(issue: Issue, value: unknown): string {
+  if (issue.code === 'custom') return issue.message;
   if (value === undefined) return 'is missing';
   switch (issue.code) {
     case 'invalid_type':
@@ -48,8 +50,6 @@ function describe(issue: Issue, value: unknown): string {
       return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'invalid_union':
       return `must be one of ${('options' in issue ? (issue.options ?? []) : []).map(String).join(', ')}`;
-    case 'custom':
-      return issue.message;
     default:
       return 'is not valid';
   }
@@ -86,7 +86,7 @@ export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
 /** What to do about a key that is no setting: the one that was meant, or the place where it belongs. */
 function suggestKey(key: string, groupPath: string): string {
   const group = groupPath.replace(/\[\d+\]/g, '[]');
-  const paths = settingPaths();
+  const paths = [...remedies().keys()];
   const siblings = paths.filter((path) => parentOf(path) === group).map(lastOf);
   const meant = closest(key, siblings);
   if (meant !== undefined) return `Did you mean ${meant}?`;

@@ -1,10 +1,4 @@
-import { resolve } from 'node:path';
-import type { ConfigFault } from '../../core/errors.ts';
-import { groupOf, listOf } from '../../core/text/path.ts';
-import { secretRule } from '../rules.ts';
 import type { ChannelConfig, Config } from '../types.ts';
-import { readRegularFile } from './regular-file.ts';
-import { remedyFor } from './remedies.ts';
 
 /** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
 export function secretsOf(config: Config): string[] {
@@ -65,48 +59,5 @@ function decoded(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return text;
-  }
-}
-
-/** The settings that name a file with a secret in it. */
-const SECRET_FILES = ['secret_key_file', 'access_key_id_file', 'secret_access_key_file'];
-
-/**
- * Reads every file of a document that holds a secret, without the line break at its end. Relative paths start at `folder`.
- * Neither the path nor the content appears in a fault: people put the secret itself there by mistake.
- */
-export function readSecretFiles(
-  document: unknown,
-  folder: string,
-): { secretFiles: Map<string, string>; faults: ConfigFault[] } {
-  const root = groupOf(document);
-  const groups: [path: string, group: unknown][] = [
-    ['defaults', root.defaults],
-    ['s3', root.s3],
-  ];
-  for (const [index, workspace] of listOf(root.workspaces).entries()) groups.push([`workspaces[${index}]`, workspace]);
-
-  const secretFiles = new Map<string, string>();
-  const faults: ConfigFault[] = [];
-  const named = groups.flatMap(([groupPath, group]) =>
-    SECRET_FILES.map((key) => ({ path: `${groupPath}.${key}`, file: groupOf(group)[key] })),
-  );
-  for (const { path, file } of named) {
-    if (typeof file !== 'string' || file.trim() === '') continue;
-    const found = readSecret(resolve(folder, file.trim()));
-    if (found.mistake === undefined) secretFiles.set(path, found.secret);
-    else faults.push({ path, message: found.mistake, hint: remedyFor(path) });
-  }
-  return { secretFiles, faults };
-}
-
-function readSecret(file: string): { secret: string; mistake?: never } | { mistake: string } {
-  try {
-    const secret = readRegularFile(file).replace(/[\r\n]+$/, '');
-    if (secret === '') return { mistake: 'names an empty file' };
-    const mistake = secretRule(secret);
-    return mistake === null ? { secret } : { mistake: `names a file whose secret ${mistake}` };
-  } catch (error) {
-    return { mistake: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})` };
   }
 }

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { notes, workspaceSettings } from '../schema/workspace-settings.ts';
+
 /** The commented `usage-ledger.yml`. With the variables of `sampleEnv` set it loads without a fault. */
 export function sampleConfig(): string {
   return `# usage-ledger.yml
@@ -103,18 +106,7 @@ http:                                  # pages, health and metrics of the daemon
 log_level: info                        # fatal | error | warn | info | debug | trace | silent
 
 defaults:                              # for every workspace; any of these can also stand under one
-  cron: "*/15 * * * *"                 # when to sync; five fields, UTC
-  reconcile_cron: "17 3 * * 0"         # when to look at the whole history
-  lookback_periods: 2                  # months before the open one that are read again
-  settle_hours: 48                     # after its end a month may still move for this long; then it can be closed
-  per_page: 100                        # 1 to 100
-  concurrency: 8                       # requests at a time
-  requests_per_second: 50              # to one host name of the service, over all its workspaces
-  consistency: auto                    # auto: twice up to 50 pages, else counted | twice | counted
-  run_minutes: 30                      # minutes; a run that takes longer is ended and tried again
-  max_records: 20000000                # a listing that announces more is refused
-  max_pages: 1000000
-  max_page_bytes: 4194304              # of one page, decoded
+${workspaceDefaults()}
 
 workspaces:
   - id: \${USAGE_API_WORKSPACE_ID}
@@ -180,6 +172,18 @@ alerts:
     #   to:
     #     - oncall@example.com
 `;
+}
+
+/** What `defaults` can say, with what counts where it does not. */
+function workspaceDefaults(): string {
+  const lines = Object.entries(workspaceSettings).flatMap(([key, schema]) => {
+    if (!(schema instanceof z.ZodDefault)) return [];
+    const text = String(schema.def.defaultValue);
+    const line = `  ${key}: ${text.includes('*') ? `"${text}"` : text}`;
+    const note = notes.get(schema)?.note ?? '';
+    return [note === '' ? line : `${line.padEnd(39)}# ${note}`];
+  });
+  return lines.join('\n');
 }
 
 /** The `.env.example`: to be copied to `.env` and filled in. */

@@ -1,8 +1,11 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
+import { nonPublicKind } from '../../core/net/public-address.ts';
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
-import { obeys, secret } from './obeys.ts';
+import { caFile, judged, leftOut, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
 const TYPE = 'Write `type: log`, `type: webhook`, `type: slack` or `type: email`';
 
@@ -11,78 +14,139 @@ const webAddress = obeys(word, channelAddressRule).describe(
 );
 const mailbox = obeys(word, mailboxRule);
 
-/** What all channels can set. */
-const routed = {
-  name: setting(word, 'Give a name that people will recognise, or remove the line'),
-  severities: setting(
-    z.array(z.enum(SEVERITIES)).min(1),
-    'List the severities that this channel is told of: warning, critical, or remove the line for both',
-  ),
+/** Which alerts a channel is told of, and when. */
+const routeSettings = {
+  severities: setting(some(z.enum(SEVERITIES)), 'List warning, critical, or remove the line for both', [...SEVERITIES]),
   rules: setting(
-    z.array(z.enum(RULES)).min(1),
+    some(z.enum(RULES)),
     'List the rules that this channel is told of, such as jump and budget, or remove the line for all',
+    [...RULES],
   ),
-  workspaces: setting(
-    z.array(word).min(1),
-    'List the workspaces that this channel is told of, such as ws-1 or eu-*, or remove the line for all',
-  ),
-  tenants: setting(
-    z.array(word).min(1),
-    'List the tenants that this channel is told of, such as acme or trial-*, or remove the line for all',
-  ),
-  digest_hour: setting(
-    integer(0, 23),
-    'Give the hour of the daily summary in UTC, from 0 to 23, or remove the line to be told at once',
-  ),
+  workspaces: setting(some(word), 'List workspaces, such as ws-1 or eu-*, or remove the line for all'),
+  tenants: setting(some(word), 'List tenants, such as acme or trial-*, or remove the line for all'),
+  digest_hour: orNull(integer(0, 23), 'Give the hour of the daily summary in UTC, or remove the line for none'),
   follow_ups: setting(
     z.enum(['digest', 'at_once']),
     'Choose digest, for the daily summary, or at_once for a receiver that closes by itself what an alert has opened',
+    'digest',
   ),
   remind_after_hours: setting(integer(1, 720), 'Give hours from 1 to 720, or remove the line: nobody is reminded then'),
+};
+
+export const routeSchema = z
+  .object(routeSettings)
+  .transform(({ remind_after_hours: hours, ...settings }) =>
+    named({ ...settings, remind_after_ms: hours === undefined ? undefined : hours * 3_600_000 }),
+  );
+
+/** What all channels can set. */
+const routed = {
+  name: setting(word, 'Give a name that people will recognise, or remove the line'),
+  ...leftOut(routeSettings),
 };
 
 /** What all channels that send to another machine can set. */
 const outbound = {
   ...routed,
-  allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line'),
-  ca_file: setting(
-    word,
-    'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
-  ),
-  timeout_seconds: setting(integer(1, 30), 'Give whole seconds from 1 to 30, such as 10'),
+  allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
+  ca_file: caFile,
+  timeout_seconds: setting(integer(1, 30), 'Give whole seconds from 1 to 30, such as 10', 10),
 };
 
-export const channel = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('log').describe(TYPE), ...routed }),
-  z.strictObject({
-    type: z.literal('webhook').describe(TYPE),
-    ...outbound,
-    url: webAddress,
-    secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
-    secrets: setting(
-      z.array(secret).min(1),
-      'List the new secret and the old one, best as variables; each of them signs',
-    ),
-  }),
-  z.strictObject({ type: z.literal('slack').describe(TYPE), ...outbound, url: webAddress }),
-  z.strictObject({
-    type: z.literal('email').describe(TYPE),
-    ...outbound,
-    host: obeys(word, hostRule).describe(
-      'Give the name of the mail server, such as smtp.example.com; its port stands in `port`',
-    ),
-    port: setting(integer(1, 65_535), 'Give the port of the mail server, such as 587 or 465'),
-    tls: setting(
-      z.enum(['implicit', 'starttls']),
-      'Choose starttls (port 587) or implicit (port 465), as the mail server says',
-    ),
-    allow_insecure: setting(
-      flag,
-      'Write true only for a mail server that you reach over a network of your own, or remove the line',
-    ),
-    user: setting(word, 'Give the user name for the mail server, or remove user and password'),
-    password: setting(secret, 'Give the password for the mail server, best as a variable, or remove user and password'),
-    from: mailbox.describe('Give the sender as name@host or as Name <name@host>'),
-    to: z.array(mailbox).min(1).describe('List the recipients below `to:`, each as `- name@host`'),
-  }),
+const log = z.strictObject({ type: z.literal('log').describe(TYPE), ...routed });
+
+const webhook = z.strictObject({
+  type: z.literal('webhook').describe(TYPE),
+  ...outbound,
+  url: webAddress,
+  secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
+  secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
+});
+
+const slack = z.strictObject({ type: z.literal('slack').describe(TYPE), ...outbound, url: webAddress });
+
+const email = z.strictObject({
+  type: z.literal('email').describe(TYPE),
+  ...outbound,
+  host: obeys(word, hostRule).describe('Give the name of the mail server, such as smtp.example.com, without its port'),
+  port: setting(integer(1, 65_535), 'Give the port of the mail server, such as 587 or 465'),
+  tls: setting(z.enum(['implicit', 'starttls']), 'Choose starttls (port 587) or implicit (port 465)'),
+  allow_insecure: setting(flag, 'Write true only for a mail server in your own network, or remove the line', false),
+  user: setting(word, 'Give the user name for the mail server, or remove user and password'),
+  password: setting(secret, 'Give the password for the mail server, best as a variable, or remove user and password'),
+  from: mailbox.describe('Give the sender as name@host or as Name <name@host>'),
+  to: some(mailbox).describe('List the recipients below `to:`, each as `- name@host`'),
+});
+
+const channel = z.discriminatedUnion('type', [
+  judged(log, judgeChannel),
+  judged(webhook, judgeChannel),
+  judged(slack, judgeChannel),
+  judged(email, judgeChannel),
 ]);
+
+/** Names of the internet are judged when they are connected to; what can be seen here is told here. */
+function judgeChannel(channel: Record<PropertyKey, unknown>, tell: TellFault): void {
+  const kind = nonPublicTarget(channel);
+  if (kind !== null && channel.allow_private !== true) {
+    const hint = 'Add `allow_private: true` to the channel if that place is yours; else correct its address';
+    tell(['allow_private'], `is not true, but the channel's address is not public (${kind})`, hint);
+  }
+  if (channel.secret !== undefined && channel.secrets !== undefined) {
+    tell(['secrets'], 'stands beside secret, and it is unclear which of the two counts', 'Keep one of the two');
+  }
+  const { user, password } = channel;
+  if (user !== undefined && password === undefined) tell(['password'], 'is missing, but user is set');
+  if (password !== undefined && user === undefined) tell(['user'], 'is missing, but password is set');
+}
+
+/** What kind of place a channel's address is, if it can be seen from here that it is not a public one. */
+function nonPublicTarget({ type, url, host }: Record<PropertyKey, unknown>): string | null {
+  const target = type === 'email' ? host : typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : null;
+  if (typeof target !== 'string') return null;
+  const name = target.trim().replace(/^\[(.*)\]$/, '$1');
+  if (isLoopbackHost(name)) return 'loopback';
+  return isIP(name) === 0 ? null : nonPublicKind(name);
+}
+
+/** What a channel without a name is called: its type and its place in the list. */
+export function channelName({ type, name }: { type?: unknown; name?: unknown }, index: number): string {
+  return typeof name === 'string' ? name : `${String(type)}-${index + 1}`;
+}
+
+/** The ports of RFC 8314 for handing in e-mail. */
+const IMPLICIT_TLS_PORT = 465;
+const SUBMISSION_PORT = 587;
+
+export const channels = z.array(channel).transform((list) => list.map(resolveChannel));
+
+function resolveChannel(given: z.output<typeof channel>, index: number) {
+  const name = channelName(given, index);
+  const routed = named({ name, route: routeOf(given) });
+  if (given.type === 'log') return { type: given.type, ...routed };
+  const { allow_private, timeout_seconds, ca_file: ca } = given;
+  const sent = { ...routed, ...named({ allow_private, timeout_ms: timeout_seconds * 1000, ca }) };
+  if (given.type === 'slack') return { type: given.type, ...sent, url: given.url };
+  if (given.type === 'webhook') {
+    const secrets = (given.secrets ?? [given.secret ?? '']).filter((secret) => secret !== '');
+    return { type: given.type, ...sent, url: given.url, secrets };
+  }
+  const tls = given.tls ?? (given.port === IMPLICIT_TLS_PORT ? 'implicit' : 'starttls');
+  return {
+    type: given.type,
+    ...sent,
+    host: given.host,
+    port: given.port ?? (tls === 'implicit' ? IMPLICIT_TLS_PORT : SUBMISSION_PORT),
+    tls,
+    allowInsecure: given.allow_insecure,
+    login: given.user === undefined ? null : { user: given.user, password: given.password ?? '' },
+    from: given.from,
+    to: given.to,
+  };
+}
+
+/** Without any setting of a route there is none: everything, at once. */
+function routeOf(given: z.output<typeof channel>): z.output<typeof routeSchema> | undefined {
+  const isRouted = Object.keys(routeSettings).some((key) => given[key as keyof typeof routeSettings] !== undefined);
+  return isRouted ? routeSchema.parse(given) : undefined;
+}

@@ -1,109 +1,191 @@
 import { z } from 'zod';
 import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
-import { isCurrency } from '../../core/money.ts';
+import { isCurrency, parseMinor } from '../../core/money.ts';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
-import { identifierRule, proxyRule, redisRule } from '../rules.ts';
-import { channel } from './channels.ts';
-import { address, obeys, secret } from './obeys.ts';
+import { proxyRule, redisRule } from '../rules.ts';
+import { channelName, channels } from './channels.ts';
+import { address, judged, named, obeys, orNull, secret, some, type TellFault, tellDoubles } from './kinds.ts';
 import { backup, exportFile, focus, publish, s3 } from './outlets.ts';
-import { type alertsSchema, workspaceSettings } from './workspace-settings.ts';
+import { beneath, defaultsInFile, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
-  path: setting(word, 'Give the path of the ledger file, such as ./data/ledger.db'),
-  retention_days: setting(integer(30, 36_500), 'Give a whole number of days from 30 to 36500'),
+  path: setting(word, 'Give the path of the ledger file, such as ./data/ledger.db', 'data/ledger.db'),
+  // A year and the time to look back on it: certificates of runs without a change, failed runs, sent notifications.
+  retention_days: setting(integer(30, 36_500), 'Give a whole number of days from 30 to 36500', 400),
   checkpoint_key_file: setting(word, 'Give the path of a file that the daemon may create, or remove the line'),
   reader_group: setting(word, 'Give the name of a group, or its number in quotes, or remove the line'),
 });
 
-const http = z.strictObject({
-  host: setting(word, 'Give the address to listen on, such as 127.0.0.1'),
-  port: setting(integer(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off'),
-  token: setting(secret, 'Set http.token to a random text of 24 characters or more, or listen on 127.0.0.1'),
-  ready_when_stale: setting(
-    z.string().regex(/^(100|\d{1,2})%$/, { error: 'is not a share such as 10%' }),
-    'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
-  ),
-  public_url: setting(address, 'Give the https:// address at which people reach the pages, or remove the line'),
-  protect: setting(
-    flag,
-    'Write true to ask for the token on this machine, too, false to ask for none there, or remove the line',
-  ),
-});
+/** Of a token that other machines can guess at. */
+const SHORTEST_TOKEN = 24;
 
-const workspace = z.strictObject({
-  id: obeys(word, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
-  name: setting(word, 'Give a name that people will recognise, or remove the line'),
-  ...workspaceSettings,
-});
+const http = judged(
+  z.strictObject({
+    host: setting(word, 'Give the address to listen on, such as 127.0.0.1', '127.0.0.1'),
+    port: setting(integer(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off', 9464),
+    token: setting(secret, 'Set http.token to a random text of 24 characters or more, or listen on 127.0.0.1'),
+    ready_when_stale: setting(
+      z.string().regex(/^(100|\d{1,2})%$/, { error: 'is not a share such as 10%' }),
+      'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
+      '0%',
+    ),
+    public_url: orNull(address, 'Give the https:// address at which people reach the pages, or remove the line'),
+    protect: setting(
+      flag,
+      'Write true to ask for the token on this machine, too, false to ask for none there, or remove the line',
+    ),
+  }),
+  ({ host, port, token, protect }, tell) => {
+    const isLoopback = typeof host !== 'string' || isLoopbackHost(host);
+    if (port === 0 || (isLoopback && protect !== true)) return;
+    const reached = isLoopback ? 'but http.protect asks for it' : 'but http.host can be reached from other machines';
+    if (token === undefined || token === '') tell(['token'], `is missing, ${reached}`);
+    else if (String(token).length < SHORTEST_TOKEN) {
+      tell(['token'], `is shorter than ${SHORTEST_TOKEN} characters, ${reached}`);
+    }
+  },
+).transform(({ host, port, token, ready_when_stale, public_url, protect }) => ({
+  host,
+  port,
+  // On loopback the token may be switched off: there only `protect` decides, and a token alone means that it is asked for.
+  token: token === undefined || token === '' || (protect === false && isLoopbackHost(host)) ? null : token,
+  /** The percentage of workspaces that may be stale while `/readyz` says ready. */
+  readyWhenStalePercent: Number.parseInt(ready_when_stale, 10),
+  publicUrl: public_url,
+}));
 
-const budget = z.strictObject({
-  workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
-  tenant: setting(word, 'Give a tenant id, in which * stands for anything, or remove the line for every tenant'),
-  credits: setting(
-    integer(1, Number.MAX_SAFE_INTEGER),
-    'Give how many credits the tenant may use in a month, a whole number from 1 on',
-  ),
-  amount: setting(
-    z.string().regex(/^\d{1,12}(\.\d{1,4})?$/),
-    "Give an amount as text, such as '500.00', in place of `credits:`",
-  ),
-  currency: setting(z.string().refine(isCurrency), 'Give the currency of `amount:` by its code, such as EUR'),
-  at: setting(z.array(integer(1, 1000)).min(1), 'Give percents of the budget, such as [50, 80, 100]'),
+/** A budget is one of credits, or of money, which a tenant's rate card makes of credits. */
+const budget = judged(
+  z.strictObject({
+    workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
+    tenant: orNull(word, 'Give a tenant id, in which * stands for anything, or remove the line for every tenant'),
+    credits: setting(
+      integer(1, Number.MAX_SAFE_INTEGER),
+      'Give how many credits the tenant may use in a month, a whole number from 1 on',
+    ),
+    amount: setting(z.string().regex(/^\d{1,12}(\.\d{1,4})?$/), "Give an amount as text, such as '500.00'"),
+    currency: setting(z.string().refine(isCurrency), 'Give the currency of `amount:` by its code, such as EUR'),
+    at: setting(some(integer(1, 1000)), 'Give percents of the budget, such as [50, 80, 100]', [50, 80, 100]),
+  }),
+  ({ tenant, credits, amount, currency }, tell) => {
+    if ((credits === undefined) === (amount === undefined)) {
+      tell([], 'needs either credits or an amount', 'Give `credits:`, or `amount:` with `currency:`');
+    } else if (amount === undefined) return;
+    else if (typeof currency !== 'string' || !isCurrency(currency)) {
+      tell([], 'has an amount without a currency', 'Give the code of its currency, such as EUR');
+    } else if (parseMinor(String(amount), currency) === null) {
+      tell([], 'has an amount with more decimals than its currency', "Give it as text, such as '500.00'");
+    } else if (tenant === null) {
+      tell([], 'has an amount without a tenant', "Give `tenant: '*'` for every tenant, or `credits:`");
+    }
+  },
+).transform(({ workspace, tenant, credits, amount, currency, at }) => {
+  const amountMinor = amount === undefined || currency === undefined ? null : parseMinor(amount, currency);
+  return named({
+    workspace,
+    /** A pattern of tenants; null: the workspace's total. */
+    tenant,
+    /** Null for one in money. */
+    credits: credits === undefined ? null : BigInt(credits),
+    /** What the credits of a tenant may cost by its rate card. */
+    money: amountMinor === null || currency === undefined ? undefined : { amountMinor, currency },
+    /** Percent of it that are told of, ascending, each once a month. */
+    at: [...at].sort((a, b) => a - b),
+  });
 });
 
 const alerts = z.strictObject({
-  channels: setting(
-    z.array(channel),
-    'List the channels below `channels:`, each beginning with `- type:` log, webhook, slack or email',
-  ),
+  channels: channels
+    .prefault([])
+    .describe('List the channels below `channels:`, each beginning with `- type:` log, webhook, slack or email'),
 });
 
-/**
- * The shape of `usage-ledger.yml`, each value judged on its own; what settings mean together is judged in
- * `cross-checks.ts`, so that a mistake in one place never hides one in another. Each setting's description is what to do
- * about a mistake in it.
- */
-export const fileSchema = z.strictObject({
-  ledger: setting(ledger, 'Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it'),
+const settings = z.strictObject({
+  ledger: ledger.prefault({}).describe('Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it'),
   redis_url: setting(
     obeys(z.string().trim(), redisRule),
     'Give an address such as redis://127.0.0.1:6379, or leave it empty for a private server',
   ),
-  http: setting(http, 'Write `http:` with indented `host:`, `port:` and `token:` below it'),
+  http: http.prefault({}).describe('Write `http:` with indented `host:`, `port:` and `token:` below it'),
   redis_allow_plain: setting(flag, 'Write true if the network to Redis is yours alone, or remove the line'),
   proxy: setting(
     obeys(z.string().trim(), proxyRule),
     'Give an address such as http://proxy.example.com:3128, none for no proxy, or remove the line',
   ),
-  workers: setting(integer(1, 1000), 'Give a whole number from 1 to 1000, such as 64'),
+  workers: setting(integer(1, 1000), 'Give a whole number from 1 to 1000, such as 64', 64),
   log_level: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'Choose info unless you are looking for a fault, then debug',
+    'info',
   ),
-  defaults: setting(z.strictObject(workspaceSettings), 'Write `defaults:` with indented settings below it'),
-  workspaces: z.array(workspace).min(1).describe('List at least one workspace: `- id: ...` below `workspaces:`'),
-  alerts: setting(alerts, 'Write `alerts:` with indented `channels:` below it'),
-  budgets: setting(z.array(budget), 'Write a list with `credits:` in each item, or remove it'),
-  s3: setting(
-    s3,
-    'Write `s3:` with indented `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it',
-  ),
-  backup: setting(
-    backup,
-    'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it for no backups',
-  ),
-  publish: setting(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
-  exports: setting(
-    z.array(exportFile),
-    'List what the daemon is to write: `- name: ...` with `view:`, `format:` and `cron:` or `after: close`',
-  ),
-  rates: setting(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
-  focus: setting(focus, 'Write `focus:` with indented `issuer:` and `publisher:` below it, or remove it'),
+  defaults: setting(defaultsInFile, 'Write `defaults:` with indented settings below it'),
+  workspaces: some(workspaceInFile).describe('List at least one workspace: `- id: ...` below `workspaces:`'),
+  alerts: alerts.prefault({}).describe('Write `alerts:` with indented `channels:` below it'),
+  budgets: setting(z.array(budget), 'Write a list with `credits:` in each item, or remove it', []),
+  s3: orNull(s3, 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it'),
+  backup: orNull(backup, 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it'),
+  publish: orNull(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
+  exports: setting(z.array(exportFile), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
+  rates: orNull(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
+  focus: focus.prefault({}).describe('Write `focus:` with indented `issuer:` and `publisher:` below it, or remove it'),
 });
 
-export type FileConfig = z.infer<typeof fileSchema>;
-export type FileSettings = z.infer<z.ZodObject<typeof workspaceSettings>>;
-export type FileWorkspace = FileConfig['workspaces'][number];
-export type FileChannel = z.infer<typeof channel>;
-export type FileAlerts = z.infer<typeof alertsSchema>;
-export type FileRuleSettings = Omit<FileAlerts, 'tenants'>;
+/**
+ * `usage-ledger.yml`, from which everything about a setting comes: its kind, its default, what to do about a mistake in it,
+ * which is its description, and what settings mean together. That is judged beside their mistakes, so that none hides another.
+ */
+export const fileSchema = judged(settings, (document, tell) => {
+  judgeRedis(document, tell);
+  judgeStore(document, tell);
+  judgeWorkspaces(document, tell);
+  const exportNames = listOf(document.exports).map((item) => groupOf(item).name);
+  const exportHint = 'Give each export a name of its own: its files are called after it';
+  tellDoubles(exportNames, (index) => ['exports', index, 'name'], exportHint, tell);
+  const channelNames = listOf(groupOf(document.alerts).channels).map((item, index) =>
+    channelName(groupOf(item), index),
+  );
+  const channelHint = 'Give each channel a name of its own';
+  tellDoubles(channelNames, (index) => ['alerts', 'channels', index, 'name'], channelHint, tell);
+});
+
+export type FileConfig = z.output<typeof fileSchema>;
+
+/** A password in the clear, and the queue with it, would lie open to the network. */
+function judgeRedis({ redis_url, redis_allow_plain }: Record<PropertyKey, unknown>, tell: TellFault): void {
+  if (typeof redis_url !== 'string' || !URL.canParse(redis_url)) return;
+  const { protocol, hostname } = new URL(redis_url);
+  if (protocol !== 'redis:' || isLoopbackHost(hostname) || redis_allow_plain === true) return;
+  const hint = 'Use rediss://, or set `redis_allow_plain: true` if the network between is yours alone';
+  tell(['redis_url'], 'uses redis:// to another machine, which encrypts nothing', hint);
+}
+
+/** A place in a store of objects needs the store. */
+function judgeStore({ s3, backup, exports }: Record<PropertyKey, unknown>, tell: TellFault): void {
+  const places = [backup, ...listOf(exports)].map((item) => groupOf(item).to);
+  if (s3 !== null || places.every((to) => to === null || to === undefined)) return;
+  const hint = 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:`';
+  tell(['s3'], 'is missing, but `to:` needs it', hint);
+}
+
+function judgeWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey, unknown>, tell: TellFault): void {
+  for (const [index, workspace] of listOf(workspaces).entries()) {
+    const merged = groupOf(beneath(groupOf(workspace), defaults));
+    for (const { path } of workspaceSchema.safeParse(merged).error?.issues ?? []) {
+      const [key = ''] = path;
+      // The schema of the file itself asks for the id.
+      if (key !== 'id' && merged[key] === undefined) tell(['workspaces', index, key], 'is missing');
+    }
+  }
+  const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
+  tellDoubles(ids, (index) => ['workspaces', index, 'id'], 'Give each workspace once', tell);
+  for (const list of ['budgets', 'rates', 'exports']) {
+    for (const [index, item] of listOf(others[list]).entries()) {
+      const { workspace } = groupOf(item);
+      if (workspace === undefined || ids.includes(workspace)) continue;
+      const hint = 'Give the id of one below `workspaces:`, or remove the line for all of them';
+      tell([list, index, 'workspace'], 'is no workspace of this file', hint);
+    }
+  }
+}

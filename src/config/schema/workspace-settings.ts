@@ -1,76 +1,148 @@
 import { z } from 'zod';
+import { groupOf } from '../../core/text/path.ts';
 import { integer, numeric, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
-import { SIGNED_PARTS } from '../signing-scheme.ts';
-import { address, cron, obeys } from './obeys.ts';
+import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
+import { address, caFile, cron, cronRemedy, leftOut, named, obeys, type Written } from './kinds.ts';
 
-/** How the alert rules judge; for a workspace, and for some of its tenants. */
+/** What the sample says of a setting behind its default. */
+export const notes = z.registry<{ note: string }>();
+
+/** How the alert rules judge; for a workspace, and for some of its tenants. A jump: `max(ratio * baseline, baseline + min_credits)`. */
 const ruleSettings = {
-  ratio: setting(numeric(z.number().min(1)), 'Give a number of 1 or more, such as 1.5'),
-  min_credits: setting(numeric(z.int().min(0)), 'Give a whole number of credits, 0 or more, such as 1000'),
+  ratio: setting(numeric(z.number().min(1)), 'Give a number of 1 or more, such as 1.5', 1.5),
+  min_credits: setting(numeric(z.int().min(0)), 'Give a whole number of credits, 0 or more, such as 1000', 1000),
   baseline: setting(
     z.enum(['previous', 'same_month_last_year']),
     'Choose previous, or same_month_last_year for use that has its seasons',
+    'previous',
   ),
-  pace_min_fraction: setting(
-    numeric(z.number().min(0.01).max(1)),
-    'Give a fraction of the month from 0.01 to 1, such as 0.1',
-  ),
+  pace_min_fraction: setting(numeric(z.number().min(0.01).max(1)), 'Give a fraction of the month, 0.01 to 1', 0.1),
 };
+
+const tenantRules = z.strictObject({
+  match: word.describe('Give a tenant id, in which * stands for anything'),
+  ...leftOut(ruleSettings),
+});
 
 /** The group `alerts` of `defaults` and of each workspace. */
 export const alertsSchema = z.strictObject({
   ...ruleSettings,
-  tenants: setting(
-    z.array(
-      z.strictObject({ match: word.describe('Give a tenant id, in which * stands for anything'), ...ruleSettings }),
-    ),
-    'List patterns of tenants: `- match: acme-*` with settings below it',
-  ),
+  tenants: setting(z.array(tenantRules), 'List patterns of tenants: `- match: acme-*` with settings below it', []),
 });
+
+export type AlertsInFile = Written<z.output<typeof alertsSchema>>;
+
+export const DEFAULT_ALERT_RULES = named(z.object(ruleSettings).parse({}));
 
 const signing = z.strictObject({
   payload: setting(
     obeys(z.string(), payloadRule),
     `Use ${SIGNED_PARTS.map((name) => `{${name}}`).join(', ')} and text between them, such as "{workspace_id}{valid_until}"`,
+    DEFAULT_SIGNING.payload,
   ),
-  encoding: setting(z.enum(['hex', 'base64', 'base64url']), 'Choose hex, unless the service says otherwise'),
+  encoding: setting(
+    z.enum(['hex', 'base64', 'base64url']),
+    'Choose hex, unless the service says otherwise',
+    DEFAULT_SIGNING.encoding,
+  ),
   valid_until: setting(
     z.enum(['unix_seconds', 'unix_millis', 'iso8601']),
     'Choose unix_seconds, unless the service says otherwise',
+    DEFAULT_SIGNING.validUntil,
   ),
-  valid_for_seconds: setting(integer(1, 86_400), 'Give whole seconds from 1 to 86400, such as 300'),
+  valid_for_seconds: setting(
+    integer(1, 86_400),
+    'Give whole seconds from 1 to 86400, such as 300',
+    DEFAULT_SIGNING.validForSeconds,
+  ),
 });
 
-/** What `defaults` and each workspace can set. */
+/** What `defaults` and each workspace can set. Whatever neither says has the default that stands here, or is a mistake. */
 export const workspaceSettings = {
-  base_url: setting(
-    address,
-    'Give the https:// address of the data interface, such as https://prod.dataapi.papermap.ai',
-  ),
-  embed_url: setting(address, 'Give the https:// address of the embed-token endpoint, such as https://papermap.ai'),
-  api_key_id: setting(obeys(word, identifierRule), "Give the API key's identifier, exactly as the service shows it"),
-  secret_key: setting(
-    obeys(z.string().min(1), secretRule),
+  base_url: address.describe('Give the address of the data interface, such as https://prod.dataapi.papermap.ai'),
+  embed_url: address.describe('Give the address of the embed-token endpoint, such as https://papermap.ai'),
+  api_key_id: obeys(word, identifierRule).describe("Give the API key's identifier, exactly as the service shows it"),
+  secret_key: obeys(z.string().min(1), secretRule).describe(
     "Give the API key's secret, best as a variable; in a file, secret_key_file names its path",
   ),
   secret_key_file: setting(word, 'Give the path of a readable file that holds nothing but the secret key'),
-  ca_file: setting(
-    word,
-    'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
+  ca_file: caFile,
+  signing: signing
+    .prefault({})
+    .describe('Write `signing:` with indented settings below it, or remove it for the defaults'),
+  cron: shown(cron, cronRemedy('*/15 * * * *'), '*/15 * * * *', 'when to sync; five fields, UTC'),
+  reconcile_cron: shown(cron, cronRemedy('17 3 * * 0'), '17 3 * * 0', 'when to look at the whole history'),
+  lookback_periods: count('months', 0, 120, 2, 'months before the open one that are read again'),
+  settle_hours: count('hours', 0, 1440, 48, 'after its end a month may still move so long; then it can be closed'),
+  per_page: count('records', 1, 100, 100, '1 to 100'),
+  concurrency: count('requests', 1, 256, 8, 'requests at a time'),
+  requests_per_second: count('requests', 1, 10_000, 50, 'to one host name of the service, over all its workspaces'),
+  consistency: shown(
+    z.enum(['auto', 'twice', 'counted']),
+    'Choose auto, unless you know how the service pages',
+    'auto',
+    'auto: twice up to 50 pages, else counted | twice | counted',
   ),
-  signing: setting(signing, 'Write `signing:` with indented settings below it, or remove it for the defaults'),
-  cron: setting(cron, 'Give five fields in UTC: minute, hour, day, month, weekday, such as "*/15 * * * *"'),
-  reconcile_cron: setting(cron, 'Give five fields in UTC: minute, hour, day, month, weekday, such as "17 3 * * 0"'),
-  lookback_periods: setting(integer(0, 120), 'Give a whole number of months from 0 to 120, such as 2'),
-  settle_hours: setting(integer(0, 1440), 'Give a whole number of hours from 0 to 1440, such as 48'),
-  per_page: setting(integer(1, 100), 'Give a whole number from 1 to 100; 100 needs the fewest requests'),
-  concurrency: setting(integer(1, 256), 'Give a whole number from 1 to 256, such as 8'),
-  requests_per_second: setting(integer(1, 10_000), 'Give a whole number from 1 to 10000, such as 50'),
-  consistency: setting(z.enum(['auto', 'twice', 'counted']), 'Choose auto, unless you know how the service pages'),
-  run_minutes: setting(integer(1, 1440), 'Give whole minutes from 1 to 1440, such as 30'),
-  max_records: setting(integer(1, 1_000_000_000), 'Give a whole number of records, such as 20000000'),
-  max_pages: setting(integer(1, 100_000_000), 'Give a whole number of pages, such as 1000000'),
-  max_page_bytes: setting(integer(65_536, 33_554_432), 'Give whole bytes from 65536 to 33554432, such as 4194304'),
-  alerts: setting(alertsSchema, 'Write `alerts:` with indented settings below it'),
+  run_minutes: count('minutes', 1, 1440, 30, 'minutes; a run that takes longer is ended and tried again'),
+  max_records: count('records', 1, 1_000_000_000, 20_000_000, 'a listing that announces more is refused'),
+  max_pages: count('pages', 1, 100_000_000, 1_000_000, ''),
+  max_page_bytes: count('bytes', 65_536, 33_554_432, 4_194_304, 'of one page, decoded'),
+  alerts: alertsSchema.prefault({}).describe('Write `alerts:` with indented settings below it'),
 };
+
+/** A setting that the sample shows with its default and these words behind it. */
+function shown<Schema extends z.ZodType>(
+  schema: Schema,
+  remedy: string,
+  byDefault: z.core.util.NoUndefined<z.output<Schema>>,
+  note: string,
+) {
+  const described = setting(schema, remedy, byDefault);
+  notes.add(described, { note });
+  return described;
+}
+
+function count(unit: string, least: number, most: number, byDefault: number, note: string) {
+  const remedy = `Give a whole number of ${unit} from ${least} to ${most}, such as ${byDefault}`;
+  return shown(integer(least, most), remedy, byDefault, note);
+}
+
+/** What a workspace has alone. */
+const ownSettings = {
+  id: obeys(word, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
+  name: setting(word, 'Give a name that people will recognise, or remove the line'),
+};
+
+/** A workspace of the file, and `defaults`: none of it has a default yet. */
+export const workspaceInFile = z.strictObject({ ...ownSettings, ...leftOut(workspaceSettings) });
+export const defaultsInFile = z.strictObject(leftOut(workspaceSettings));
+
+/** A workspace once what it leaves out stands in it. */
+export const workspaceSchema = z
+  .object({ ...ownSettings, ...workspaceSettings })
+  .omit({ secret_key_file: true })
+  .transform(({ id, name = id, ca_file: ca = null, alerts, ...settings }) => ({
+    ...named(settings),
+    id,
+    name,
+    /** Certificates (PEM) of the authorities that its service is trusted by, instead of the public ones; null: those. */
+    ca,
+    alerts: alertSettings(alerts),
+  }));
+
+/** The settings of a workspace, and those of tenants whose id fits a pattern; of several an exact id wins, then the longest pattern. */
+function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) {
+  const rules = named(settings);
+  return { ...rules, tenants: tenants.map(({ match, ...own }) => ({ match, rules: { ...rules, ...named(own) } })) };
+}
+
+/** What a workspace says, and below it what `defaults` say: groups key by key, of lists the workspace's items first. */
+export function beneath(own: unknown, defaults: unknown): unknown {
+  if (own === undefined || defaults === undefined) return own ?? defaults;
+  if (Array.isArray(own) && Array.isArray(defaults)) return [...own, ...defaults];
+  if (typeof own !== 'object' || typeof defaults !== 'object') return own;
+  const [given, fallback] = [groupOf(own), groupOf(defaults)];
+  const keys = Object.keys({ ...fallback, ...given });
+  return Object.fromEntries(keys.map((key) => [key, beneath(given[key], fallback[key])]));
+}

@@ -18,7 +18,20 @@ export function integer(least: number, most: number) {
 /** Variables from the environment are text here, too. */
 export const flag = z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean());
 
-/** A setting that may be left out. The remedy says what to write; it is the description in the JSON Schema, too. */
-export function setting<Schema extends z.ZodType>(schema: Schema, remedy: string) {
-  return schema.optional().describe(remedy);
+/**
+ * A setting that may be left out, and what counts then. The remedy says what to write; it is the description in the JSON
+ * Schema, too.
+ */
+export function setting<Schema extends z.ZodType>(schema: Schema, remedy: string): z.ZodOptional<Schema>;
+export function setting<Schema extends z.ZodType>(
+  schema: Schema,
+  remedy: string,
+  byDefault: z.core.util.NoUndefined<z.output<Schema>>,
+): z.ZodDefault<Schema>;
+export function setting<Schema extends z.ZodType>(
+  schema: Schema,
+  remedy: string,
+  byDefault?: z.core.util.NoUndefined<z.output<Schema>>,
+) {
+  return (byDefault === undefined ? schema.optional() : schema.default(byDefault)).describe(remedy);
 }

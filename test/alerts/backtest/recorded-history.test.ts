@@ -7,7 +7,7 @@ import { backtest } from '../../../src/alerts/backtest/backtest.ts';
 import { findHistory, recordedLinks } from '../../../src/alerts/backtest/history.ts';
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
 import { keepHistory } from '../../../src/alerts/history/curves.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { type LedgerConnection, openReader } from '../../../src/ledger/store/file/open.ts';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../../commands/world.ts';
 import { notifications } from '../../support/messages.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { messages } from '../../support/messages.ts';
 import { startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodAt } from '../../../src/core/period.ts';

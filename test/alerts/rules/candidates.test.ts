@@ -6,7 +6,7 @@ import { createJudging, type Judging } from '../../../src/alerts/rules/judging/j
 import { createPeriodFacts } from '../../../src/alerts/rules/judging/period-facts.ts';
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
 import { usageRule } from '../../../src/alerts/rules/table.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { periodAt } from '../../../src/core/period.ts';
 import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';

@@ -24,7 +24,7 @@ import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/sto
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/judge-new-spend.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/own/sync-failed.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { matchesPattern } from '../../../src/core/text/patterns.ts';
 
 const credits = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
+import { focus } from '../../../src/config/schema/outlets.ts';
 import type { BackupConfig, ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
@@ -66,7 +66,7 @@ async function prepare(records = [usageRecord('a', 100)]): Promise<Scheduled> {
     startExports() {
       const config = {
         exports: [wanted],
-        focus: DEFAULT_FOCUS,
+        focus: focus.parse({}),
         ledger: { path: ledgerPath, retentionDays: 400 },
         workspaces: [{ id: 'ws-1' }] as never,
       };

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { checkExports } from '../../../src/commands/doctor/check-files.ts';
-import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
+import { focus } from '../../../src/config/schema/outlets.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
@@ -39,7 +39,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
     }),
   );
   const config = {
-    ...{ exports, focus: DEFAULT_FOCUS, ledger: { path: ledgerPath, retentionDays: 400 } },
+    ...{ exports, focus: focus.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
     workspaces: [{ id: 'ws-1' }] as never,
   };
   const start = (): PeriodicTask => {

@@ -1,6 +1,6 @@
 import { addSilence } from '../../../src/alerts/book/actions.ts';
 import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';

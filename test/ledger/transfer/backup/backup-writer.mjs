@@ -1,8 +1,7 @@
 // A process that publishes runs in a loop until it is told to stop: what it wrote is known after each run.
 // Arguments: the ledger's path. Sends { ready }, and at the end { states: [{ seq, digest, credits }] }.
 
-import { DEFAULT_ALERT_RULES } from '../../../../build/config/resolve/resolve-alerts.js';
-import { DEFAULT_LIMITS } from '../../../../build/config/resolve/resolve-workspace.js';
+import { workspaceSchema } from '../../../../build/config/schema/workspace-settings.js';
 import { createLogger } from '../../../../build/core/logger.js';
 import { openForWriting } from '../../../../build/ledger/store/file/open.js';
 import { syncWorkspace } from '../../../../build/sync/run.js';
@@ -13,19 +12,16 @@ import { plainDesk } from '../../../../build/writer/open-desk.js';
 const RECORDS_A_RUN = 40;
 /** Keeps the ledger small enough to be checked thirty times in a test. */
 const PAUSE_MS = 5;
-const WORKSPACE = {
-  ...{
-    id: 'ws-1',
-    name: 'One',
-    perPage: 100,
-    concurrency: 1,
-    consistency: 'counted',
-    lookbackPeriods: 2,
-    settleHours: 48,
-  },
-  ...DEFAULT_LIMITS,
-  alerts: { ...DEFAULT_ALERT_RULES, tenants: [] },
-};
+const WORKSPACE = workspaceSchema.parse({
+  id: 'ws-1',
+  name: 'One',
+  base_url: 'http://127.0.0.1',
+  embed_url: 'http://127.0.0.1',
+  api_key_id: 'ak_test',
+  secret_key: 'sk_test_not_a_secret',
+  concurrency: 1,
+  consistency: 'counted',
+});
 
 const [path] = process.argv.slice(2);
 const connection = openForWriting(path);

@@ -1,0 +1,87 @@
+import { dirname, join, resolve } from 'node:path';
+import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
+import { ConfigError, summarizeError } from '../core/errors.ts';
+import { followSafeLink } from '../core/process/safe-place.ts';
+import type { ProxyConfig } from './proxy.ts';
+import type { FileConfig } from './schema/file-schema.ts';
+import { named } from './schema/kinds.ts';
+import { beneath, workspaceSchema } from './schema/workspace-settings.ts';
+
+/** What may be used in a month: by each tenant that fits, or by the workspace as a whole. */
+type Budget = Omit<FileConfig['budgets'][number], 'workspace'>;
+
+/** Where a configuration came from and what was read beside it. */
+export interface Source {
+  /** Absolute path of the file, or null for the environment alone. */
+  file: string | null;
+  /** Relative paths start here. */
+  folder: string;
+  proxy: ProxyConfig | null;
+}
+
+/** What the settings of a file mean in their place: paths are absolute, and each workspace has what counts for it. */
+export function resolveConfig(document: FileConfig, { file, folder, proxy }: Source) {
+  const { path, checkpoint_key_file: keyFile, ...ledger } = document.ledger;
+  const ledgerPath = ledgerPlace(resolve(folder, path), file);
+  const beside = (name: string, given: string | undefined) =>
+    given === undefined ? join(dirname(ledgerPath), name) : resolve(folder, given);
+  const s3 = document.s3 === null ? null : { ...document.s3, proxy };
+  const placed = (to: NonNullable<FileConfig['backup']>['to']) =>
+    to === null || s3 === null ? null : { access: s3, ...to };
+  const { backup } = document;
+  return {
+    /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
+    file,
+    /** What is no history is kept for `retentionDays`. Without a key file the key lies beside the ledger. */
+    ledger: named({
+      ...ledger,
+      path: ledgerPath,
+      checkpoint_key_file: keyFile === undefined ? undefined : resolve(folder, keyFile),
+    }),
+    /** Null: the daemon starts a private redis-server. */
+    redisUrl: document.redis_url || null,
+    /** Runs under way at once, over all workspaces of a daemon. */
+    workers: document.workers,
+    http: document.http,
+    /** Null: every connection is a direct one. */
+    proxy,
+    /** Null: nothing leaves this machine for a store of objects. */
+    s3,
+    /** Null: the daemon makes none. */
+    backup: backup === null ? null : { ...backup, folder: beside('backups', backup.folder), to: placed(backup.to) },
+    /** Null: the ledger stays on this machine. */
+    publish: document.publish,
+    /** What the daemon writes for other tools. */
+    exports: document.exports.map(({ workspace: workspaceId = null, ...given }) => ({
+      ...given,
+      workspaceId,
+      folder: beside('exports', given.folder),
+      to: placed(given.to),
+    })),
+    /** The rate cards, as written; null: the configuration says nothing of rates. */
+    rates: document.rates as readonly RateCardText[] | null,
+    focus: document.focus,
+    workspaces: document.workspaces.map((own) => {
+      const workspace = workspaceSchema.parse(beneath(own, document.defaults));
+      return { ...workspace, alerts: { ...workspace.alerts, ...budgetsOf(workspace.id, document.budgets) } };
+    }),
+    alerts: document.alerts,
+    logLevel: document.log_level,
+  };
+}
+
+/** The budgets of a workspace: those that name it, and those that name none. */
+function budgetsOf(workspaceId: string, all: FileConfig['budgets']): { budgets?: readonly Budget[] } {
+  const own = all.filter(({ workspace }) => workspace === undefined || workspace === workspaceId);
+  return own.length === 0 ? {} : { budgets: own.map(({ workspace, ...budget }) => budget) };
+}
+
+/** Everything that lies beside the ledger lies beside the file itself, also where its path is a link. */
+function ledgerPlace(path: string, configFile: string | null): string {
+  try {
+    return followSafeLink(path, 'the ledger');
+  } catch (error) {
+    const { message, hint = 'Write the place of the file itself' } = summarizeError(error);
+    throw new ConfigError(configFile, [{ path: 'ledger.path', message, hint }]);
+  }
+}

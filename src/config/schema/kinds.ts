@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { formatPath, groupOf, type Path } from '../../core/text/path.ts';
+import { setting, word } from '../../core/text/setting-kinds.ts';
+import { addressRule, cronRule, type Rule, secretRule } from '../rules.ts';
+
+/** Text that a rule has nothing against. */
+export function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
+  return schema.superRefine((text, context) => {
+    const mistake = rule(text);
+    if (mistake !== null) context.addIssue({ code: 'custom', message: mistake });
+  });
+}
+
+export const secret = obeys(z.string(), secretRule);
+export const cron = obeys(word, cronRule);
+export function cronRemedy(example: string): string {
+  return `Give five fields in UTC: minute, hour, day, month, weekday, such as "${example}"`;
+}
+
+/** Paths are appended to it, so it ends without a slash. */
+export const address = obeys(word, addressRule).transform((text) => new URL(text).href.replace(/\/+$/, ''));
+
+/** The certificates of the file, once it has been read. */
+export const caFile = setting(
+  word,
+  'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
+);
+
+/** A list with an item at least. */
+export function some<Schema extends z.ZodType>(item: Schema) {
+  return z.array(item).min(1);
+}
+
+/** A setting that may be left out, and is null then. */
+export function orNull<Schema extends z.ZodType>(schema: Schema, remedy: string) {
+  return schema
+    .optional()
+    .transform((value) => value ?? null)
+    .describe(remedy);
+}
+
+/** A group of which each setting may be left out. */
+export type Written<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { [Key in keyof Value]?: Written<Value[Key]> | undefined }
+    : Value;
+
+/** The same settings as a file has them: each may be left out, and none has its default yet; groups alike. */
+export function leftOut<Shape extends z.ZodRawShape>(shape: Shape) {
+  const optional = Object.entries(shape).map(([key, schema]) => {
+    return [key, setting(withoutDefault(schema), z.globalRegistry.get(schema)?.description ?? '')];
+  });
+  return Object.fromEntries(optional) as { [Key in keyof Shape]: z.ZodType<Written<z.output<Shape[Key]>> | undefined> };
+}
+
+function withoutDefault(schema: unknown): z.ZodType {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
+    return withoutDefault(schema.unwrap());
+  }
+  return schema instanceof z.ZodObject ? z.strictObject(leftOut(schema.shape)) : (schema as z.ZodType);
+}
+
+/** Tells of a mistake at a path below the settings that are judged; without a hint the remedy of its place counts. */
+export type TellFault = (path: Path, message: string, hint?: string) => void;
+
+/** Settings that are judged together, also where some of them are mistaken: those are anything. */
+export function judged<Schema extends z.ZodType>(
+  schema: Schema,
+  judge: (settings: Record<PropertyKey, unknown>, tell: TellFault) => void,
+): Schema {
+  const tellTo =
+    (context: z.RefinementCtx): TellFault =>
+    (path, message, hint) =>
+      context.addIssue({ code: 'custom', path: [...path], message, params: { hint } });
+  return schema.superRefine((settings, context) => judge(groupOf(settings), tellTo(context)), { when: () => true });
+}
+
+/** Tells of each item of a list that has the name of one before it. */
+export function tellDoubles(names: readonly unknown[], pathOf: (index: number) => Path, hint: string, tell: TellFault) {
+  for (const [index, name] of names.entries()) {
+    const first = names.indexOf(name);
+    if (typeof name !== 'string' || first === index) continue;
+    tell(pathOf(index), `is the same as ${formatPath(pathOf(first))}`, hint);
+  }
+}
+
+type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
+
+/** Settings by the program's names, `perPage` for `per_page`, at any depth; what is not given is not there. */
+export type Named<Settings> = Settings extends readonly (infer Item)[]
+  ? readonly Named<Item>[]
+  : Settings extends object
+    ? {
+        [Key in keyof Settings as undefined extends Settings[Key] ? never : CamelCase<Key>]: Named<Settings[Key]>;
+      } & {
+        [Key in keyof Settings as undefined extends Settings[Key] ? CamelCase<Key> : never]?: Named<
+          Exclude<Settings[Key], undefined>
+        >;
+      }
+    : Settings;
+
+export function named<Settings>(settings: Settings): Named<Settings> {
+  return renamed(settings) as Named<Settings>;
+}
+
+function renamed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(renamed);
+  if (value === null || typeof value !== 'object') return value;
+  const given = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return Object.fromEntries(given.map(([key, inner]) => [camelCase(key), renamed(inner)]));
+}
+
+function camelCase(key: string): string {
+  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
