@@ -41,16 +41,19 @@ function init(cli: CliContext, { systemd = false, compose = false }: InitOptions
   for (const file of kept) cli.print(`kept  ${here(folder, file)}, which was there already`);
   cli.note('');
   cli.note('Next:');
-  cli.note('  cp .env.example .env && chmod 600 .env     then fill it in');
-  cli.note('  usage-ledger doctor                        checks all of it, with remedies');
-  cli.note('  usage-ledger sync                          one run now');
-  cli.note(`  ${nextRun({ systemd, compose })}`);
+  const next = [
+    ['cp .env.example .env && chmod 600 .env', 'then fill it in'],
+    [cli.commandLine('doctor'), 'checks all of it, with remedies'],
+    [cli.commandLine('sync'), 'one run now'],
+    nextRun({ systemd, compose }),
+  ];
+  for (const [command = '', does = ''] of next) cli.note(`  ${command.padEnd(42)} ${does}`);
 }
 
-function nextRun({ systemd, compose }: Required<InitOptions>): string {
-  if (systemd) return 'see the head of usage-ledger.service       the daemon, under systemd';
-  if (compose) return 'docker compose up -d                       the daemon, beside Valkey';
-  return 'npx pm2 start ecosystem.config.cjs         the daemon, under pm2';
+function nextRun({ systemd, compose }: Required<InitOptions>): [command: string, does: string] {
+  if (systemd) return ['see the head of usage-ledger.service', 'the daemon, under systemd'];
+  if (compose) return ['docker compose up -d', 'the daemon, beside Valkey'];
+  return ['npx pm2 start ecosystem.config.cjs', 'the daemon, under pm2'];
 }
 
 function here(folder: string, file: string): string {

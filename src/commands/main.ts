@@ -68,8 +68,8 @@ function configure(command: Command, cli: CliContext): void {
   command
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => cli.io.stdout.write(text),
-      writeErr: (text) => cli.io.stderr.write(text),
+      writeOut: (text) => cli.io.stdout.write(cli.words(text)),
+      writeErr: (text) => cli.io.stderr.write(cli.words(text)),
     })
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/commands/command-list.ts';
 import { buildProgram } from '../../src/commands/main.ts';
 import { CliContext } from '../../src/commands/shared/cli-context.ts';
-import { runInEmptyFolder } from './world.ts';
+import { createWorld, FIRST, runInEmptyFolder } from './world.ts';
 
 const silent = { write: () => true };
 const cli = new CliContext({ stdout: silent, stderr: silent, env: {}, cwd: '/' });
@@ -102,4 +102,13 @@ describe('help', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
+});
+
+it('names commands as they are typed: by npx where npx has called', async () => {
+  const world = await createWorld(FIRST);
+  const npx = { PATH: process.env.PATH, npm_command: 'exec' };
+  expect((await world.runWith(npx, 'usage', '--help')).out).toContain('  $ npx usage-ledger usage --period 2026-02');
+  expect((await world.runWith(npx, 'close', '2026-01')).err).toContain('`npx usage-ledger sync`');
+  expect((await world.run('close', '2026-01')).err).toContain('`usage-ledger sync`');
+  expect((await world.runWith(npx, 'close', '2026-01', '--json')).out).toContain('`usage-ledger sync`');
 });

@@ -4,6 +4,7 @@ import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { fullName, RULES } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
+import { parseMoment } from '../shared/moment.ts';
 
 /** The options of `alerts silence` and `alerts plan`. */
 export interface MuteOptions {
@@ -90,11 +91,9 @@ function checkRule(pattern: string, workspaceId: string | null): void {
 }
 
 function parseUntil(text: string | undefined, nowMs: number): number {
-  const hint = 'write it as 2026-04-01 or 2026-04-01T08:00:00Z';
-  if (text === undefined) throw new UsageError('--until is needed', hint);
-  const untilMs = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(untilMs)) throw new UsageError(`--until ${JSON.stringify(text)} is not a date`, hint);
-  if (untilMs <= nowMs) throw new UsageError(`--until ${text} has passed`, hint);
+  if (text === undefined) throw new UsageError('--until is needed', 'write it as 2026-04-01 or 2026-04-01T08:00:00Z');
+  const untilMs = parseMoment('--until', text);
+  if (untilMs <= nowMs) throw new UsageError(`--until ${text} has passed`, 'name a time to come');
   return untilMs;
 }
 

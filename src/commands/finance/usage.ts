@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { parseDateTime } from '../../core/date-time.ts';
-import { UsageError } from '../../core/errors.ts';
 import { usageAsOf } from '../../ledger/journal/runs/as-of.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
@@ -10,6 +8,7 @@ import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { LIMIT_OPTION } from '../shared/limit.ts';
+import { parseMoment } from '../shared/moment.ts';
 import { addPeriodOptions, chosenPeriods, type PeriodOptions } from '../shared/period-window.ts';
 import { addSheetOptions, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
 import { noteNearTenants } from './unknown-tenant.ts';
@@ -45,7 +44,7 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
   const { workspace: workspaceId, tenant: tenantId } = options;
   const period = chosenPeriods(options);
   requireKnownWorkspace(context, workspaceId);
-  const asOf = options.asOf === undefined ? null : parseTimestamp(options.asOf);
+  const asOf = options.asOf === undefined ? null : isoTime(parseMoment('--as-of', options.asOf));
   const { connection } = context.reader();
   const filters = { workspaceId, tenantId, period };
   const rows = asOf === null ? eachUsageRow(connection, filters) : eachRowAsOf(connection, asOf, filters);
@@ -68,14 +67,4 @@ function* eachRowAsOf(connection: LedgerConnection, asOf: string, filters: Usage
   for (const { closed, ...row } of usageAsOf(connection, asOf, filters)) {
     yield { ...row, display_name: nameOf(row.workspace_id, row.tenant_id) };
   }
-}
-
-/** A date alone is its first instant. */
-function parseTimestamp(text: string): string {
-  const epochMs = parseDateTime(text.includes('T') ? text : `${text}T00:00:00Z`);
-  if (epochMs !== null) return isoTime(epochMs);
-  throw new UsageError(
-    `--as-of ${JSON.stringify(text)} is not a time`,
-    'write it as ISO-8601, such as 2026-03-05T12:00:00Z; without a zone it is UTC',
-  );
 }

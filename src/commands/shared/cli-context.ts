@@ -173,9 +173,19 @@ export class CliContext {
     return taken;
   }
 
+  /** What a person types here for a command: npx finds a program that is on no PATH. */
+  commandLine(words: string): string {
+    return `${this.io.env.npm_command === 'exec' ? 'npx ' : ''}usage-ledger ${words}`;
+  }
+
+  /** Words for a person, whose commands are as they are typed here. */
+  words(text: string): string {
+    return text.replaceAll(/(?<=`|\$ )usage-ledger (?=[a-z])/g, this.commandLine(''));
+  }
+
   /** A result, on stdout; a line feed is added. */
   print(text: string): void {
-    this.printDocument(`${text}\n`);
+    this.printDocument(`${this.words(text)}\n`);
   }
 
   /** A finished document on stdout, as it is. */
@@ -199,7 +209,7 @@ export class CliContext {
 
   /** Words that are no result, on stderr. */
   note(text: string): void {
-    this.#write(this.io.stderr, `${this.#redact(text)}\n`);
+    this.#write(this.io.stderr, `${this.#redact(this.words(text))}\n`);
   }
 
   /** Says what went wrong and what to do about it; returns the exit code. */

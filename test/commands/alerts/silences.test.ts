@@ -9,7 +9,7 @@ const IN_FORCE = ['--until', UNTIL, '--reason', 'expected'];
 it.each([
   ['silence', ['--until', UNTIL], '--reason'],
   ['silence', ['--reason', 'x'], '--until'],
-  ['silence', ['--reason', 'x', '--until', 'tomorrow'], 'is not a date'],
+  ['silence', ['--reason', 'x', '--until', 'tomorrow'], 'is not a time'],
   ['silence', ['--reason', 'x', '--until', '2026-01-01'], 'has passed'],
   ['silence', [...IN_FORCE, '--rule', 'jmup'], 'there is no rule "jmup"'],
   ['silence', [...IN_FORCE, '--rule', 'sync_*'], 'which are muted by name alone'],
@@ -58,6 +58,18 @@ it('a silence says what it would have muted in the last 90 days, and warns when 
   world.clock.nowMs += 91 * 86_400_000;
   const later = await world.run('alerts', 'silence', '--tenant', 'glo*', '--until', '2027-01-01', '--reason', 'x');
   expect(later.out).toContain('would have muted nothing');
+});
+
+it('a time may have an offset, or be a day', async () => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  const until = ['2027-04-01T08:00:00+02:00', '2027-04-01T06:00', '2027-04-01'];
+  for (const text of until) await world.run('alerts', 'silence', '--tenant', 'x', '--reason', 'x', '--until', text);
+  expect(world.query('SELECT until FROM silences ORDER BY silence_id')).toHaveLength(3);
+  expect(world.query('SELECT DISTINCT until FROM silences ORDER BY until')).toEqual([
+    { until: '2027-04-01T00:00:00.000Z' },
+    { until: '2027-04-01T06:00:00.000Z' },
+  ]);
 });
 
 it('a plan for an alert covers its tenant up to a figure, and growth beyond it is told', async () => {
