@@ -107,8 +107,11 @@ async function startParts(
   intake.push(() => scheduler.stop());
   const probe = probeOf(context, queue, { waits, publishing });
   const watch = startStaleWatch({
-    ...{ stale: () => staleChecks(probe, context.clock), raise: (stale) => context.raiseStale(stale), notified },
-    ...{ clock: context.clock, logger: context.logger },
+    stale: () => staleChecks(probe, context.clock),
+    raise: (stale) => context.raiseStale(stale),
+    notified,
+    clock: context.clock,
+    logger: context.logger,
   });
   intake.push(() => watch.stop());
   if (config.http.port !== 0) {
@@ -189,7 +192,10 @@ function probeOf(
 ): HealthProbe {
   const { config, clock } = context;
   return createHealthProbe({
-    ...{ reader: context.reader(), config, clock, queueSystem },
+    reader: context.reader(),
+    config,
+    clock,
+    queueSystem,
     waitingSince: (workspaceId, lastAttemptAtMs) => waits.since(workspaceId, lastAttemptAtMs),
     writerFault: () => context.writerFault,
     ...(publishing === null ? {} : { publishing: () => publishing.health() }),

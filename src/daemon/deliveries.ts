@@ -60,7 +60,10 @@ export class Deliveries {
     const { clock, logger } = options;
     this.#options = options;
     this.#task = startPeriodicTask({
-      ...{ clock, logger, intervalMs: SWEEP_INTERVAL_MS, atOnce: true },
+      clock,
+      logger,
+      intervalMs: SWEEP_INTERVAL_MS,
+      atOnce: true,
       failed: 'notifications not looked for, they stay in the outbox',
       work: () => this.#look(),
     });

@@ -162,8 +162,14 @@ export class Context {
   async #openWriter(): Promise<Writer> {
     const { path, checkpointKeyFile, readerGroup } = this.config.ledger;
     const opened = await this.#openWriterAt({
-      ...{ path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() },
-      ...{ newLedgerId: this.newLedgerId(), secrets: secretsOf(this.config), routes: this.#routes },
+      path,
+      checkpointKeyFile,
+      readerGroup,
+      version: this.version,
+      nowMs: this.clock.now(),
+      newLedgerId: this.newLedgerId(),
+      secrets: secretsOf(this.config),
+      routes: this.#routes,
     });
     const writer = noticeLock(opened, () => {
       this.#locked = true;
@@ -277,7 +283,11 @@ export class Context {
         logger: this.logger,
       },
       {
-        ...{ kind, slot, nextSlot, window, signal },
+        kind,
+        slot,
+        nextSlot,
+        window,
+        signal,
         ...(onProgress === undefined ? {} : { onProgress }),
         ...(onFailure === undefined ? {} : { onFailure }),
       },

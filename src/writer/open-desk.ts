@@ -21,7 +21,8 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     setRoutes(connection, start.routes ?? []);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
     const checkpoints = new CheckpointLog(start.path, {
-      ...{ keyFile, ledgerId: ledgerId(connection) },
+      keyFile,
+      ledgerId: ledgerId(connection),
       alone: (work) => connection.transaction(work).immediate(),
     });
     const redact = createRedactor(start.secrets ?? []);

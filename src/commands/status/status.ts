@@ -60,7 +60,8 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
   }
   const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead, skipped } = report;
   const ledger = {
-    ...{ path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) },
+    path: context.config.ledger.path,
+    ledger_id: ledgerId(context.reader().connection),
     locked_by: report.lockedBy,
   };
   cli.printJson({

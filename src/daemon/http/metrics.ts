@@ -76,7 +76,10 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
 function addFamily({ name, help, kind, labels = [], read }: Family, registers: Registry[]): void {
   const Metric = kind === 'counter' ? Counter : Gauge;
   new Metric({
-    ...{ name: `usage_ledger_${name}`, help, labelNames: [...labels], registers },
+    name: `usage_ledger_${name}`,
+    help,
+    labelNames: [...labels],
+    registers,
     collect() {
       const put = (samples: readonly Sample[]): void => {
         this.reset();
@@ -110,20 +113,28 @@ function runFamilies(probe: HealthProbe, measured: Measurements): Family[] {
           ),
     },
     {
-      ...{ name: 'runs_total', ...ofRuns, read: () => runs(({ count }) => count) },
+      name: 'runs_total',
       help: 'Runs in the ledger that have ended, by workspace and status.',
+      ...ofRuns,
+      read: () => runs(({ count }) => count),
     },
     {
-      ...{ name: 'run_seconds_total', ...ofRuns, read: () => runs(({ seconds }) => seconds) },
+      name: 'run_seconds_total',
       help: 'How long the runs that have ended took.',
+      ...ofRuns,
+      read: () => runs(({ seconds }) => seconds),
     },
     {
-      ...{ name: 'run_pages_total', ...ofRuns, read: () => runs(({ pages }) => pages) },
+      name: 'run_pages_total',
       help: 'Pages that they read.',
+      ...ofRuns,
+      read: () => runs(({ pages }) => pages),
     },
     {
-      ...{ name: 'run_records_total', ...ofRuns, read: () => runs(({ records }) => records) },
+      name: 'run_records_total',
       help: 'Records that they read.',
+      ...ofRuns,
+      read: () => runs(({ records }) => records),
     },
     {
       name: 'next_attempt_timestamp_seconds',
@@ -146,7 +157,8 @@ function trafficFamilies(measured: Measurements): Family[] {
     {
       name: 'http_attempts_total',
       help: 'Attempts of requests to the service, by status, or by a word such as timeout or network.',
-      ...{ kind: 'counter', labels: ['workspace', 'status'] },
+      kind: 'counter',
+      labels: ['workspace', 'status'],
       read: () =>
         measured
           .attempts()
@@ -155,13 +167,15 @@ function trafficFamilies(measured: Measurements): Family[] {
     {
       name: 'rate_waits_total',
       help: 'Requests that had to wait for their turn of the request rate of a host name of the service.',
-      ...{ kind: 'counter', labels: ['workspace'] },
+      kind: 'counter',
+      labels: ['workspace'],
       read: () => measured.waits().map(({ workspaceId, count }) => [{ workspace: workspaceId }, count]),
     },
     {
       name: 'rate_wait_seconds_total',
       help: 'How long they waited.',
-      ...{ kind: 'counter', labels: ['workspace'] },
+      kind: 'counter',
+      labels: ['workspace'],
       read: () => measured.waits().map(({ workspaceId, seconds }) => [{ workspace: workspaceId }, seconds]),
     },
     {
@@ -234,7 +248,8 @@ function alertFamilies(probe: HealthProbe, measured: Measurements): Family[] {
     {
       name: 'deliveries_total',
       help: 'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
-      ...{ kind: 'counter', labels: ['channel', 'outcome'] },
+      kind: 'counter',
+      labels: ['channel', 'outcome'],
       read: () => measured.deliveries().map(({ channel, outcome, count }) => [{ channel, outcome }, count]),
     },
   ];
