@@ -33,12 +33,11 @@ function init(cli: CliContext, { systemd = false, compose = false }: InitOptions
     systemd,
     compose,
   });
-  if (cli.json) {
-    cli.printJson({ written, kept });
-    return;
-  }
-  for (const file of written) cli.print(`wrote ${here(folder, file)}`);
-  for (const file of kept) cli.print(`kept  ${here(folder, file)}, which was there already`);
+  cli.answer({ written, kept }, [
+    ...written.map((file) => `wrote ${here(folder, file)}`),
+    ...kept.map((file) => `kept  ${here(folder, file)}, which was there already`),
+  ]);
+  if (cli.json) return;
   cli.note('');
   cli.note('Next:');
   const next = [

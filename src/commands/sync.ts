@@ -104,10 +104,11 @@ async function syncAll(
         cli.note(`${inertText(workspaceId)} was ended: this ledger no longer reads it`);
         return { workspace_id: workspaceId, status: 'ended' };
       }
-      const report = reportFailure(cli, workspaceId, error);
+      if (!(error instanceof AppError)) throw error;
+      const failure = cli.noteFailure(workspaceId, error);
       // Where no daemon runs, this is what tells of it.
       if (options.dryRun !== true) noteFailed(cli, await deliverOnce(context, raised, signal));
-      return report;
+      return { workspace_id: workspaceId, status: 'failed', error: failure };
     }
   };
   const reports = await sideBySide(ids, SIDE_BY_SIDE, syncOne).finally(view.stop);
@@ -225,12 +226,4 @@ function alertLine(alert: AlertChange, dryRun: boolean): string {
   const limit = alert.threshold === null ? '' : ` (threshold ${formatInteger(alert.threshold)})`;
   const before = formatInteger(alert.previous?.credits ?? 0n);
   return `${head}, ${before} to ${formatInteger(alert.current.credits)} credits${limit}`;
-}
-
-function reportFailure(cli: CliContext, workspaceId: string, error: unknown): WorkspaceReport {
-  const { code, message, hint } = summarizeError(error);
-  if (!(error instanceof AppError)) throw error;
-  cli.note(`${inertText(workspaceId)}: ${message}`);
-  if (hint !== undefined) cli.note(`  ${hint}`);
-  return { workspace_id: workspaceId, status: 'failed', error: { code, message, hint: hint ?? null } };
 }

@@ -107,8 +107,7 @@ export function ackCommand(cli: CliContext): Command {
           nowMs: context.clock.now(),
         });
         const record = alertRecord(context.reader().connection, id);
-        if (cli.json) cli.printJson(record);
-        else cli.print(`${id} is acknowledged by ${inertText(by)}`);
+        cli.answer(record, [`${id} is acknowledged by ${inertText(by)}`]);
       }),
     );
 }

@@ -34,12 +34,14 @@ export function feedbackCommand(cli: CliContext): Command {
         const { notification } = alertMoments(connection, alertRecord(connection, id)).now;
         const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;
         const setting = label === 'false' ? quietSetting(notification) : null;
-        if (cli.json) return cli.printJson({ alert_id: id, label, by, would_have_muted: mute, setting });
-        cli.print(`${id} was ${label === 'real' ? 'real' : label}, says ${inertText(by)}`);
-        if (setting !== null) {
-          cli.print(`  to keep the like of it quiet, write below \`alerts:\` of its workspace:\n${indented(setting)}`);
-        }
-        if (mute !== null) cli.print(`  to have it muted until then:\n  ${mute}`);
+        const quiet = setting === null ? '' : indented(setting);
+        cli.answer({ alert_id: id, label, by, would_have_muted: mute, setting }, [
+          `${id} was ${label}, says ${inertText(by)}`,
+          setting === null
+            ? null
+            : `  to keep the like of it quiet, write below \`alerts:\` of its workspace:\n${quiet}`,
+          mute === null ? null : `  to have it muted until then:\n  ${mute}`,
+        ]);
       }),
     );
 }

@@ -47,21 +47,17 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   context.reader();
   const writer = await context.writer();
   const report = await writer.call('replayDead', { notificationIds, nowMs: context.clock.now() });
-  if (cli.json) {
-    cli.printJson(report);
-    return;
-  }
   const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
-  cli.print(`${due}; the running daemon sends what is due`);
-  if (report.dropped.length > 0) {
-    cli.print(
-      `  of ${counted(report.dropped.length, 'more', 'more')} nothing is left to say: it is over, or was told since`,
-    );
-  }
-  for (const name of report.enabled) cli.print(`  channel ${inertText(name)} is enabled again`);
-  for (const letter of report.without_channel) {
-    cli.print(`  ${letter.notification_id} stays dead: channel ${inertText(letter.channel)} is not configured`);
-  }
+  const dropped = counted(report.dropped.length, 'more', 'more');
+  cli.answer(report, [
+    `${due}; the running daemon sends what is due`,
+    report.dropped.length === 0 ? null : `  of ${dropped} nothing is left to say: it is over, or was told since`,
+    ...report.enabled.map((name) => `  channel ${inertText(name)} is enabled again`),
+    ...report.without_channel.map(
+      ({ notification_id, channel }) =>
+        `  ${notification_id} stays dead: channel ${inertText(channel)} is not configured`,
+    ),
+  ]);
 }
 
 function deadColumns(nowMs: number): Column<DeadLetter>[] {

@@ -78,8 +78,7 @@ export function unsilenceCommand(cli: CliContext): Command {
         const writer = await context.existingWriter();
         const by = options.by ?? systemUser();
         await writer.call('endSilence', { silenceId, by, nowMs: context.clock.now() });
-        if (cli.json) cli.printJson({ silence_id: silenceId, ended_by: by });
-        else cli.print(`${inertText(silenceId)} has ended`);
+        cli.answer({ silence_id: silenceId, ended_by: by }, [`${inertText(silenceId)} has ended`]);
       }),
     );
 }
@@ -138,11 +137,10 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
     const { workspaceId, tenant } = request;
     const preview = mutePreview(connection, request, { workspaceId, sinceMs: nowMs - PREVIEW_DAYS * DAY_MS });
     const until = isoTime(request.untilMs);
-    if (cli.json) cli.printJson({ silence_id: silenceId, kind, until, last_90_days: preview });
-    else {
-      cli.print(`${silenceId} is in force until ${until}`);
-      cli.print(`  in the last ${PREVIEW_DAYS} days it would have muted ${previewWords(preview)}`);
-    }
+    cli.answer({ silence_id: silenceId, kind, until, last_90_days: preview }, [
+      `${silenceId} is in force until ${until}`,
+      `  in the last ${PREVIEW_DAYS} days it would have muted ${previewWords(preview)}`,
+    ]);
     if (!anyTenantFits(connection, tenant, workspaceId)) {
       cli.note(`warning: no tenant of the ledger fits ${JSON.stringify(inertText(tenant))}, so nothing is muted yet`);
     }

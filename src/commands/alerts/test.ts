@@ -18,21 +18,12 @@ export function testCommand(cli: CliContext): Command {
 function report(cli: CliContext, { channel, type, notificationId, latencyMs, result }: TestReport): void {
   const { answer, remedy } = inWords(result);
   if (result.outcome !== 'delivered') cli.exitCode = EXIT.failed;
-  if (cli.json) {
-    cli.printJson({
-      channel,
-      type,
-      notification_id: notificationId,
-      outcome: result.outcome,
-      answer,
-      latency_ms: latencyMs,
-      remedy,
-    });
-    return;
-  }
-  const how = result.outcome === 'delivered' ? 'delivered' : 'not delivered';
-  cli.print(`${inertText(channel)} (${type}): ${how} in ${latencyMs} ms: ${inertText(answer)}`);
-  if (remedy !== null) cli.print(`  ${remedy}`);
+  const { outcome } = result;
+  const how = outcome === 'delivered' ? 'delivered' : 'not delivered';
+  cli.answer({ channel, type, notification_id: notificationId, outcome, answer, latency_ms: latencyMs, remedy }, [
+    `${inertText(channel)} (${type}): ${how} in ${latencyMs} ms: ${inertText(answer)}`,
+    remedy === null ? null : `  ${remedy}`,
+  ]);
 }
 
 /** What the other side said and what to do about it. */

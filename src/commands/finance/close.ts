@@ -76,33 +76,32 @@ export function reopenCommand(cli: CliContext): Command {
 }
 
 function report(cli: CliContext, event: PeriodEvent & { checkpointFault: string | null }): void {
-  if (cli.json) {
-    cli.printJson({
-      action: event.action,
-      workspace_id: event.workspaceId,
-      period: event.period,
-      at: event.at,
-      tenants: event.tenants,
-      credits_used: event.creditsUsed,
-      request_count: event.requestCount,
-      overridden: event.overridden,
-      reversed_adjustments: event.reversed,
-      event_seq: event.eventSeq,
-      digest: event.digest,
-    });
-    return;
-  }
+  const { action, period, at, tenants, creditsUsed, requestCount, overridden, reversed, eventSeq, digest } = event;
+  const record = {
+    action,
+    workspace_id: event.workspaceId,
+    period,
+    at,
+    tenants,
+    credits_used: creditsUsed,
+    request_count: requestCount,
+    overridden,
+    reversed_adjustments: reversed,
+    event_seq: eventSeq,
+    digest,
+  };
   const figures =
-    `${formatInteger(event.tenants)} tenants, ${formatInteger(event.creditsUsed)} credits, ` +
-    `${formatInteger(event.requestCount)} requests`;
-  const where = `${event.period} of ${inertText(event.workspaceId)}`;
-  if (event.action === 'close') {
-    cli.print(`${where} is closed: ${figures}`);
-    for (const reason of event.overridden) cli.print(`  forced although ${reason}`);
-  } else {
-    cli.print(`${where} is open again; it had been closed with ${figures}`);
-    if (event.reversed > 0) cli.print(`  ${formatInteger(event.reversed)} adjustments were taken back`);
-  }
-  cli.print(`head digest ${event.digest}`);
-  if (event.checkpointFault !== null) cli.note(`No checkpoint of the head could be written: ${event.checkpointFault}`);
+    `${formatInteger(tenants)} tenants, ${formatInteger(creditsUsed)} credits, ` +
+    `${formatInteger(requestCount)} requests`;
+  const where = `${period} of ${inertText(event.workspaceId)}`;
+  cli.answer(record, [
+    action === 'close'
+      ? `${where} is closed: ${figures}`
+      : `${where} is open again; it had been closed with ${figures}`,
+    ...overridden.map((reason) => `  forced although ${reason}`),
+    reversed === 0 ? null : `  ${formatInteger(reversed)} adjustments were taken back`,
+    `head digest ${digest}`,
+  ]);
+  if (event.checkpointFault !== null && !cli.json)
+    cli.note(`No checkpoint of the head could be written: ${event.checkpointFault}`);
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { parse } from 'yaml';
@@ -7,7 +6,7 @@ import type { DecimalMark } from '../../billing/reconcile/read-amount.ts';
 import type { SideFigures } from '../../billing/reconcile/reconcile.ts';
 import type { Cause } from '../../billing/reconcile/why.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
-import { AppError, UsageError } from '../../core/errors.ts';
+import { UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
@@ -15,9 +14,10 @@ import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace } from '../shared/choose-workspace.ts';
+import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
+import { readGiven } from '../shared/given-file.ts';
 import { LIMIT_OPTION } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
@@ -116,11 +116,11 @@ function withMapping(cli: CliContext, command: Command, options: ReconcileOption
 }
 
 function readYaml(file: string): unknown {
+  const text = readGiven(file).toString();
   try {
-    return parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code ?? 'it is not YAML';
-    throw new UsageError(`${file} cannot be read (${why})`, 'check the path and what stands in it');
+    return parse(text);
+  } catch {
+    throw new UsageError(`${file} cannot be read (it is not YAML)`, 'check what stands in it');
   }
 }
 
@@ -146,11 +146,7 @@ async function compare(
   const { connection } = context.reader();
   const request = { workspaceId: workspace.id, period, nowMs: context.clock.now(), proven: false };
   const statement = connection.transaction(() => readStatement(connection, request))();
-  if (statement === null) {
-    throw new AppError('unknown_period', `the ledger has nothing of ${period}`, {
-      hint: '`usage-ledger status` says what the ledger covers',
-    });
-  }
+  if (statement === null) throw unknownPeriod(period, workspace.id);
   const only = currencyOf(statement, options);
   const invoices = readInvoices(invoiceRows, options, { statement, currency: only });
   const currencies = currenciesOf(statement, invoices, { only, options });

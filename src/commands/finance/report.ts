@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { AppError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { writeTextFile } from '../../reports/files/write-sheet.ts';
 import { readPageData } from '../../reports/page/page-data.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace } from '../shared/choose-workspace.ts';
+import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
 import { noteOtherRates } from './rates.ts';
 
@@ -34,13 +33,7 @@ async function writeReport(cli: CliContext, context: Context, options: ReportOpt
   const { connection } = context.reader();
   const request = { workspaceId, period, nowMs: context.clock.now(), budgets: alerts.budgets ?? [] };
   const data = connection.transaction(() => readPageData(connection, request))();
-  if (data === null) {
-    throw new AppError(
-      'unknown_period',
-      `the ledger has nothing of ${period ?? 'any month'} in workspace ${JSON.stringify(workspaceId)}`,
-      { hint: '`usage-ledger status` says what the ledger covers' },
-    );
-  }
+  if (data === null) throw unknownPeriod(period ?? 'any month', workspaceId);
   const [{ createCharts }, { pageHtml }] = await Promise.all([
     import('../../reports/page/charts.ts'),
     import('../../reports/page/page-html.ts'),

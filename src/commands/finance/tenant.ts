@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AppError, summarizeError, UsageError } from '../../core/errors.ts';
+import { AppError, UsageError } from '../../core/errors.ts';
 import { isWanted } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
@@ -140,10 +140,7 @@ async function askService(
     return { complete: live.complete, periods: periods.filter(({ period }) => isWanted(period, wanted)) };
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error;
-    const { code, message, hint } = summarizeError(error);
-    cli.note(`${inertText(workspaceId)}: ${inertText(message)}`);
-    if (hint !== undefined) cli.note(`  ${inertText(hint)}`);
-    return { error: { code, message, hint: hint ?? null } };
+    return { error: cli.noteFailure(workspaceId, error) };
   }
 }
 

@@ -66,21 +66,18 @@ const SHOWN_IDS = 10;
 
 function printReport(cli: CliContext, report: NamesReport, dryRun: boolean): void {
   const { workspaceId, added, changed, unchanged, unknown, missing } = report;
-  if (cli.json) {
-    cli.printJson({ workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing });
-    return;
-  }
   const would = dryRun ? 'would be ' : '';
-  cli.print(`${added.length} ${would}named, ${changed.length} ${would}changed, ${unchanged} as they were`);
-  printIds(cli, 'not in the ledger, left out', unknown);
-  printIds(cli, 'in the ledger, not in the file', missing);
+  cli.answer({ workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing }, [
+    `${added.length} ${would}named, ${changed.length} ${would}changed, ${unchanged} as they were`,
+    idsLine('not in the ledger, left out', unknown),
+    idsLine('in the ledger, not in the file', missing),
+  ]);
 }
 
-function printIds(cli: CliContext, what: string, ids: readonly string[]): void {
-  if (ids.length === 0) return;
-  cli.print(
-    `${formatInteger(ids.length)} ${what}: ${firstOf(ids.slice(0, SHOWN_IDS).map(inertText), SHOWN_IDS, ids.length)}`,
-  );
+function idsLine(what: string, ids: readonly string[]): string | null {
+  if (ids.length === 0) return null;
+  const shown = firstOf(ids.slice(0, SHOWN_IDS).map(inertText), SHOWN_IDS, ids.length);
+  return `${formatInteger(ids.length)} ${what}: ${shown}`;
 }
 
 function forgetCommand(cli: CliContext): Command {
@@ -106,29 +103,18 @@ function forgetCommand(cli: CliContext): Command {
           );
         }
         const { forgotten, named } = report;
-        if (cli.json) {
-          cli.printJson({
-            workspace_id: workspaceId,
-            tenant_id: tenantId,
-            dry_run: dryRun,
-            forgotten,
-            named_in: named,
-          });
-          return;
-        }
-        const which = counted(forgotten, 'name', 'names');
-        cli.print(
-          `${which} of ${inertText(tenantId)} ${dryRun ? 'would be taken out, with all labels: add --yes' : 'taken out, with all labels'}`,
+        const which = `${counted(forgotten, 'name', 'names')} of ${inertText(tenantId)}`;
+        const months = named.join(', ');
+        cli.answer({ workspace_id: workspaceId, tenant_id: tenantId, dry_run: dryRun, forgotten, named_in: named }, [
+          `${which} ${dryRun ? 'would be taken out, with all labels: add --yes' : 'taken out, with all labels'}`,
+          named.length === 0
+            ? null
+            : `the statements of ${months} go on naming it: a close has committed to them; reopen them first`,
+        ]);
+        if (dryRun || cli.json) return;
+        cli.note(
+          'Backups, exports, the copy in Postgres until the next publish, and what was sent have what they had.',
         );
-        if (named.length > 0) {
-          cli.print(
-            `the statements of ${named.join(', ')} go on naming it: a close has committed to them; reopen them first`,
-          );
-        }
-        if (!dryRun)
-          cli.note(
-            'Backups, exports, the copy in Postgres until the next publish, and what was sent have what they had.',
-          );
       }),
     );
 }

@@ -41,13 +41,11 @@ async function backup(
       : backupLedger({ ledgerPath: context.config.ledger.path, target: resolve(cli.io.cwd, file), force, signal }),
   );
   const { path, sizeBytes, runs, entries, keys, headDigest } = report;
-  if (cli.json) {
-    cli.printJson({ path, size_bytes: sizeBytes, runs, entries, keys, head_digest: headDigest });
-    return;
-  }
-  cli.print(`wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`);
-  cli.print(`no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`);
-  cli.print(`head digest ${headDigest}`);
+  cli.answer({ path, size_bytes: sizeBytes, runs, entries, keys, head_digest: headDigest }, [
+    `wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`,
+    `no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`,
+    `head digest ${headDigest}`,
+  ]);
 }
 
 async function toBucket(

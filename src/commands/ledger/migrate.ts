@@ -14,12 +14,13 @@ async function migrate(cli: CliContext, context: Context): Promise<void> {
   const existed = existsSync(path);
   const { applied, backup } = (await context.writer()).migration;
   const outcome = applied === 0 ? 'current' : existed ? 'migrated' : 'created';
-  if (cli.json) {
-    cli.printJson({ ledger: path, outcome, migrations_applied: applied, backup });
-    return;
-  }
-  if (outcome === 'current') cli.print(`${path} is already current`);
-  if (outcome === 'created') cli.print(`created ${path}`);
-  if (outcome === 'migrated') cli.print(`${path} has been brought to this version (migrations applied: ${applied})`);
-  if (backup !== null) cli.print(`as it was before: ${backup}`);
+  const words = {
+    current: `${path} is already current`,
+    created: `created ${path}`,
+    migrated: `${path} has been brought to this version (migrations applied: ${applied})`,
+  };
+  cli.answer({ ledger: path, outcome, migrations_applied: applied, backup }, [
+    words[outcome],
+    backup === null ? null : `as it was before: ${backup}`,
+  ]);
 }

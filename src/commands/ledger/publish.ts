@@ -39,27 +39,17 @@ async function publish(cli: CliContext, context: Context, { check, repair }: Pub
   const differences = report.differences.map((difference) => named(connection, difference));
   if (parted !== null || differences.length > 0) cli.exitCode = EXIT.fault;
   const seconds = (cli.clock.monotonic() - started) / 1000;
-  if (cli.json) {
-    cli.printJson({
-      from,
-      to,
-      head_digest: headDigest,
-      rows,
-      seconds: Number(seconds.toFixed(3)),
-      parted,
-      differences,
-    });
-    return;
-  }
-  if (parted !== null) cli.print(`differs: ${parted}`);
-  for (const difference of differences) cli.print(`differs: ${inertText(words(difference))}`);
+  const record = { from, to, head_digest: headDigest, rows, seconds: Number(seconds.toFixed(3)), parted, differences };
   const sent = rows === 0 ? 'nothing to send' : `sent ${formatInteger(rows)} rows in ${seconds.toFixed(1)} s`;
-  cli.print(
-    `${sent}: Postgres holds link ${formatInteger(parted === null || repair === true ? to : from)} of the chain`,
-  );
-  if (check === true && cli.exitCode !== EXIT.fault) cli.print('the copy is the same as the ledger');
-  if (repair === true && cli.exitCode === EXIT.fault) cli.print('what differed was sent again');
-  cli.print(`head digest ${headDigest}`);
+  const link = formatInteger(parted === null || repair === true ? to : from);
+  cli.answer(record, [
+    parted === null ? null : `differs: ${parted}`,
+    ...differences.map((difference) => `differs: ${inertText(words(difference))}`),
+    `${sent}: Postgres holds link ${link} of the chain`,
+    check === true && cli.exitCode !== EXIT.fault ? 'the copy is the same as the ledger' : null,
+    repair === true && cli.exitCode === EXIT.fault ? 'what differed was sent again' : null,
+    `head digest ${headDigest}`,
+  ]);
 }
 
 interface NamedDifference extends Pick<Difference, 'table' | 'here' | 'there'> {

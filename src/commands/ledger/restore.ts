@@ -9,7 +9,6 @@ import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
-import { replacedLines } from './replaced-lines.ts';
 
 export function restoreCommand(cli: CliContext): Command {
   return reportingCommand('restore')
@@ -59,26 +58,27 @@ async function restore(cli: CliContext, context: Context, name: string, options:
     return { backup: file, report: await restoreLedger({ ...asked, file }) };
   });
   const { runs, entries, keys, headDigest, outdated, replaced } = report;
-  if (cli.json) {
-    cli.printJson({
-      ledger: ledgerPath,
-      new_ledger_id: identity?.newLedgerId ?? null,
-      backup,
-      runs,
-      entries,
-      keys,
-      head_digest: headDigest,
-      outdated,
-      replaced: replaced === null ? null : { path: replaced.path, head_digest: replaced.headDigest },
-    });
-    return;
-  }
-  cli.print(`restored ${inertText(ledgerPath)} from ${inertText(backup)}`);
-  if (identity !== null) cli.print(`it is a ledger of its own now, ${identity.newLedgerId}`);
-  cli.print(`no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`);
-  cli.print(`head digest ${headDigest}`);
-  for (const line of replacedLines(replaced)) cli.print(line);
-  if (outdated) cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
+  const record = {
+    ledger: ledgerPath,
+    new_ledger_id: identity?.newLedgerId ?? null,
+    backup,
+    runs,
+    entries,
+    keys,
+    head_digest: headDigest,
+    outdated,
+    replaced: replaced === null ? null : { path: replaced.path, head_digest: replaced.headDigest },
+  };
+  cli.answer(record, [
+    `restored ${inertText(ledgerPath)} from ${inertText(backup)}`,
+    identity === null ? null : `it is a ledger of its own now, ${identity.newLedgerId}`,
+    `no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`,
+    `head digest ${headDigest}`,
+    replaced === null ? 'there was no ledger before' : `the ledger before is kept as ${inertText(replaced.path)}`,
+    replaced === null ? null : `head digest ${replaced.headDigest ?? 'unknown: this version cannot read it'}`,
+  ]);
+  if (outdated && !cli.json)
+    cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
 }
 
 /** Works with a backup of a bucket, which lies beside the ledger meanwhile. */

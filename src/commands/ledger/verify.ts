@@ -1,11 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { messageOf, UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-anchors.ts';
-import { checkpointLines, formatKey, parseKey } from '../../ledger/audit/anchor/checkpoint.ts';
+import { formatKey } from '../../ledger/audit/anchor/checkpoint.ts';
 import { keyFileOf, publicKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { LOST_CHECKPOINTS_REMEDY, lostCheckpoints } from '../../ledger/audit/anchor/last-checkpoint.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
@@ -14,6 +12,7 @@ import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/v
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { givenCheckpoints, givenDigest, givenKey } from '../shared/given-file.ts';
 import { faultRecord, placeOf } from './fault-words.ts';
 
 export function verifyCommand(cli: CliContext): Command {
@@ -62,29 +61,28 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
   const { faults, runs, entries, keys, headDigest } = await verifyReadable(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
   const lost = faults.length > 0 ? null : lostCheckpoints(connection, path, keyFile);
-  if (cli.json) {
-    cli.printJson({
-      ok: faults.length === 0,
-      runs,
-      entries,
-      keys,
-      head_digest: headDigest,
-      checkpoint_key: ownKey === null ? null : formatKey(ownKey),
-      checkpoints_lost: lost,
-      faults: faults.map(faultRecord),
-    });
-    return;
-  }
-  for (const fault of faults) cli.print(`FAULT ${fault.check}: ${placeOf(fault)}${inertText(fault.message)}`);
+  const key = ownKey === null ? null : formatKey(ownKey);
+  const record = {
+    ok: faults.length === 0,
+    runs,
+    entries,
+    keys,
+    head_digest: headDigest,
+    checkpoint_key: key,
+    checkpoints_lost: lost,
+    faults: faults.map(faultRecord),
+  };
   const counts = `${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
-  cli.print(`${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`);
-  cli.print(`head digest ${headDigest ?? 'unknown'}`);
-  if (ownKey !== null) cli.print(`checkpoint key ${formatKey(ownKey)}`);
-  if (lost !== null) {
-    cli.print(`notice: ${inertText(lost)}`);
-    cli.note(`What to do: ${LOST_CHECKPOINTS_REMEDY}.`);
-  }
-  if (!faults.some(({ check }) => check === 'anchor')) for (const line of said) cli.print(line);
+  cli.answer(record, [
+    ...faults.map((fault) => `FAULT ${fault.check}: ${placeOf(fault)}${inertText(fault.message)}`),
+    `${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`,
+    `head digest ${headDigest ?? 'unknown'}`,
+    key === null ? null : `checkpoint key ${key}`,
+    lost === null ? null : `notice: ${inertText(lost)}`,
+    ...(faults.some(({ check }) => check === 'anchor') ? [] : said),
+  ]);
+  if (cli.json) return;
+  if (lost !== null) cli.note(`What to do: ${LOST_CHECKPOINTS_REMEDY}.`);
   if (faults.length > 0) cli.note('Keep the file as it is for an inquiry, and restore the ledger from a backup.');
 }
 
@@ -94,43 +92,17 @@ function anchorsOf(options: VerifyOptions, ownKey: KeyObject | null): { checks: 
   const checks: Check[] = [];
   const said: string[] = [];
   if (digest !== undefined) {
-    if (!/^[0-9a-f]{64}$/.test(digest)) {
-      throw new UsageError('--expect-head is no digest', 'give the 64 hexadecimal digits that verify has said');
-    }
-    checks.push(expectHead(digest));
+    checks.push(expectHead(givenDigest(digest, '--expect-head')));
     said.push('the expected head is a link of the chain');
   }
   if (file !== undefined) {
-    const lines = checkpointLines(readCheckpoints(file));
-    if (lines === null) {
-      throw new UsageError(
-        `${file} holds no checkpoints`,
-        'give a copy of checkpoints.log, or one checkpoint out of it',
-      );
-    }
-    const key = keyOf(options) ?? ownKey;
+    const lines = givenCheckpoints(file);
+    const key = options.checkpointKey === undefined ? ownKey : givenKey(options.checkpointKey);
     checks.push(expectCheckpoints(lines, key));
     const signed = key === null ? 'signatures not checked, there is no key' : 'signed';
     said.push(`${formatInteger(lines.length)} checkpoints agree with the chain (${signed})`);
   }
   return { checks, said };
-}
-
-function keyOf({ checkpointKey: text }: VerifyOptions): KeyObject | null {
-  const key = text === undefined ? null : parseKey(text);
-  if (text !== undefined && key === null) {
-    throw new UsageError('--checkpoint-key is no key', 'give the checkpoint key that verify has said');
-  }
-  return key;
-}
-
-function readCheckpoints(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const reason = messageOf(error);
-    throw new UsageError(`${file} cannot be read: ${reason}`, 'give the path of a file of checkpoints');
-  }
 }
 
 /** A file so damaged that it cannot be read to the end is a finding, not a failure of the check. */

@@ -39,19 +39,12 @@ function endCommand(cli: CliContext): Command {
         const writer = await context.existingWriter();
         const request = { workspaceId: id, note, elsewhere, by, nowMs: cli.now() };
         const { seq, digest, notifications, checkpointFault } = await writer.call('endWorkspace', request);
-        if (cli.json) {
-          cli.printJson({
-            workspace_id: id,
-            action: elsewhere ? 'elsewhere' : 'end',
-            link: seq,
-            head_digest: digest,
-            notifications,
-          });
-        } else {
-          cli.print(`${inertText(id)} is no longer read by this ledger; its history stays`);
-          cli.print(notificationWords(notifications, elsewhere));
-          cli.print(`head digest ${digest}`);
-        }
+        const action = elsewhere ? 'elsewhere' : 'end';
+        cli.answer({ workspace_id: id, action, link: seq, head_digest: digest, notifications }, [
+          `${inertText(id)} is no longer read by this ledger; its history stays`,
+          notificationWords(notifications, elsewhere),
+          `head digest ${digest}`,
+        ]);
         noteFault(cli, checkpointFault);
       }),
     );
@@ -77,12 +70,10 @@ function resumeCommand(cli: CliContext): Command {
         const writer = await context.existingWriter();
         const request = { workspaceId: id, note, by: options.by ?? systemUser(), nowMs: cli.now() };
         const { seq, digest, checkpointFault } = await writer.call('resumeWorkspace', request);
-        if (cli.json) {
-          cli.printJson({ workspace_id: id, action: 'resume', link: seq, head_digest: digest, notifications: 0 });
-        } else {
-          cli.print(`${inertText(id)} is read here again, from its next run on`);
-          cli.print(`head digest ${digest}`);
-        }
+        cli.answer({ workspace_id: id, action: 'resume', link: seq, head_digest: digest, notifications: 0 }, [
+          `${inertText(id)} is read here again, from its next run on`,
+          `head digest ${digest}`,
+        ]);
         noteFault(cli, checkpointFault);
       }),
     );

@@ -41,9 +41,5 @@ async function createDashboard(cli: CliContext, context: Context, options: Creat
   const dashboard = await withStopSignal(async (signal) =>
     (await context.client(workspace)).createDashboard({ title, description }, { signal }),
   );
-  if (cli.json) {
-    cli.printJson(dashboard);
-    return;
-  }
-  cli.print(`created dashboard ${inertText(dashboard.dashboard_id)} in ${inertText(workspace.id)}`);
+  cli.answer(dashboard, [`created dashboard ${inertText(dashboard.dashboard_id)} in ${inertText(workspace.id)}`]);
 }

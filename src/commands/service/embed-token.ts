@@ -40,10 +40,5 @@ async function generateToken(cli: CliContext, context: Context, options: TokenOp
   const { token, expires_at } = await withStopSignal(async (signal) =>
     (await context.client(workspace)).generateEmbedToken({ dashboardId, validitySeconds }, { signal }),
   );
-  if (cli.json) {
-    cli.printJson({ token, expires_at });
-    return;
-  }
-  cli.print(`token    ${inertText(token)}`);
-  cli.print(`expires  ${inertText(expires_at)}`);
+  cli.answer({ token, expires_at }, [`token    ${inertText(token)}`, `expires  ${inertText(expires_at)}`]);
 }

@@ -1,5 +1,5 @@
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
-import { UsageError } from '../../core/errors.ts';
+import { AppError, UsageError } from '../../core/errors.ts';
 import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 
@@ -24,4 +24,10 @@ export function requireKnownWorkspace(context: Context, id: string | undefined, 
 
 function oneOf(ids: readonly string[]): string {
   return `use one of ${ids.map((id) => JSON.stringify(id)).join(', ')}`;
+}
+
+/** What a command about a period says when the ledger has none of it. */
+export function unknownPeriod(period: string, workspaceId: string): AppError {
+  const message = `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`;
+  return new AppError('unknown_period', message, { hint: '`usage-ledger status` says what the ledger covers' });
 }

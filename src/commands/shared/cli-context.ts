@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { AppError, ConfigError, messageOf, systemFault } from '../../core/errors.ts';
+import { AppError, ConfigError, messageOf, summarizeError, systemFault } from '../../core/errors.ts';
 import type { LogDestination } from '../../core/logger.ts';
 import { exitCodeOf } from '../../core/process/exit-codes.ts';
 import { humanLogLine } from '../../core/text/human-log.ts';
@@ -207,9 +207,23 @@ export class CliContext {
     this.printDocument(renderJson(value));
   }
 
+  /** The answer of a command: its record as JSON, or the lines that say it; null is no line. */
+  answer(record: object, lines: readonly (string | null)[]): void {
+    if (this.#json) this.printJson(record);
+    else for (const line of lines) if (line !== null) this.print(line);
+  }
+
   /** Words that are no result, on stderr. */
   note(text: string): void {
     this.#write(this.io.stderr, `${this.#redact(this.words(text))}\n`);
+  }
+
+  /** Says what went wrong with a workspace where others go on; returns the record of it. */
+  noteFailure(workspaceId: string, error: unknown): { code: string; message: string; hint: string | null } {
+    const { code, message, hint = null } = summarizeError(error);
+    this.note(`${inertText(workspaceId)}: ${inertText(message)}`);
+    if (hint !== null) this.note(`  ${inertText(hint)}`);
+    return { code, message, hint };
   }
 
   /** Says what went wrong and what to do about it; returns the exit code. */

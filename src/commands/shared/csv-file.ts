@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { UsageError } from '../../core/errors.ts';
+import { readGiven } from './given-file.ts';
 
 /** One line of a CSV file, by the names in its first line. */
 export type CsvRecord = Readonly<Record<string, string>>;
@@ -48,13 +48,7 @@ export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] 
 
 /** No byte becomes a question mark: it is read as what it can be, or the file is refused. */
 function readText(file: string): string {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${file}: it cannot be read (${code ?? message})`, 'check the path');
-  }
+  const bytes = readGiven(file);
   const mark = bytes.subarray(0, 2).toString('hex');
   const encodings = mark === 'fffe' ? ['utf-16le'] : mark === 'feff' ? ['utf-16be'] : ['utf-8', 'windows-1252'];
   for (const encoding of encodings) {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../../../core/errors.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
-import { checkpointLines, isSignedBy, parseCheckpoint, parseKey } from '../../../ledger/audit/anchor/checkpoint.ts';
+import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint.ts';
 import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/later-events.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../../shared/cli-context.ts';
+import { givenCheckpoints, givenDigest, givenKey, readGiven } from '../../shared/given-file.ts';
 
 interface VerifyOptions {
   digest?: string;
@@ -51,7 +51,7 @@ export function statementVerifyCommand(cli: CliContext): Command {
     )
     .action(async (file: string, options: VerifyOptions) => {
       const sources = sourcesOf(cli, options);
-      const text = readText(resolve(cli.io.cwd, file), 'the statement');
+      const text = readGiven(resolve(cli.io.cwd, file)).toString();
       const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
       const anchors: Anchor[] = [];
       if (verdict.agrees) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
@@ -81,28 +81,20 @@ function sourcesOf(cli: CliContext, options: VerifyOptions): Source[] {
 }
 
 function digestSource(digest: string): Source {
-  if (!/^[0-9a-f]{64}$/i.test(digest)) {
-    throw new UsageError('--digest is no digest', 'give the 64 hexadecimal digits that `close` has said');
-  }
+  const given = givenDigest(digest, '--digest');
   return (closeDigest) => {
-    const holds = digest.toLowerCase() === closeDigest;
+    const holds = given === closeDigest;
     const words = holds ? 'its close has the digest that was given' : 'its close has another digest than was given';
     return { kind: 'digest', holds, words, supersededBy: null };
   };
 }
 
 function checkpointSource(file: string, checkpointKey: string | undefined): Source {
-  const key = checkpointKey === undefined ? null : parseKey(checkpointKey);
-  if (key === null) {
-    throw new UsageError(
-      checkpointKey === undefined ? '--checkpoint wants --checkpoint-key' : '--checkpoint-key is no key',
-      'give the checkpoint key that `usage-ledger verify` has said',
-    );
+  if (checkpointKey === undefined) {
+    throw new UsageError('--checkpoint wants --checkpoint-key', 'give the key that `usage-ledger verify` has said');
   }
-  const lines = checkpointLines(readText(file, 'the file of checkpoints'));
-  if (lines === null) {
-    throw new UsageError(`${file} holds no checkpoints`, 'give a copy of checkpoints.log, or one checkpoint out of it');
-  }
+  const key = givenKey(checkpointKey);
+  const lines = givenCheckpoints(file);
   return (closeDigest) => {
     const own = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
     const signed = own.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));
@@ -175,15 +167,4 @@ function factsOf({ closeDigest, statement }: Extract<StatementVerdict, { agrees:
 function supersededWords({ action, at, actor }: LaterEvent): string {
   const what = action === 'reopen' ? 'the period was reopened' : 'the period was closed anew';
   return `${what} at ${at} by ${inertText(actor)}: this statement is no longer in force`;
-}
-
-function readText(file: string, what: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(
-      `${what}, ${file}, cannot be read (${(error as NodeJS.ErrnoException).code})`,
-      'check the path',
-    );
-  }
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type StatementDocument, statementForTenant } from '../../../billing/statement/document.ts';
-import { AppError, UsageError } from '../../../core/errors.ts';
+import { UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../../core/process/young-generation.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
@@ -14,7 +14,7 @@ import { projectionWords, STATE_WORDS, statementHtml } from '../../../reports/st
 import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement-lines.ts';
 import { tenantPage } from '../../../reports/statement/tenant-page.ts';
 import type { Context } from '../../../wiring/context.ts';
-import { chooseWorkspace } from '../../shared/choose-workspace.ts';
+import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../../shared/cli-context.ts';
 import { noteOtherRates } from '../rates.ts';
 import {
@@ -83,13 +83,7 @@ async function showStatement(
   connection.exec('BEGIN');
   try {
     const statement = streamStatement(connection, request);
-    if (statement === null) {
-      throw new AppError(
-        'unknown_period',
-        `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
-        { hint: '`usage-ledger status` says what the ledger covers' },
-      );
-    }
+    if (statement === null) throw unknownPeriod(period, workspaceId);
     if (!(await putStatement(cli, statement, { format, options }))) {
       cli.note('the period has no tenant that fits');
       noteNearTenants(cli, connection, { tenantId, workspaceId });
