@@ -22,6 +22,8 @@ export type Budget = NonNullable<AlertSettings['budgets']>[number];
 export type ChannelConfig = Config['alerts']['channels'][number];
 export type WebhookConfig = Extract<ChannelConfig, { type: 'webhook' }>;
 export type SlackConfig = Extract<ChannelConfig, { type: 'slack' }>;
+export type TeamsConfig = Extract<ChannelConfig, { type: 'teams' }>;
+export type PagerdutyConfig = Extract<ChannelConfig, { type: 'pagerduty' }>;
 export type EmailConfig = Extract<ChannelConfig, { type: 'email' }>;
 export type RouteConfig = z.output<typeof routeSchema>;
 

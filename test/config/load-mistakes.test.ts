@@ -132,7 +132,10 @@ workspaces:
     ['redis_url: http://x', 'redis_url: is not a redis:// or rediss:// address'],
     ['log_level: loud', 'log_level: must be one of fatal, error, warn, info, debug, trace, silent'],
     ['ledger: { path: "" }', 'ledger.path: must not be empty'],
-    ['alerts: { channels: [{ type: pager }] }', 'alerts.channels[0].type: must be one of log, webhook, slack, email'],
+    [
+      'alerts: { channels: [{ type: pager }] }',
+      'alerts.channels[0].type: must be one of log, webhook, slack, teams, pagerduty, email',
+    ],
     ['alerts: { channels: [{ type: slack }] }', 'alerts.channels[0].url: is missing'],
     [
       'alerts: { channels: [{ type: webhook, url: "http://127.0.0.1:9/hook" }] }',

@@ -63,6 +63,8 @@ test('what the sample shows in comments is valid as well', () => {
     USAGE_LEDGER_HTTP_TOKEN: 'token-1',
     ALERT_WEBHOOK_SECRET: 'hook-1',
     ALERT_SLACK_URL: 'https://hooks.slack.com/services/T/B/X',
+    ALERT_TEAMS_URL: 'https://example.com/workflows/1?sig=2',
+    ALERT_PAGERDUTY_KEY: 'key-1',
     ALERT_SMTP_USER: 'alerts',
     ALERT_SMTP_PASSWORD: 'pw',
   };
@@ -82,7 +84,13 @@ test('what the sample shows in comments is valid as well', () => {
     followUps: 'at_once',
     remindAfterMs: 14_400_000,
   });
-  expect(config.alerts.channels.map(({ name }) => name)).toEqual(['log-1', 'on-call', 'slack-3', 'email-4']);
+  // It closes what it has opened.
+  expect(config.alerts.channels[4]).toMatchObject({
+    ...{ type: 'pagerduty', routingKey: 'key-1', url: 'https://events.pagerduty.com/v2/enqueue' },
+    route: { severities: ['warning', 'critical'], followUps: 'at_once' },
+  });
+  const names = ['log-1', 'on-call', 'slack-3', 'teams-4', 'pagerduty-5', 'email-6'];
+  expect(config.alerts.channels.map(({ name }) => name)).toEqual(names);
 });
 
 test('every setting is in the sample and has a remedy of its own', () => {

@@ -3,7 +3,9 @@ import type { Logger } from '../../core/logger.ts';
 import type { Channel } from './channel.ts';
 import { createEmailChannel } from './email-channel.ts';
 import { createLogChannel } from './log-channel.ts';
+import { createPagerdutyChannel } from './pagerduty-channel.ts';
 import { createSlackChannel } from './slack-channel.ts';
+import { createTeamsChannel } from './teams-channel.ts';
 import { createWebhookChannel, type HttpChannelDeps } from './webhook-channel.ts';
 
 export interface ChannelDeps extends HttpChannelDeps {
@@ -23,6 +25,10 @@ function createChannel(config: ChannelConfig, deps: ChannelDeps): Channel {
       return createWebhookChannel(config, deps);
     case 'slack':
       return createSlackChannel(config, deps);
+    case 'teams':
+      return createTeamsChannel(config, deps);
+    case 'pagerduty':
+      return createPagerdutyChannel(config, deps);
     case 'email':
       return createEmailChannel(config, deps);
   }

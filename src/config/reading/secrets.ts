@@ -28,8 +28,11 @@ function channelSecrets(channel: ChannelConfig): string[] {
         ...querySecrets(channel.url),
       ];
     case 'slack':
+    case 'teams':
       // Whoever knows the path may post.
       return [...pathSecrets(channel.url), ...querySecrets(channel.url)];
+    case 'pagerduty':
+      return [channel.routingKey, ...querySecrets(channel.url)];
     case 'email':
       return channel.login === null ? [] : [channel.login.password];
   }

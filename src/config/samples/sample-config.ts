@@ -161,6 +161,11 @@ alerts:
     #   # ca_file: ./our-ca.pem        # trusted by these certificates only
     # - type: slack                    # allow_private, timeout_seconds, ca_file are for every type but log
     #   url: \${ALERT_SLACK_URL}       # of an incoming webhook
+    # - type: teams
+    #   url: \${ALERT_TEAMS_URL}       # of a workflow that posts what it receives
+    # - type: pagerduty                # ends go at once here unless follow_ups says otherwise
+    #   routing_key: \${ALERT_PAGERDUTY_KEY}  # of an Events API v2 integration
+    #   url: https://events.pagerduty.com/v2/enqueue
     # - type: email
     #   host: smtp.example.com
     #   port: 587
@@ -203,6 +208,8 @@ REDIS_URL=
 # ALERT_WEBHOOK_SECRET=
 # ALERT_WEBHOOK_OLD_SECRET=
 # ALERT_SLACK_URL=
+# ALERT_TEAMS_URL=
+# ALERT_PAGERDUTY_KEY=
 # ALERT_SMTP_USER=
 # ALERT_SMTP_PASSWORD=
 # PGPASSWORD=

@@ -7,7 +7,7 @@ import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
 import { caFile, judged, leftOut, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
-const TYPE = 'Write `type: log`, `type: webhook`, `type: slack` or `type: email`';
+const TYPE = 'Write `type:` and one of log, webhook, slack, teams, pagerduty and email';
 
 const webAddress = obeys(word, channelAddressRule).describe(
   'Give the https:// address that takes the alerts; http:// is for this machine only',
@@ -65,6 +65,19 @@ const webhook = z.strictObject({
 
 const slack = z.strictObject({ type: z.literal('slack').describe(TYPE), ...outbound, url: webAddress });
 
+const teams = z.strictObject({ type: z.literal('teams').describe(TYPE), ...outbound, url: webAddress });
+
+const pagerduty = z.strictObject({
+  type: z.literal('pagerduty').describe(TYPE),
+  ...outbound,
+  url: setting(
+    obeys(word, channelAddressRule),
+    'Give the address that takes the events, such as https://events.eu.pagerduty.com/v2/enqueue, or remove the line',
+    'https://events.pagerduty.com/v2/enqueue',
+  ),
+  routing_key: secret.describe('Give the integration key of the service (Events API v2), best as a variable'),
+});
+
 const email = z.strictObject({
   type: z.literal('email').describe(TYPE),
   ...outbound,
@@ -82,6 +95,8 @@ const channel = z.discriminatedUnion('type', [
   judged(log, judgeChannel),
   judged(webhook, judgeChannel),
   judged(slack, judgeChannel),
+  judged(teams, judgeChannel),
+  judged(pagerduty, judgeChannel),
   judged(email, judgeChannel),
 ]);
 
@@ -122,11 +137,16 @@ export const channels = z.array(channel).transform((list) => list.map(resolveCha
 
 function resolveChannel(given: z.output<typeof channel>, index: number) {
   const name = channelName(given, index);
-  const routed = named({ name, route: routeOf(given) });
+  const followUps = given.follow_ups ?? (given.type === 'pagerduty' ? 'at_once' : undefined);
+  const routed = named({ name, route: routeOf({ ...given, follow_ups: followUps }) });
   if (given.type === 'log') return { type: given.type, ...routed };
   const { allow_private, timeout_seconds, ca_file: ca } = given;
   const sent = { ...routed, ...named({ allow_private, timeout_ms: timeout_seconds * 1000, ca }) };
   if (given.type === 'slack') return { type: given.type, ...sent, url: given.url };
+  if (given.type === 'teams') return { type: given.type, ...sent, url: given.url };
+  if (given.type === 'pagerduty') {
+    return { type: given.type, ...sent, url: given.url, routingKey: given.routing_key };
+  }
   if (given.type === 'webhook') {
     const secrets = (given.secrets ?? [given.secret ?? '']).filter((secret) => secret !== '');
     return { type: given.type, ...sent, url: given.url, secrets };

@@ -99,7 +99,9 @@ const budget = judged(
 const alerts = z.strictObject({
   channels: channels
     .prefault([])
-    .describe('List the channels below `channels:`, each beginning with `- type:` log, webhook, slack or email'),
+    .describe(
+      'List the channels below `channels:`, each beginning with `- type:` log, webhook, slack, teams, pagerduty or email',
+    ),
 });
 
 const settings = z.strictObject({

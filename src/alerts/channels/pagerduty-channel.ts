@@ -1,0 +1,96 @@
+import type { PagerdutyConfig } from '../../config/types.ts';
+import { stringifyExact } from '../../core/text/exact-json.ts';
+import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
+import { clip, messageView } from './message-view.ts';
+import { channelUrl } from './outbound/channel-url.ts';
+import { postJson } from './outbound/post-json.ts';
+import { groupItems, type Payload, readPayload, summaryItems } from './read-payload.ts';
+import type { HttpChannelDeps } from './webhook-channel.ts';
+
+/** PagerDuty's limits, in characters. */
+const SUMMARY_CHARACTERS = 1024;
+const DETAIL_CHARACTERS = 1000;
+/** Messages of which a part was taken are remembered, so that the next attempt goes on behind it. */
+const REMEMBERED = 100;
+
+/**
+ * Sends each alert as an event of PagerDuty's Events API v2, under the alert's id as `dedup_key`: what begins or gets worse
+ * triggers, what somebody has acknowledged here acknowledges, what ends resolves. A group or a summary is an event for each
+ * of its alerts, one after the other; an event that comes twice changes nothing there. Raises `channel_url_refused`.
+ */
+export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, deps: HttpChannelDeps): Channel {
+  const url = channelUrl(config);
+  const { timeoutMs, allowPrivate, ca, routingKey } = config;
+  const { clock, proxy } = deps;
+  const policy = { allowPrivate, resolve: deps.resolve };
+  const taken = new Map<string, number>();
+  return {
+    name: config.name,
+    type: 'pagerduty',
+    async deliver(message, { signal }) {
+      const { notificationId } = message;
+      const events = eventsOf(message);
+      if (events === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
+      const endsMs = clock.monotonic() + timeoutMs;
+      let result: DeliveryResult = { outcome: 'delivered', detail: 'nothing to say' };
+      for (const event of events.slice(taken.get(notificationId) ?? 0)) {
+        const leftMs = endsMs - clock.monotonic();
+        if (leftMs <= 0)
+          return { outcome: 'retry', reason: 'not all events in time', retryAfterMs: null, unknown: true };
+        const body = JSON.stringify({ routing_key: routingKey, ...event });
+        result = await postJson({ url, headers: {}, body, policy, timeoutMs: leftMs, ca, proxy, clock, signal });
+        if (result.outcome !== 'delivered') return afterSome(result, taken.get(notificationId));
+        taken.set(notificationId, (taken.get(notificationId) ?? 0) + 1);
+        if (taken.size > REMEMBERED) taken.delete(taken.keys().next().value ?? '');
+      }
+      taken.delete(notificationId);
+      return result;
+    },
+  };
+}
+
+/** Who has a part of a message may have been told. */
+function afterSome(result: DeliveryResult, taken: number | undefined): DeliveryResult {
+  return result.outcome === 'retry' && taken !== undefined ? { ...result, unknown: true } : result;
+}
+
+/** The events of a message in their order, without the key; null when it cannot be read. */
+function eventsOf({ payload, notificationId }: ChannelMessage): object[] | null {
+  const notification = readPayload(payload);
+  if (notification === null) return null;
+  if (notification.type === 'test') {
+    const event = triggerOf(notification, notificationId, 'info');
+    // Nobody has to close what only tests the way.
+    return [event, { event_action: 'resolve', dedup_key: notificationId }];
+  }
+  const alerts = groupItems(notification) ?? summaryItems(notification) ?? [notification];
+  return alerts.map((alert) => eventOf(alert, String(alert.alert_id ?? notificationId)));
+}
+
+function eventOf(alert: Payload, dedupKey: string): object {
+  if (alert.state === 'resolved') return { event_action: 'resolve', dedup_key: dedupKey };
+  if (alert.state === 'acknowledged') return { event_action: 'acknowledge', dedup_key: dedupKey };
+  return triggerOf(alert, dedupKey, alert.severity === 'critical' ? 'critical' : 'warning');
+}
+
+function triggerOf(alert: Payload, dedupKey: string, severity: 'critical' | 'warning' | 'info'): object {
+  const view = messageView(stringifyExact(alert));
+  const facts = view?.facts.map(({ label, value }) => [label, clip(value, DETAIL_CHARACTERS)]) ?? [];
+  const next = view === null || view.next.length === 0 ? [] : [['Next', clip(view.next.join('\n'), DETAIL_CHARACTERS)]];
+  const created = typeof alert.created_at === 'string' ? { timestamp: alert.created_at } : {};
+  return {
+    event_action: 'trigger',
+    dedup_key: dedupKey,
+    client: 'usage-ledger',
+    payload: {
+      summary: clip(view?.summary ?? 'An alert without words', SUMMARY_CHARACTERS),
+      source: String(alert.workspace_id ?? 'usage-ledger'),
+      severity,
+      ...created,
+      class: String(alert.rule ?? 'test'),
+      group: String(alert.workspace_id ?? 'usage-ledger'),
+      custom_details: Object.fromEntries([...facts, ...next]),
+    },
+    links: typeof alert.link === 'string' ? [{ href: alert.link, text: 'Open the page' }] : [],
+  };
+}

@@ -1,0 +1,88 @@
+import type { TeamsConfig } from '../../config/types.ts';
+import type { Channel } from './channel.ts';
+import { clip, MESSAGE_LINES, type MessageView, messageView, tailLine } from './message-view.ts';
+import { channelUrl } from './outbound/channel-url.ts';
+import { postJson } from './outbound/post-json.ts';
+import type { HttpChannelDeps } from './webhook-channel.ts';
+
+/** Teams refuses a message of more than 28 kB. */
+const MOST_BYTES = 26_000;
+const SUMMARY_CHARACTERS = 3000;
+const VALUE_CHARACTERS = 1000;
+const COLOURS: Readonly<Record<string, string>> = { critical: 'Attention', warning: 'Warning', resolved: 'Good' };
+
+/**
+ * Posts each notification to a workflow of Microsoft Teams ("When a Teams webhook request is received") as an Adaptive Card. Its
+ * texts are runs, in which nothing is markup or a link. Raises `channel_url_refused`.
+ */
+export function createTeamsChannel(config: Omit<TeamsConfig, 'type'>, deps: HttpChannelDeps): Channel {
+  const url = channelUrl(config);
+  const { timeoutMs, allowPrivate, ca } = config;
+  const { clock, proxy } = deps;
+  const policy = { allowPrivate, resolve: deps.resolve };
+  return {
+    name: config.name,
+    type: 'teams',
+    async deliver(message, { signal }) {
+      const view = messageView(message.payload);
+      if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
+      const body = JSON.stringify(teamsMessage(view, message.notificationId));
+      return postJson({ url, headers: {}, body, policy, timeoutMs, ca, proxy, clock, signal });
+    },
+  };
+}
+
+function teamsMessage(view: MessageView, notificationId: string): object {
+  const { mark, summary, facts, next, head, link } = view;
+  const title = { weight: 'Bolder', size: 'Medium', color: COLOURS[mark] ?? 'Default' };
+  const first = [block(run(`usage-ledger: ${mark}`, title)), block(run(clip(summary, SUMMARY_CHARACTERS)))];
+  const last = [
+    ...(next.length === 0 ? [] : [block(run('Next:'))]),
+    ...next.map((command) => block(run(command, { fontType: 'Monospace' }))),
+    block(run([notificationId, ...(head === null ? [] : [head])].join(', '), { isSubtle: true, size: 'Small' })),
+  ];
+  const factBlocks = facts.map(({ label, value }) =>
+    block(run(`${label}: `, { weight: 'Bolder' }), run(clip(value, VALUE_CHARACTERS))),
+  );
+  const room = MOST_BYTES - sizeOf([...first, ...last, link]);
+  const card = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    msteams: { width: 'Full' },
+    body: [...first, ...withinRoom(factBlocks, room), ...lineBlocks(view.lines, room), ...last],
+    actions: link === null ? [] : [{ type: 'Action.OpenUrl', title: 'Open the page', url: link }],
+  };
+  return {
+    type: 'message',
+    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }],
+  };
+}
+
+/** As many lines as there is room for, and how many there are beyond. */
+function lineBlocks(lines: readonly string[], room: number): object[] {
+  const all = lines.slice(0, MESSAGE_LINES).map((line) => block(run(line)));
+  const shown = withinRoom(all, room - sizeOf(block(run(tailLine(lines.length)))));
+  return shown.length === lines.length ? shown : [...shown, block(run(tailLine(lines.length - shown.length)))];
+}
+
+function withinRoom(blocks: readonly object[], room: number): object[] {
+  let left = room;
+  const beyond = blocks.findIndex((each) => {
+    left -= sizeOf(each) + 1;
+    return left < 0;
+  });
+  return beyond < 0 ? [...blocks] : blocks.slice(0, beyond);
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+function block(...inlines: object[]): object {
+  return { type: 'RichTextBlock', inlines };
+}
+
+function run(text: string, look: object = {}): object {
+  return { type: 'TextRun', text, ...look };
+}
