@@ -1,5 +1,5 @@
 import { beforeAll, expect } from 'vitest';
-import { checkTimes } from '../../src/commands/doctor/check-times.ts';
+import { checkTimes } from '../../src/commands/doctor/check-ledger.ts';
 import { warmUp } from '../simulation/play/play.ts';
 import type { ServiceFault } from '../simulation/world/network.ts';
 import { type Message, messages } from '../support/messages.ts';

@@ -2,6 +2,7 @@ import { tryMailServer } from '../../alerts/channels/email-channel.ts';
 import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
 import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
+import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
@@ -52,4 +53,22 @@ async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Pr
     const { message, hint = 'correct what the message names' } = summarizeError(error);
     return fail('channel', error instanceof UnreachableError ? `${place}: ${message}` : message, hint, name);
   }
+}
+
+/** What no channel is told of. */
+export function checkRoutes(config: Config): Finding[] {
+  const routes = routesOf(channelsOf(config), config.http.publicUrl);
+  const { workspaces } = config;
+  const found = Map.groupBy(
+    workspaces.flatMap(({ id }) => unheardRules(routes, id).map((unheard) => ({ id, ...unheard }))),
+    ({ severity, rules }) => `${severity} ${rules.join(', ')}`,
+  );
+  return [...found].map(([what, where]) => {
+    const all = where.length === workspaces.length;
+    return warn(
+      'routes',
+      `no channel is told of ${what}${all ? '' : ` of ${where.map(({ id }) => id).join(', ')}`}`,
+      'add them to the `severities`, `rules` and `workspaces` of a channel, unless nobody has to know',
+    );
+  });
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
-import { strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
+import { keyFault, keyFileOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { LOST_CHECKPOINTS_REMEDY, lostCheckpoints, strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
 import { skippedMonths, skippedWords } from '../../ledger/journal/close/skipped-months.ts';
 import { endedWorkspaces } from '../../ledger/journal/ended.ts';
+import { describeAhead, TIMES_AHEAD_REMEDY, timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { nearestFolder, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { readerFault } from '../../ledger/store/file/reader-group.ts';
@@ -131,4 +133,20 @@ export function askLedger<T>(path: string, ask: (connection: LedgerConnection) =
     if (error instanceof AppError) return otherwise;
     throw error;
   }
+}
+
+/** Whether the ledger holds times to come; silent while it holds none. */
+export function checkTimes(path: string, nowMs: number): Finding[] {
+  const found = askLedger(path, (connection) => timesAhead(connection, nowMs), null);
+  return found === null ? [] : [warn('clock', describeAhead(found, nowMs), TIMES_AHEAD_REMEDY)];
+}
+
+const KEY_REMEDY = 'correct `ledger.checkpoint_key_file`, or the rights of the file and its folder';
+
+/** Whether heads can be signed, and the log of signed heads is where runs have left it. */
+export function checkCheckpoints({ path, checkpointKeyFile = keyFileOf(path) }: Config['ledger']): Finding[] {
+  const fault = keyFault(checkpointKeyFile);
+  if (fault !== null) return [fail('checkpoints', `no checkpoint can be signed: ${fault}`, KEY_REMEDY)];
+  const lost = askLedger(path, (connection) => lostCheckpoints(connection, path, checkpointKeyFile), null);
+  return lost === null ? [] : [warn('checkpoints', lost, LOST_CHECKPOINTS_REMEDY)];
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
@@ -6,22 +7,25 @@ import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { printProse, proseLines } from '../shared/prose.ts';
-import { checkBuckets } from './check-bucket.ts';
-import { checkChannels } from './check-channels.ts';
-import { checkCheckpoints } from './check-checkpoints.ts';
-import { checkBackups, checkExports } from './check-files.ts';
-import { checkCloses, checkDisk, checkEnded, checkLedger, checkSqlite } from './check-ledger.ts';
+import { checkChannels, checkRoutes } from './check-channels.ts';
+import { checkBackups, checkBuckets, checkExports } from './check-files.ts';
+import {
+  checkCheckpoints,
+  checkCloses,
+  checkDisk,
+  checkEnded,
+  checkLedger,
+  checkSqlite,
+  checkTimes,
+} from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkPort } from './check-port.ts';
 import { checkPublish } from './check-publish.ts';
 import { checkRedis } from './check-redis.ts';
-import { checkRoutes } from './check-routes.ts';
 import { checkSchedule } from './check-schedule.ts';
 import { checkService } from './check-service.ts';
-import { checkTimes } from './check-times.ts';
-import { checkVariables } from './check-variables.ts';
-import { type Finding, fail, ok } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 import { probeService } from './probe/probe.ts';
 import { openTrial, type Trial } from './probe/trial.ts';
 
@@ -107,6 +111,19 @@ async function askService(workspace: WorkspaceConfig, trial: Trial, probe: boole
   } finally {
     await trial.close();
   }
+}
+
+/** Variables without a value where the configuration can do without one, such as the secret that would sign a webhook. */
+function checkVariables({ file }: Config, env: NodeJS.ProcessEnv): Finding[] {
+  if (file === null) return [];
+  return emptiedSettings(file, env).map(({ path, names }) =>
+    warn(
+      'variables',
+      `${names.join(' and ')} is empty, so ${path} counts as not set`,
+      'give it a value in the environment or in the .env beside the configuration, or remove the setting',
+      path,
+    ),
+  );
 }
 
 type Check = readonly [name: string, run: () => Finding[] | Promise<Finding[]>];

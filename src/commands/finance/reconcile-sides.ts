@@ -1,9 +1,13 @@
 import { amountReader, type DecimalMark } from '../../billing/reconcile/read-amount.ts';
 import { type ReconciledTenant, reconcile, type SideFigures } from '../../billing/reconcile/reconcile.ts';
+import { type Cause, whyDifferent } from '../../billing/reconcile/why.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { isCurrency } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { readingsOf } from '../../reports/queries/readings.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CsvRow } from '../shared/csv-file.ts';
 
@@ -173,4 +177,24 @@ function parseCredits(text: string): bigint | null {
   const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '');
   const grouped = /^-?\d{1,3}(?:([.,])\d{3}(?:\1\d{3})*)$/.test(tight) ? tight.replaceAll(/[.,]/g, '') : tight;
   return /^-?\d{1,19}$/.test(grouped) ? BigInt(grouped) : null;
+}
+
+/** Says why a tenant's sides differ, as far as the ledger can tell; null for all others. */
+export function causes(
+  connection: LedgerConnection,
+  { workspace_id: workspaceId, period, tenants }: StatementDocument,
+): (row: ReconciledRow) => Cause | null {
+  const byId = new Map(tenants.map((tenant) => [tenant.tenant_id, tenant]));
+  const price = creditPricer(connection, workspaceId);
+  return ({ tenantId, status, currency, ledger, service, invoice }) => {
+    if (status !== 'different' || ledger === null) return null;
+    const lines = byId.get(tenantId)?.lines.filter((line) => line.currency === currency) ?? [];
+    const corrections = lines.filter(({ kind }) => kind === 'correction');
+    const earlier = readingsOf(connection, { workspaceId, period, tenantId }).map((credits) => {
+      const priced = price(tenantId, period, credits);
+      return { credits, amountMinor: priced?.currency === currency ? priced.amountMinor : null };
+    });
+    const correctedMinor = corrections.reduce((sum, { amount_minor: amount }) => sum + (amount ?? 0n), 0n);
+    return whyDifferent({ ledger, service, invoice }, { lines: lines.length, correctedMinor, earlier });
+  };
 }

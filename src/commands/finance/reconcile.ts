@@ -21,8 +21,8 @@ import { readGiven } from '../shared/given-file.ts';
 import { LIMIT_OPTION } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
-import { causes } from './reconcile-causes.ts';
 import {
+  causes,
   type InvoiceLine,
   type MappedColumns,
   type ReconciledRow,

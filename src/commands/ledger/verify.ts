@@ -13,7 +13,6 @@ import { type LedgerConnection, openReader } from '../../ledger/store/file/open.
 import { formatInteger } from '../../reports/formats/format.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { givenCheckpoints, givenDigest, givenKey } from '../shared/given-file.ts';
-import { faultRecord, placeOf } from './fault-words.ts';
 
 export function verifyCommand(cli: CliContext): Command {
   return reportingCommand('verify')
@@ -117,4 +116,15 @@ async function verifyReadable(
     const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };
     return { faults: [fault], runs: 0, entries: 0, keys: 0, headDigest: null };
   }
+}
+
+/** Where a fault is, with a colon; empty when nothing smaller than the ledger can be named. */
+function placeOf({ runId, entryId }: Fault): string {
+  const places = [runId, entryId === null ? null : `entry ${entryId}`].filter((place) => place !== null);
+  return places.length === 0 ? '' : `${places.join(', ')}: `;
+}
+
+/** A fault as `--json` shows it. */
+function faultRecord({ check, runId, entryId, message }: Fault) {
+  return { check, run_id: runId, entry_id: entryId, message };
 }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { checkTimes } from '../../../src/commands/doctor/check-times.ts';
+import { checkTimes } from '../../../src/commands/doctor/check-ledger.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';
 import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
