@@ -8,7 +8,6 @@ const PACKAGES = {
   'redis-server': { debian: 'redis-server', fedora: 'redis', alpine: 'redis', brew: 'redis' },
   promtool: { debian: 'prometheus', fedora: 'golang-github-prometheus', alpine: 'prometheus', brew: 'prometheus' },
   chromium: { debian: 'chromium', fedora: 'chromium', alpine: 'chromium', brew: 'chromium' },
-  faketime: { debian: 'faketime', fedora: 'libfaketime', alpine: 'libfaketime', brew: 'libfaketime' },
   pgbouncer: { debian: 'pgbouncer', fedora: 'pgbouncer', alpine: 'pgbouncer', brew: 'pgbouncer' },
   postgresql: { debian: 'postgresql', fedora: 'postgresql-server', alpine: 'postgresql', brew: 'postgresql@17' },
   strace: { debian: 'strace', fedora: 'strace', alpine: 'strace', brew: 'strace' },

@@ -15,7 +15,7 @@ import { viewLedger } from '../../support/ledger-view.ts';
 import { messages, pendingMessages } from '../../support/messages.ts';
 import { Random } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { startFailingRedis } from '../outages/redis-server.ts';
+import { startMortalRedis } from './redis-server.ts';
 
 const KILLS = Number(process.env.STACK_KILLS ?? 300);
 const SEED = Number(process.env.FAULT_SEED ?? 1);
@@ -30,8 +30,8 @@ test(`a daemon that is killed ${KILLS} times at any moment, and its Redis with i
   const folder = temporaryFolder();
   const month = periodAt(Date.now());
   const earlier = [1, 2, 3].map((ago) => addPeriods(month, -ago));
-  const redis = await startFailingRedis(await freePort());
-  onTestFinished(() => redis.stop());
+  const redis = await startMortalRedis(await freePort());
+  onTestFinished(() => redis.kill());
   const received = new Set<string>();
   const receiver = createServer((request, response) => {
     received.add(String(request.headers['webhook-id']));
