@@ -1,6 +1,5 @@
 import { onTestFinished } from 'vitest';
 import { drawPlan, type Plan, SHORT } from '../simulation/play/plan.ts';
-import type { ServiceFault } from '../simulation/world/network.ts';
 import { Seat } from '../simulation/world/seat.ts';
 import { createWorld, type World } from '../simulation/world/world.ts';
 import { type LedgerView, viewLedger } from '../support/ledger-view.ts';
@@ -24,26 +23,13 @@ export interface Stage {
   told(rule: string): string[];
 }
 
-export interface StageOptions {
-  cron?: string;
-  pauseMinutes?: number;
-  startMs?: number;
-  /** What the service does to every request from the start. */
-  fault?: ServiceFault;
-}
-
 /** A daemon that has just started on an empty ledger. */
-export async function startStage({
-  cron = '*/20 * * * *',
-  pauseMinutes = 20,
-  startMs = NOON,
-  fault,
-}: StageOptions = {}): Promise<Stage> {
-  const tenants = [{ id: 'acme', sinceMs: startMs - 86_400_000, creditsPerDay: 5_000 }];
-  const workspace = { id: 'ws-1', cron, pauseMs: pauseMinutes * MINUTE_MS, reconcileCron: '30 3 29 2 *' };
+export async function startStage(): Promise<Stage> {
+  const tenants = [{ id: 'acme', sinceMs: NOON - 86_400_000, creditsPerDay: 5_000 }];
+  const workspace = { id: 'ws-1', cron: '*/20 * * * *', pauseMs: 20 * MINUTE_MS, reconcileCron: '30 3 29 2 *' };
   const plan: Plan = {
     ...drawPlan(1, SHORT),
-    ...{ startMs, hosts: 1, happenings: [] },
+    ...{ startMs: NOON, hosts: 1, happenings: [] },
     workspaces: [{ ...workspace, perPage: 50, concurrency: 1, tenants }],
     receivers: [
       { name: 'hook', digest: false },
@@ -51,7 +37,6 @@ export async function startStage({
     ],
   };
   const world = createWorld(plan);
-  if (fault !== undefined) world.network.troubles.set('ws-1', { fault, probability: 1 });
   const [host] = world.hosts;
   if (host === undefined) throw new Error('a world has a host');
   const seat = new Seat(world, host);

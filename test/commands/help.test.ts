@@ -27,40 +27,6 @@ function entriesBelow(command: Command, path: string[] = []): Entry[] {
 const ENTRIES = entriesBelow(program);
 
 describe('help', () => {
-  it('shows the commands in the order in which they are needed', async () => {
-    const { code, out, err } = await runInEmptyFolder('--help');
-    expect(code).toBe(0);
-    expect(err).toBe('');
-    expect([...out.matchAll(/^ {2}([a-z][a-z-]*) (?: |\[|<)/gm)].map((match) => match[1])).toEqual([
-      'init',
-      'daemon',
-      'sync',
-      'status',
-      'doctor',
-      'usage',
-      'tenant',
-      'close',
-      'reopen',
-      'statement',
-      'export',
-      'report',
-      'rates',
-      'tenants',
-      'reconcile',
-      'alerts',
-      'verify',
-      'backup',
-      'restore',
-      'publish',
-      'workspace',
-      'dashboard',
-      'embed-token',
-      'sandbox',
-      'migrate',
-      'help',
-    ]);
-  });
-
   it.each(COMMANDS)('shows of `$name` what the command itself takes, though it is not loaded', async (entry) => {
     const command = (await entry.load())(cli);
     expect(new Help().subcommandTerm(command)).toBe(`${entry.name} ${entry.takes}`.trimEnd());

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { AppError } from '../../src/core/errors.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import type { QueueSettings } from '../../src/queue/settings.ts';
@@ -71,29 +70,6 @@ describe('enqueueing', () => {
     expect(seen).toEqual([slotJob('ws:1 ✓'), slotJob('ws:1 ✓', '2026-03-01T10:30:00.000Z')]);
   });
 
-  test('a workspace has one job at a time, whatever is due of it, and others do not wait for it', async () => {
-    const { opened, open: finish } = gate();
-    const seen: string[] = [];
-    const system = await open({
-      sync: async ({ workspaceId, slot }) => {
-        seen.push(`${workspaceId} ${slot}`);
-        if (workspaceId === 'slow') await opened;
-      },
-    });
-    begin(system);
-    await system.addSync(slotJob('slow'));
-    await until('the run to begin', () => seen.length === 1);
-    expect(await system.addSync(slotJob('slow', '2026-03-01T10:30:00.000Z'))).toBe('exists');
-    expect(await system.addSync({ ...slotJob('slow'), kind: 'reconcile' })).toBe('exists');
-    expect(await system.addSync(slotJob('other'))).toBe('added');
-    await until('the other run', async () => (await system.counts()).completed === 1);
-    finish();
-    await until('both runs', async () => (await system.counts()).completed === 2);
-    expect(await system.addSync(slotJob('slow', '2026-03-01T10:45:00.000Z'))).toBe('added');
-    await until('the next run', async () => (await system.counts()).completed === 3);
-    expect(seen.at(-1)).toBe('slow 2026-03-01T10:45:00.000Z');
-  });
-
   test('of many who ask for one workspace at once, over two connections, one adds a job, whatever slot each means', async () => {
     const ledgerId = uniqueLedgerId();
     const queues = await Promise.all([open({}, ledgerId), open({}, ledgerId)]);
@@ -103,21 +79,6 @@ describe('enqueueing', () => {
     const answers = await Promise.all(asked);
     expect(answers.filter((answer) => answer === 'added')).toHaveLength(1);
     expect(await queues[0]?.counts()).toMatchObject({ waiting: 1, active: 0 });
-  });
-
-  test('an attempt that has ended, well or not, can be enqueued again under the same name: the ledger says that it is due', async () => {
-    let calls = 0;
-    const system = await open({
-      sync: async () => {
-        calls += 1;
-      },
-    });
-    begin(system);
-    for (const round of [1, 2, 3]) {
-      expect(await system.addSync(slotJob('ws'))).toBe('added');
-      await until('the job to complete', async () => (await system.counts()).completed === round);
-    }
-    expect(calls).toBe(3);
   });
 
   test('a defect is no outage: what is wrong with a job or with what Redis holds is said as it is', async () => {
@@ -179,37 +140,6 @@ describe('enqueueing', () => {
 });
 
 describe('failures', () => {
-  test('a failed attempt is over, and the next attempt is another job', async () => {
-    const seen: number[] = [];
-    const system = await open({
-      sync: async ({ attempt }) => {
-        seen.push(attempt);
-        if (attempt === 1) throw new AppError('service_down', 'no', { retryable: true });
-      },
-    });
-    begin(system);
-    await system.addSync(slotJob('ws'));
-    await until('the job to fail', async () => (await system.counts()).failed === 1);
-    expect(await system.addSync({ ...slotJob('ws'), attempt: 2 })).toBe('added');
-    await until('the job to complete', async () => (await system.counts()).completed === 1);
-    expect(seen).toEqual([1, 2]);
-  });
-
-  test('an attempt that the ledger knows nothing of is made again under the same name', async () => {
-    let calls = 0;
-    const system = await open({
-      sync: async () => {
-        calls += 1;
-        if (calls === 1) throw new AppError('lease_held', 'another run holds it', { retryable: true });
-      },
-    });
-    begin(system);
-    await system.addSync(slotJob('ws'));
-    await until('the job to fail', async () => (await system.counts()).failed === 1);
-    expect(await system.addSync(slotJob('ws'))).toBe('added');
-    await until('the job to complete', async () => (await system.counts()).completed === 1);
-  });
-
   test('results with big integers and progress are kept', async () => {
     const system = await open({
       sync: async (_job, { progress }) => {

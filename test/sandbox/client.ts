@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { get } from 'node:http';
 import { parse } from 'lossless-json';
 import { Agent, request } from 'undici';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -78,21 +77,4 @@ export async function call(
 export function usagePath(query = '', tenantId?: string): string {
   const tenant = tenantId === undefined ? '' : `/${encodeURIComponent(tenantId)}`;
   return `/api/v1/external/workspaces/ws-1/tenant-usage${tenant}${query}`;
-}
-
-/** A GET whose path is sent as it stands (no client normalises `..`) and whose body may break off. */
-export function rawGet(sandbox: Sandbox, path: string): Promise<{ announced: number; text: string; whole: boolean }> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port: sandbox.port, path, headers: signedHeaders(), agent: false as const };
-    get(options, (response) => {
-      const announced = Number(response.headers['content-length']);
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      response.on('end', () => resolve({ announced, text, whole: true }));
-      response.on('error', () => resolve({ announced, text, whole: false }));
-    }).on('error', reject);
-  });
 }

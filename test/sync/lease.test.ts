@@ -18,43 +18,6 @@ test('the same slot synced twice is done once, and the second says by which run'
   expect(sandbox.requests.count).toBe(0);
 });
 
-test('a second process is told to wait while the first one syncs, and the first one is not disturbed', async () => {
-  const fixture = await startFixture({ thread: true });
-  const { sync, another } = fixture;
-  const rival = another();
-  const held = holdFirstRequest(fixture);
-  const run = sync();
-  await held.reached;
-
-  const error = await rejection(rival.sync(manualOrder()));
-  held.release();
-
-  expect(error).toMatchObject({ name: 'LeaseHeldError', code: 'lease_held', retryable: true, retryAfterMs: LEASE_MS });
-  expect((await run).entries).toBe(1);
-});
-
-test('a run that sleeps longer than its lease is fenced off: the one that took over stays the truth', async () => {
-  const fixture = await startFixture({ thread: true });
-  const { sync, another, clock, upstream, view } = fixture;
-  const rival = another();
-  const held = holdFirstRequest(fixture);
-  const sleeper = rejection(sync());
-  await held.reached;
-  clock.advance(LEASE_MS);
-  const winner = applied(await rival.sync(manualOrder()));
-  const ledger = view();
-  const before = ledger.dump();
-  upstream.set({ tenantId: 'a', period: '2026-03', credits: 999, requests: 9 });
-  held.release();
-
-  expect(await sleeper).toMatchObject({ code: 'fenced', retryable: true });
-  expect(ledger.dump()).toBe(before);
-  expect(ledger.rows('SELECT run_id, status FROM finance_runs ORDER BY status')).toMatchObject([
-    { run_id: winner.runId, status: 'applied' },
-    { status: 'superseded' },
-  ]);
-});
-
 test.each([
   { writer: 'a thread of its own', overrides: {} },
   { writer: 'the process', overrides: { openWriter: openInProcessWriter } },

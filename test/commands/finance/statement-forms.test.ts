@@ -45,6 +45,12 @@ describe('statement', () => {
     expect(column('display_name')).toEqual(['=Acme <b>', '=Acme <b>', '=Acme <b>', null, null]);
     const csv = await world.run('statement', '2026-01', '--tenant', 'acme', '--format', 'csv');
     expect(csv.out).toContain(",'=Acme <b>,K-1,discount,,,,,-1.62,EUR,");
+    for (const format of ['xlsx', 'parquet']) {
+      const files = ['first', 'second'].map((name) => join(world.folder, `${name}.${format}`));
+      for (const file of files) await world.run('statement', '2026-01', '--format', format, '--out', file);
+      const [first, second] = files.map((file) => readFileSync(file));
+      expect(second?.equals(first ?? Buffer.alloc(0)), format).toBe(true);
+    }
   });
 
   it('for a tenant has nothing of others in any form, and is checked like any other', async () => {

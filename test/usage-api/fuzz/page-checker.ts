@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Json, Numeral, readJson } from './strict-json.ts';
+import { fieldsOf, Numeral, readJson } from './strict-json.ts';
 
 /**
  * What the interface document says of an answer to 4.3 and 4.4, written from it alone: shares no code with the client.
@@ -46,12 +46,12 @@ export function judgePage(body: Uint8Array, workspaceId: string, tenantId: strin
   const read = readJson(text);
   if (read === null) return { ...found, because: 'it is no JSON' };
   if (read.ambiguous) doubts.push('a name stands twice');
-  const envelope = read.value;
-  if (!(envelope instanceof Map)) return { ...found, because: 'no object' };
+  const envelope = fieldsOf(read.value);
+  if (envelope === null) return { ...found, because: 'no object' };
   need(envelope.get('success') === true, 'success is not true');
   if (typeof envelope.get('message') !== 'string') doubts.push('message is no text');
-  const data = envelope.get('data');
-  if (!(data instanceof Map)) return { ...found, because: 'data is no object' };
+  const data = fieldsOf(envelope.get('data'));
+  if (data === null) return { ...found, because: 'data is no object' };
   need(data.get('workspace_id') === workspaceId, 'another workspace');
   if (tenantId !== null) need(data.get('tenant_id') === tenantId, 'another tenant');
   for (const name of ['total_records', 'total_pages']) {
@@ -64,8 +64,8 @@ export function judgePage(body: Uint8Array, workspaceId: string, tenantId: strin
   const usage = data.get('usage');
   if (!Array.isArray(usage)) return { ...found, because: 'usage is no array' };
   const records: CheckedRecord[] = [];
-  for (const item of usage) {
-    if (!(item instanceof Map)) return { ...found, because: 'a record is no object' };
+  for (const item of usage.map(fieldsOf)) {
+    if (item === null) return { ...found, because: 'a record is no object' };
     const tenant = textOf(item.get('tenant_id'));
     const period = textOf(item.get('period'));
     const start = textOf(item.get('period_start'));
@@ -88,7 +88,7 @@ export function judgePage(body: Uint8Array, workspaceId: string, tenantId: strin
   return { ...found, verdict, because: [...faults, ...doubts][0] ?? '', records };
 }
 
-function textOf(value: Json | undefined): string {
+function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

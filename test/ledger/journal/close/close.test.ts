@@ -53,12 +53,6 @@ test('a period that is over, has settled and stood still over two walks 12 h apa
   expect(verifyLedger(connection)).toMatchObject({ faults: [], headDigest: event.digest });
 });
 
-test('--force on a period that nothing speaks against is no forced close', async () => {
-  const { connection, view } = await openProven();
-  close(connection, { nowMs: NOON + 12 * HOUR, force: true });
-  expect(view.value('SELECT forced FROM finance_closes')).toBe(0n);
-});
-
 test('a period that is not over is refused until its last millisecond has passed', async () => {
   const { connection } = openLedger();
   await publish(connection, RECORDS, { nowMs: END - HOUR });
@@ -95,61 +89,6 @@ test('one walk is refused, and so is a second one less than 12 h later', async (
   expect(close(connection, { nowMs: NOON + 24 * HOUR }).overridden).toEqual([]);
 });
 
-test('walks from before the end of the period prove nothing', async () => {
-  const { connection } = openLedger();
-  await publish(connection, RECORDS, { nowMs: END - 1 });
-  await publish(connection, RECORDS, { nowMs: END + 20 * HOUR });
-  expect(refusal(connection, { nowMs: NOON })).toEqual([expect.stringMatching(/^two complete walks/)]);
-});
-
-test('a change begins the proof anew, also one that has been taken back since', async () => {
-  const { connection } = await openProven();
-  await publish(connection, [usageRecord('a', 101, PERIOD), usageRecord('b', 50, PERIOD)], { nowMs: NOON + 13 * HOUR });
-  expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([expect.stringMatching(/^two complete walks/)]);
-
-  await publish(connection, RECORDS, { nowMs: NOON + 14 * HOUR });
-  expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([
-    expect.stringMatching(/a walk after 2026-03-21T14:00:00.000Z would be the second/),
-  ]);
-});
-
-test('a record that is missing from the latest walk is an obstacle until it is back or withdrawn', async () => {
-  const { connection } = await openProven();
-  await publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 24 * HOUR });
-
-  expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([
-    '1 of its records are missing from the latest walk and not yet withdrawn',
-  ]);
-});
-
-test('a walk that missed a record does not agree with the one that shows it again', async () => {
-  const { connection } = openLedger();
-  await publish(connection, RECORDS, { nowMs: END - HOUR });
-  await publish(connection, RECORDS.slice(0, 1), { nowMs: NOON });
-  await publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
-  expect(refusal(connection, { nowMs: NOON + 23 * HOUR })).toEqual([expect.stringMatching(/^two complete walks/)]);
-
-  await publish(connection, RECORDS, { nowMs: NOON + 24 * HOUR });
-  expect(close(connection, { nowMs: NOON + 24 * HOUR }).overridden).toEqual([]);
-});
-
-test('a month of which nothing is left upstream can still be proven and closed', async () => {
-  const { connection, view } = await openProven();
-  const later = [usageRecord('a', 1, '2026-03')];
-  for (const hours of [13, 14]) {
-    await publish(connection, later, { nowMs: NOON + hours * HOUR, withdraws: true });
-  }
-  await publish(connection, later, { nowMs: NOON + 26 * HOUR });
-
-  const event = close(connection, { nowMs: NOON + 26 * HOUR });
-
-  expect(event).toMatchObject({ tenants: 0n, creditsUsed: 0n, overridden: [] });
-  expect(view.value("SELECT as_of FROM finance_period_totals WHERE period = '2026-02'")).toBe(
-    '2026-03-21T14:00:00.000Z',
-  );
-  expect(verifyLedger(connection).faults).toEqual([]);
-});
-
 test('a month without any record is closed, and the ledger is sound', async () => {
   const { connection } = openLedger();
   const later = [usageRecord('a', 1, '2026-03')];
@@ -174,35 +113,6 @@ test('all reasons are told at once, with a way out', async () => {
     '  - no complete walk has been made since it ended; sync first',
     '  - 1 of its records are missing from the latest walk and not yet withdrawn',
   ]);
-});
-
-test('a refused close leaves no trace', async () => {
-  const { connection, path } = openLedger();
-  await publish(connection, RECORDS, { nowMs: NOON });
-  const view = viewLedger(path);
-  const before = view.dump();
-  const lease = view.rows('SELECT * FROM leases');
-
-  expect(thrown(() => close(connection, { nowMs: NOON }))).toMatchObject({ code: 'close_refused' });
-
-  expect(view.dump()).toBe(before);
-  expect(view.rows('SELECT * FROM leases')).toEqual(lease);
-  expect(view.value('SELECT count(*) FROM finance_closes')).toBe(0n);
-});
-
-test('a forced close is recorded with the reasons that it overrode', async () => {
-  const { connection, view } = await openProven();
-  await publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 13 * HOUR });
-
-  const event = close(connection, { nowMs: NOON + 13 * HOUR, force: true });
-
-  const reasons = ['1 of its records are missing from the latest walk and not yet withdrawn'];
-  expect(event.overridden).toEqual(reasons);
-  expect(view.rows('SELECT forced, overridden FROM finance_closes')).toEqual([
-    { forced: 1n, overridden: JSON.stringify(reasons) },
-  ]);
-  expect(view.value('SELECT close_forced FROM finance_period_totals')).toBe(1n);
-  expect(verifyLedger(connection).faults).toEqual([]);
 });
 
 test('a closed period is not closed again, not even by force, and an open one is not reopened', async () => {
@@ -278,16 +188,6 @@ test('a run that slept through its lease cannot publish after a close', async ()
   ]);
   expect(verifyLedger(connection).faults).toEqual([]);
   expect((await publish(connection, RECORDS, { nowMs: NOON + 15 * HOUR })).entries).toBe(0);
-});
-
-test('a close of one workspace leaves the same period of another open', async () => {
-  const { connection, view } = await openProven();
-  await publish(connection, RECORDS, { workspaceId: 'ws-2', nowMs: NOON });
-  close(connection, { nowMs: NOON + 12 * HOUR });
-  expect(view.rows('SELECT workspace_id, state FROM finance_period_totals ORDER BY 1')).toEqual([
-    { workspace_id: 'ws-1', state: 'closed' },
-    { workspace_id: 'ws-2', state: expect.stringMatching(/^(open|settling)$/) },
-  ]);
 });
 
 /** A ledger whose February stood still over two walks 12 h apart, the first of them at noon. */

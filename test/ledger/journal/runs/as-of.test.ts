@@ -12,18 +12,6 @@ const HOUR = 3_600_000;
 const PERIOD = '2026-02';
 const REQUEST = { workspaceId: 'ws-1', period: PERIOD, by: 'Ada', note: '' };
 
-test('the past begins with nothing, and each run is in it from the millisecond in which it was published', async () => {
-  const { connection } = openLedger();
-  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
-  await publish(connection, [usageRecord('a', 5), usageRecord('b', 2)], { nowMs: NOON + HOUR });
-
-  expect(creditsAt(connection, NOON - 1)).toEqual([]);
-  expect(creditsAt(connection, NOON)).toEqual(['a 1']);
-  expect(creditsAt(connection, NOON + HOUR - 1)).toEqual(['a 1']);
-  expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 5', 'b 2']);
-  expect(creditsAt(connection, NOON + 1_000 * HOUR)).toEqual(['a 5', 'b 2']);
-});
-
 test('workspace, period and tenant that are asked for leave the rest out', async () => {
   const { connection } = openLedger();
   const records = [usageRecord('a', 1), usageRecord('b', 2), usageRecord('a', 3, PERIOD), usageRecord('b', 4, PERIOD)];
@@ -67,31 +55,6 @@ test('a row says all that is known of a key', async () => {
       closed: false,
     },
   ]);
-});
-
-test('a closed period keeps its figures for as long as it was closed, and no longer', async () => {
-  const { connection } = openLedger();
-  await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
-  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + HOUR }, commitClose);
-  await publish(connection, [usageRecord('a', 5, PERIOD), usageRecord('new', 3, PERIOD)], { nowMs: NOON + 2 * HOUR });
-  reopenPeriod(connection, { ...REQUEST, nowMs: NOON + 3 * HOUR });
-  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + 4 * HOUR }, commitClose);
-
-  expect(creditsAt(connection, NOON + HOUR - 1)).toEqual(['a 1']);
-  expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1 closed']);
-  expect(creditsAt(connection, NOON + 2 * HOUR)).toEqual(['a 1 closed']);
-  expect(creditsAt(connection, NOON + 3 * HOUR)).toEqual(['a 5', 'new 3']);
-  expect(creditsAt(connection, NOON + 4 * HOUR)).toEqual(['a 5 closed', 'new 3 closed']);
-});
-
-test('of several events in one millisecond the last one counts', async () => {
-  const { connection } = openLedger();
-  await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
-  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON }, commitClose);
-  await publish(connection, [usageRecord('a', 2, PERIOD)], { nowMs: NOON });
-  expect(creditsAt(connection, NOON)).toEqual(['a 1 closed']);
-  reopenPeriod(connection, { ...REQUEST, nowMs: NOON });
-  expect(creditsAt(connection, NOON)).toEqual(['a 2']);
 });
 
 test('where the clock was set back between two links, a moment is what the last link of its time left, be it run or close', async () => {

@@ -35,41 +35,6 @@ test('a record that is gone upstream is withdrawn by the second run that misses 
   expectSound(config.ledger.path);
 });
 
-test('a record that the listing drops and the history of its tenant still has is never withdrawn', async () => {
-  const { sync, view, sandbox, config } = await startWithTwo();
-  dropFromListing(sandbox, (tenantId) => tenantId === 'gone');
-
-  for (let run = 1; run <= 4; run += 1) expect(await sync()).toMatchObject({ entries: 0 });
-
-  expect(view().rows('SELECT tenant_id, credits_used, withdrawn FROM finance_usage ORDER BY 1')).toEqual([
-    { tenant_id: 'gone', credits_used: 40n, withdrawn: 0n },
-    { tenant_id: 'stays', credits_used: 5n, withdrawn: 0n },
-  ]);
-  expectSound(config.ledger.path);
-});
-
-test('a record that was missed once and is shown again begins anew', async () => {
-  const { sync, upstream, sandbox } = await startWithTwo();
-  dropFromListing(sandbox, (tenantId) => tenantId === 'gone');
-  await sync();
-  sandbox.faults.clear();
-  await sync();
-  upstream.remove('gone', PERIOD);
-
-  expect(await sync()).toMatchObject({ entries: 0 });
-  expect(await sync()).toMatchObject({ entries: 1, counts: { withdrawn: 1 } });
-});
-
-test('a run whose window does not reach the period neither counts nor withdraws', async () => {
-  const { sync, upstream } = await startWithTwo();
-  upstream.set({ tenantId: 'stays', period: '2026-03', credits: 1, requests: 1 });
-  upstream.remove('gone', PERIOD);
-  await sync();
-
-  expect(await sync({ from: '2026-03', to: '2026-03' })).toMatchObject({ counts: { withdrawn: 0 } });
-  expect(await sync()).toMatchObject({ counts: { withdrawn: 1 } });
-});
-
 const UNREADABLE: { what: string; action: FaultAction; code: string }[] = [
   { what: 'answers 500', action: { type: 'status', status: 500 }, code: 'server_error' },
   { what: 'is refused', action: { type: 'status', status: 403 }, code: 'forbidden' },
@@ -150,33 +115,6 @@ test('of more absent tenants than a run asks for each has its turn, whatever oth
   for (let round = 1; round <= 2; round += 1) await syncBoth();
 
   expect(historiesAsked(sandbox).sort()).toEqual(tenants.sort());
-});
-
-test('a tenant who comes back is restored, with the same figures too', async () => {
-  const { sync, upstream, view, config } = await startWithTwo();
-  upstream.remove('gone', PERIOD);
-  await sync();
-  await sync();
-  upstream.set({ tenantId: 'gone', period: PERIOD, credits: 40, requests: 3 });
-
-  expect(await sync()).toMatchObject({ entries: 1, counts: { restored: 1 } });
-
-  const ledger = view();
-  expect(kindsOf(ledger.rows(GONE_HISTORY))).toEqual(['opened 40', 'withdrawn -40', 'restored 40']);
-  expect(ledger.rows("SELECT credits_used, withdrawn FROM finance_usage WHERE tenant_id = 'gone'")).toEqual([
-    { credits_used: 40n, withdrawn: 0n },
-  ]);
-  expectSound(config.ledger.path);
-});
-
-test('one whose credits are zero is withdrawn and restored like any other', async () => {
-  const { sync, upstream, view } = await startWithTwo({ credits: 0, requests: 0 });
-  upstream.remove('gone', PERIOD);
-  await sync();
-  expect(await sync()).toMatchObject({ counts: { withdrawn: 1 } });
-  upstream.set({ tenantId: 'gone', period: PERIOD, credits: 0, requests: 0 });
-  expect(await sync()).toMatchObject({ counts: { restored: 1 } });
-  expect(kindsOf(view().rows(GONE_HISTORY))).toEqual(['opened 0', 'withdrawn 0', 'restored 0']);
 });
 
 const GONE_HISTORY = "SELECT kind, credits_delta FROM finance_history WHERE tenant_id = 'gone' ORDER BY entry_id";

@@ -2,7 +2,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -102,19 +101,6 @@ test('a backup is one file that opens where nothing can be written', async () =>
   chmodSync(folder, 0o700);
 });
 
-test('an existing file is kept, unless it is to be replaced', async () => {
-  const { path, folder, target } = await ledgerWithRun();
-  writeFileSync(target, 'mine');
-
-  const error = await rejection(backupLedger({ ledgerPath: path, target, signal: never }));
-  expect(error).toMatchObject({ code: 'backup_exists', hint: expect.stringContaining('--force') });
-  expect(readFileSync(target, 'utf8')).toBe('mine');
-
-  await backupLedger({ ledgerPath: path, target, force: true, signal: never });
-  expect(readFileSync(target).subarray(0, 15).toString()).toBe('SQLite format 3');
-  expect(readdirSync(folder)).toEqual(['copy.db']);
-});
-
 test('a file that appears while the backup is made is kept', async () => {
   const { path, folder, target } = await ledgerWithRun();
   const backup = backupLedger({ ledgerPath: path, target, signal: never });
@@ -142,16 +128,6 @@ test('a folder in the place of the file, and a log beside it, are refused even w
   writeFileSync(join(folder, 'used.db-wal'), '');
   const used = join(folder, 'used.db');
   expect(await rejection(backupLedger({ ...order, target: used }))).toMatchObject({ code: 'bad_backup_target' });
-});
-
-test('a folder that does not exist is named', async () => {
-  const { path, folder } = await ledgerWithRun();
-  const target = join(folder, 'missing', 'copy.db');
-  expect(await rejection(backupLedger({ ledgerPath: path, target, signal: never }))).toMatchObject({
-    code: 'backup_folder_missing',
-    message: expect.stringContaining(join(folder, 'missing')),
-  });
-  expect(existsSync(join(folder, 'missing'))).toBe(false);
 });
 
 test('a ledger that was changed behind its back fails the backup, which names the fault and leaves nothing', async () => {

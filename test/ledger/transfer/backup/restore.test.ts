@@ -345,24 +345,3 @@ test('killed before any step of the exchange, the old ledger or the new one is i
   expect(ends.length).toBeGreaterThan(8);
   expect(ends.join(' ')).toMatch(/^(old )+(new ?)+$/);
 });
-
-test('killed at 10 random moments, either ledger is in place, whole', async () => {
-  const { ledgerPath, backup, heads } = await prepare(1000);
-  const old = join(temporaryFolder(), 'old.db');
-  await backupLedger({ ledgerPath, target: old, signal });
-  let longestMs = 100;
-  let killed = 0;
-  for (let round = 0; killed < 10; round += 1) {
-    const file = headOf(ledgerPath) === heads.ledger ? backup : old;
-    const child = forkRestore(file, ledgerPath);
-    const ended = once(child, 'exit');
-    await once(child, 'message');
-    const begun = performance.now();
-    const timer = round === 0 ? undefined : setTimeout(() => child.kill('SIGKILL'), Math.random() * longestMs);
-    const [, killedBy] = await ended;
-    clearTimeout(timer);
-    if (killedBy === null) longestMs = performance.now() - begun;
-    else killed += 1;
-    expect([heads.backup, heads.ledger]).toContain(headOf(ledgerPath));
-  }
-});
