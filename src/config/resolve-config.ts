@@ -65,7 +65,8 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
       const workspace = workspaceSchema.parse(beneath(own, document.defaults));
       return { ...workspace, alerts: { ...workspace.alerts, ...budgetsOf(workspace.id, document.budgets) } };
     }),
-    alerts: document.alerts,
+    alerts: { channels: document.alerts.channels },
+    heartbeats: document.alerts.heartbeats,
     logLevel: document.log_level,
   };
 }

@@ -21,6 +21,7 @@ export type Budget = NonNullable<AlertSettings['budgets']>[number];
 
 export type ChannelConfig = Config['alerts']['channels'][number];
 export type WebhookConfig = Extract<ChannelConfig, { type: 'webhook' }>;
+export type HeartbeatConfig = Config['heartbeats'][number];
 export type SlackConfig = Extract<ChannelConfig, { type: 'slack' }>;
 export type TeamsConfig = Extract<ChannelConfig, { type: 'teams' }>;
 export type PagerdutyConfig = Extract<ChannelConfig, { type: 'pagerduty' }>;

@@ -12,6 +12,7 @@ import { applyConfiguredRates } from './configured-rates.ts';
 import { createDaemonEvents, type DaemonEvents } from './daemon-events.ts';
 import { Deliveries } from './deliveries.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
+import { readiness } from './http/readiness.ts';
 import { createSyncHandler } from './job-handlers.ts';
 import { JobWaits } from './job-waits.ts';
 import { bullmqOpener, type OpenQueue } from './open-queue.ts';
@@ -19,6 +20,7 @@ import type { PublishWatch } from './publish-watch.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { createSlotHistory } from './slot-history.ts';
 import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
+import { startHeartbeat } from './watches/heartbeat.ts';
 import { startStaleWatch } from './watches/stale-watch.ts';
 
 /**
@@ -114,6 +116,12 @@ async function startParts(
     logger: context.logger,
   });
   intake.push(() => watch.stop());
+  for (const heartbeat of config.heartbeats) {
+    const { clock, logger } = context;
+    const isWell = (): boolean => readiness(probe).status === 'ready';
+    const beating = startHeartbeat({ heartbeat, proxy: config.proxy, isWell, clock, logger });
+    intake.push(() => beating.stop());
+  }
   if (config.http.port !== 0) {
     // Loaded here only: the pages take longer to load than everything that the other commands need.
     const { startDaemonHttp } = await import('./http/start-daemon-http.ts');

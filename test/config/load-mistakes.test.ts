@@ -134,7 +134,7 @@ workspaces:
     ['ledger: { path: "" }', 'ledger.path: must not be empty'],
     [
       'alerts: { channels: [{ type: pager }] }',
-      'alerts.channels[0].type: must be one of log, webhook, slack, teams, pagerduty, email',
+      'alerts.channels[0].type: must be one of log, webhook, slack, teams, pagerduty, email, heartbeat',
     ],
     ['alerts: { channels: [{ type: slack }] }', 'alerts.channels[0].url: is missing'],
     [

@@ -100,6 +100,7 @@ describe('what a file means', () => {
       s3: null,
       backup: null,
       publish: null,
+      heartbeats: [],
       exports: [],
       rates: null,
       focus: {

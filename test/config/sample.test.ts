@@ -67,6 +67,7 @@ test('what the sample shows in comments is valid as well', () => {
     ALERT_PAGERDUTY_KEY: 'key-1',
     ALERT_SMTP_USER: 'alerts',
     ALERT_SMTP_PASSWORD: 'pw',
+    HEARTBEAT_URL: 'https://hc.example.com/ping/1234-5678',
   };
   const config = loadConfig({ env, cwd: folder });
   expect(config.http.token).toBe('token-1');
@@ -89,6 +90,15 @@ test('what the sample shows in comments is valid as well', () => {
     ...{ type: 'pagerduty', routingKey: 'key-1', url: 'https://events.pagerduty.com/v2/enqueue' },
     route: { severities: ['warning', 'critical'], followUps: 'at_once' },
   });
+  expect(config.heartbeats).toEqual([
+    {
+      name: 'heartbeat-7',
+      url: 'https://hc.example.com/ping/1234-5678',
+      allowPrivate: false,
+      timeoutMs: 10_000,
+      everyMs: 300_000,
+    },
+  ]);
   const names = ['log-1', 'on-call', 'slack-3', 'teams-4', 'pagerduty-5', 'email-6'];
   expect(config.alerts.channels.map(({ name }) => name)).toEqual(names);
 });

@@ -20,6 +20,7 @@ const base: Config = {
   exports: [],
   rates: null,
   focus: focus.parse({}),
+  heartbeats: [],
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },
   logLevel: 'info',
 };

@@ -83,6 +83,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),
     ),
+    heartbeats: [],
     alerts: { channels: options.channels ?? [] },
     logLevel: 'silent',
   };

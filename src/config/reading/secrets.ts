@@ -5,6 +5,7 @@ export function secretsOf(config: Config): string[] {
   const secrets = [
     ...config.workspaces.map((workspace) => workspace.secretKey),
     ...config.alerts.channels.flatMap(channelSecrets),
+    ...config.heartbeats.flatMap(({ url }) => [...pathSecrets(url), ...querySecrets(url)]),
     config.s3?.secretAccessKey ?? '',
     config.http.token ?? '',
     ...urlPasswords(config.redisUrl),

@@ -176,6 +176,9 @@ alerts:
     #   from: Usage Ledger <alerts@example.com>
     #   to:
     #     - oncall@example.com
+    # - type: heartbeat                # asked as long as all is well, so that silence is noticed elsewhere
+    #   url: \${HEARTBEAT_URL}
+    #   every_minutes: 5
 `;
 }
 
@@ -212,6 +215,7 @@ REDIS_URL=
 # ALERT_PAGERDUTY_KEY=
 # ALERT_SMTP_USER=
 # ALERT_SMTP_PASSWORD=
+# HEARTBEAT_URL=
 # PGPASSWORD=
 
 # Without a usage-ledger.yml, one workspace can be given here alone, together with the variables above:

@@ -7,7 +7,7 @@ import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
 import { caFile, judged, leftOut, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
-const TYPE = 'Write `type:` and one of log, webhook, slack, teams, pagerduty and email';
+const TYPE = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
 
 const webAddress = obeys(word, channelAddressRule).describe(
   'Give the https:// address that takes the alerts; http:// is for this machine only',
@@ -39,19 +39,18 @@ export const routeSchema = z
     named({ ...settings, remind_after_ms: hours === undefined ? undefined : hours * 3_600_000 }),
   );
 
-/** What all channels can set. */
-const routed = {
-  name: setting(word, 'Give a name that people will recognise, or remove the line'),
-  ...leftOut(routeSettings),
-};
+const called = { name: setting(word, 'Give a name that people will recognise, or remove the line') };
+
+/** What all channels of alerts can set. */
+const routed = { ...called, ...leftOut(routeSettings) };
 
 /** What all channels that send to another machine can set. */
-const outbound = {
-  ...routed,
+const sending = {
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
   ca_file: caFile,
   timeout_seconds: setting(integer(1, 30), 'Give whole seconds from 1 to 30, such as 10', 10),
 };
+const outbound = { ...routed, ...sending };
 
 const log = z.strictObject({ type: z.literal('log').describe(TYPE), ...routed });
 
@@ -91,6 +90,14 @@ const email = z.strictObject({
   to: some(mailbox).describe('List the recipients below `to:`, each as `- name@host`'),
 });
 
+const heartbeat = z.strictObject({
+  type: z.literal('heartbeat').describe(TYPE),
+  ...called,
+  ...sending,
+  url: webAddress,
+  every_minutes: setting(integer(1, 1440), 'Give whole minutes from 1 to 1440, such as 5', 5),
+});
+
 const channel = z.discriminatedUnion('type', [
   judged(log, judgeChannel),
   judged(webhook, judgeChannel),
@@ -98,6 +105,7 @@ const channel = z.discriminatedUnion('type', [
   judged(teams, judgeChannel),
   judged(pagerduty, judgeChannel),
   judged(email, judgeChannel),
+  judged(heartbeat, judgeChannel),
 ]);
 
 /** Names of the internet are judged when they are connected to; what can be seen here is told here. */
@@ -133,10 +141,24 @@ export function channelName({ type, name }: { type?: unknown; name?: unknown }, 
 const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
 
-export const channels = z.array(channel).transform((list) => list.map(resolveChannel));
+/** The channels that alerts are told on, and the places that hear that all is well. */
+export const channels = z.array(channel).transform((list) => ({
+  channels: list.flatMap((given, index) =>
+    given.type === 'heartbeat' ? [] : [resolveChannel(given, channelName(given, index))],
+  ),
+  heartbeats: list.flatMap((given, index) =>
+    given.type === 'heartbeat' ? [resolveHeartbeat(given, channelName(given, index))] : [],
+  ),
+}));
 
-function resolveChannel(given: z.output<typeof channel>, index: number) {
-  const name = channelName(given, index);
+function resolveHeartbeat(given: z.output<typeof heartbeat>, name: string) {
+  const { url, allow_private, timeout_seconds, every_minutes, ca_file: ca } = given;
+  return named({ name, url, allow_private, timeout_ms: timeout_seconds * 1000, every_ms: every_minutes * 60_000, ca });
+}
+
+type Told = Exclude<z.output<typeof channel>, { type: 'heartbeat' }>;
+
+function resolveChannel(given: Told, name: string) {
   const followUps = given.follow_ups ?? (given.type === 'pagerduty' ? 'at_once' : undefined);
   const routed = named({ name, route: routeOf({ ...given, follow_ups: followUps }) });
   if (given.type === 'log') return { type: given.type, ...routed };
@@ -166,7 +188,7 @@ function resolveChannel(given: z.output<typeof channel>, index: number) {
 }
 
 /** Without any setting of a route there is none: everything, at once. */
-function routeOf(given: z.output<typeof channel>): z.output<typeof routeSchema> | undefined {
+function routeOf(given: Told): z.output<typeof routeSchema> | undefined {
   const isRouted = Object.keys(routeSettings).some((key) => given[key as keyof typeof routeSettings] !== undefined);
   return isRouted ? routeSchema.parse(given) : undefined;
 }

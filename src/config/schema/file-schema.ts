@@ -96,13 +96,15 @@ const budget = judged(
   });
 });
 
-const alerts = z.strictObject({
-  channels: channels
-    .prefault([])
-    .describe(
-      'List the channels below `channels:`, each beginning with `- type:` log, webhook, slack, teams, pagerduty or email',
-    ),
-});
+const alerts = z
+  .strictObject({
+    channels: channels
+      .prefault([])
+      .describe(
+        'List the channels below `channels:`, each beginning with `- type:` log, webhook, slack, teams, pagerduty, email or heartbeat',
+      ),
+  })
+  .transform((group) => group.channels);
 
 const settings = z.strictObject({
   ledger: ledger.prefault({}).describe('Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it'),
