@@ -66,6 +66,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const COMPILED = join(root, 'node_modules', '.cache', 'compiled');
+// Each worker, too, finds what V8 has compiled before: in processes of their own, files spend most of their time on loading.
+process.env.NODE_COMPILE_CACHE ??= COMPILED;
+
 export default defineConfig({
   plugins: [runTheBuild],
   test: {
@@ -76,7 +80,7 @@ export default defineConfig({
     // Twice the two cores that there usually are: many tests wait for a daemon, a server, the next minute or a retry.
     maxWorkers: 4,
     // Commands that are started find what V8 has compiled of them before.
-    env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled') },
+    env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: COMPILED },
     // What has been loaded stays, which saves a quarter: a test puts back what it changes of the process. Where nobody waits,
     // each file has a process of its own, and one that dies takes no other with it.
     isolate: Boolean(process.env.CI),

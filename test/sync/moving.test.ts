@@ -8,7 +8,7 @@ import { realRun, writerOn } from '../support/run/real-run.ts';
 import { NOON } from '../support/time/test-clock.ts';
 import { type Burst, type Kind, MovingListing, type Schedule, schedulesOf, textOfKeys } from './moving-listing.ts';
 
-const SCHEDULES = Number(process.env.MOVING_SCHEDULES ?? 12);
+const SCHEDULES = Number(process.env.MOVING_SCHEDULES ?? 6);
 const SEED = Number(process.env.MOVING_SEED ?? 20_260_320);
 
 const SWAP: Burst = { before: 1, moves: [{ op: 'swap', pick: 0, value: 0 }] };

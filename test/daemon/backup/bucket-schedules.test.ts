@@ -154,7 +154,7 @@ test('a key that is refused is tried at the next slot, and no secret is told or 
 });
 
 test('a stop in mid-upload leaves no object, the next upload removes its parts, and no command line shows the secret', async () => {
-  const records = Array.from({ length: 60_000 }, (_, index) => usageRecord(`tenant-${index}`.padEnd(60, 'x'), index));
+  const records = Array.from({ length: 25_000 }, (_, index) => usageRecord(`tenant-${index}`.padEnd(190, 'x'), index));
   const { folder, server, startBackups, names } = await prepare(records);
   const shown: string[] = [];
   server.fault = ({ query }) => {

@@ -7,7 +7,7 @@ import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Milliseconds after the process began: it loads its code, opens the ledger, starts Redis. */
-const MOMENTS = [60, 200, 300, 400, 500];
+const MOMENTS = [60, 250, 450];
 
 test.for(['SIGTERM', 'SIGINT'] as const)('%s ends a daemon with 0 at any moment of its start', async (signal) => {
   const folder = temporaryFolder();

@@ -25,6 +25,7 @@ type Values = Record<string, string | number | null>;
 test('any edit of a charge, a line, a correction or a commitment is found, and the first fault names tenant or period', async () => {
   const connection = await buildChargedLedger();
   expect(checkMoney(connection)).toEqual([]);
+  dropTriggers(connection);
   // The bytes of a file in WAL mode cannot be opened in memory.
   connection.pragma('journal_mode = DELETE');
   const bytes = connection.serialize();
@@ -57,6 +58,7 @@ test('any edit of a charge, a line, a correction or a commitment is found, and t
 
 test('a card that was changed past the program no longer gives the charges that stand', async () => {
   const connection = await buildChargedLedger();
+  dropTriggers(connection);
   expect(carryOut(connection, `UPDATE rate_cards SET definition = replace(definition, '0.05', '0.06')`)).toBe(true);
   expect(checkMoney(connection)[0]).toMatchObject({
     check: 'money',
@@ -119,13 +121,13 @@ function editsOf(table: string, row: Values): { sql: string; what: string }[] {
   ];
 }
 
-/** Past the guards; false where a key of SQLite's own forbids it. */
-function carryOut(connection: LedgerConnection, sql: string): boolean {
-  const triggers = connection
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .pluck()
-    .all() as string[];
+function dropTriggers(connection: LedgerConnection): void {
+  const triggers = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
   for (const name of triggers) connection.exec(`DROP TRIGGER ${name}`);
+}
+
+/** False where a key of SQLite's own forbids it. */
+function carryOut(connection: LedgerConnection, sql: string): boolean {
   connection.pragma('foreign_keys = OFF');
   try {
     connection.exec(sql);

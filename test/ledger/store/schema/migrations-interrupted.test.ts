@@ -15,7 +15,7 @@ import { NOON } from '../../../support/time/test-clock.ts';
 /** Enough work that a kill comes in the middle of it; the schema is the same afterwards. */
 const NEXT = `UPDATE usage_entries_copy SET credits_delta = credits_delta + 1;
 DROP TABLE usage_entries_copy;`;
-const KILLS = 20;
+const KILLS = 8;
 /** More than a child gets through before it is killed. */
 const COPIES = 15;
 const LONGEST_MS = 60;
