@@ -1,9 +1,9 @@
 // Writes the columns of the `finance_*` views and the tables below them into docs/ledger.md, between its markers: the names of
-// columns from a ledger, their meaning from below, the tables from their records. `--check` writes nothing and fails when the document, the ledger or the descriptions disagree.
+// columns from the migrations, their meaning from below, the tables from their records. `--check` writes nothing and fails when
+// document, migrations or descriptions disagree.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { LEDGER_TABLES, namedTable } from '../build/ledger/store/schema/ledger-tables.js';
 import { migrateInMemory } from '../build/ledger/store/schema/migrate.js';
@@ -285,20 +285,17 @@ const VIEWS = {
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values } = parseArgs({
-  options: { check: { type: 'boolean' }, doc: { type: 'string' }, ledger: { type: 'string' } },
-});
-const doc = values.doc ?? join(root, 'docs', 'ledger.md');
+const doc = join(root, 'docs', 'ledger.md');
 const faults = [];
 const generated = `${render(readColumns())}\n${renderTables()}`;
 if (faults.length === 0) keep(doc, between(readFileSync(doc, 'utf8'), BEGIN, END, generated));
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 if (faults.length > 0) process.exitCode = 1;
 
-/** The columns of each view as they are: of a ledger when one is named, else of what the migrations make. */
+/** The columns of each view as the migrations make them. */
 function readColumns() {
-  const connection = values.ledger ? new Database(values.ledger, { readonly: true }) : new Database(':memory:');
-  if (!values.ledger) migrateInMemory(connection);
+  const connection = new Database(':memory:');
+  migrateInMemory(connection);
   const names = connection
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'view' AND name LIKE 'finance\\_%' ESCAPE '\\'")
     .pluck()

@@ -1,4 +1,4 @@
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -76,53 +76,6 @@ test('credits and adjustments summed over all periods are what the service says'
     ),
   );
 });
-
-describe('the columns of the views', () => {
-  test('stand in the document as they are', () => {
-    expect(checkColumns()).toEqual({ status: 0, stderr: '' });
-  });
-
-  test.each([
-    ['a column is missing from the document', (line: string) => !line.startsWith('| `withdrawn` |')],
-    ['a view is missing from the document', (line: string) => line !== '### finance_closes'],
-  ])('are found wanting when %s', (_, keep) => {
-    const doc = join(temporaryFolder(), 'ledger.md');
-    writeFileSync(doc, text.split('\n').filter(keep).join('\n'));
-    const { status, stderr } = checkColumns('--doc', doc);
-    expect(status).toBe(1);
-    expect(stderr).toContain('is not what the program says');
-  });
-
-  test.each([
-    [
-      'a view has a column that nobody described',
-      'CREATE VIEW finance_freshness AS SELECT 1 AS workspace_id, 2 AS last_complete_run_at, 3 AS last_attempt_at, 4 AS last_status, 5 AS covers_from, 6 AS covers_to, 7 AS surprise',
-      'finance_freshness.surprise is not described',
-    ],
-    [
-      'a described column is gone',
-      'CREATE VIEW finance_freshness AS SELECT 1 AS workspace_id, 2 AS last_complete_run_at, 3 AS last_attempt_at, 4 AS last_status, 5 AS covers_from',
-      'finance_freshness.covers_to is described, but there is no such column',
-    ],
-    ['a view is gone', 'SELECT 1', 'finance_freshness is described, but there is no such view'],
-    [
-      'there is a view that nobody described',
-      'CREATE VIEW finance_new AS SELECT 1 AS a',
-      'finance_new is not described',
-    ],
-  ])('are found wanting when %s', async (_, sql, message) => {
-    const { path } = await ledgerFile((ledger) => ledger.exec(`DROP VIEW finance_freshness; ${sql}`));
-    const { status, stderr } = checkColumns('--ledger', path);
-    expect(status).toBe(1);
-    expect(stderr).toContain(message);
-  });
-});
-
-function checkColumns(...options: string[]): Pick<SpawnSyncReturns<string>, 'status' | 'stderr'> {
-  const script = join(ROOT, 'scripts/ledger-columns.mjs');
-  const { status, stderr } = spawnSync(process.execPath, [script, '--check', ...options], { encoding: 'utf8' });
-  return { status, stderr };
-}
 
 /** The only fenced block of a language in the document. */
 function block(language: string): string {

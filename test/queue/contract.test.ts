@@ -6,8 +6,9 @@ import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/priv
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { Broker } from '../simulation/world/broker.ts';
 import { SimulatedProcess } from '../simulation/world/process.ts';
+import { gate } from '../support/gate.ts';
 import { Random } from '../support/random.ts';
-import { gate, recordingLogger, removeFolder, temporaryFolder, uniqueLedgerId, until } from './support.ts';
+import { recordingLogger, removeFolder, temporaryFolder, uniqueLedgerId, until } from './support.ts';
 
 const { logger } = recordingLogger();
 const folder = temporaryFolder();

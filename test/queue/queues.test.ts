@@ -3,11 +3,11 @@ import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import type { QueueSettings } from '../../src/queue/settings.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
+import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 import {
   begin,
   clientOf,
-  gate,
   openQueue,
   recordingLogger,
   removeFolder,

@@ -10,12 +10,12 @@ import {
   startScheduler,
 } from '../../src/queue/scheduler.ts';
 import type { SlotHistory } from '../../src/queue/slots.ts';
+import { gate } from '../support/gate.ts';
 import { startCpuTime, testClock } from '../support/time/test-clock.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 import {
   begin,
   clientOf,
-  gate,
   openQueue,
   recordingLogger,
   removeFolder,

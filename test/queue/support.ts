@@ -69,15 +69,6 @@ export function clientOf(target: RedisTarget): Redis {
   return new Redis(target.path);
 }
 
-/** A promise together with what settles it. */
-export function gate(): { opened: Promise<void>; open: () => void } {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
-
 /**
  * A TCP port of the loopback that nobody listens on. It lies below those that systems give out by themselves, so that
  * nobody gets it by chance before the test takes it.

@@ -48,16 +48,6 @@ test('a walk ends early when a page before the last is short, however many pages
   expect(fetched.length).toBeLessThan(60);
 });
 
-test('a walk ends early when a page brings nothing new, however many pages are announced', async () => {
-  const fetched: number[] = [];
-  const source = sourceOf(1_000_000_000, {
-    fetchPage: noted(fetched),
-    stagePage: async (page) => ({ ...totals(1_000_000_000), newKeys: page < 20 ? 100 : 0 }),
-  });
-  await walkPages(source, optionsWith({ concurrency: 3 }));
-  expect(fetched.length).toBeLessThan(60);
-});
-
 test.each([0, 1])('a listing of %i pages is read with one request', async (totalPages) => {
   const fetched: number[] = [];
   const source = sourceOf(totalPages, { fetchPage: noted(fetched) });

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemRandomness } from '../../src/core/randomness.ts';
 import * as api from '../../src/usage-api/public.ts';
+import { rejection } from '../support/rejection.ts';
 import { clockThat } from '../support/time/test-clock.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 import {
@@ -16,7 +17,7 @@ import {
   silent,
   truncated,
 } from './client-setup.ts';
-import { answer, clientOf, failure, item, page, type Reply, rejection, startServiceOn } from './service-double.ts';
+import { answer, clientOf, failure, item, page, type Reply, startServiceOn } from './service-double.ts';
 
 releaseAfterEach();
 

@@ -5,9 +5,10 @@ import { DEFAULT_SIGNING } from '../../src/config/signing-scheme.ts';
 import type { UsageApiClient } from '../../src/usage-api/client.ts';
 import * as api from '../../src/usage-api/public.ts';
 import { signRequest } from '../../src/usage-api/sign.ts';
+import { rejection } from '../support/rejection.ts';
 import { clockThat } from '../support/time/test-clock.ts';
 import { goodPage, releaseAfterEach, releasers, reset, setup, silent } from './client-setup.ts';
-import { answer, clientOf, failure, item, page, type Reply, rejection, SECRET } from './service-double.ts';
+import { answer, clientOf, failure, item, page, type Reply, SECRET } from './service-double.ts';
 
 releaseAfterEach();
 

@@ -102,13 +102,3 @@ export function page(items: unknown[], data: Loose = {}, envelope: Loose = {}): 
     ...envelope,
   };
 }
-
-/** What a promise is rejected with; an error when it is not. */
-export async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('it was fulfilled');
-}

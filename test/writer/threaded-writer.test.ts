@@ -3,7 +3,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
 import type { Writer, WriterStart } from '../../src/writer/writer.ts';
 import { WriterHandle } from '../../src/writer/writer-handle.ts';
-import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
@@ -17,22 +16,6 @@ const CLAIM = {
   nowMs: NOON,
 } as const;
 
-test('writers that open one fresh ledger at the same time all succeed, again and again', async () => {
-  const alone = await openWriter();
-  const migrations = alone.migration.applied;
-  for (let round = 0; round < 5; round += 1) {
-    const start = freshStart();
-    const writers = await Promise.all([
-      openThreadedWriter(start),
-      openThreadedWriter(start),
-      openThreadedWriter(start),
-    ]);
-    const applied = writers.map(({ migration }) => migration.applied);
-    expect(applied.reduce((sum, one) => sum + one)).toBe(migrations);
-    await Promise.all(writers.map((writer) => writer.close()));
-  }
-});
-
 test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
   const thread = new WriterHandle();
   expect((await rejection(thread.call('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
@@ -42,17 +25,6 @@ test('a thread may be started before its ledger is known; without a ledger it re
   expect(await writer.call('claimRun', CLAIM)).toMatchObject({ workspaceId: 'ws-1' });
   await writer.close();
   await thread.end();
-  expect(thread.hasEnded).toBe(true);
-});
-
-test('a ledger of a newer version is refused with the version that is needed', async () => {
-  const { connection, path } = openLedger();
-  connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(9e12, 'x', '99.1.0', 'later');
-
-  const thread = new WriterHandle();
-  const error = await rejection(openThreadedWriter({ ...freshStart(), path }, thread));
-
-  expect(error).toMatchObject({ code: 'ledger_newer', hint: 'install usage-ledger 99.1.0 or later' });
   expect(thread.hasEnded).toBe(true);
 });
 

@@ -84,20 +84,6 @@ describe('an export by cron', () => {
     expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T060000Z.csv']);
   });
 
-  test('is made at its slots although a clock that was ahead has made one of a time to come', async () => {
-    const { clock, start, files } = await prepare({ keep: 2 });
-    clock.advance(9 * 86_400_000);
-    await start().run();
-    clock.set(clock.now() - 9 * 86_400_000);
-    const schedule = start();
-    await schedule.run();
-    await schedule.run();
-    expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260329T120000Z.csv']);
-    clock.advance(86_400_000);
-    await schedule.run();
-    expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T120000Z.csv']);
-  });
-
   test('that has failed rests for five minutes, also when the clock is set back meanwhile', async () => {
     const { folder, clock, start, files } = await prepare({});
     writeFileSync(folder, 'a file in its place');

@@ -2,10 +2,11 @@ import { Agent, MockAgent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { Context } from '../../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
+import { rejection } from '../../support/rejection.ts';
 import { manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 import { MemoryDispatcher } from '../memory-dispatcher.ts';
-import { answer, clientOf, item, page, rejection, startService } from '../service-double.ts';
+import { answer, clientOf, item, page, startService } from '../service-double.ts';
 
 const NOON = Date.UTC(2026, 2, 20, 12);
 const USAGE = '/api/v1/external/workspaces/ws-1/tenant-usage';

@@ -2,7 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { UsageApiClient, UsageApiClientOptions } from '../../../src/usage-api/client.ts';
 import { startConnectProxy, startTlsServer } from '../../support/net/connect-proxy.ts';
 import { privateAuthority, selfSigned } from '../../support/net/self-signed.ts';
-import { clientOf, item, page, rejection } from '../service-double.ts';
+import { rejection } from '../../support/rejection.ts';
+import { clientOf, item, page } from '../service-double.ts';
 
 const PAGE = JSON.stringify(page([item()]));
 /** A name that no resolver knows: only the proxy leads there. */

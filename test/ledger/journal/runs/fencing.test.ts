@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type ClaimedRun, claimRun, LEASE_MS, renewLease } from '../../../../src/ledger/journal/runs/claim-run.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
-import { FencedError, LeaseHeldError } from '../../../../src/ledger/store/errors.ts';
+import { LeaseHeldError } from '../../../../src/ledger/store/errors.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
-import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const SLOT = '2026-03-20T12:00:00.000Z';
@@ -18,18 +18,6 @@ test('a workspace whose lease is live cannot be claimed, and the error says how 
   expect(error).toMatchObject({ code: 'lease_held', retryable: true, retryAfterMs: LEASE_MS - 1_000 });
 });
 
-test('the refused claim leaves no trace and the other workspace stays free', () => {
-  const { connection, path } = openLedger();
-  beginRun(connection);
-  const view = viewLedger(path);
-  const before = view.rows('SELECT * FROM runs');
-
-  thrown(() => beginRun(connection));
-
-  expect(view.rows('SELECT * FROM runs')).toEqual(before);
-  expect(beginRun(connection, { workspaceId: 'ws-2' }).run.fencingToken).toBe(1);
-});
-
 test('a renewed lease holds for a whole term from its renewal', () => {
   const { connection } = openLedger();
   const { run } = beginRun(connection);
@@ -37,51 +25,6 @@ test('a renewed lease holds for a whole term from its renewal', () => {
 
   expect(thrown(() => beginRun(connection, { nowMs: NOON + LEASE_MS + 1 }))).toBeInstanceOf(LeaseHeldError);
   expect(beginRun(connection, { nowMs: NOON + 50_000 + LEASE_MS }).run.fencingToken).toBe(2);
-});
-
-test('an expired lease is taken over, and the run that slept through it applies nothing', async () => {
-  const { connection, path } = openLedger();
-  await publish(connection, [usageRecord('a', 1)]);
-  const sleeper = beginRun(connection);
-  stageWalk(sleeper, [usageRecord('a', 100), usageRecord('b', 100)]);
-
-  const rival = beginRun(openLedger(path).connection, { nowMs: NOON + LEASE_MS });
-
-  expect(rival.run.fencingToken).toBe(sleeper.run.fencingToken + 1);
-  const view = viewLedger(path);
-  const before = view.dump();
-  const heads = view.rows('SELECT * FROM runs');
-  expect(thrown(() => applyWalk(sleeper))).toBeInstanceOf(FencedError);
-  expect(view.dump()).toBe(before);
-  expect(view.rows('SELECT * FROM runs')).toEqual(heads);
-  expect(view.rows('SELECT status, error_code FROM finance_runs')).toEqual([
-    { status: 'applied', error_code: null },
-    { status: 'superseded', error_code: 'superseded' },
-    { status: 'running', error_code: null },
-  ]);
-});
-
-test('a run is fenced also after the one that took over has published and let go', async () => {
-  const { connection, path } = openLedger();
-  const sleeper = beginRun(connection);
-  stageWalk(sleeper, [usageRecord('a', 100)]);
-  await publish(openLedger(path).connection, [usageRecord('a', 200)], { nowMs: NOON + LEASE_MS });
-
-  expect(thrown(() => applyWalk(sleeper))).toBeInstanceOf(FencedError);
-  expect(renewLease(connection, sleeper.run, NOON)).toBe(false);
-  expect(viewLedger(path).value('SELECT credits_used FROM finance_usage')).toBe(200n);
-});
-
-test('a superseded run that fails afterwards neither changes its status nor frees the lease of its successor', () => {
-  const { connection, path } = openLedger();
-  const sleeper = beginRun(connection);
-  beginRun(connection, { nowMs: NOON + LEASE_MS });
-
-  failRun(connection, sleeper.run, { status: 'failed', code: 'x', message: '', pages: 0, records: 0 }, NOON + LEASE_MS);
-
-  const view = viewLedger(path);
-  expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'superseded' }, { status: 'running' }]);
-  expect(view.rows('SELECT released, fencing_token FROM leases')).toEqual([{ released: 0n, fencing_token: 2n }]);
 });
 
 test('a lease whose process on this machine is gone is taken over at once', () => {
