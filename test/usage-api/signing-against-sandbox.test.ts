@@ -70,7 +70,7 @@ describe('a signature over more than the workspace and the time', () => {
         await start({ payload }, { payload });
         await askAll();
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 });

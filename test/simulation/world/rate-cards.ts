@@ -39,7 +39,7 @@ const SETS: readonly (readonly RateCard[])[] = [
   ],
   [{ ...PLAIN, name: 'c-all', fromPeriod: '2025-01', currency: 'JPY', minimum: '100', pricing: flat('0.3') }],
   [
-    { ...PLAIN, name: 'd-second', fromPeriod: '2026-05', currency: 'EUR', workspace: 'ws-1', pricing: flat('0.001') },
+    { ...PLAIN, name: 'd-first', fromPeriod: '2026-05', currency: 'EUR', workspace: 'ws-0', pricing: flat('0.001') },
     { ...PLAIN, name: 'd-later', fromPeriod: '2026-06', currency: 'EUR', minimum: '5', pricing: flat('0.002') },
     {
       ...PLAIN,
