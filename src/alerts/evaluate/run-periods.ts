@@ -7,7 +7,7 @@ import { periodKeyOf, periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { findPeriod } from '../../ledger/store/subjects.ts';
-import { paceFromMs } from '../measures/pace/telling.ts';
+import { paceFromMs } from '../measures/forecast/telling.ts';
 import type { PeriodLook } from '../rules/judging/candidates.ts';
 import type { Judging } from '../rules/judging/judging.ts';
 

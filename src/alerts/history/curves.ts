@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { onceEach } from '../../core/one-at-a-time.ts';
-import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import { prepared } from '../../ledger/store/query.ts';
@@ -8,10 +8,12 @@ import { and, desc, eq, isNotNull, lte, sql } from '../../ledger/store/schema/dr
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
+import { DAYS_BACK, type Past, readDays } from '../measures/forecast/past.ts';
 import type { UsageFigures } from '../measures/judgement.ts';
-import type { Curve } from '../measures/pace/curve.ts';
 import { keptReadings, type Readings, readingsOf } from './readings.ts';
 import { keptRunTimes, LATEST_RUNS, type LastRead, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
+import { totalsOf } from './run-totals.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -45,7 +47,7 @@ export class Curves {
   readonly #readings: Readings;
   readonly #firstPeriods: Map<number, number | null>;
   /** What was read of the tenant that was looked at last, by period: as it stands now, and by last entry. */
-  #lastRead: { tenantKey: number; periods: Map<number, Reached> } = { tenantKey: 0, periods: new Map() };
+  #lastRead: { tenantKey: number | null; periods: Map<number, Reached> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
 
   constructor(sources: CurveSources) {
@@ -55,14 +57,6 @@ export class Curves {
     this.#readings = kept?.readings ?? readingsOf(history);
     this.#firstPeriods = kept?.firstPeriods ?? new Map();
     this.#statements = {
-      total: history
-        .prepare(
-          `SELECT coalesce(sum((SELECT e.credits_after FROM usage_entries e WHERE e.period_key = u.period_key
-             AND e.tenant_key = u.tenant_key AND e.entry_id <= ? ORDER BY e.entry_id DESC LIMIT 1)), 0)
-           FROM tenant_usage u WHERE u.period_key = ?`,
-        )
-        .safeIntegers()
-        .pluck(),
       state: figuresReader(connection),
       // Of a run whose clock was ahead, those after it show how late it was at most.
       ends: connection
@@ -164,34 +158,11 @@ export class Curves {
   settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
     const lastEntryId = this.settledEntry(periodKey);
     if (lastEntryId === null) return null;
-    return this.#readings(periodKey, tenantKey, lastEntryId);
+    return this.#readings(periodKey, tenantKey, [lastEntryId])[0] ?? null;
   }
 
-  /**
-   * The past of the workspace as a whole: only the month before, because each of its readings is a seek for every
-   * tenant. `totalOf` gives the total of a period as it stands now.
-   */
-  ofTotal(periodKey: number, totalOf: (periodKey: number) => bigint): Curve {
-    const period = periodOfKey(periodKey);
-    const elapsedMs = this.sources.nowMs - periodStartMs(period);
-    return {
-      total: (before) => (before === 1 ? totalOf(periodKey - 1) : null),
-      lengthMs: (before) => lengthOf(addPeriods(period, -before)),
-      monthToDate: (before, daysBefore) => {
-        const own = addPeriods(period, -before);
-        const atMs = periodStartMs(own) + elapsedMs - daysBefore * DAY_MS;
-        if (atMs >= periodEndMs(own)) return totalOf(periodKey - before);
-        const place = this.#moments.placeOf(atMs);
-        if (place === null || place.later !== null) return null;
-        return this.#statements.total.get(place.earlier.lastEntryId, periodKey - before) as bigint;
-      },
-      used: () => null,
-      usedAsRead: () => null,
-    };
-  }
-
-  /** Credits of a tenant in a period as they had been read by a moment; null when nothing had been read by then. */
-  reading(periodKey: number, tenantKey: number, atMs: number): bigint | null {
+  /** Credits in a period as they had been read by a moment; null when nothing had been read by then. */
+  reading(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
     const { startMs, endMs } = this.#monthOf(periodKey);
     if (atMs <= startMs) return 0n;
     if (atMs >= this.sources.nowMs || atMs >= endMs) return this.#state(periodKey, tenantKey);
@@ -208,39 +179,26 @@ export class Curves {
     return toMs <= fromMs ? before : before + ((after - before) * BigInt(atMs - fromMs)) / BigInt(toMs - fromMs);
   }
 
-  /** The past of one tenant, seen from the open period. */
-  of(periodKey: number, tenantKey: number): Curve {
+  /** The past of a tenant, or of the workspace as a whole, seen from the open period. */
+  of(periodKey: number, tenantKey: number | null): Past {
     const { nowMs } = this.sources;
+    const reached = (daysAgo: number) => this.sinceStart(periodKey, tenantKey, nowMs - daysAgo * DAY_MS);
+    const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
     const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
-    const lengthMs = (before: number): number => {
-      const { startMs, endMs } = this.#monthOf(periodKey - before);
-      return endMs - startMs;
-    };
-    const isPastFirst = (key: number): boolean => key > (this.firstPeriodKey(tenantKey) ?? key);
-    const daysAgo = onceEach((days: number) => this.sinceStart(periodKey, tenantKey, nowMs - days * DAY_MS));
-    const used = (from: number, to: number): bigint | null => {
-      const [start, end] = [daysAgo(from), daysAgo(to)];
-      return start === null || end === null ? null : end > start ? end - start : 0n;
+    const rest = (key: number): number | null => {
+      const then = this.reading(key, tenantKey, this.#monthOf(key).startMs + elapsedMs);
+      return then === null ? null : Math.max(0, Number(this.#state(key, tenantKey) - then));
     };
     return {
-      total: (before) => (isPastFirst(periodKey - before) ? this.#state(periodKey - before, tenantKey) : null),
-      lengthMs,
-      monthToDate: (before, daysBefore) => {
-        const { startMs, endMs } = this.#monthOf(periodKey - before);
-        const atMs = startMs + elapsedMs - daysBefore * DAY_MS;
-        // What lies between two readings far apart is no curve: a batch may have come on any day of it.
-        const isOver = atMs >= endMs;
-        return isOver || this.#moments.isRead(atMs) ? this.reading(periodKey - before, tenantKey, atMs) : null;
-      },
-      used,
-      // What nobody read is nothing that anybody is known to have used.
-      usedAsRead: (from, to) =>
-        [from, to].every((days) => days <= 0 || this.#moments.isRead(nowMs - days * DAY_MS)) ? used(from, to) : null,
+      days: readDays(reached),
+      elapsed: elapsedMs / DAY_MS,
+      lengths: months.map(({ startMs, endMs }) => (endMs - startMs) / DAY_MS) as [number, number, number],
+      rests: [rest(periodKey - 1), rest(periodKey - 2)],
     };
   }
 
   /** Credits at a moment, counted from the start of the open period: below zero for what lies before it. */
-  sinceStart(periodKey: number, tenantKey: number, atMs: number): bigint | null {
+  sinceStart(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
     let key = periodKey;
     while (atMs < this.#monthOf(key).startMs) key -= 1;
     const reached = this.reading(key, tenantKey, atMs);
@@ -256,23 +214,45 @@ export class Curves {
     return { startMs: periodStartMs(period), endMs: periodEndMs(period) };
   });
 
-  #state(periodKey: number, tenantKey: number): bigint {
+  /** The entries that the days before now end with in a period: who is asked for one of them is asked for all. */
+  readonly #dayEnds = onceEach((periodKey: number): readonly number[] => {
+    const { startMs, endMs } = this.#monthOf(periodKey);
+    const entryIds = new Set<number>();
+    for (let days = 1; days <= DAYS_BACK; days += 1) {
+      const atMs = this.sources.nowMs - days * DAY_MS;
+      if (atMs <= startMs || atMs >= endMs) continue;
+      const place = this.#moments.placeOf(atMs);
+      for (const read of [place?.earlier, place?.later]) if (read != null) entryIds.add(read.lastEntryId);
+    }
+    return [...entryIds];
+  });
+
+  readonly #totals = onceEach((periodKey: number) => totalsOf(this.sources.history, periodKey, this.sources.nowMs));
+
+  #state(periodKey: number, tenantKey: number | null): bigint {
     const reached = this.#reached(periodKey, tenantKey);
-    reached.now ??= this.#statements.state(periodKey, tenantKey)?.credits ?? 0n;
+    reached.now ??=
+      tenantKey === null
+        ? sumUsage(this.sources.connection, periodKey).creditsUsed
+        : (this.#statements.state(periodKey, tenantKey)?.credits ?? 0n);
     return reached.now;
   }
 
   /** Where runs are rare, many moments of a tenant have one reading. */
-  #readAt(periodKey: number, tenantKey: number, { lastEntryId }: LastRead): bigint {
+  #readAt(periodKey: number, tenantKey: number | null, { lastEntryId }: LastRead): bigint {
+    if (tenantKey === null) return this.#totals(periodKey)(lastEntryId);
     const { byEntry } = this.#reached(periodKey, tenantKey);
     const known = byEntry.get(lastEntryId);
     if (known !== undefined) return known;
-    const { credits } = this.#readings(periodKey, tenantKey, lastEntryId);
-    byEntry.set(lastEntryId, credits);
-    return credits;
+    const days = this.#dayEnds(periodKey);
+    const entryIds = days.includes(lastEntryId) ? days : [lastEntryId];
+    for (const [place, { credits }] of this.#readings(periodKey, tenantKey, entryIds).entries()) {
+      byEntry.set(entryIds[place] as number, credits);
+    }
+    return byEntry.get(lastEntryId) ?? 0n;
   }
 
-  #reached(periodKey: number, tenantKey: number): Reached {
+  #reached(periodKey: number, tenantKey: number | null): Reached {
     if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
     const { periods } = this.#lastRead;
     const known = periods.get(periodKey) ?? { now: null, byEntry: new Map() };
@@ -316,7 +296,3 @@ const lastWithEntries = prepared((db) =>
     .orderBy(desc(runs.runKey))
     .limit(1),
 );
-
-function lengthOf(period: string): number {
-  return periodEndMs(period) - periodStartMs(period);
-}

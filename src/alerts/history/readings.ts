@@ -1,21 +1,23 @@
 import type Database from 'better-sqlite3';
-import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
+import { NO_USAGE, pair, type UsageFigures } from '../measures/judgement.ts';
 
-/** What runs had read of a tenant's period up to an entry. */
-export type Readings = (periodKey: number, tenantKey: number, lastEntryId: number) => UsageFigures;
+/** What runs had read of a tenant's period up to each of these entries. */
+export type Readings = (periodKey: number, tenantKey: number, entryIds: readonly number[]) => UsageFigures[];
 
 /** Looks each up in the ledger: one seek in the entries' index. */
 export function readingsOf(history: Database.Database): Readings {
   const figures = history
     .prepare(
-      `SELECT credits_after, requests_after FROM usage_entries
-       WHERE period_key = ? AND tenant_key = ? AND entry_id <= ? ORDER BY entry_id DESC LIMIT 1`,
+      `SELECT e.credits_after, e.requests_after FROM json_each(@entryIds) each LEFT JOIN usage_entries e ON e.entry_id = (
+         SELECT max(entry_id) FROM usage_entries
+         WHERE period_key = @periodKey AND tenant_key = @tenantKey AND entry_id <= each.value)
+       ORDER BY each.key`,
     )
     .safeIntegers()
     .raw();
-  return (periodKey, tenantKey, lastEntryId) => {
-    const row = figures.get(periodKey, tenantKey, lastEntryId) as [bigint, bigint] | undefined;
-    return row === undefined ? NO_USAGE : { credits: row[0], requests: row[1] };
+  return (periodKey, tenantKey, entryIds) => {
+    const rows = figures.all({ periodKey, tenantKey, entryIds: JSON.stringify(entryIds) });
+    return (rows as [bigint | null, bigint | null][]).map((row) => pair(...row) ?? NO_USAGE);
   };
 }
 
@@ -58,10 +60,12 @@ export function keptReadings(history: Database.Database): Readings {
     tenants.set(tenantKey, ofTenant.set(periodKey, series));
     return series;
   };
-  return (periodKey, tenantKey, lastEntryId) => {
+  return (periodKey, tenantKey, asked) => {
     const { entryIds, credits, requests } = seriesOf(periodKey, tenantKey);
-    const place = countUpTo(entryIds, lastEntryId) - 1;
-    return place < 0 ? NO_USAGE : { credits: credits[place] ?? 0n, requests: requests[place] ?? 0n };
+    return asked.map((entryId) => {
+      const place = countUpTo(entryIds, entryId) - 1;
+      return place < 0 ? NO_USAGE : { credits: credits[place] ?? 0n, requests: requests[place] ?? 0n };
+    });
   };
 }
 

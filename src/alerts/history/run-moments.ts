@@ -3,8 +3,8 @@ import { isoTime } from '../../core/clock.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { countUpTo } from './readings.ts';
 
-/** A reading speaks for a moment this much later; between readings further apart credits count as used evenly. */
-const READING_LASTS_MS = 36 * 3_600_000;
+/** A reading speaks for moments so near to it: runs of one hour do not end at the same minute of each day. */
+const TOLERANCE_MS = 1_800_000;
 
 /**
  * A clock that was ahead for fewer runs than these, as they lie in time, does not move a moment: among them the chain says
@@ -18,7 +18,7 @@ export interface LastRead {
   lastEntryId: number;
 }
 
-/** A moment between two readings that lie far apart; `later` is null where the reading before still speaks for it. */
+/** A moment between two readings, between which credits count as used evenly; `later` is null where one reading speaks for it. */
 interface Place {
   earlier: LastRead;
   later: LastRead | null;
@@ -111,21 +111,16 @@ export class RunMoments {
     this.#runs = runs;
   }
 
-  /** Whether a reading speaks for the moment. */
-  isRead(atMs: number): boolean {
-    const place = this.placeOf(atMs);
-    return place !== null && place.later === null;
-  }
-
   /** Null for a moment before the first run. */
   readonly placeOf = onceEach((atMs: number): Place | null => {
     const run = this.#runs.before(atMs);
+    if (run !== undefined && atMs - run.atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(run), later: null };
+    const next = this.#runs.after(run?.runKey ?? 0, atMs, this.#nowMs);
+    if (next !== undefined && next.atMs - atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(next), later: null };
     if (run === undefined) return null;
-    const earlier = this.#lastReadBy(run);
-    if (atMs - earlier.atMs <= READING_LASTS_MS) return { earlier, later: null };
-    const next = this.#runs.after(run.runKey, atMs, this.#nowMs);
     // The run that is under way has read what there is now.
-    return { earlier, later: next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#lastReadBy(next) };
+    const later = next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#lastReadBy(next);
+    return { earlier: this.#lastReadBy(run), later };
   });
 
   #lastReadBy({ runKey, atMs }: AppliedRun): LastRead {

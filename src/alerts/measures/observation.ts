@@ -1,7 +1,6 @@
 import { LARGEST_FIGURE } from '../../core/figure.ts';
+import type { Forecast } from './forecast/forecast.ts';
 import type { Judgement, PeriodPhase, RuleName, UsageFigures } from './judgement.ts';
-import { least } from './pace/curve.ts';
-import type { Forecast } from './pace/forecast.ts';
 import type { Threshold } from './threshold.ts';
 
 /** What an alert is about. One alert a subject. */
@@ -74,6 +73,10 @@ function holdableForecast(forecast: Forecast | null): Forecast | null {
   if (forecast === null) return null;
   const { low, likely, high } = forecast;
   return { low: least(low, LARGEST_FIGURE), likely: least(likely, LARGEST_FIGURE), high: least(high, LARGEST_FIGURE) };
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }
 
 function holdable(credits: bigint | null): bigint | null {

@@ -7,10 +7,9 @@ import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
-import type { RuleName, UsageFigures } from '../measures/judgement.ts';
+import type { RuleName } from '../measures/judgement.ts';
 import type { Former, Observation } from '../measures/observation.ts';
 import { percentOf } from '../measures/percent.ts';
-import { projection } from '../measures/projection.ts';
 import { splitChange } from '../measures/split.ts';
 import { usageRule } from '../rules/table.ts';
 import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney } from '../wording/notification.ts';
@@ -51,7 +50,7 @@ export function createEvidence(
     const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : [];
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
-    const expected = current === null ? null : expectedOf({ ...seen, current });
+    const expected = current === null ? null : expectedOf(seen);
     const figures = { previous: previous?.credits ?? 0n, projected: expected, threshold: seen.threshold };
     const sides = current === null ? null : stakeSides(seen.rule, { ...figures, current: current.credits });
     return {
@@ -106,17 +105,9 @@ function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
   return periodKey !== null && (built === null || built.period === periodOfKey(periodKey - 1));
 }
 
-/** Credits that an open period comes to, by its subject's own past or else at the rate so far; null where nothing says so. */
-export function expectedOf({
-  rule,
-  current,
-  phase,
-  forecast,
-}: Pick<Observation, 'rule' | 'phase' | 'forecast'> & { current: UsageFigures }): bigint | null {
-  if (phase === null || phase.over || phase.elapsedMs <= 0) return null;
-  if (forecast !== null) return forecast.likely;
-  // Nothing is foretold that such a rule has not.
-  return usageRule(rule)?.overThreshold === true ? null : projection(current.credits, phase);
+/** Credits that an open period comes to; null when nothing says so. */
+export function expectedOf({ phase, forecast }: Pick<Observation, 'phase' | 'forecast'>): bigint | null {
+  return phase === null || phase.over ? null : (forecast?.likely ?? null);
 }
 
 /** Credits that a period comes to, and those that it is compared with. */

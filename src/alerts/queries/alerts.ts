@@ -93,9 +93,13 @@ function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredBeside, '
   const { previous, current, threshold } = figuresByName(row);
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
-  const rule = row.rule as RuleName;
-  const projected = expectedOf({ rule, current, phase, forecast: readBasis(basis).forecast });
-  return stakeSides(rule, { previous: previous?.credits ?? 0n, current: current.credits, threshold, projected });
+  const projected = expectedOf({ phase, forecast: readBasis(basis).forecast });
+  return stakeSides(row.rule as RuleName, {
+    previous: previous?.credits ?? 0n,
+    current: current.credits,
+    threshold,
+    projected,
+  });
 }
 
 /** `critical` stands before `warning` in the alphabet, too. */

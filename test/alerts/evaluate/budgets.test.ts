@@ -54,8 +54,8 @@ test('that a month heads for more is told once, a day after it does, then each s
     '03-03 resolved 16800 of 20000, over it 0, likely unsaid',
   ]);
   expect(budgetsTold(world, '2026-03')).toEqual([
-    '03-07 firing 10500 of 20000, over it 22000, likely 42000',
-    '03-11 firing 16500 of 20000, over it 22000, likely 42000',
+    '03-07 firing 10500 of 20000, over it 27500, likely 47500',
+    '03-11 firing 16500 of 20000, over it 27500, likely 47500',
     '03-14 firing 21000 of 20000, over it 1000, likely unsaid',
     '03-20 firing 30000 of 20000, over it 10000, likely unsaid',
     '03-27 firing 40500 of 20000, over it 20500, likely unsaid',

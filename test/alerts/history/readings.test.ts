@@ -15,9 +15,9 @@ test('readings that are kept in memory are those that the ledger has, up to each
   const [kept, asked] = [keptReadings(world.connection), readingsOf(world.connection)];
   expect(keys).toHaveLength(4);
   for (const [periodKey, tenantKey] of [...(keys as [number, number][]), [1, 1] as const]) {
-    for (let entryId = 0; entryId <= last + 1; entryId += 1) {
-      expect(kept(periodKey, tenantKey, entryId)).toEqual(asked(periodKey, tenantKey, entryId));
-    }
+    const entryIds = Array.from({ length: last + 2 }, (_, entryId) => entryId);
+    expect(kept(periodKey, tenantKey, entryIds)).toEqual(asked(periodKey, tenantKey, entryIds));
+    expect(asked(periodKey, tenantKey, entryIds)).toHaveLength(last + 2);
   }
 });
 

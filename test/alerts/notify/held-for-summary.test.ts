@@ -18,8 +18,8 @@ const MIDDLE = Date.UTC(2026, 2, 16, 2);
 test('one channel hears of what is critical at once, the other of the rest at seven', async () => {
   const world = await startWorld();
   const { pager, finance, upstream } = world;
-  await world.syncAt(-22, ['a', 8_000], ['b', 8_000]);
-  await world.syncAt(8, ['a', 8_500], ['b', 8_500]);
+  await world.syncAt(-22, ['a', 8_500], ['b', 8_500]);
+  await world.syncAt(8, ['a', 10_000], ['b', 10_000]);
   // Both paces wait; both fall away again, and a then reaches the threshold.
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 16_000, requests: 10 });
   await world.syncAt(22);
@@ -303,14 +303,14 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
     ],
   });
   const { clock, upstream, context } = fixture;
-  // Half of February's use had come by the middle of it: a pace of March is judged by that.
+  // From the middle of February on it has been read, so that March is foretold.
   for (const day of [14, 15, 16, 17]) {
     clock.set(Date.UTC(2026, 1, day));
     useHistory(upstream, 5_000);
     await fixture.sync();
   }
   useHistory(upstream);
-  for (const tenantId of ['a', 'b']) upstream.set({ tenantId, period: '2026-03', credits: 7_000, requests: 10 });
+  for (const tenantId of ['a', 'b']) upstream.set({ tenantId, period: '2026-03', credits: 5_000, requests: 10 });
   clock.set(Date.UTC(2026, 2, 14));
   await fixture.sync();
   const deliverAll = async (by = context): Promise<void> => {

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Judgement, type PeriodPhase, UNDECIDED } from '../../../src/alerts/measures/judgement.ts';
-import type { Pace } from '../../../src/alerts/measures/pace/pace.ts';
-import { projection } from '../../../src/alerts/measures/projection.ts';
+import type { Outlook } from '../../../src/alerts/measures/forecast/forecast.ts';
+import { type Judgement, type PeriodPhase, UNDECIDED, WAVERING } from '../../../src/alerts/measures/judgement.ts';
 import { jumpThreshold } from '../../../src/alerts/measures/threshold.ts';
 import { type JumpInput, judgeJump } from '../../../src/alerts/rules/jump/judge-jump.ts';
 
@@ -38,9 +37,13 @@ function input(
     phase: openFor(DAY_MS),
     firing: null,
     paceMinFraction: 0.1,
-    pace: () => ({ verdict: 'behind', projection: 0n }),
+    outlook: () => outlook(0n, 0n),
     ...rest,
   };
+}
+
+function outlook(sure: bigint | null, likely: bigint): Outlook {
+  return { low: sure ?? likely, likely, high: likely, sure };
 }
 
 function stageOf(one: JumpInput): string | null {
@@ -144,22 +147,23 @@ describe('the jump rule', () => {
   });
 });
 
-describe('the pace', () => {
-  const heads = (verdict: Pace['verdict'], projected: bigint | null) => () => ({ verdict, projection: projected });
-  const pace = (elapsedMs: number, changes: Partial<JumpInput> = {}) =>
-    judgeJump(input(80_000n, 100_000n, { phase: openFor(elapsedMs), pace: heads('ahead', 160_000n), ...changes }));
+describe('the forecast of a jump', () => {
+  const foretold = (elapsedMs: number, changes: Partial<JumpInput> = {}) =>
+    judgeJump(
+      input(80_000n, 100_000n, { phase: openFor(elapsedMs), outlook: () => outlook(150_000n, 160_000n), ...changes }),
+    );
   const level = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.level : null);
 
   it('is judged from the fifth day on, or later when a larger fraction has to pass', () => {
-    expect(level(pace(5 * DAY_MS - 1))).toBeNull();
-    expect(level(pace(5 * DAY_MS))).toBe('likely');
-    expect(level(pace(5 * DAY_MS, { paceMinFraction: 0.01 }))).toBe('likely');
-    expect(level(pace(15 * DAY_MS, { paceMinFraction: 0.5 }))).toBeNull();
+    expect(level(foretold(5 * DAY_MS - 1))).toBeNull();
+    expect(level(foretold(5 * DAY_MS))).toBe('likely');
+    expect(level(foretold(5 * DAY_MS, { paceMinFraction: 0.01 }))).toBe('likely');
+    expect(level(foretold(15 * DAY_MS, { paceMinFraction: 0.5 }))).toBeNull();
   });
 
   it('waits for a day, a certain jump does not', () => {
     const finding = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding : null);
-    expect(finding(pace(10 * DAY_MS))).toMatchObject({
+    expect(finding(foretold(10 * DAY_MS))).toMatchObject({
       ...{ severity: 'warning', measure: 160_000n },
       confirmAfterMs: DAY_MS - 1_800_000,
     });
@@ -170,10 +174,8 @@ describe('the pace', () => {
   });
 
   it('is not asked for when the month has none to be compared with, or is over', () => {
-    expect(level(pace(10 * DAY_MS, { pace: null }))).toBeNull();
-    expect(level(pace(31 * DAY_MS, { phase: OVER }))).toBeNull();
-    expect(projection(7n, OVER)).toBe(7n);
-    expect(projection(7n, openFor(0))).toBe(0n);
+    expect(level(foretold(10 * DAY_MS, { outlook: null }))).toBeNull();
+    expect(level(foretold(31 * DAY_MS, { phase: OVER }))).toBeNull();
   });
 });
 
@@ -182,10 +184,11 @@ describe('clearing a jump', () => {
 
   it('needs the month to head for less than nine tenths of the threshold while it is open', () => {
     const phase = openFor(15.5 * DAY_MS);
-    const open = (pace: Pace) => verdict(60_000n, { phase, firing: 'likely', pace: () => pace });
-    expect(open({ verdict: 'near', projection: 140_000n })).toEqual({ ...UNDECIDED, measure: 140_000n });
-    expect(open({ verdict: 'unknown', projection: null })).toEqual(UNDECIDED);
-    expect(open({ verdict: 'behind', projection: 120_000n })).toEqual({ verdict: 'clear', atOnce: false });
+    const open = (said: Outlook | null) => verdict(60_000n, { phase, firing: 'likely', outlook: () => said });
+    expect(open(outlook(135_000n, 160_000n))).toEqual({ ...WAVERING, measure: 160_000n });
+    expect(open(outlook(134_999n, 135_000n))).toEqual({ ...UNDECIDED, measure: 135_000n });
+    for (const said of [null, outlook(null, 160_000n)]) expect(open(said)).toEqual({ verdict: 'clear', atOnce: false });
+    expect(open(outlook(100_000n, 134_999n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
   it('needs less than nine tenths of the threshold, or no growth, once the month is over', () => {

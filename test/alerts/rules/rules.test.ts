@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Outlook } from '../../../src/alerts/measures/forecast/forecast.ts';
+import { PACE_CONFIRM_MS } from '../../../src/alerts/measures/forecast/telling.ts';
 import {
   type Judgement,
   type PeriodPhase,
@@ -7,8 +9,6 @@ import {
   type UsageFigures,
   WAVERING,
 } from '../../../src/alerts/measures/judgement.ts';
-import type { Pace } from '../../../src/alerts/measures/pace/pace.ts';
-import { PACE_CONFIRM_MS } from '../../../src/alerts/measures/pace/telling.ts';
 import { splitChange } from '../../../src/alerts/measures/split.ts';
 import { buildThreshold, jumpThreshold } from '../../../src/alerts/measures/threshold.ts';
 import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget/judge-budget.ts';
@@ -178,8 +178,11 @@ describe('new spend', () => {
 describe('a budget', () => {
   const open: PeriodPhase = { elapsedMs: 1, lengthMs: 2, over: false, settled: false };
   const budget = (used: bigint, changes: Partial<BudgetInput> = {}) =>
-    judgeBudget({ used, budget: 1000n, limit: 1000n, at: [50, 80, 100], phase: open, pace: null, ...changes });
-  const pace = (verdict: Pace['verdict'], projection: bigint | null = 2000n) => ({ pace: { verdict, projection } });
+    judgeBudget({ used, budget: 1000n, limit: 1000n, at: [50, 80, 100], phase: open, outlook: null, ...changes });
+  const outlook = (sure: bigint, likely: bigint): { outlook: Outlook } => ({
+    outlook: { low: sure, likely, high: likely, sure },
+  });
+  const ahead = outlook(1050n, 2000n);
   const measure = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.measure : null);
 
   it('has each step as a fact of its own, those beyond it too, and one more for where the month heads', () => {
@@ -188,19 +191,19 @@ describe('a budget', () => {
       ...[14n, 30n, 126n, 2046n, 4094n],
     ]);
     expect(measure(budget(2000n, { at: [200] }))).toBe(2n);
-    expect(measure(budget(100n, pace('ahead')))).toBe(1n);
-    expect(measure(budget(500n, { ...pace('ahead'), phase: { ...open, over: true } }))).toBe(2n);
+    expect(measure(budget(100n, ahead))).toBe(1n);
+    expect(measure(budget(500n, { ...ahead, phase: { ...open, over: true } }))).toBe(2n);
     expect(budgetLimit(1001n)).toBe(1052n);
   });
 
   it('waits a day with where the month heads, and takes it back only when it stays well below', () => {
-    expect(budget(100n, pace('ahead'))).toMatchObject({ finding: { confirmAfterMs: PACE_CONFIRM_MS } });
-    expect(budget(500n, pace('ahead'))).toMatchObject({ finding: { confirmAfterMs: null } });
-    expect(budget(100n, pace('wavering'))).toEqual(WAVERING);
-    for (const between of [pace('near', 960n), pace('behind', 750n), pace('behind', null), pace('unknown', null), {}]) {
+    expect(budget(100n, ahead)).toMatchObject({ finding: { confirmAfterMs: PACE_CONFIRM_MS } });
+    expect(budget(500n, ahead)).toMatchObject({ finding: { confirmAfterMs: null } });
+    expect(budget(100n, outlook(1049n, 2000n))).toEqual(WAVERING);
+    for (const between of [outlook(100n, 960n), outlook(100n, 750n), {}]) {
       expect(budget(100n, between)).toEqual(UNDECIDED);
     }
-    expect(budget(100n, pace('behind', 749n))).toEqual({ verdict: 'clear', atOnce: false });
+    expect(budget(100n, outlook(100n, 749n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
   it('is critical once it is used up, and nothing to speak of when a settled month has kept it', () => {

@@ -30,17 +30,17 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
     alerts.find((each: { tenant_id: string }) => each.tenant_id === id),
   );
   expect(priced).toMatchObject({
-    ...{ tenant_name: 'Acme GmbH', at_stake_credits: 61_794 },
-    at_stake_money: { amount: '123.59', amount_minor: 12_359, currency: 'EUR' },
+    ...{ tenant_name: 'Acme GmbH', at_stake_credits: 40_000 },
+    at_stake_money: { amount: '80.00', amount_minor: 8_000, currency: 'EUR' },
   });
-  expect(free).toMatchObject({ tenant_name: null, at_stake_credits: 61_794, at_stake_money: null });
+  expect(free).toMatchObject({ tenant_name: null, at_stake_credits: 40_000, at_stake_money: null });
 
   const wide = (await world.runOnTerminal(120, 'alerts')).out;
-  expect(wide).toMatch(/Acme GmbH \(t-1\) +2026-02 +61,794 +123\.59 EUR +alert_/);
+  expect(wide).toMatch(/Acme GmbH \(t-1\) +2026-02 +40,000 +80\.00 EUR +alert_/);
   expect((await world.runOnTerminal(80, 'alerts')).out).not.toContain('EUR');
   const explained = (await world.runOnTerminal(80, 'alerts', 'explain', priced.alert_id)).out;
   expect(explained).toContain('ws-1: t-1 (Acme GmbH) used');
-  expect(explained).toMatch(/^Cost +123\.59 EUR at the prices of 2026-02$/m);
+  expect(explained).toMatch(/^Cost +80\.00 EUR at the prices of 2026-02$/m);
   const shown = parseJson((await world.run('alerts', 'show', priced.alert_id, '--json')).out);
   expect(shown.alert.tenant_name).toBe('Acme GmbH');
 
@@ -48,15 +48,15 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
   expect(payloadFaults(payload)).toEqual([]);
   expect(parseJson(payload)).toMatchObject({
     tenant_name: 'Acme GmbH',
-    evidence: { at_stake_money: { amount: '123.59', amount_minor: 12_359, currency: 'EUR' } },
+    evidence: { at_stake_money: { amount: '80.00', amount_minor: 8_000, currency: 'EUR' } },
   });
   const view = messageView(payload);
   if (view === null) throw new Error('the payload has no view');
   const { subject, text, html } = emailText(view);
   expect(subject).toContain('(Acme GmbH)');
   expect(text).toContain('Name: Acme GmbH\n');
-  expect(text).toContain('Cost: 123.59 EUR at the prices of 2026-02\n');
-  expect(html).toContain('<bdi>123.59 EUR at the prices');
+  expect(text).toContain('Cost: 80.00 EUR at the prices of 2026-02\n');
+  expect(html).toContain('<bdi>80.00 EUR at the prices');
 });
 
 it('prices a change of a closed month by the cards of its close', async () => {

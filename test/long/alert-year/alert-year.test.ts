@@ -28,6 +28,12 @@ test('a year of uneven tenants tells what was planted, in time, and little else'
     expect(year.leadDays).toBeGreaterThanOrEqual(7);
     expect(inTenths(year.riseDays.worst)).toBeLessThanOrEqual(5);
     expect(inTenths(year.riseDaysBeside.worst)).toBeLessThanOrEqual(5);
+    for (const { held, restRatio } of Object.values(year.foretold)) {
+      expect(part(held)).toBeGreaterThanOrEqual(0.75);
+      expect(part(held)).toBeLessThanOrEqual(0.9);
+      expect(restRatio).toBeGreaterThanOrEqual(0.9);
+      expect(restRatio).toBeLessThanOrEqual(1.1);
+    }
     expect(year.notificationsADay).toBeLessThanOrEqual(0.3);
     expect(year.worstDay).toBeLessThanOrEqual(5);
   }

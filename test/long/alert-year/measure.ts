@@ -17,6 +17,14 @@ export interface RiseDays {
   count: number;
 }
 
+/** Forecasts against what came. */
+export interface Foretold {
+  /** Ranges in which the month's end was. */
+  held: Share;
+  /** The rest that was said, beside the one that came: the median. */
+  restRatio: number | null;
+}
+
 /** What a year shows; the rows of the table. */
 export interface Measures {
   seed: number;
@@ -30,6 +38,8 @@ export interface Measures {
   early: Share;
   /** Days from pace to certain, in the middle. */
   leadDays: number | null;
+  /** What jumps were said to come to, by the level at which it was said. */
+  foretold: Record<'likely' | 'happened', Foretold>;
   planted: Share;
   plantedByPromise: Share;
   missing: string[];
@@ -125,6 +135,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   return {
     ...{ seed, tenants: world.tenants.length, runs: world.runsMs.length, seconds },
     ...{ pace, paceWithBulges, early, leadDays: median(leads), planted, plantedByPromise, missing },
+    foretold: { likely: foretoldAt(world, judged, 'likely'), happened: foretoldAt(world, judged, 'happened') },
     riseDays: riseDaysOf(rises.filter(isInMiddle)),
     riseDaysBeside: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && rise.wellAbove)),
     riseDaysBarely: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && !rise.wellAbove)),
@@ -140,6 +151,18 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
         .sort(),
     ),
   };
+}
+
+function foretoldAt({ service }: World, changes: readonly Change[], level: Change['level']): Foretold {
+  const held: Share = { of: 0, hits: 0 };
+  const ratios: number[] = [];
+  for (const { rule, tenant, period, foretold, level: own } of changes) {
+    if (rule !== 'jump' || tenant === null || foretold === null || own !== level) continue;
+    const end = service.finalCredits(tenant, period);
+    count(held, end >= foretold.low && end <= foretold.high);
+    if (end > foretold.used) ratios.push((foretold.likely - foretold.used) / (end - foretold.used));
+  }
+  return { held, restRatio: median(ratios) };
 }
 
 /** `T = max(ratio x B, B + min_credits)`, as the documentation has it. */

@@ -12,6 +12,10 @@ export function renderTable(years: readonly Year[]): string {
     ['the same with bulges', ({ paceWithBulges }) => shareWords(paceWithBulges)],
     ['told before certain, of jumps that came true', ({ early }) => shareWords(early)],
     ['lead before certain, median days', ({ leadDays }) => numberWords(leadDays)],
+    ['likely: ranges that held the end', ({ foretold }) => shareWords(foretold.likely.held)],
+    ['likely: rest said beside the true one, median', ({ foretold }) => ratioWords(foretold.likely.restRatio)],
+    ['happened: ranges that held the end', ({ foretold }) => shareWords(foretold.happened.held)],
+    ['happened: rest said beside the true one, median', ({ foretold }) => ratioWords(foretold.happened.restRatio)],
     ['planted told at all', ({ planted }) => shareWords(planted)],
     ['planted told when promised', ({ plantedByPromise }) => shareWords(plantedByPromise)],
     ['3x from day 10 to 18: days, median', ({ riseDays }) => numberWords(riseDays.median)],
@@ -53,4 +57,8 @@ function worstWords({ worst, count }: RiseDays): string {
 
 function numberWords(value: number | null): string {
   return value === null ? '-' : value.toFixed(1);
+}
+
+function ratioWords(ratio: number | null): string {
+  return ratio === null ? '-' : ratio.toFixed(2);
 }

@@ -12,6 +12,8 @@ export interface Change {
   atMs: number;
   /** Why nobody was told; null when somebody was. */
   silentBecause: string | null;
+  /** What the month was said to come to, with what it had; null when nothing was said. */
+  foretold: { used: number; low: number; likely: number; high: number } | null;
 }
 
 /** What a receiver got: a message about one alert, a group, or what waited for the daily summary. */
@@ -42,14 +44,18 @@ export function readTold(path: string): Told {
     const changes = connection
       .prepare(
         `SELECT a.alert_id AS alertId, a.rule, t.tenant_id AS tenant, p.period, x.change, x.level, x.at,
-           x.silent_because AS silentBecause
+           x.silent_because AS silentBecause, x.evidence
          FROM alert_transitions x JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)
          LEFT JOIN tenants t ON t.tenant_key = a.tenant_key ORDER BY x.at, x.alert_key, x.revision`,
       )
-      .all() as (Omit<Change, 'atMs'> & { at: string })[];
+      .all() as (Omit<Change, 'atMs' | 'foretold'> & { at: string; evidence: string | null })[];
     const ids = messages(connection).map(({ id }) => id);
     return {
-      changes: changes.map(({ at, ...row }) => ({ ...row, atMs: Date.parse(at) })),
+      changes: changes.map(({ at, evidence, ...row }) => ({
+        ...row,
+        atMs: Date.parse(at),
+        foretold: evidence === null ? null : foretoldIn(evidence, row.period),
+      })),
       messages: received(connection),
       duplicateIds: ids.length - new Set(ids).size,
     };
@@ -86,4 +92,15 @@ export function isNews({ change }: Change): boolean {
 /** Somebody heard that it holds. */
 export function wasTold(each: Change): boolean {
   return each.silentBecause === null && (isNews(each) || each.change === 'told');
+}
+
+function foretoldIn(text: string, period: string): Change['foretold'] {
+  const { projection, entries } = JSON.parse(text) as {
+    projection: { credits: number; low_credits: number | null; high_credits: number | null } | null;
+    entries: { period: string; credits_after: number }[];
+  };
+  const used = entries.findLast((entry) => entry.period === period)?.credits_after;
+  if (projection === null || projection.low_credits === null || projection.high_credits === null || used === undefined)
+    return null;
+  return { used, low: projection.low_credits, likely: projection.credits, high: projection.high_credits };
 }

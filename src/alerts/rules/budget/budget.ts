@@ -1,9 +1,7 @@
 import type { Budget } from '../../../config/types.ts';
+import { headingOf } from '../../measures/forecast/forecast.ts';
+import { paceIsTelling } from '../../measures/forecast/telling.ts';
 import { type Judgement, NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
-import type { Curve } from '../../measures/pace/curve.ts';
-import { forecast } from '../../measures/pace/forecast.ts';
-import { judgePace } from '../../measures/pace/pace.ts';
-import { paceIsTelling } from '../../measures/pace/telling.ts';
 import { percentOf } from '../../measures/percent.ts';
 import { day, forecast as forecastOf, forecastWords, goesOn, heads } from '../../wording/facts-told.ts';
 import { dayName, daysOf, grouped } from '../../wording/names.ts';
@@ -18,7 +16,7 @@ const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
 
 /** A step of a budget is reached, or a budget will probably be passed. */
 export const budget: UsageRule = {
-  ...{ kind: 'usage', version: 2, title: 'budget alert', severity: 'both' },
+  ...{ kind: 'usage', version: 3, title: 'budget alert', severity: 'both' },
   ...{ isSet: true, overThreshold: true, isPast: ({ verdict }: Judgement) => verdict === 'clear' },
   docs: {
     tells: 'a step of a budget that is reached, or a budget that will probably be passed',
@@ -44,18 +42,15 @@ export const budget: UsageRule = {
   ofWorkspace(judging, periodKey) {
     const own = budgetsOf(judging).ofWorkspace();
     if (own === null) return null;
-    const { total, curves } = judging;
-    const curve = () => curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
+    const { total } = judging;
     const current = total(periodKey).figures ?? NO_USAGE;
-    const said = judge(judging, { periodKey, tenantId: null, current, curve, isNew: false }, own);
+    const said = judge(judging, { periodKey, tenantKey: null, current }, own);
     return said && { ...said, current, previous: total(periodKey - 1).figures };
   },
-  ofTenant(judging, { periodKey, tenantKey, current }, known) {
-    const tenantId = judging.tenantId(tenantKey);
-    const own = budgetsOf(judging).ofTenant(tenantId);
+  ofTenant(judging, { periodKey, tenantKey, current }) {
+    const own = budgetsOf(judging).ofTenant(judging.tenantId(tenantKey));
     if (own === null) return null;
-    const curve = () => judging.curves.of(periodKey, tenantKey);
-    return judge(judging, { periodKey, tenantId, current: current ?? NO_USAGE, curve, isNew: known === null }, own);
+    return judge(judging, { periodKey, tenantKey, current: current ?? NO_USAGE }, own);
   },
 };
 
@@ -78,27 +73,29 @@ function findBudgeted({ merged, settings }: Judging, { facts: { phase, periodKey
 interface Budgeted {
   periodKey: number;
   /** Null: the workspace. */
-  tenantId: string | null;
+  tenantKey: number | null;
   current: UsageFigures;
-  curve: () => Curve;
-  /** No alert of it is open, so that only what holds matters. */
-  isNew: boolean;
 }
 
 /** Null where no card prices the tenant. */
-function judge(judging: Judging, { periodKey, tenantId, current, curve, isNew }: Budgeted, own: Budget): Said | null {
+function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, own: Budget): Said | null {
   const { factsOf, settings, priceOf } = judging;
+  const tenantId = tenantKey === null ? null : judging.tenantId(tenantKey);
   const { phase, period } = factsOf(periodKey);
   const price: Price = (credits) => (tenantId === null ? null : (priceOf?.(tenantId, period, credits) ?? null));
   const use = budgetUse(own, current.credits, price);
   if (use === null) return null;
   const { limit, detail } = use;
   const tells = use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
-  const input = { current: current.credits, limit: budgetLimit(limit), phase, isNew };
-  const pace = tells ? judgePace({ ...input, curve: curve() }) : null;
+  const outlook = tells ? judging.outlook(periodKey, tenantKey) : null;
   // What is not sure to come is not foretold.
-  const foretold = pace?.verdict === 'ahead' ? forecast({ current: current.credits, curve: curve() }, pace) : null;
-  return { judgement: judgeBudget({ ...use, at: own.at, phase, pace }), forecast: foretold, threshold: limit, detail };
+  const foretold = headingOf(outlook, budgetLimit(limit)) === 'ahead' ? outlook : null;
+  return {
+    judgement: judgeBudget({ ...use, at: own.at, phase, outlook }),
+    forecast: foretold,
+    threshold: limit,
+    detail,
+  };
 }
 
 function found(facts: Facts): string[] {

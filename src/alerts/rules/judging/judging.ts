@@ -5,6 +5,7 @@ import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
 import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import type { Curves } from '../../history/curves.ts';
+import { forecastOf, type Outlook } from '../../measures/forecast/forecast.ts';
 import type { UsageFigures } from '../../measures/judgement.ts';
 import type { CreditHistory } from '../../measures/threshold.ts';
 import type { PeriodFacts } from './period-facts.ts';
@@ -37,6 +38,8 @@ export interface Judging extends JudgingSources {
   nowMs: number;
   /** A tenant's figures of a period and of the one before. */
   read(periodKey: number, tenantKey: number): TenantFacts;
+  /** What an open period comes to, of a tenant or of the whole workspace; null when nothing says so. */
+  outlook(periodKey: number, tenantKey: number | null): Outlook | null;
   /** Of the whole workspace; figures are null without any tenant. */
   total(periodKey: number): { figures: UsageFigures | null; tenants: number };
 }
@@ -44,6 +47,12 @@ export interface Judging extends JudgingSources {
 export function createJudging(sources: JudgingSources): Judging {
   const { connection, nowMs } = sources.merged;
   const figures = figuresReader(connection);
+  const outlooks = onceEach((periodKey: number) =>
+    onceEach((tenantKey: number | null) => {
+      const current = sources.curves.reading(periodKey, tenantKey, nowMs);
+      return current === null ? null : forecastOf(current, sources.curves.of(periodKey, tenantKey));
+    }),
+  );
   return {
     ...sources,
     connection,
@@ -52,6 +61,9 @@ export function createJudging(sources: JudgingSources): Judging {
       const current = figures(periodKey, tenantKey) ?? null;
       const previous = figures(periodKey - 1, tenantKey) ?? null;
       return { periodKey, tenantKey, current, previous, withdrawn: current?.withdrawn === true };
+    },
+    outlook(periodKey, tenantKey) {
+      return outlooks(periodKey)(tenantKey);
     },
     total: onceEach((periodKey: number) => {
       const { tenants, creditsUsed: credits, requestCount: requests } = sumUsage(connection, periodKey);

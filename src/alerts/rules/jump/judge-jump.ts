@@ -1,3 +1,5 @@
+import { headingOf, type Outlook } from '../../measures/forecast/forecast.ts';
+import { PACE_CONFIRM_MS, paceIsTelling } from '../../measures/forecast/telling.ts';
 import {
   clear,
   holds,
@@ -8,8 +10,6 @@ import {
   UNDECIDED,
   WAVERING,
 } from '../../measures/judgement.ts';
-import type { Pace } from '../../measures/pace/pace.ts';
-import { PACE_CONFIRM_MS, paceIsTelling } from '../../measures/pace/telling.ts';
 
 export interface JumpInput {
   /** Credits. */
@@ -20,10 +20,10 @@ export interface JumpInput {
   phase: PeriodPhase;
   /** The level of the alert that fires already; null when none does. */
   firing: Level | null;
-  /** Of an open period, no pace is judged before this fraction of it has passed. */
+  /** Of an open period, nothing is foretold before this fraction of it has passed. */
   paceMinFraction: number;
-  /** Where an open period heads; asked only when nothing else decides. Null: there is no past to compare with. */
-  pace: (() => Pace) | null;
+  /** What an open period comes to; asked only when nothing else decides. Null: there is no past to compare with. */
+  outlook: (() => Outlook | null) | null;
 }
 
 /**
@@ -47,17 +47,21 @@ export function judgeJump(input: JumpInput): Judgement {
     return input.firing !== 'settled' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
   }
   if (phase.over) return current * 10n < limit * 9n || current <= baseline ? clear(false) : UNDECIDED;
-  if (input.pace === null || !paceIsTelling(phase, input.paceMinFraction)) {
+  if (input.outlook === null || !paceIsTelling(phase, input.paceMinFraction)) {
     return input.firing === null ? clear(false) : UNDECIDED;
   }
-  const { verdict, projection: projected } = input.pace();
-  if (projected !== null && projected <= baseline) return clear(false);
-  if (verdict === 'ahead') {
+  const outlook = input.outlook();
+  const likely = outlook?.likely ?? null;
+  if (likely !== null && likely <= baseline) return clear(false);
+  const heading = headingOf(outlook, limit);
+  if (heading === 'ahead') {
     return holds({
       ...{ level: 'likely', severity: 'warning', threshold: limit },
-      ...{ measure: projected, confirmAfterMs: PACE_CONFIRM_MS },
+      ...{ measure: likely, confirmAfterMs: PACE_CONFIRM_MS },
     });
   }
-  if (verdict === 'wavering') return { ...WAVERING, measure: projected };
-  return verdict === 'behind' ? clear(false) : { ...UNDECIDED, measure: projected };
+  if (heading === 'wavering') return { ...WAVERING, measure: likely };
+  // Where nothing says where it heads, what is there decides.
+  if (heading === 'unknown') return current * 10n < limit * 9n ? clear(false) : UNDECIDED;
+  return heading === 'behind' ? clear(false) : { ...UNDECIDED, measure: likely };
 }

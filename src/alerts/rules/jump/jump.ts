@@ -1,8 +1,6 @@
 import { firstWeeks } from '../../history/first-weeks.ts';
+import { paceIsTelling } from '../../measures/forecast/telling.ts';
 import { asWarning, type Judgement, NO_USAGE, UNDECIDED } from '../../measures/judgement.ts';
-import { forecast } from '../../measures/pace/forecast.ts';
-import { judgePace, type Pace } from '../../measures/pace/pace.ts';
-import { paceIsTelling } from '../../measures/pace/telling.ts';
 import { buildThreshold, type Threshold } from '../../measures/threshold.ts';
 import { type Conditions, type PeriodLook, SLACK } from '../judging/candidates.ts';
 import { comparedOf } from '../judging/compared.ts';
@@ -14,13 +12,13 @@ import { jumpWords } from './words.ts';
 
 /** A tenant uses more than its limit, or will probably. */
 export const jump: UsageRule = {
-  ...{ kind: 'usage', version: 6, title: 'jump', severity: 'both' },
+  ...{ kind: 'usage', version: 7, title: 'jump', severity: 'both' },
   ...{ isGrowth: true, hasLevels: true, ofSettled: true, sharesIncrease: true, quietBy: 'ratio' },
   docs: {
     tells:
       'a tenant over its limit, by default 1.5 times the month before and at least 1,000 credits more, or expected to pass it',
     holds: {
-      likely: 'the [forecast](#the-forecast-of-a-jump) of an open period reaches `T` in each run over a day',
+      likely: 'the [forecast](#the-forecast) of an open period reaches `T` in each run over a day',
       happened: '`C >= T` already; what is missing can only add to it',
       settled: 'the period is over and settled, and `C >= T`',
     },
@@ -30,7 +28,9 @@ export const jump: UsageRule = {
   ofTenant,
 };
 
-/** Four recent days that stand out are more than this part of the month before, see `judgePace`. */
+const DAY_MS = 86_400_000;
+/** Recent days at a rate that makes a jump are more than this part of the month before. */
+const RECENT_DAYS = 4;
 const SURGE_PART = 1.3 / 8;
 
 function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Conditions {
@@ -46,8 +46,8 @@ function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Condi
   };
   const where = `prev.credits_used > 0 AND (${jumped})`;
   const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
-  // Where the last four days begin in the entries.
-  const recent = tells ? curves.between(periodKey, 4) : null;
+  // Where the recent days begin in the entries.
+  const recent = tells ? curves.between(periodKey, RECENT_DAYS) : null;
   if (recent === null) return { where, values };
   const surged = 'prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used';
   const recently = curves.isHere ? `AND cur.credits_used - ${recentReading(recent)} >= @surge * prev.credits_used` : '';
@@ -69,24 +69,20 @@ function recentReading({ later, passed }: { later: number | null; passed: number
 }
 
 function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
-  const { factsOf, settings, tenantId, curves } = judging;
+  const { factsOf, settings, tenantId } = judging;
   const { periodKey, tenantKey, previous } = tenant;
   const { period, phase, previousComplete } = factsOf(periodKey);
   const own = settings.of(tenantId(tenantKey));
   const current = (tenant.current ?? NO_USAGE).credits;
   const firing = known?.firing ?? null;
-  let pace: Pace | null = null;
-  const paceAgainst = (limit: bigint) => () => {
-    const curve = curves.of(periodKey, tenantKey);
-    pace = judgePace({ current, limit, phase, curve, isNew: known === null });
-    return pace;
-  };
-  const judge = (built: Threshold | null, withPace: boolean): Judgement =>
+  const outlook = () => judging.outlook(periodKey, tenantKey);
+  const heads = (limit: bigint) => () => (known !== null || mayHead(judging, tenant, limit) ? outlook() : null);
+  const judge = (built: Threshold | null, foretells: boolean): Judgement =>
     judgeJump({
       ...{ current, phase, firing, paceMinFraction: own.paceMinFraction },
       previous: { figures: previous, usable: previousComplete },
       threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
-      pace: withPace && built !== null ? paceAgainst(built.credits) : null,
+      outlook: foretells && built !== null ? heads(built.credits) : null,
     });
   let built = buildThreshold(period, historyOf(judging, tenant), own);
   let judgement = judge(built, true);
@@ -100,9 +96,25 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     if (early !== null) judgement = phase.over ? UNDECIDED : asWarning(judgement);
   }
   const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
-  const foretold = isForetold ? forecast({ current, curve: curves.of(periodKey, tenantKey) }, pace) : null;
   const compared = comparedOf(judging, tenant, built);
-  return { judgement, built, detail, previous: compared, forecast: foretold, threshold: built?.credits ?? null };
+  return {
+    judgement,
+    built,
+    detail,
+    previous: compared,
+    forecast: isForetold ? outlook() : null,
+    threshold: built?.credits ?? null,
+  };
+}
+
+/** Whether a month is ahead of a straight line to its limit, or its latest days stand out: nobody else begins to wait. */
+function mayHead({ factsOf, curves, nowMs }: Judging, tenant: TenantFacts, limit: bigint): boolean {
+  const { periodKey, tenantKey, previous } = tenant;
+  const { phase } = factsOf(periodKey);
+  const current = (tenant.current ?? NO_USAGE).credits;
+  if (current * BigInt(phase.lengthMs) >= limit * BigInt(phase.elapsedMs)) return true;
+  const before = curves.reading(periodKey, tenantKey, nowMs - RECENT_DAYS * DAY_MS);
+  return before !== null && Number(current - before) >= SURGE_PART * Number(previous?.credits ?? 0n);
 }
 
 /** The threshold of whom the first run of all had seen: by the first weeks of readings, with how that came about. */

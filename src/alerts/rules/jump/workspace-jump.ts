@@ -1,6 +1,4 @@
 import { clear, NO_USAGE } from '../../measures/judgement.ts';
-import { forecast } from '../../measures/pace/forecast.ts';
-import { judgePace, type Pace } from '../../measures/pace/pace.ts';
 import { buildThreshold, type CreditHistory } from '../../measures/threshold.ts';
 import { comparedFigures } from '../judging/compared.ts';
 import type { Judging } from '../judging/judging.ts';
@@ -13,7 +11,7 @@ const FEW_TENANTS = 5;
 
 /** The same as a jump, of a whole workspace. */
 export const workspaceJump: UsageRule = {
-  ...{ kind: 'usage', version: 5, title: 'jump', severity: 'both' },
+  ...{ kind: 'usage', version: 6, title: 'jump', severity: 'both' },
   ...{ isGrowth: true, hasLevels: true, ofSettled: true, quietBy: 'ratio' },
   docs: {
     tells: 'the same of a whole workspace, from five tenants on',
@@ -25,30 +23,26 @@ export const workspaceJump: UsageRule = {
   ofWorkspace,
 };
 
-function ofWorkspace({ factsOf, settings, curves, total }: Judging, periodKey: number, known: Known | null): Said {
+function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
+  const { factsOf, settings, total } = judging;
   const { period, phase, previousComplete, previousIsFirst } = factsOf(periodKey);
   const { figures, tenants } = total(periodKey);
   const current = figures ?? NO_USAGE;
   const firing = known?.firing ?? null;
   const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
   const built = buildThreshold(period, history, settings.workspace);
-  const curve = curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
-  let pace: Pace | null = null;
-  const paceAgainst = (limit: bigint) => () => {
-    pace = judgePace({ current: current.credits, limit, phase, curve });
-    return pace;
-  };
+  const outlook = () => judging.outlook(periodKey, null);
   const judged = judgeJump({
     ...{ current: current.credits, phase, firing, paceMinFraction: settings.workspace.paceMinFraction },
     previous: { figures: total(periodKey - 1).figures, usable: previousComplete && !previousIsFirst },
     threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
-    pace: built === null ? null : paceAgainst(built.credits),
+    outlook: built === null ? null : outlook,
   });
   const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
   const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
   return {
     ...{ judgement, current, built, threshold: built?.credits ?? null },
     previous: comparedFigures(periodKey, built, (key) => total(key).figures),
-    forecast: isForetold ? forecast({ current: current.credits, curve }, pace) : null,
+    forecast: isForetold ? outlook() : null,
   };
 }

@@ -27,12 +27,3 @@ export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: 
   }
   return current * 10n < floor * 9n || current <= 0n ? clear(false) : UNDECIDED;
 }
-
-/** Before a newcomer has used credits for so long, its first ones draw no line. */
-const LEAST_USE_MS = 86_400_000;
-
-/** What the open period of a newcomer comes to at its rate since the reading before the first that had it; null when that says nothing yet. */
-export function newcomerProjection(current: bigint, usedForMs: number, leftMs: number): bigint | null {
-  if (usedForMs < LEAST_USE_MS) return null;
-  return current + (current * BigInt(Math.max(0, Math.round(leftMs)))) / BigInt(Math.round(usedForMs));
-}

@@ -1,21 +1,18 @@
-import { ageMs } from '../../../core/stored-time.ts';
 import { perConnection } from '../../../ledger/store/query.ts';
 import { asWarning, NO_USAGE } from '../../measures/judgement.ts';
-import { byRateAlone } from '../../measures/pace/forecast.ts';
 import { floorCredits } from '../../measures/threshold.ts';
 import { baselineMonth, goesOn, heads, plan } from '../../wording/facts-told.ts';
 import { dayName, grouped, named } from '../../wording/names.ts';
 import type { Facts, FormerTenant } from '../../wording/notification.ts';
 import { isGone } from '../drop/drop.ts';
-import { firstSeenBy } from '../judging/first-month.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
 import type { Known, Said, UsageRule } from '../rule.ts';
-import { judgeNewSpend, newcomerProjection } from './judge-new-spend.ts';
+import { judgeNewSpend } from './judge-new-spend.ts';
 import { renames } from './renames.ts';
 
 /** A tenant uses credits that had none the month before. */
 export const newSpend: UsageRule = {
-  ...{ kind: 'usage', version: 4, title: 'new spend', severity: 'warning' },
+  ...{ kind: 'usage', version: 5, title: 'new spend', severity: 'warning' },
   ...{ isGrowth: true, rename: 'newcomer', quietBy: 'min_credits' },
   docs: {
     tells:
@@ -86,14 +83,15 @@ const hadBefore = perConnection((connection) =>
 function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
   const { factsOf, settings, tenantId, connection } = judging;
   const { periodKey, tenantKey } = tenant;
-  const { previousComplete, previousIsFirst } = factsOf(periodKey);
+  const { phase, previousComplete, previousIsFirst } = factsOf(periodKey);
   const floor = floorCredits(settings.of(tenantId(tenantKey)));
+  const outlook = () => (phase.over ? null : judging.outlook(periodKey, tenantKey));
   const judge = (hadCredits: boolean) =>
     judgeNewSpend({
       current: (tenant.current ?? NO_USAGE).credits,
       previous: { figures: tenant.previous, usable: previousComplete && !previousIsFirst },
       ...{ hadCredits, floor },
-      likely: () => likelyOf(judging, tenant),
+      likely: () => outlook()?.likely ?? null,
     });
   const hopeful = judge(false);
   const had = hopeful.verdict === 'holds' && hadBefore(connection).get(periodKey - 1, tenantKey) !== undefined;
@@ -105,18 +103,8 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   return {
     judgement: former === null ? judgement : asWarning(judgement),
     ...{ threshold: floor, former },
-    forecast: judgement.verdict === 'holds' ? byRateAlone(likelyOf(judging, tenant)) : null,
+    forecast: judgement.verdict === 'holds' ? outlook() : null,
   };
-}
-
-/** What a newcomer's open month comes to. */
-function likelyOf(judging: Judging, { periodKey, tenantKey, current }: TenantFacts): bigint | null {
-  const { factsOf, curves, nowMs } = judging;
-  const { phase } = factsOf(periodKey);
-  const firstRunKey = firstSeenBy(judging, periodKey, tenantKey);
-  const sinceMs = phase.over || firstRunKey === null ? null : curves.endBefore(firstRunKey);
-  const usedForMs = Math.min(ageMs(sinceMs, nowMs) ?? 0, phase.elapsedMs);
-  return newcomerProjection((current ?? NO_USAGE).credits, usedForMs, phase.lengthMs - phase.elapsedMs);
 }
 
 function formerWords(

@@ -40,11 +40,6 @@ export class LedgerState {
       this.alerts.get(keyOf(rule, tenant, month)) ?? { ...none, seeded: false, isTold: false, changedMs: 0, newsMs: {} }
     );
   }
-
-  /** Alerts of tenants in a month. */
-  ofMonth(month: number): AlertState[] {
-    return [...this.alerts.values()].filter((each) => each.month === month && each.tenant !== null);
-  }
 }
 
 export function keyOf(rule: string, tenant: string | null, month: number): string {

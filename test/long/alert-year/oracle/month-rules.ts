@@ -1,5 +1,5 @@
 import { DAY_MS } from '../calendar.ts';
-import { boundsOf, creditsOf, daysOf, type Seen, type TenantSeen, valueAt } from './seen.ts';
+import { boundsOf, creditsOf, daysOf, type Seen, type TenantSeen } from './seen.ts';
 
 /** The settings of the year, as documentation names them. */
 export interface OracleSettings {
@@ -82,15 +82,15 @@ export function silenceOf(
   return { sinceMs, credits: use.credits, missedAfterMs: missedAfter === undefined ? null : missedAfter * DAY_MS };
 }
 
-/** The workspace as a whole in a month, as it stands now and as it had been read by a moment. */
-export function totalOf(seen: Seen, month: number, atMs: number | null): { credits: number; tenants: number } {
+/** The workspace as a whole in a month, as it stands now. */
+export function totalOf(seen: Seen, month: number): { credits: number; tenants: number } {
   let credits = 0;
   let tenants = 0;
   for (const tenant of seen.tenants.values()) {
     const own = tenant.months.get(month);
     if (own === undefined || own.withdrawn) continue;
     tenants += 1;
-    credits += atMs === null ? creditsOf(own) : valueAt(own, atMs);
+    credits += creditsOf(own);
   }
   return { credits, tenants };
 }

@@ -6,15 +6,13 @@ import type { World } from '../world.ts';
 import { Findings, type OracleReport } from './findings.ts';
 import { LedgerState } from './ledger-state.ts';
 import { isDrop, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
-import { atLeast, least, NO_PACE, paceOf, type Verdict } from './pace.ts';
 import { newIdsOf, type Pair, type Stop } from './renames.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
 
 const HOUR_MS = 3_600_000;
-/** A pace is told once it has held for a day; the run at the same hour of the next day counts, a little early or late. */
-const HELD_MS = DAY_MS - HOUR_MS / 2;
 const LOOKBACK = 2;
-const PACE_FROM_MS = 5 * DAY_MS;
+/** Nothing is foretold of a month before. */
+const FORETOLD_FROM_MS = 5 * DAY_MS;
 
 export interface OracleReading {
   atMs: number;
@@ -24,7 +22,8 @@ export interface OracleReading {
 
 /**
  * Goes through a year once more with docs/alert-rules.md in hand and nothing of the program's rules: what each run has read says
- * which alerts must be told by then, and which may; every change of the alert log is held against that.
+ * which alerts must be told by then, and which may; every change of the alert log is held against that. What is foretold is not: that
+ * is measured by what came of it, see `measure.ts`.
  */
 export function holdAgainstDocumentation(
   world: World,
@@ -47,19 +46,10 @@ class Oracle {
   /** What months had settled at, and what they were closed with: credits by tenant. */
   readonly #settled = new Map<number, ReadonlyMap<TenantSeen, number>>();
   readonly #closed = new Map<number, ReadonlyMap<TenantSeen, number>>();
-  /** Since when a pace holds for sure, and since when it may. */
-  readonly #paces = new Map<string, { sureMs: number | null; maybeMs: number | null; verdict: Verdict }>();
   /** Who may have gone on under another id, and who under whose. */
   readonly #formers = new Set<string>();
   readonly #newcomers = new Map<string, Pair[]>();
   readonly #sure = new Map<string, Pair & { lastMs: number }>();
-  /** The open month as a run has found it: whether its pace can be judged now first, whom it has changed, who waited. */
-  #open: { begins: boolean; changed: ReadonlySet<TenantSeen>; isCrowd: boolean } = {
-    begins: false,
-    changed: new Set(),
-    isCrowd: false,
-  };
-
   constructor(world: World, settings: OracleSettings) {
     this.#world = world;
     this.#settings = settings;
@@ -69,17 +59,9 @@ class Oracle {
     const isFirst = this.#seen.runsMs.length === 0;
     if (!isFirst) this.#close(atMs);
     const current = monthAt(atMs);
-    const waited = this.#ledger.ofMonth(current).filter(({ state }) => state === 'pending').length;
-    const lastMs = this.#seen.runsMs.at(-1) ?? atMs;
     const changed = this.#seen.take(atMs, from, records);
     for (const change of changes) this.#ledger.take(change);
     if (isFirst) return;
-    this.#open = {
-      // The first run that can judge a pace looks at everybody, each later one at those that it has changed.
-      begins: lastMs < boundsOf(current)[0] + PACE_FROM_MS,
-      changed: new Set(changed.flatMap(({ tenant, month }) => (month >= current - 1 ? [tenant] : []))),
-      isCrowd: waited >= 5 && waited * 20 > this.#comparable(current),
-    };
     this.#stopped(current, atMs);
     for (let month = current - LOOKBACK; month <= current; month += 1) {
       if (month < this.#seen.firstMonth) continue;
@@ -105,7 +87,6 @@ class Oracle {
   }
 
   #months(month: number, settles: boolean, atMs: number): void {
-    const isOver = atMs >= boundsOf(month)[1];
     if (this.#settled.has(month)) return;
     for (const tenant of this.#seen.tenants.values()) {
       const subject = { tenant: tenant.id, month };
@@ -113,7 +94,7 @@ class Oracle {
       const limit = limitOf(this.#seen, tenant, month, this.#settings);
       if (limit !== null && current >= limit) {
         this.findings.must(this.#ledger, { rule: 'jump', ...subject }, settles ? 'settled' : 'happened', atMs);
-      } else if (limit !== null && !isOver) this.#pace(tenant, month, limit, atMs);
+      }
       if (this.#isNewSpend(tenant, month)) {
         const level = this.#newcomers.has(tenant.id) ? 'likely' : 'happened';
         this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, level, atMs);
@@ -123,41 +104,7 @@ class Oracle {
         this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'settled', atMs);
       }
     }
-    this.#workspace(month, { settles, isOver, atMs });
-  }
-
-  #pace(tenant: TenantSeen, month: number, limit: number, atMs: number): void {
-    const subject = { rule: 'jump', tenant: tenant.id, month };
-    const known = this.#paces.get(paceKey(subject));
-    const isLookedAt = this.#open.begins || this.#open.changed.has(tenant);
-    const mayWait = isLookedAt || (known?.maybeMs ?? null) !== null;
-    const { verdict, near, looked } = mayWait ? paceOf(this.#seen, tenant, month, limit) : NO_PACE;
-    this.#hold(subject, { verdict, near, begins: isLookedAt ? least(verdict, looked) : 'no' }, atMs);
-  }
-
-  /**
-   * Follows how long a pace has held; what has held for a day must be told, in a crowd what has held for two. `begins`:
-   * this run has reason to look at who does not wait yet, and finds it ahead.
-   */
-  #hold(
-    subject: { rule: string; tenant: string | null; month: number },
-    { verdict, near, begins }: { verdict: Verdict; near: Verdict; begins: Verdict },
-    atMs: number,
-  ): void {
-    const key = paceKey(subject);
-    const { sureMs, maybeMs } = this.#paces.get(key) ?? { sureMs: null, maybeMs: null };
-    const sure = sureMs === null ? begins === 'yes' : verdict === 'yes';
-    const maybe = maybeMs === null ? begins !== 'no' : verdict !== 'no' || near !== 'no';
-    const heldSinceMs = sure ? (sureMs ?? atMs) : null;
-    this.#paces.set(key, { sureMs: heldSinceMs, maybeMs: maybe ? (maybeMs ?? atMs) : null, verdict });
-    if (heldSinceMs === null || atMs - heldSinceMs < HELD_MS + (this.#open.isCrowd ? DAY_MS : 0)) return;
-    this.findings.must(this.#ledger, subject, 'likely', atMs);
-  }
-
-  #comparable(month: number): number {
-    const all = [...this.#seen.tenants.values()];
-    const before = all.filter((tenant) => this.#seen.credits(tenant, month - 1) > 0).length;
-    return Math.max(before, all.filter(({ months }) => months.get(month)?.withdrawn === false).length);
+    this.#workspace(month, settles, atMs);
   }
 
   #isNewSpend(tenant: TenantSeen, month: number): boolean {
@@ -168,26 +115,14 @@ class Oracle {
     return this.#seen.credits(tenant, month - 1) <= 0;
   }
 
-  #workspace(month: number, { settles, isOver, atMs }: { settles: boolean; isOver: boolean; atMs: number }): void {
+  #workspace(month: number, settles: boolean, atMs: number): void {
     if (month - 1 <= this.#seen.firstMonth) return;
-    const now = totalOf(this.#seen, month, null);
-    const before = totalOf(this.#seen, month - 1, null).credits;
+    const now = totalOf(this.#seen, month);
+    const before = totalOf(this.#seen, month - 1).credits;
     if (now.tenants < 5 || before <= 0) return;
+    if (now.credits < thresholdOf(before, this.#settings)) return;
     const subject = { rule: 'workspace_jump', tenant: null, month };
-    const limit = thresholdOf(before, this.#settings);
-    if (now.credits >= limit) {
-      this.findings.must(this.#ledger, subject, settles ? 'settled' : 'happened', atMs);
-      return;
-    }
-    const [startMs] = boundsOf(month);
-    const pointMs = boundsOf(month - 1)[0] + (atMs - startMs);
-    if (isOver) return;
-    const knows = atMs - startMs >= 5 * DAY_MS && (pointMs >= startMs || this.#seen.isRead(pointMs));
-    const rest = before - totalOf(this.#seen, month - 1, Math.min(pointMs, startMs - 1)).credits;
-    const heads = now.credits + Math.max(0, rest) / 2;
-    const verdict = knows ? atLeast(heads, limit, 0.005) : 'no';
-    const near = knows ? atLeast(heads, limit * 0.9, 0.005) : 'no';
-    this.#hold(subject, { verdict, near, begins: verdict }, atMs);
+    this.findings.must(this.#ledger, subject, settles ? 'settled' : 'happened', atMs);
   }
 
   /** What two readings of one month say. */
@@ -277,22 +212,21 @@ class Oracle {
   /** Why documentation knows no such news now; null when it does. */
   #whyNot(change: AlertChange, tenant: TenantSeen | null, month: number, changed: readonly Change[]): string | null {
     const { rule, level, atMs } = change;
-    const held = this.#paces.get(paceKey({ rule, month, tenant: change.tenant }));
     const own = changed.find((each) => each.tenant === tenant && each.month === month);
-    const isHeld =
-      held?.maybeMs != null && (change.change !== 'fired' || atMs - held.maybeMs >= HELD_MS) && held.verdict !== 'no';
+    const [startMs, endMs] = boundsOf(month);
+    const isForetold = atMs >= startMs + FORETOLD_FROM_MS && atMs < endMs;
     switch (rule) {
       case 'jump': {
         if (tenant === null) return 'no tenant';
-        if (level === 'likely') return isHeld ? null : 'its past does not head there, or not for a day';
+        if (level === 'likely') return isForetold ? null : 'nothing is foretold of it now';
         const limit = limitOf(this.#seen, tenant, month, this.#settings);
         return limit !== null && this.#seen.credits(tenant, month) >= limit ? null : `below ${limit}`;
       }
       case 'workspace_jump': {
-        if (level === 'likely') return isHeld ? null : 'the workspace does not head there, or not for a day';
-        const before = totalOf(this.#seen, month - 1, null).credits;
+        if (level === 'likely') return isForetold ? null : 'nothing is foretold of it now';
+        const before = totalOf(this.#seen, month - 1).credits;
         const limit = thresholdOf(before, this.#settings);
-        return totalOf(this.#seen, month, null).credits >= limit ? null : `below ${limit}`;
+        return totalOf(this.#seen, month).credits >= limit ? null : `below ${limit}`;
       }
       case 'drop': {
         if (tenant === null) return 'no tenant';
@@ -321,11 +255,7 @@ class Oracle {
   #whyStill(change: AlertChange, tenant: TenantSeen | null, month: number): string | null {
     if (change.change !== 'resolved' || tenant === null || change.rule !== 'jump') return null;
     const limit = limitOf(this.#seen, tenant, month, this.#settings);
-    if (limit !== null && this.#seen.credits(tenant, month) >= limit) return `it stands above ${limit}`;
-    return this.#paces.get(paceKey({ rule: 'jump', month, tenant: change.tenant }))?.verdict === 'yes' &&
-      change.atMs < boundsOf(month)[1]
-      ? 'it still heads there'
-      : null;
+    return limit !== null && this.#seen.credits(tenant, month) >= limit ? `it stands above ${limit}` : null;
   }
 
   /** Why nobody should have been kept from this news, or should have been; null when all is well. */
@@ -340,10 +270,6 @@ class Oracle {
     // Of one alert at one level there is news once a day, and none while one run has found its cause gone.
     return because === 'daily' || because === 'waning' ? null : `muted because ${because}`;
   }
-}
-
-function paceKey({ rule, tenant, month }: { rule: string; tenant: string | null; month: number }): string {
-  return `${rule} ${month} ${tenant}`;
 }
 
 const GROWTH: readonly string[] = ['jump', 'new_spend', 'workspace_jump'];

@@ -80,12 +80,6 @@ export class Seen {
     return own === undefined ? 0 : creditsOf(own);
   }
 
-  /** Whether somebody read the service in the day and a half up to a moment. */
-  isRead(atMs: number): boolean {
-    const run = this.#runBefore(atMs);
-    return run !== null && atMs - run <= READING_LASTS_MS;
-  }
-
   /** Credits of a month up to a moment; as used evenly between readings that lie far apart; null before the first. */
   reading(tenant: TenantSeen, month: number, atMs: number): number | null {
     const [startMs, endMs] = boundsOf(month);
@@ -135,7 +129,7 @@ export function creditsOf({ credits }: MonthSeen): number {
   return credits.at(-1) ?? 0;
 }
 
-export function valueAt(own: MonthSeen | undefined, atMs: number): number {
+function valueAt(own: MonthSeen | undefined, atMs: number): number {
   if (own === undefined) return 0;
   const place = countUpTo(own.at, atMs);
   return place === 0 ? 0 : (own.credits[place - 1] ?? 0);

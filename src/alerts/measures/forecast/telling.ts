@@ -1,6 +1,7 @@
 import { decimalFraction } from '../fraction.ts';
 import type { PeriodPhase } from '../judgement.ts';
-import { DAY_MS } from './curve.ts';
+
+const DAY_MS = 86_400_000;
 
 /** Before that, a busy beginning looks like a trend. */
 const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;

@@ -1,0 +1,49 @@
+/** What a subject used lately, as runs have read it. */
+export interface Past {
+  /** Credits of each of the latest days, the one that ended now first, back to the first that was read or used. */
+  days: readonly number[];
+  /** Days of the open month that have passed. */
+  elapsed: number;
+  /** Days that the open month has, and the two before it. */
+  lengths: readonly [open: number, before: number, earlier: number];
+  /** What each of these two months added after as many days; null where that was not read. */
+  rests: readonly [before: number | null, earlier: number | null];
+}
+
+/** Days that are looked at. */
+export const DAYS_BACK = 120;
+/** Who has used nothing for so many days begins anew. */
+const LONGEST_PAUSE = 28;
+
+/**
+ * The days of a subject by what it had come to so many days ago; null where that was not read. Of one that had used nothing before, or
+ * for four weeks, only the days after the one on which it began: that one was used in part.
+ */
+export function readDays(reachedBefore: (daysAgo: number) => bigint | null): number[] {
+  const days: number[] = [];
+  let idle = 0;
+  let later = reachedBefore(0);
+  for (let day = 0; day < DAYS_BACK && idle < LONGEST_PAUSE; day += 1) {
+    const earlier = reachedBefore(day + 1);
+    if (earlier === null || later === null) break;
+    // What is taken back was not used.
+    days.push(Math.max(0, Number(later - earlier)));
+    idle = later > earlier ? 0 : idle + 1;
+    later = earlier;
+  }
+  const began = days.findLastIndex((used) => used > 0);
+  return idle === 0 || began < 0 ? days : days.slice(0, began);
+}
+
+/** Credits between two moments, in days before now. */
+export function usedBetween(days: readonly number[], from: number, to: number): number {
+  let used = 0;
+  for (let day = Math.floor(from); day < to; day += 1) {
+    used += (days[day] ?? 0) * (Math.min(to, day + 1) - Math.max(from, day));
+  }
+  return used;
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,88 @@
+import { sum } from './past.ts';
+
+export const WEEK_DAYS = 7;
+/** A day is compared with the others of its weekday in so many weeks. */
+const WEEKS = 8;
+/** A weekday that weighs less is one without use. */
+const LEAST_WEIGHT = 0.02;
+/** Weekdays count when they leave so much of what days differ by without them. */
+const TELLING_PART = 0.7;
+/** One day of each weekday says nothing of it. */
+const LEAST_DAYS = 21;
+/** A day's noise is how far it lies from the mean of so many days around it. */
+const AROUND_DAYS = 28;
+/** The latest days may be the beginning of something else: they are no noise. */
+const LATEST_DAYS = 4;
+const LEAST_NOISE = 0.04;
+
+export interface Week {
+  /** What each weekday weighs beside the mean of 1: that of the day which ended now first. */
+  weights: readonly number[];
+  /** How far days lie from what their weekday says: a standard deviation, 1 being a usual day. */
+  noise: number;
+}
+
+/** What the weekdays of a subject weigh, and how far its days differ beyond that. */
+export function weekOf(days: readonly number[]): Week {
+  const parts = Array.from({ length: Math.min(days.length, WEEKS * WEEK_DAYS) }, (_, day) => partOfWeek(days, day));
+  const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) =>
+    middleMean(parts.filter((part, day) => part !== null && day % WEEK_DAYS === weekday) as number[]),
+  );
+  const total = sum(usual);
+  const own = usual.map((part) => (total <= 0 ? 1 : (part * WEEK_DAYS) / total));
+  const weights = own.map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
+  const even = own.map(() => 1);
+  const isTelling = days.length >= LEAST_DAYS && squares(parts, weights) < squares(parts, even) * TELLING_PART;
+  const counts = isTelling ? weights : even;
+  return { weights: counts, noise: noiseOf(days, counts) };
+}
+
+export function weightOf({ weights }: Pick<Week, 'weights'>, day: number): number {
+  return weights[day % WEEK_DAYS] ?? 1;
+}
+
+/** What the next days weigh, the last one in part. The day that begins now is the one that ended six days ago. */
+export function weightAhead(week: Week, days: number): number {
+  let weight = 0;
+  for (let day = 0; day < days; day += 1) {
+    weight += weightOf(week, WEEK_DAYS - 1 - (day % WEEK_DAYS)) * Math.min(1, days - day);
+  }
+  return weight;
+}
+
+/** What a day is beside the mean of the week around it; null where nothing was used. */
+function partOfWeek(days: readonly number[], day: number): number | null {
+  const first = Math.max(0, Math.min(day - 3, days.length - WEEK_DAYS));
+  const around = days.slice(first, first + WEEK_DAYS);
+  const used = sum(around);
+  return used <= 0 ? null : ((days[day] ?? 0) * around.length) / used;
+}
+
+/** The mean of the middle half: a burst in one of the weeks is not usual. */
+function middleMean(values: number[]): number {
+  if (values.length === 0) return 1;
+  const cut = Math.floor(values.length / 4);
+  const middle = values.sort((a, b) => a - b).slice(cut, values.length - cut);
+  return sum(middle) / middle.length;
+}
+
+function squares(parts: readonly (number | null)[], weights: readonly number[]): number {
+  return sum(parts.map((part, day) => (part === null ? 0 : (part - weightOf({ weights }, day)) ** 2)));
+}
+
+function noiseOf(days: readonly number[], weights: readonly number[]): number {
+  const from = Math.min(LATEST_DAYS, Math.floor(days.length / 2));
+  let apart = 0;
+  let expected = 0;
+  for (let day = from; day < Math.min(days.length, from + WEEKS * WEEK_DAYS); day += 1) {
+    const first = Math.max(from, Math.min(day - AROUND_DAYS / 2, days.length - AROUND_DAYS));
+    const around = days.slice(first, first + AROUND_DAYS);
+    const weighs = sum(around.map((_, place) => weightOf({ weights }, first + place)));
+    const used = sum(around);
+    if (used <= 0 || weighs <= 0) continue;
+    const weight = weightOf({ weights }, day);
+    apart += (((days[day] ?? 0) * weighs) / used - weight) ** 2;
+    expected += weight ** 2;
+  }
+  return Math.max(LEAST_NOISE, expected === 0 ? 1 : Math.sqrt(apart / expected));
+}
