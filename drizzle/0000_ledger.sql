@@ -320,8 +320,6 @@ CREATE TABLE alerts (
   episode integer NOT NULL DEFAULT 0,
   began_at text,
   basis text,
-  ask_at text,
-  asked_at text,
   FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key),
   FOREIGN KEY (tenant_key) REFERENCES tenants (tenant_key),
   FOREIGN KEY (period_key) REFERENCES periods (period_key)
@@ -332,8 +330,6 @@ CREATE UNIQUE INDEX alerts_alert_id_unique ON alerts (alert_id);
 CREATE UNIQUE INDEX alerts_by_subject ON alerts (rule, coalesce(workspace_key, 0), coalesce(period_key, 0), coalesce(tenant_key, 0), coalesce(cause, ''));
 --> statement-breakpoint
 CREATE INDEX alerts_open ON alerts (workspace_key) WHERE state IN ('pending', 'firing', 'acknowledged');
---> statement-breakpoint
-CREATE INDEX alerts_to_ask ON alerts (ask_at) WHERE ask_at IS NOT NULL;
 --> statement-breakpoint
 CREATE TABLE alert_transitions (
   alert_key integer NOT NULL,
@@ -359,23 +355,38 @@ BEGIN SELECT RAISE(ABORT, 'alert_transitions is append-only'); END;
 CREATE TRIGGER alert_transitions_no_update BEFORE UPDATE ON alert_transitions
 BEGIN SELECT RAISE(ABORT, 'alert_transitions is append-only'); END;
 --> statement-breakpoint
-CREATE TABLE alert_told (
+CREATE TABLE alert_notified (
   alert_key integer NOT NULL,
   channel text NOT NULL,
-  event text NOT NULL,
-  episode integer NOT NULL,
-  level text NOT NULL,
-  told_times integer NOT NULL,
+  event text,
+  episode integer,
+  level text,
+  told_times integer,
   measure integer,
-  open integer NOT NULL,
-  at text NOT NULL,
-  at_once integer NOT NULL,
-  revision integer NOT NULL,
+  open integer NOT NULL DEFAULT 0,
+  at text,
+  at_once integer,
+  revision integer NOT NULL DEFAULT 0,
+  owed text,
+  owed_at text,
+  goes_with text,
+  due_at text,
+  due_set_at text,
+  failures integer NOT NULL DEFAULT 0,
+  given_up integer NOT NULL DEFAULT 0,
+  delivery_key integer,
   PRIMARY KEY (alert_key, channel),
-  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key)
+  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key),
+  FOREIGN KEY (delivery_key) REFERENCES deliveries (delivery_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX alert_told_open ON alert_told (alert_key) WHERE open = 1;
+CREATE INDEX alert_notified_open ON alert_notified (alert_key) WHERE open = 1;
+--> statement-breakpoint
+CREATE INDEX alert_notified_due ON alert_notified (due_at, due_set_at) WHERE due_at IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX alert_notified_owed ON alert_notified (channel, given_up) WHERE owed IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX alert_notified_by_delivery ON alert_notified (delivery_key) WHERE delivery_key IS NOT NULL;
 --> statement-breakpoint
 CREATE TABLE alert_feedback (
   feedback_key integer PRIMARY KEY NOT NULL,
@@ -418,47 +429,51 @@ CREATE UNIQUE INDEX silences_silence_id_unique ON silences (silence_id);
 CREATE TRIGGER silences_no_delete BEFORE DELETE ON silences
 BEGIN SELECT RAISE(ABORT, 'silences are ended, not deleted'); END;
 --> statement-breakpoint
-CREATE TABLE outbox (
-  notification_id text PRIMARY KEY NOT NULL,
-  alert_key integer,
-  revision integer,
+CREATE TABLE deliveries (
+  delivery_key integer PRIMARY KEY NOT NULL,
+  notification_id text NOT NULL,
   channel text NOT NULL,
+  form text NOT NULL,
   payload text NOT NULL,
   state text NOT NULL,
   attempts integer NOT NULL DEFAULT 0,
-  attempts_before integer NOT NULL DEFAULT 0,
+  failures integer NOT NULL DEFAULT 0,
   created_at text NOT NULL,
-  next_attempt_at text NOT NULL,
-  claimed_until text,
+  due_at text,
+  due_set_at text,
   delivered_at text,
-  last_error text,
-  digest_at text,
-  digest_id text,
-  event text,
-  episode integer,
-  level text,
-  told_times integer,
-  measure integer,
-  unknown_attempts integer NOT NULL DEFAULT 0,
-  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key)
+  last_error text
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX outbox_due ON outbox (next_attempt_at) WHERE state = 'pending';
+CREATE UNIQUE INDEX deliveries_notification_id_unique ON deliveries (notification_id);
 --> statement-breakpoint
-CREATE INDEX outbox_held ON outbox (next_attempt_at) WHERE state = 'held';
+CREATE INDEX deliveries_due ON deliveries (due_at, due_set_at) WHERE due_at IS NOT NULL;
 --> statement-breakpoint
-CREATE INDEX outbox_by_alert ON outbox (alert_key) WHERE alert_key IS NOT NULL;
+CREATE INDEX deliveries_dead ON deliveries (created_at) WHERE state = 'dead';
 --> statement-breakpoint
-CREATE INDEX outbox_dead ON outbox (created_at, notification_id) WHERE state = 'dead';
+CREATE INDEX deliveries_by_age ON deliveries (created_at);
 --> statement-breakpoint
-CREATE INDEX outbox_by_digest ON outbox (digest_id) WHERE digest_id IS NOT NULL;
+CREATE TABLE delivery_members (
+  delivery_key integer NOT NULL,
+  alert_key integer NOT NULL,
+  revision integer NOT NULL,
+  event text NOT NULL,
+  episode integer NOT NULL,
+  level text NOT NULL,
+  told_times integer NOT NULL,
+  measure integer,
+  PRIMARY KEY (delivery_key, alert_key),
+  FOREIGN KEY (delivery_key) REFERENCES deliveries (delivery_key),
+  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key)
+) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX outbox_done ON outbox (created_at) WHERE state IN ('delivered', 'digested', 'dead', 'dropped');
+CREATE INDEX delivery_members_by_alert ON delivery_members (alert_key);
 --> statement-breakpoint
 CREATE TABLE channel_states (
   name text PRIMARY KEY NOT NULL,
-  disabled_at text NOT NULL,
-  reason text NOT NULL
+  disabled_at text,
+  reason text,
+  most_bytes integer
 ) STRICT;
 --> statement-breakpoint
 CREATE TABLE rate_cards (

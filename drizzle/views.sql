@@ -20,6 +20,17 @@ JOIN alerts a ON a.alert_key = x.alert_key
 LEFT JOIN workspaces w ON w.workspace_key = a.workspace_key
 WHERE a.workspace_key IS NULL OR w.workspace_key IS NOT NULL;
 
+CREATE VIEW finance_alert_messages AS
+SELECT a.alert_id, w.workspace_id, d.channel, d.notification_id, m.revision, m.event, m.level, d.form, d.created_at AS made_at,
+  CASE d.state WHEN 'fresh' THEN 'under_way' WHEN 'trying' THEN 'under_way' WHEN 'possible' THEN 'unknown'
+    WHEN 'dead' THEN 'given_up' ELSE d.state END AS outcome,
+  d.attempts, d.delivered_at, d.last_error
+FROM delivery_members m
+JOIN deliveries d ON d.delivery_key = m.delivery_key
+JOIN alerts a ON a.alert_key = m.alert_key
+LEFT JOIN workspaces w ON w.workspace_key = a.workspace_key
+WHERE a.workspace_key IS NULL OR w.workspace_key IS NOT NULL;
+
 CREATE VIEW finance_alerts AS
 SELECT a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.level, a.severity, a.state, a.told_times,
   a.previous_credits, a.current_credits, a.threshold, a.first_fired_at, a.last_changed_at,

@@ -27,22 +27,7 @@ const ROOMS = [
 ];
 /** Inside a room, from its top to its foundation. */
 const INSIDE = {
-  alerts: [
-    'queries',
-    'backtest',
-    'summaries',
-    'outbox',
-    'channels',
-    'evaluate',
-    'book',
-    'tell',
-    'notify',
-    'track',
-    'rules',
-    'wording',
-    'history',
-    'measures',
-  ],
+  alerts: ['queries', 'backtest', 'channels', 'evaluate', 'notify', 'track', 'rules', 'wording', 'history', 'measures'],
   ledger: ['transfer', 'audit', 'journal', 'store'],
   reports: ['page', 'statement', 'files', 'xlsx', 'queries', 'formats'],
 };

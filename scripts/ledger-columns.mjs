@@ -238,6 +238,25 @@ const VIEWS = {
       figures: 'JSON of the evidence that was told. NULL where nobody was told.',
     },
   ],
+  finance_alert_messages: [
+    'One row per alert and message that was made about it for a channel; a group or a daily summary is about several.',
+    {
+      alert_id: 'The alert, as in `finance_alerts`.',
+      workspace_id: 'The workspace. NULL when the alert is about the ledger as a whole.',
+      channel: 'Its name in the configuration.',
+      notification_id: 'The message, `msg_...`; one that was refused came again under another id.',
+      revision: 'Rises with each message of an alert to a channel.',
+      event: 'What it says: `opened`, `again`, `worse`, `eased`, `grown`, `reminder`, `flapping` or `closed`.',
+      level: 'How sure the alert was then.',
+      form: '`single`, or with others in a `group` or the `digest` of the day.',
+      made_at: 'When it was made.',
+      outcome:
+        '`delivered`; `under_way`; `unknown` when the receiver may have it; `refused` when nobody has it: what is so was asked anew; `given_up`.',
+      attempts: 'How often it was tried.',
+      delivered_at: 'When the receiver took it. NULL while it has not.',
+      last_error: 'Why the last attempt failed. NULL when it did not.',
+    },
+  ],
   finance_tenants: [
     'One row per workspace and tenant.',
     {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AlertChange, RunAlerts } from '../alerts/track/alert-change.ts';
+import type { AlertChange } from '../alerts/track/alert-change.ts';
 import { namedFigures } from '../alerts/track/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
@@ -26,6 +26,8 @@ interface SyncOptions {
 
 /** Workspaces that are synced side by side. */
 const SIDE_BY_SIDE = 8;
+/** Messages of one channel between two looks at what is due. */
+const MOST_AT_ONCE = 1_000;
 /** From here on memory counts more than a quick start. */
 const MANY_PAGES = 100;
 
@@ -54,11 +56,11 @@ export function syncCommand(cli: CliContext): Command {
 
 async function sync(cli: CliContext, options: SyncOptions): Promise<void> {
   const window = parsePeriodWindow(options);
-  const reports = await withStopSignal((signal) => {
+  const { reports, notifications } = await withStopSignal((signal) => {
     const run = (context: Context) => syncAll(cli, context, options, window, signal);
     return options.dryRun === true ? withLedgerCopy(cli, signal, run) : cli.withContext(run, { writes: true });
   });
-  if (cli.json) cli.printJson({ dry_run: options.dryRun === true, workspaces: reports });
+  if (cli.json) cli.printJson({ dry_run: options.dryRun === true, workspaces: reports, notifications });
   const failed = reports.filter((report) => report.status === 'failed').length;
   if (failed > 0) cli.exitCode = failed === reports.length ? EXIT.failed : EXIT.partial;
 }
@@ -69,8 +71,8 @@ async function syncAll(
   options: SyncOptions,
   window: { from?: Period; to?: Period },
   stop: AbortSignal,
-): Promise<WorkspaceReport[]> {
-  const { workspace } = options;
+): Promise<{ reports: WorkspaceReport[]; notifications: Deliveries | null }> {
+  const { workspace, dryRun = false } = options;
   // Without its writer no run can end well: none waits for the service then.
   const death = new AbortController();
   void context.writerDeath.then((error) => death.abort(error));
@@ -83,21 +85,20 @@ async function syncAll(
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
   // A ledger that does not open is not the fault of a workspace.
   await context.warm();
+  const before = dryRun ? null : await deliverDue(context, signal);
   const view = createFleetView(cli, ids.length === 1);
   const syncOne = async (workspaceId: string): Promise<WorkspaceReport> => {
     signal.throwIfAborted();
     const progress = await view.begin(workspaceId);
-    const raised: string[] = [];
-    const onFailure = (alerts: RunAlerts) => void raised.push(...alerts.notificationIds);
     try {
       const onProgress = (seen: SyncProgress): void => {
         // Collects the buffers of pages that have been read before many lie about; pm2 gives the daemon the like.
         if (seen.pages >= MANY_PAGES) keepYoungGenerationSmall();
         progress.onProgress(seen);
       };
-      const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress, onFailure } as const;
+      const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
       const outcome = await context.sync(order).finally(progress.stop);
-      return await reportOutcome(cli, context, outcome, options.dryRun === true, signal);
+      return reportOutcome(cli, context, outcome, dryRun);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (workspace === undefined && summarizeError(error).code === 'workspace_ended') {
@@ -105,29 +106,25 @@ async function syncAll(
         return { workspace_id: workspaceId, status: 'ended' };
       }
       if (!(error instanceof AppError)) throw error;
-      const failure = cli.noteFailure(workspaceId, error);
-      // Where no daemon runs, this is what tells of it.
-      if (options.dryRun !== true) noteFailed(cli, await deliverOnce(context, raised, signal));
-      return { workspace_id: workspaceId, status: 'failed', error: failure };
+      return { workspace_id: workspaceId, status: 'failed', error: cli.noteFailure(workspaceId, error) };
     }
   };
   const reports = await sideBySide(ids, SIDE_BY_SIDE, syncOne).finally(view.stop);
-  const applied = reports.some(({ status }) => status === 'applied');
-  if (applied && options.dryRun !== true) await deliverDue(cli, context, signal);
-  return reports;
+  if (before === null) return { reports, notifications: null };
+  const after = await deliverDue(context, signal);
+  const notifications = {
+    delivered: before.delivered + after.delivered,
+    pending: after.pending,
+    dead: before.dead + after.dead,
+  };
+  noteFailed(cli, notifications);
+  return { reports, notifications };
 }
 
-async function reportOutcome(
-  cli: CliContext,
-  context: Context,
-  outcome: SyncOutcome,
-  dryRun: boolean,
-  signal: AbortSignal,
-): Promise<WorkspaceReport> {
+function reportOutcome(cli: CliContext, context: Context, outcome: SyncOutcome, dryRun: boolean): WorkspaceReport {
   if (outcome.status !== 'applied') throw new Error('a run by hand has no slot that could be done already');
-  const deliveries = dryRun ? null : await deliverOnce(context, outcome.alerts.notificationIds, signal);
   const largest = dryRun ? largestChangesOfRun(context.reader().connection, outcome.runId) : [];
-  if (!cli.json) printOutcome(cli, outcome, dryRun, largest, deliveries);
+  if (!cli.json) printOutcome(cli, outcome, dryRun, largest);
   return {
     workspace_id: outcome.workspaceId,
     status: 'applied',
@@ -151,33 +148,29 @@ async function reportOutcome(
       silent: alert.silent,
       silent_because: alert.silentBecause,
     })),
-    ...(dryRun ? { largest_changes: largest } : { notifications: deliveries }),
+    ...(dryRun ? { largest_changes: largest } : {}),
   };
 }
 
 interface Deliveries {
   delivered: number;
-  /** Left to the daemon. */
+  /** Left to the daemon, or to the next sync. */
   pending: number;
   dead: number;
 }
 
-/** Tries each notification of this run once; what fails is left to the daemon. */
-async function deliverOnce(context: Context, notificationIds: string[], signal: AbortSignal): Promise<Deliveries> {
+/** Makes and sends what is due, where no daemon does: each message is tried once, and what is then due, too. */
+async function deliverDue(context: Context, signal: AbortSignal): Promise<Deliveries> {
   const deliveries: Deliveries = { delivered: 0, pending: 0, dead: 0 };
-  const due = [...notificationIds];
-  for (const id of due) {
-    const outcome = await context.deliver(id, signal);
-    deliveries[outcome.state === 'skipped' ? 'pending' : outcome.state] += 1;
-    // Those that tell of the channel that has lost this one.
-    if (outcome.state === 'dead') due.push(...outcome.told);
+  for (;;) {
+    await context.compose();
+    const due = context.dueDeliveries(MOST_AT_ONCE);
+    if (due.length === 0) return deliveries;
+    for (const { notificationId } of due) {
+      const { state } = await context.deliver(notificationId, signal);
+      deliveries[state === 'skipped' ? 'pending' : state] += 1;
+    }
   }
-  return deliveries;
-}
-
-/** Where no daemon runs, this is what asks for, makes and sends what is due. */
-async function deliverDue(cli: CliContext, context: Context, signal: AbortSignal): Promise<void> {
-  noteFailed(cli, await deliverOnce(context, await context.composeDue(), signal));
 }
 
 function printOutcome(
@@ -185,7 +178,6 @@ function printOutcome(
   outcome: Extract<SyncOutcome, { status: 'applied' }>,
   dryRun: boolean,
   largest: LargestChange[],
-  deliveries: Deliveries | null,
 ): void {
   const { counts } = outcome;
   const kinds = (Object.keys(counts) as (keyof typeof counts)[])
@@ -209,7 +201,6 @@ function printOutcome(
     );
   }
   for (const alert of news) cli.print(`  ${alertLine(alert, dryRun)}`);
-  if (deliveries !== null) noteFailed(cli, deliveries);
 }
 
 function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {

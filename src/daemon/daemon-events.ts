@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 
 /** What one part of a daemon has to say, whoever listens. */
 export interface DaemonEventMap {
-  /** There is something new in the outbox. */
+  /** There is something to tell. */
   notified: [];
 }
 

@@ -1,5 +1,4 @@
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import { waitingNotifications } from '../alerts/outbox/outbox.ts';
 import type { WallClock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { ageMs } from '../core/stored-time.ts';
@@ -93,7 +92,7 @@ async function startParts(
 ): Promise<{ queue: SyncQueue; probe: HealthProbe; deliveries: Deliveries }> {
   const { config } = context;
   await context.warm();
-  await context.askAll();
+  await context.evaluateAll();
   await applyConfiguredRates(context);
   const { connection } = context.reader();
   const events = createDaemonEvents();
@@ -181,10 +180,10 @@ function startSchedules(
 
 function startSending(context: Context, events: DaemonEvents): Deliveries {
   const { clock, logger } = context;
-  const { connection } = context.reader();
   const deliveries = new Deliveries({
-    composeDue: () => context.composeDue(),
-    waiting: (limit) => waitingNotifications(connection, { channels: [...context.channels.keys()], limit }),
+    compose: () => context.compose(),
+    due: (limit) => context.dueDeliveries(limit),
+    untilNextDueMs: () => context.untilNextDueMs(),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),
     clock,
     logger,

@@ -11,7 +11,7 @@ import { cronOf, scheduleKey } from './schedules.ts';
 export interface AfterJobs {
   /** Told when a job of a workspace has its place. */
   onBegin(workspaceId: string): void;
-  /** Told when a run has left notifications in the outbox. */
+  /** Told when a run has left something to tell. */
   notified(): void;
   /** Keeps an entry of the schedule from being enqueued for a while. */
   postpone(key: string, delayMs: number): void;
@@ -55,7 +55,7 @@ export function createSyncHandler(context: Context, { onBegin, notified, postpon
       const alerts = outcome.alerts.changes.length;
       const head = { link: outcome.appliedSeq, head: outcome.digest };
       logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts, ...head }, 'run applied');
-      if (outcome.alerts.notificationIds.length > 0) notified();
+      if (outcome.alerts.due > 0) notified();
       return { status, runId, records, entries, alerts };
     } catch (error) {
       const { code, message, hint } = summarizeError(error);

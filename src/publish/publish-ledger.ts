@@ -196,6 +196,8 @@ class Publication {
       await this.#replace('rate_cards', 'card_key', changed('rate_cards'));
       await this.#replace('alerts', 'alert_key', changed('alerts'));
       await this.#replace('alert_transitions', 'alert_key', changed('alert_transitions'));
+      await this.#replace('deliveries', 'delivery_key', changed('deliveries'));
+      await this.#replace('delivery_members', 'delivery_key', changed('delivery_members'));
     }
   }
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { alerts, alertTransitions } from '../ledger/store/schema/alert-tables.ts';
+import { alerts, alertTransitions, deliveryMembers } from '../ledger/store/schema/alert-tables.ts';
 import {
   chargeCorrections,
   chargeLines,
@@ -8,6 +8,7 @@ import {
   tenantNames,
 } from '../ledger/store/schema/billing-tables.ts';
 import { adjustments, closedUsage, periodEvents } from '../ledger/store/schema/close-tables.ts';
+import { deliveries } from '../ledger/store/schema/delivery-tables.ts';
 import { PERIODS_PER_WORKSPACE } from '../ledger/store/schema/keys.ts';
 import { type NamedTable, namedTable } from '../ledger/store/schema/ledger-tables.ts';
 import type { TableRecord } from '../ledger/store/schema/rows.ts';
@@ -32,6 +33,8 @@ export interface CopiedTable extends NamedTable {
 /** Text is compared byte by byte, as SQLite compares. */
 const TYPES = { integer: 'bigint', text: 'text COLLATE "C"', blob: 'bytea' } as const;
 
+const OF_ALERT = '(SELECT a.workspace_key FROM alerts a WHERE a.alert_key = r.alert_key)';
+
 /** Rows that others refer to come first. */
 export const COPIED_TABLES: readonly CopiedTable[] = [
   copied(workspaces, { only: 'workspace_key workspace_id ended_seq' }),
@@ -55,9 +58,12 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     only: `alert_key alert_id workspace_key period_key tenant_key rule cause level severity state threshold
       previous_credits current_credits previous_requests current_requests first_fired_at last_changed_at revision told_times`,
   }),
-  copied(alertTransitions, {
-    workspace: '(SELECT a.workspace_key FROM alerts a WHERE a.alert_key = r.alert_key)',
+  copied(alertTransitions, { workspace: OF_ALERT }),
+  copied(deliveries, {
+    workspace: 'NULL',
+    only: 'delivery_key notification_id channel form state attempts created_at delivered_at last_error',
   }),
+  copied(deliveryMembers, { workspace: OF_ALERT }),
 ];
 
 interface Particulars {

@@ -30,8 +30,6 @@ export interface SyncRequest {
   window: Window;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;
-  /** Told what a run that fails has raised, before its error is thrown. */
-  onFailure?: (alerts: RunAlerts) => void;
 }
 
 export interface SyncProgress {
@@ -97,8 +95,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const fault = request.signal.aborted || failure.code === 'fenced' ? null : toFault(cause);
     const end = { runKey: claimed.runKey, failure, fault, nowMs: clock.now() };
     try {
-      const alerts = await writer.call('failRun', end);
-      request.onFailure?.(alerts);
+      await writer.call('failRun', end);
     } catch (second) {
       // The run stays `running` and is superseded by the next; what ended it matters more than this.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');

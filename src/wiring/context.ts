@@ -1,11 +1,10 @@
-import { asksAreDue } from '../alerts/book/ask.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
+import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
-import { summariesAreDue, waitsBeganAhead } from '../alerts/outbox/outbox.ts';
+import { isAnythingDue } from '../alerts/notify/compose.ts';
+import { dueDeliveries, nextDueMs } from '../alerts/notify/deliveries.ts';
 import type { JobNews } from '../alerts/rules/own/job-failed.ts';
-import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { Config, WorkspaceConfig } from '../config/types.ts';
@@ -66,8 +65,6 @@ export interface SyncOrder {
   to?: Period | undefined;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;
-  /** Told of the alerts that a run which fails has raised. */
-  onFailure?: (alerts: RunAlerts) => void;
 }
 
 /**
@@ -134,8 +131,8 @@ export class Context {
   }
 
   /** For a daemon that starts: who told last may have had other channels. */
-  async askAll(): Promise<void> {
-    await (await this.writer()).call('askAll', { nowMs: this.clock.now() });
+  async evaluateAll(): Promise<void> {
+    await (await this.writer()).call('evaluateAll', { nowMs: this.clock.now() });
   }
 
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
@@ -271,7 +268,7 @@ export class Context {
       from: order.from,
       to: order.to,
     });
-    const { kind, slot, nextSlot = null, signal, onProgress, onFailure } = order;
+    const { kind, slot, nextSlot = null, signal, onProgress } = order;
     return syncWorkspace(
       {
         writer,
@@ -289,39 +286,44 @@ export class Context {
         window,
         signal,
         ...(onProgress === undefined ? {} : { onProgress }),
-        ...(onFailure === undefined ? {} : { onFailure }),
       },
     );
   }
 
-  /** Raises alerts for workspaces without a complete run; returns how many notifications there are. */
+  /** Raises alerts for workspaces without a complete run; returns how often somebody is owed a message. */
   async raiseStale(workspaces: StaleCheck[]): Promise<number> {
     const writer = await this.writer();
-    return (await writer.call('raiseStale', { workspaces, nowMs: this.clock.now() })).notificationIds.length;
+    return (await writer.call('raiseStale', { workspaces, nowMs: this.clock.now() })).due;
   }
 
-  /** Raises an alert about a job of the ledger, or with `detail` null ends it; returns how many notifications there are. */
+  /** Raises an alert about a job of the ledger, or with `detail` null ends it; returns how often somebody is owed a message. */
   async tellOfJob(news: JobNews): Promise<number> {
     const writer = await this.writer();
-    return (await writer.call('tellOfJob', { ...news, nowMs: this.clock.now() })).notificationIds.length;
+    return (await writer.call('tellOfJob', { ...news, nowMs: this.clock.now() })).due;
   }
 
-  /**
-   * Asks what there is to tell by now, and makes the daily summaries that are due; returns what is to go. What waits
-   * by a clock that was ahead waits by this one from now on.
-   */
-  async composeDue(): Promise<string[]> {
+  /** Asks what is so for all that is due, and makes messages of it; returns how many. */
+  async compose(): Promise<number> {
     const nowMs = this.clock.now();
     const writer = await this.writer();
-    const { connection } = this.reader();
-    const made: string[] = [];
-    if (waitsBeganAhead(connection, nowMs)) await writer.call('restartWaits', { nowMs });
-    if (asksAreDue(connection, nowMs)) made.push(...(await writer.call('askDue', { nowMs })));
-    if (summariesAreDue(connection, nowMs)) {
-      made.push(...(await writer.call('composeDailySummaries', { nowMs })));
-    }
-    if (made.length > 0) this.logger.info({ notifications: made.length }, 'notifications made of what was due');
+    const channels = [...this.channels.keys()];
+    if (!isAnythingDue(this.reader().connection, channels, nowMs)) return 0;
+    const made = await writer.call('compose', { nowMs });
+    if (made > 0) this.logger.info({ notifications: made }, 'notifications made of what was due');
     return made;
+  }
+
+  /** The messages that are to be tried now, at most `limit` of each channel, the longest due first. */
+  dueDeliveries(limit: number): { notificationId: string; channel: string }[] {
+    const channels = [...this.channels.keys()];
+    return dueDeliveries(this.reader().connection, { channels, limit, nowMs: this.clock.now() });
+  }
+
+  /** How long it takes until something is due that is not due yet; null: nothing will be. */
+  untilNextDueMs(): number | null {
+    const nowMs = this.clock.now();
+    const dueMs = nextDueMs(this.reader().connection, nowMs);
+    return dueMs === null ? null : dueMs - nowMs;
   }
 
   /** Makes one attempt to deliver a notification. */

@@ -1,8 +1,7 @@
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
+import { type DeliveryOutcome, deliverNotification } from '../alerts/channels/deliver.ts';
+import { disabledChannels } from '../alerts/notify/channel-states.ts';
 import { testPayload } from '../alerts/notify/test-message.ts';
-import { disabledChannels } from '../alerts/outbox/channel-states.ts';
-import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
-import { pendingNotification } from '../alerts/outbox/outbox.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -30,7 +29,7 @@ interface PostOptions {
   traffic: Traffic;
 }
 
-/** What goes out through the channels: the notifications of the ledger's outbox, and test messages. */
+/** What goes out through the channels: the notifications of the ledger, and test messages. */
 export class Post {
   readonly #options: PostOptions;
 
@@ -45,13 +44,11 @@ export class Post {
     const reader = this.#options.reader();
     const outcome = await deliverNotification(
       {
-        outbox: {
-          find: (id) => pendingNotification(reader.connection, id),
+        access: {
           whyDisabled: (name) =>
             disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
           claim: (request) => writer.call('claimDelivery', request),
-          release: (id) => writer.call('releaseDelivery', { notificationId: id }),
-          record: (record) => writer.call('recordDelivery', record),
+          record: (record) => writer.call('recordAttempt', record),
         },
         channels,
         clock,
@@ -62,9 +59,8 @@ export class Post {
       signal,
     );
     if (outcome.state === 'dead') {
-      const { channel, reason, disabled, told } = outcome;
-      if (disabled)
-        logger.error({ channel, reason, told: told.length }, 'channel disabled, nothing more is sent to it');
+      const { channel, reason, disabled } = outcome;
+      if (disabled) logger.error({ channel, reason }, 'channel disabled, nothing more is sent to it');
       else logger.error({ channel, notification: notificationId, reason }, 'notification given up');
     }
     return outcome;

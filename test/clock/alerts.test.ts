@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
-import { addSilence } from '../../src/alerts/book/actions.ts';
 import { evaluateJob } from '../../src/alerts/evaluate/evaluate-self.ts';
 import { Curves } from '../../src/alerts/history/curves.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/history/run-moments.ts';
 import type { Judgement } from '../../src/alerts/measures/judgement.ts';
-import { acceptAll } from '../../src/alerts/outbox/told-by.ts';
-import { composeDailySummaries } from '../../src/alerts/summaries/compose-daily-summaries.ts';
+import { acceptAll } from '../../src/alerts/notify/accept-all.ts';
+import { addSilence } from '../../src/alerts/notify/actions.ts';
 import { advance, type JudgingContext } from '../../src/alerts/track/lifecycle.ts';
 import { readMutes } from '../../src/alerts/track/mutes.ts';
 import { nextSummaryMs } from '../../src/alerts/track/routes.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import { answerWaiting } from '../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
 import { realRun, writerOn } from '../support/run/real-run.ts';
@@ -63,9 +63,9 @@ playTable([
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
       const tell = (detail: string | null, nowMs: number) => {
         const news = { job: 'export', detail } as const;
-        const { notificationIds } = evaluateJob(connection, news, nowMs);
-        acceptAll(connection, isoTime(nowMs));
-        return notificationIds.length;
+        const { due } = evaluateJob(connection, news, nowMs);
+        acceptAll(connection, nowMs);
+        return due;
       };
       expect([tell('disk full', wrong), tell(null, wrong + 1)]).toEqual([1, 1]);
       expect([tell('disk full', right + MINUTE_MS), tell(null, right + 2 * MINUTE_MS)]).toEqual([1, 1]);
@@ -83,9 +83,9 @@ playTable([
       evaluateJob(connection, { job: 'export', detail: 'x' }, wrong);
       // As what is not urgent waits for the next hour of the digest.
       const dueMs = nextSummaryMs(8, wrong);
-      connection.prepare("UPDATE outbox SET state = 'held', next_attempt_at = ?").run(isoTime(dueMs));
+      connection.prepare("UPDATE alert_notified SET goes_with = 'digest', due_at = ?").run(isoTime(dueMs));
       const hours = Array.from({ length: 25 }, (_, hour) => right + hour * HOUR_MS);
-      expect(hours.flatMap((nowMs) => composeDailySummaries(connection, nowMs))).toHaveLength(1);
+      expect(hours.flatMap((nowMs) => answerWaiting(connection, 'accepted', nowMs))).toHaveLength(1);
     },
   },
   {

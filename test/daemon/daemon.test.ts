@@ -13,7 +13,7 @@ import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { gate } from '../support/gate.ts';
 import { viewLedger } from '../support/ledger-view.ts';
-import { countByState, messages } from '../support/messages.ts';
+import { countByState, messages, owedMessages } from '../support/messages.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { awayFromMonthEnd } from '../support/time/test-clock.ts';
 
@@ -157,29 +157,29 @@ test('a digest whose hour passed while nobody ran is made once, and a daemon kil
     connection.exec(sql);
     connection.close();
   };
-  alter("UPDATE outbox SET next_attempt_at = '2026-01-02T07:00:00.000Z'");
+  alter("UPDATE alert_notified SET due_at = '2026-01-02T07:00:00.000Z' WHERE goes_with = 'digest'");
 
   const killed = startDaemonProcess(folder);
   await eventually(() => expect(received).toHaveLength(1));
   killed.child.kill('SIGKILL');
   await killed.exit();
-  expect(countByState(view)).toEqual({ digested: 1, pending: 1 });
+  expect(countByState(view)).toEqual({ pending: 1 });
 
   // Not to wait until the dead sender's hold on it has run out, in the ledger and in the queue, which is lost with it.
-  alter('UPDATE outbox SET claimed_until = NULL');
+  alter('UPDATE deliveries SET due_at = due_set_at WHERE due_at IS NOT NULL');
   const redis = new Redis(socketOf(folder));
   await redis.flushall();
   redis.disconnect();
   const daemon = startDaemonProcess(folder);
   await daemon.line('notification handled');
-  expect(countByState(view)).toEqual({ digested: 1, delivered: 1 });
+  expect(countByState(view)).toEqual({ delivered: 1 });
   expect(received).toHaveLength(2);
   expect(received[1]).toEqual(received[0]);
   expect(received[0]?.alerts).toMatchObject([{ state: 'firing', severity: 'warning' }]);
-  expect(messages(view).find(({ state }) => state === 'digested')?.digestId).toBe(received[0]?.id);
+  expect(messages(view)).toMatchObject([{ id: received[0]?.id, form: 'digest' }]);
 });
 
-test('a notification that nobody took is delivered, under the same id, once the daemon runs', async () => {
+test('what nobody took is told, under another id, once the daemon runs', async () => {
   const sandbox = await sandboxOf();
   const ids: unknown[] = [];
   let status = 503;
@@ -201,13 +201,13 @@ test('a notification that nobody took is delivered, under the same id, once the 
   expect(await sync()).toBe(0);
   expect(ids).toHaveLength(1);
   const view = viewLedger(ledgerOf(folder));
-  expect(messages(view)).toMatchObject([{ state: 'pending', attempts: 1 }]);
+  expect(owedMessages(view)).toMatchObject([{ event: 'opened', failures: 1 }]);
 
   status = 204;
   const daemon = startDaemonProcess(folder);
   await daemon.line('notification handled');
-  expect(ids).toEqual([ids[0], ids[0]]);
-  expect(messages(view)).toMatchObject([{ state: 'delivered', attempts: 2 }]);
+  expect(new Set(ids).size).toBe(2);
+  expect(messages(view)).toMatchObject([{ id: ids[1], state: 'delivered', attempts: 1 }]);
   expect(view.rows('SELECT tenant_id, level, state FROM finance_alerts')).toEqual([
     { tenant_id: 'acme', level: 'happened', state: 'firing' },
   ]);

@@ -62,10 +62,10 @@ test('a daemon can be given another queue: it reads and stops without any Redis,
 test('what a run has to tell that ends during the stop is looked after before the deliveries end', async () => {
   const { context, clock, sandbox } = await startFixture({ thread: true });
   const seen: string[] = [];
-  const composeDue = context.composeDue.bind(context);
-  context.composeDue = () => {
+  const compose = context.compose.bind(context);
+  context.compose = () => {
     seen.push('sweep');
-    return composeDue();
+    return compose();
   };
   const queue = queueInMemory(() => {
     seen.push('stop');

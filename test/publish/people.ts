@@ -88,12 +88,12 @@ export async function interfere(connection: Database.Database, what: number, now
         nowMs,
       }),
     async () => {
+      await writer.call('compose', { nowMs });
       for (const { id: notificationId } of pendingMessages(connection).slice(0, 3)) {
-        if (!(await writer.call('claimDelivery', { notificationId, nowMs: nowMs + 1, claimMs: 1000 }))) continue;
-        const state = pick(['delivered', 'pending', 'dead'] as const) ?? 'delivered';
-        const error = state === 'delivered' ? null : 'no answer';
-        const record = { notificationId, state, nextAttemptAtMs: nowMs, error, unknown: false, nowMs: nowMs + 2 };
-        await writer.call('recordDelivery', record);
+        if ((await writer.call('claimDelivery', { notificationId, nowMs: nowMs + 1 })) === null) continue;
+        const event = pick(['accepted', 'refused', 'unknown', 'rejected'] as const) ?? 'accepted';
+        const error = event === 'accepted' ? null : 'no answer';
+        await writer.call('recordAttempt', { notificationId, event, delayMs: 0, error, nowMs: nowMs + 2, about: null });
       }
     },
     () => realRun({ writer, source: REFUSING, now: () => nowMs, workspace: { id: workspaceId, name: workspaceId } }),

@@ -1,26 +1,26 @@
 import Database from 'better-sqlite3';
-import {
-  claimDelivery,
-  type DeliveryRecord,
-  recordDelivery,
-  waitingNotifications,
-} from '../../src/alerts/outbox/outbox.ts';
+import { compose } from '../../src/alerts/notify/compose.ts';
+import { claimDelivery, dueDeliveries, recordAttempt } from '../../src/alerts/notify/deliveries.ts';
+import { DELIVERY_TABLE, type DeliveryEvent, type DeliveryState } from '../../src/alerts/notify/delivery-states.ts';
+import { currentRoutes } from '../../src/alerts/track/routes.ts';
+import { inertJson } from '../../src/core/text/inert-text.ts';
 import type { Context } from '../../src/wiring/context.ts';
 import type { LedgerView, Row } from './ledger-view.ts';
 
 /** A ledger by its path, by a view of it or by a connection to it. */
 export type Ledger = string | Pick<LedgerView, 'rows'> | Database.Database;
 
-/**
- * `pending`: goes at its next attempt. `held`: goes with the daily summary. `digested`: went within another message. `delivered`:
- * its receiver has it. `dead`: given up until a replay.
- */
-export type MessageState = 'pending' | 'held' | 'digested' | 'delivered' | 'dead';
+/** `pending`: on its way, or tried again. `delivered`: its receiver has it. `dead`: given up until a replay. */
+export type MessageState = 'pending' | 'delivered' | 'dead';
 
-/** What was sent to one channel, or is to be sent. */
+/** What was made for one channel. */
 export interface Message {
   id: string;
+  /** Of the message as it was sent; the same as its id but for what a group or a daily summary says. */
+  delivery: string;
   channel: string;
+  /** Of one alert, of several, or a daily summary. */
+  form: 'single' | 'group' | 'digest';
   state: MessageState;
   /** What it says of its one alert; null for a group, a daily summary and a test. */
   event: string | null;
@@ -30,95 +30,149 @@ export interface Message {
   text: string;
   attempts: number;
   createdAt: string;
-  nextAttemptAt: string;
-  claimedUntil: string | null;
+  dueAt: string | null;
   deliveredAt: string | null;
   lastError: string | null;
-  /** The hour of the daily summary that it was written for; null for what goes at once. */
-  digestAt: string | null;
-  /** The group or the daily summary that it went with. */
-  digestId: string | null;
 }
 
-/** All messages in the order in which they were written, but for those that were taken back before anybody had them. */
+/** What is owed to a channel, and no message says yet. */
+export interface OwedMessage {
+  channel: string;
+  event: string;
+  tenant: string | null;
+  goesWith: 'group' | 'digest' | null;
+  dueAt: string | null;
+  failures: number;
+  givenUp: boolean;
+}
+
+const STATES: Readonly<Record<string, MessageState>> = { delivered: 'delivered', dead: 'dead' };
+
+/** All messages in the order in which they were made, but for those that were refused or taken back: nobody has them. */
 export function messages(ledger: Ledger): Message[] {
-  return read(ledger, "SELECT * FROM outbox WHERE state <> 'dropped' ORDER BY rowid").map((row) => ({
-    id: row.notification_id as string,
-    channel: row.channel as string,
-    state: row.state as MessageState,
-    event: row.event as string | null,
-    payload: JSON.parse(row.payload as string),
-    text: row.payload as string,
-    attempts: Number(row.attempts),
-    createdAt: row.created_at as string,
-    nextAttemptAt: row.next_attempt_at as string,
-    claimedUntil: row.claimed_until as string | null,
-    deliveredAt: row.delivered_at as string | null,
-    lastError: row.last_error as string | null,
-    digestAt: row.digest_at as string | null,
-    digestId: row.digest_id as string | null,
-  }));
+  return read(ledger, "SELECT * FROM deliveries WHERE state <> 'refused' ORDER BY delivery_key").map((row) => {
+    const payload = JSON.parse(row.payload as string);
+    return {
+      id: row.notification_id as string,
+      delivery: row.notification_id as string,
+      channel: row.channel as string,
+      form: row.form as Message['form'],
+      state: STATES[row.state as string] ?? 'pending',
+      event: row.form === 'single' ? (payload.event ?? null) : null,
+      payload,
+      text: row.payload as string,
+      attempts: Number(row.attempts),
+      createdAt: row.created_at as string,
+      dueAt: row.due_at as string | null,
+      deliveredAt: row.delivered_at as string | null,
+      lastError: row.last_error as string | null,
+    };
+  });
 }
 
 /** What is said of alerts, one by one, whether by itself, in a group or in a daily summary. */
 export function notifications(ledger: Ledger): Message[] {
-  return messages(ledger).filter(({ event }) => event !== null);
+  return messages(ledger).flatMap((message) => {
+    const { form, payload } = message;
+    if (form === 'single') return message.event === null ? [] : [message];
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    return payload.alerts.map((item: any) => {
+      const own = form === 'group' ? item : item.notifications[0];
+      return {
+        ...message,
+        id: own.notification_id,
+        event: own.event,
+        payload: own,
+        text: inertJson(JSON.stringify(own)),
+      };
+    });
+  });
 }
 
 export function pendingMessages(ledger: Ledger): Message[] {
   return messages(ledger).filter(({ state }) => state === 'pending');
 }
 
-/** How many messages are in each state, by its name; of one channel when it is given. */
-export function countByState(ledger: Ledger, channel?: string): Partial<Record<MessageState, number>> {
-  const counts: Partial<Record<MessageState, number>> = {};
-  for (const message of messages(ledger)) {
-    if (channel === undefined || message.channel === channel) counts[message.state] = (counts[message.state] ?? 0) + 1;
+/** What waits to be made, in the order of the alerts. */
+export function owedMessages(ledger: Ledger): OwedMessage[] {
+  const owed = `SELECT n.*, t.tenant_id FROM alert_notified n JOIN alerts a USING (alert_key) LEFT JOIN tenants t USING (tenant_key)
+    WHERE n.owed IS NOT NULL AND n.delivery_key IS NULL ORDER BY n.alert_key, n.channel`;
+  return read(ledger, owed).map((row) => ({
+    channel: row.channel as string,
+    event: String(row.owed).split(' ')[0] ?? '',
+    tenant: row.tenant_id as string | null,
+    goesWith: row.goes_with as OwedMessage['goesWith'],
+    dueAt: row.due_at as string | null,
+    failures: Number(row.failures),
+    givenUp: Number(row.given_up) === 1,
+  }));
+}
+
+/** How many messages are in each state, and how many are owed that were not given up; of one channel when it is given. */
+export function countByState(
+  ledger: Ledger,
+  channel?: string,
+): Partial<Record<MessageState | 'owed' | 'held', number>> {
+  const counts: ReturnType<typeof countByState> = {};
+  const count = (state: keyof typeof counts, of: string): void => {
+    if (channel === undefined || of === channel) counts[state] = (counts[state] ?? 0) + 1;
+  };
+  for (const message of messages(ledger)) count(message.state, message.channel);
+  for (const { channel: of, goesWith, givenUp } of owedMessages(ledger)) {
+    if (!givenUp) count(goesWith === 'digest' ? 'held' : 'owed', of);
   }
   return counts;
 }
 
-/** Makes one attempt for all that is to go now. */
+/** As a sweep does: makes messages of what is due, and one attempt for each that is to go now. */
 export async function deliverWaiting(context: Context): Promise<void> {
-  const nowMs = context.clock.now();
-  const waiting = waitingNotifications(context.reader().connection, {
-    channels: [...context.channels.keys()],
-    limit: 1_000,
-  });
-  const due = waiting.filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= nowMs);
-  for (const { notificationId } of due) await context.deliver(notificationId, new AbortController().signal);
+  await context.compose();
+  for (const { notificationId } of context.dueDeliveries(1_000)) {
+    await context.deliver(notificationId, new AbortController().signal);
+  }
 }
 
-/** All that is due gets this answer, without any channel; what has reached its receiver, or may have. */
-export function answerWaiting(
-  connection: Database.Database,
-  { state, unknown }: Pick<DeliveryRecord, 'state' | 'unknown'>,
-  nowMs: number,
-): Message[] {
-  const inHand = pendingMessages(connection).filter(({ id: notificationId }) =>
-    claimDelivery(connection, { notificationId, nowMs, claimMs: 1_000 }),
-  );
-  const error = state === 'delivered' ? null : 'no';
-  const times = { nextAttemptAtMs: nowMs + 1, nowMs: nowMs + 1 };
-  for (const { id: notificationId } of inHand)
-    recordDelivery(connection, { notificationId, state, unknown, error, ...times });
-  return state === 'delivered' || unknown ? inHand : [];
+/** What an attempt came to, as far as the ledger is told. */
+export type Answer = Extract<DeliveryEvent, 'accepted' | 'refused' | 'unknown' | 'rejected' | 'exhausted'>;
+
+/** All that is due is made and gets this answer, without any channel; returns what has reached its receiver, or may have. */
+export function answerWaiting(connection: Database.Database, event: Answer, nowMs: number, delayMs = 1): Message[] {
+  compose(connection, { nowMs });
+  const channels = currentRoutes(connection).map(({ channel }) => channel);
+  const due = dueDeliveries(connection, { channels, limit: 1_000, nowMs }).map(({ notificationId }) => notificationId);
+  const inHand = messages(connection).filter(({ id }) => due.includes(id));
+  const error = event === 'accepted' ? null : 'no';
+  for (const { id: notificationId } of inHand) {
+    claimDelivery(connection, { notificationId, nowMs });
+    recordAttempt(connection, { notificationId, event, delayMs, error, nowMs: nowMs + 1 });
+  }
+  return event === 'accepted' || event === 'unknown' ? inHand : [];
 }
 
-export interface PlantedMessage extends Pick<Message, 'id' | 'channel' | 'state' | 'createdAt'> {
+export interface PlantedMessage extends Pick<Message, 'id' | 'channel' | 'createdAt'> {
+  state: DeliveryState;
   text?: string;
-  alertKey?: number | null;
+  alertKey?: number;
 }
 
 /** Writes a message of which no run knows; it is due when it was created. */
 export function plantMessage(connection: Database.Database, message: PlantedMessage): void {
-  const { id, channel, state, createdAt, text = '{}', alertKey = null } = message;
+  const { id, channel, state, createdAt, text = '{}', alertKey } = message;
+  const dueAt = DELIVERY_TABLE[state].claim === null ? null : createdAt;
+  const deliveryKey = connection
+    .prepare(
+      `INSERT INTO deliveries (notification_id, channel, form, payload, state, created_at, due_at, due_set_at)
+       VALUES (?, ?, 'single', ?, ?, ?, ?, ?) RETURNING delivery_key`,
+    )
+    .pluck()
+    .get(id, channel, text, state, createdAt, dueAt, dueAt);
+  if (alertKey === undefined) return;
   connection
     .prepare(
-      `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO delivery_members (delivery_key, alert_key, revision, event, episode, level, told_times)
+       VALUES (?, ?, 1, 'opened', 1, 'happened', 0)`,
     )
-    .run(id, alertKey, channel, text, state, createdAt, createdAt);
+    .run(deliveryKey, alertKey);
 }
 
 function read(ledger: Ledger, sql: string): Row[] {

@@ -45,7 +45,7 @@ export interface Fixture {
   clock: TestClock;
   config: Config;
   context: Context;
-  /** One run by hand of the first workspace, or of the one named; without channels, what it has to tell is delivered to the log. */
+  /** One run by hand of the first workspace, or of the one named; what it has to tell is made, and without channels delivered to the log. */
   sync(order?: Partial<SyncOrder>): Promise<Applied>;
   /** Opens the ledger as a finance tool would. The ledger must exist. */
   view(): LedgerView;
@@ -111,6 +111,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
         return applied(await context.sync(manualOrder(order)));
       } finally {
         if (config.alerts.channels.length === 0) await deliverWaiting(context);
+        else if (existsSync(config.ledger.path)) await context.compose();
       }
     },
     view: () => viewLedger(config.ledger.path),

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { RunAlerts } from '../../src/alerts/track/alert-change.ts';
 import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { gate } from '../support/gate.ts';
@@ -27,15 +26,13 @@ test.each([
   const slow = another(undefined, overrides);
   await another().sync(manualOrder());
   const held = holdFirstRequest(fixture);
-  const raised: RunAlerts[] = [];
-  const sleeper = rejection(slow.sync(manualOrder({ onFailure: (alerts) => void raised.push(alerts) })));
+  const sleeper = rejection(slow.sync(manualOrder()));
   await held.reached;
   clock.advance(LEASE_MS);
   await another(undefined, overrides).sync(manualOrder());
   held.release();
 
   expect(await sleeper).toMatchObject({ code: 'fenced', retryable: true });
-  expect(raised).toEqual([{ changes: [], notificationIds: [] }]);
   expect(view().rows("SELECT * FROM alerts WHERE rule = 'sync_failed'")).toEqual([]);
 });
 

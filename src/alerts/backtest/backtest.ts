@@ -91,7 +91,7 @@ function readTold(connection: LedgerConnection, { from, to }: Window): BacktestA
       `SELECT p.period, a.rule, t.tenant_id AS tenantId,
          CASE max(CASE x.level WHEN 'settled' THEN 2 WHEN 'happened' THEN 1 ELSE 0 END)
            WHEN 2 THEN 'settled' WHEN 1 THEN 'happened' ELSE 'likely' END AS level, min(x.at) AS firstFiredAt,
-         (SELECT count(*) FROM outbox o WHERE o.alert_key = a.alert_key AND o.state <> 'dropped') AS notifications,
+         (SELECT count(*) FROM delivery_members m WHERE m.alert_key = a.alert_key) AS notifications,
          NULL AS label
        FROM alerts a JOIN periods p USING (period_key) LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
        JOIN alert_transitions x USING (alert_key)

@@ -6,7 +6,7 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { KeptHistory } from '../history/curves.ts';
-import { acceptAll } from '../outbox/told-by.ts';
+import { acceptAll } from '../notify/accept-all.ts';
 import { routesOf, setRoutes } from '../track/routes.ts';
 import type { RecordedHistory, RecordedLink } from './history.ts';
 
@@ -76,8 +76,8 @@ export class Replica {
     const merged = { connection, run, lastEntryIdBefore, counts, changed };
     if (counts.opened > 0) kept.firstPeriods.clear();
     evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, settings, { history: ledger, kept });
-    acceptAll(connection, at);
     connection.prepare("UPDATE runs SET status = 'applied', finished_at = ? WHERE run_key = ?").run(at, runKey);
+    acceptAll(connection, Date.parse(at));
   }
 
   #closeOrReopen({ action, seq, periodKey }: RecordedLink): void {

@@ -13,6 +13,7 @@ export interface ChannelMessage {
  * - `delivered`: the receiver has it; `refused` says of whom it was refused, where it has several recipients.
  * - `retry`: it may work later; `retryAfterMs` is the least wait the receiver asked for. `unknown`: it may have it all the same.
  * - `rejected`: the same attempt would fail again; a dead letter.
+ * - `too_large`: the receiver does not take so many bytes at once.
  * - `disabled`: the receiver wants nothing more on this channel.
  * - `cancelled`: cut off by the caller's signal, so it does not count as an attempt.
  */
@@ -20,6 +21,7 @@ export type DeliveryResult =
   | { outcome: 'delivered'; detail: string; refused?: string }
   | { outcome: 'retry'; reason: string; retryAfterMs: number | null; unknown: boolean }
   | { outcome: 'rejected'; reason: string }
+  | { outcome: 'too_large'; reason: string }
   | { outcome: 'disabled'; reason: string }
   | { outcome: 'cancelled' };
 

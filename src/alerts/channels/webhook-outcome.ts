@@ -15,6 +15,7 @@ export function webhookOutcome(status: number, retryAfter: string | undefined, n
   const answer = `HTTP ${status}`;
   if (status >= 200 && status < 300) return { outcome: 'delivered', detail: answer };
   if (status === 410) return { outcome: 'disabled', reason: `${answer}: the receiver wants no more notifications` };
+  if (status === 413) return { outcome: 'too_large', reason: answer };
   // A broken ingress answers 404, too.
   if (status === 404 || status === 408 || status === 429 || status >= 500) {
     const unknown = MAY_HAVE_ARRIVED.includes(status);

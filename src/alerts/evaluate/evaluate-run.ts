@@ -5,11 +5,11 @@ import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
-import { AlertBook } from '../book/alert-book.ts';
 import { Curves, type KeptHistory } from '../history/curves.ts';
 import { createRepeats } from '../history/repeats.ts';
 import { clear, UNDECIDED, type UsageFigures } from '../measures/judgement.ts';
 import { type AlertSubject, type Observation, observation } from '../measures/observation.ts';
+import { AlertBook } from '../notify/alert-book.ts';
 import { askRule } from '../rules/ask-rule.ts';
 import { findCandidates, type PeriodLook } from '../rules/judging/candidates.ts';
 import { createJudging, type Judging, type TenantFacts } from '../rules/judging/judging.ts';

@@ -5,8 +5,8 @@ import { prepared } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
-import { AlertBook } from '../book/alert-book.ts';
 import type { Observation } from '../measures/observation.ts';
+import { AlertBook } from '../notify/alert-book.ts';
 import { type JobNews, judgeJob } from '../rules/own/job-failed.ts';
 import { judgeFailedRun, type RunFault } from '../rules/own/sync-failed.ts';
 import { judgeStale } from '../rules/own/sync-stale.ts';
@@ -55,7 +55,7 @@ export function evaluateStale(
   const raised = raiseAll.immediate();
   return {
     changes: raised.flatMap(({ changes }) => changes),
-    notificationIds: raised.flatMap(({ notificationIds }) => notificationIds),
+    due: raised.reduce((sum, { due }) => sum + due, 0),
   };
 }
 
@@ -67,8 +67,7 @@ const isFailing = prepared((db) => {
 /** Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. */
 export function evaluateJob(connection: Database.Database, news: JobNews, nowMs: number): RunAlerts {
   const seen = judgeJob(news);
-  if (news.detail === null && !isFailing(connection).get({ cause: seen.cause }))
-    return { changes: [], notificationIds: [] };
+  if (news.detail === null && !isFailing(connection).get({ cause: seen.cause })) return { changes: [], due: 0 };
   const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, nowMs };
   return connection.transaction(() => raise(connection, seen, ofLedger)).immediate();
 }

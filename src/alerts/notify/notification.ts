@@ -52,11 +52,11 @@ function linkTo(
 }
 
 /**
- * The JSON text that is stored in the outbox and sent byte for byte on every attempt. Identifiers parse back exactly;
- * in the text itself control, bidi and invisible characters are escaped, so that showing it raw does no harm.
+ * A message as JSON text, which is stored and sent byte for byte. Identifiers parse back exactly; in the text itself control,
+ * bidi and invisible characters are escaped, so that showing it raw does no harm.
  */
-export function renderPayload(notification: Notification): string {
-  return inertJson(stringifyExact(notification));
+export function renderPayload(message: object): string {
+  return inertJson(stringifyExact(message));
 }
 
 function figureChange(previous: bigint, current: bigint): FigureChange {

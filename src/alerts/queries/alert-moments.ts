@@ -3,9 +3,8 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, desc, eq, isNotNull } from '../../ledger/store/schema/drizzle.ts';
+import { and, desc, eq } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { clear, type UsageFigures } from '../measures/judgement.ts';
@@ -39,7 +38,7 @@ type StoredAlert = typeof alerts.$inferSelect;
 /** What was last told of an alert, and what there is to tell of it now. */
 export function alertMoments(connection: LedgerConnection, { alert }: AlertRecord): AlertMoments {
   const row = requireAlert(connection, alert.alert_id);
-  const last = lastTold(connection, row.alertKey);
+  const last = lastTold(connection, alert.alert_id);
   const isApplied = and(eq(runs.workspaceKey, row.workspaceKey ?? 0), eq(runs.status, 'applied'));
   const lastRun = query(connection)
     .select({ at: runs.finishedAt })
@@ -97,18 +96,26 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   return { told: last, now: { at, notification: { ...notification, ...ending } } };
 }
 
-/** The last notification of an alert that any channel was to get. */
-function lastTold(connection: LedgerConnection, alertKey: number): AlertMoment | null {
-  const last = query(connection)
-    .select()
-    .from(outbox)
-    .where(and(eq(outbox.alertKey, alertKey), isNotNull(outbox.revision)))
-    .orderBy(desc(outbox.revision), asc(outbox.channel))
-    .limit(1)
-    .get();
-  if (last === undefined) return null;
-  const notification = parseExact(last.payload) as Notification;
-  return { at: notification.created_at, notification };
+/** The last message about an alert that any channel has, or may have. */
+function lastTold(connection: LedgerConnection, alertId: string): AlertMoment | null {
+  const last = connection
+    .prepare(
+      `SELECT d.payload FROM finance_alert_messages m JOIN deliveries d USING (notification_id)
+       WHERE m.alert_id = ? AND m.outcome IN ('delivered', 'unknown') ORDER BY m.revision DESC, m.channel LIMIT 1`,
+    )
+    .pluck()
+    .get(alertId) as string | undefined;
+  const notification = last === undefined ? null : notificationIn(parseExact(last) as SentMessage, alertId);
+  return notification === null ? null : { at: notification.created_at, notification };
+}
+
+/** A message about one alert, a group, or a daily summary. */
+type SentMessage = Notification & { alerts?: (Notification & { notifications?: Notification[] })[] };
+
+function notificationIn(message: SentMessage, alertId: string): Notification | null {
+  if (message.alerts === undefined) return message;
+  const all = message.alerts.flatMap((item) => item.notifications ?? [item]);
+  return all.find(({ alert_id }) => alert_id === alertId) ?? null;
 }
 
 /** The figures as they stand. Rules that compare two readings of one period keep the earlier one with the alert. */

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import type { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import type { financeAlertMessages } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import type { AlertRow } from './alerts.ts';
@@ -13,7 +13,8 @@ export interface AlertRecord {
     tenant_name: string | null;
   };
   transitions: AlertTransition[];
-  deliveries: AlertDelivery[];
+  messages: AlertMessage[];
+  owed: OwedMessage[];
   /** What people have said of it, the last word last. */
   feedback: AlertFeedback[];
 }
@@ -30,16 +31,20 @@ export type AlertTransition = Pick<
   'revision' | 'change' | 'state' | 'level' | 'at' | 'actor' | 'current_credits' | 'note'
 > & { run_id: string | null; muted_because: string | null };
 
-export type AlertDelivery = Pick<
-  Exact<SqlRow<typeof outbox>>,
-  'notification_id' | 'channel' | 'state' | 'attempts' | 'created_at' | 'delivered_at' | 'last_error'
-> & {
-  /** When the daily summary was due that it waits for, or went into; null for what goes at once. */
-  digest_at: string | null;
-  /** The notification that it went with instead, and how that fares; null when it goes by itself. */
-  digest_id: string | null;
-  digest_state: string | null;
-};
+/** What a channel was sent about the alert. */
+export type AlertMessage = Omit<Exact<typeof financeAlertMessages.$inferSelect>, 'alert_id' | 'workspace_id'>;
+
+/** What a channel is owed of the alert and no message says yet. */
+export interface OwedMessage {
+  channel: string;
+  event: string;
+  owed_at: string;
+  /** When it goes, or is tried again; null: it was given up. */
+  due_at: string | null;
+  /** It goes with a group or with the daily summary; null: by itself. */
+  goes_with: 'group' | 'digest' | null;
+  failures: bigint;
+}
 
 /** The record of one alert. Throws `unknown_alert`. */
 export function alertRecord(connection: LedgerConnection, alertId: string): AlertRecord {
@@ -69,12 +74,14 @@ export function alertRecord(connection: LedgerConnection, alertId: string): Aler
       `SELECT b.label, b.note, b.actor, b.at FROM alerts a JOIN alert_feedback b USING (alert_key)
        WHERE a.alert_id = ? ORDER BY b.feedback_key`,
     ) as AlertFeedback[],
-    deliveries: all(
-      `SELECT o.notification_id, o.channel, o.state, o.attempts, o.created_at, o.delivered_at, o.last_error,
-         CASE o.state WHEN 'held' THEN o.next_attempt_at ELSE o.digest_at END AS digest_at, o.digest_id,
-         d.state AS digest_state
-       FROM alerts a JOIN outbox o USING (alert_key) LEFT JOIN outbox d ON d.notification_id = o.digest_id
-       WHERE a.alert_id = ? ORDER BY o.created_at, o.channel`,
-    ) as AlertDelivery[],
+    messages: all(
+      `SELECT notification_id, channel, revision, event, level, form, made_at, outcome, attempts, delivered_at, last_error
+       FROM finance_alert_messages WHERE alert_id = ? ORDER BY made_at, channel, revision`,
+    ) as AlertMessage[],
+    owed: all(
+      `SELECT n.channel, substr(n.owed, 1, instr(n.owed, ' ') - 1) AS event, n.owed_at, n.due_at, n.goes_with, n.failures
+       FROM alerts a JOIN alert_notified n USING (alert_key)
+       WHERE a.alert_id = ? AND n.owed IS NOT NULL AND n.delivery_key IS NULL ORDER BY n.channel`,
+    ) as OwedMessage[],
   };
 }

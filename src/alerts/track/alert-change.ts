@@ -21,8 +21,8 @@ export interface AlertChange extends AlertFigures {
 
 export interface RunAlerts {
   changes: AlertChange[];
-  /** Outbox rows that are to go at once; those that wait for a daily summary are not among them. */
-  notificationIds: string[];
+  /** So many times a channel is owed something of an alert at once that it was not owed before. */
+  due: number;
 }
 
 /** Who looks at the alerts of which workspace, and when. */

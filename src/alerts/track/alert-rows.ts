@@ -5,7 +5,7 @@ import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, inArray, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, inArray, isNull, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { AlertSubject } from '../measures/observation.ts';
 import { ruleVersion } from '../rules/table.ts';
@@ -26,7 +26,6 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   detail: string | null;
   /** JSON of what its rule saw last beside the figures. */
   basis: string | null;
-  askAt: string | null;
 }
 
 /** The names behind a subject's keys. */
@@ -98,18 +97,14 @@ const updateAlert = prepared((db) =>
     .where(eq(alerts.alertKey, placeholder('alertKey'))),
 );
 
-/** Open ones, those that somebody was told of and not of their end, and those of which something waits to be sent. */
-const alertsToAsk = prepared((db) => {
-  const isTold = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_told WHERE open = 1)`;
-  const waits = sql`${alerts.alertKey} IN (
-    SELECT alert_key FROM outbox WHERE state IN ('pending', 'held') AND event IS NOT NULL
-    UNION ALL SELECT m.alert_key FROM outbox g JOIN outbox m ON m.digest_id = g.notification_id
-      WHERE g.state = 'pending' AND g.alert_key IS NULL)`;
-  const isDue = sql`${alerts.askAt} IS NOT NULL`;
+/** Open ones, those that somebody was told of and not of their end, and those of which something waits. */
+const alertsToEvaluate = prepared((db) => {
+  const isTold = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_notified WHERE open = 1)`;
+  const waits = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_notified WHERE due_at IS NOT NULL)`;
   return db
     .select()
     .from(alerts)
-    .where(and(isOfWorkspace, or(isOpenAlert, isTold, waits, isDue)))
+    .where(and(isOfWorkspace, or(isOpenAlert, isTold, waits)))
     .orderBy(asc(alerts.alertKey));
 });
 
@@ -140,8 +135,14 @@ export class AlertRows {
   }
 
   /** Those that there may be something to tell of. */
-  toAsk(): StoredAlert[] {
-    return alertsToAsk(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
+  toEvaluate(): StoredAlert[] {
+    return alertsToEvaluate(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
+  }
+
+  /** Those with these keys. */
+  among(keys: SQL): StoredAlert[] {
+    const isOwn = sql`${alerts.workspaceKey} IS ${this.#workspaceKey} AND ${alerts.alertKey} IN ${keys}`;
+    return query(this.#connection).select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
   }
 
   /** Makes the row of an alert that begins; `write` fills it in. */
@@ -200,10 +201,10 @@ export function shortHash(text: string, characters: number): string {
 function toAlert(row: StoredRow): StoredAlert {
   const { alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes } = row;
   const { measure, pendingSince, clearRunKey, firstFiredAt, lastChangedAt } = row;
-  const { episode, beganAt, detail, basis, askAt, cause } = row;
+  const { episode, beganAt, detail, basis, cause } = row;
   return {
     ...{ alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes },
-    ...{ measure, clearRunKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis, askAt },
+    ...{ measure, clearRunKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis },
     cause,
     pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
     ...figuresOf(row),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { type AlertDelivery, alertRecord } from '../../alerts/queries/alert-record.ts';
+import { type AlertMessage, alertRecord, type OwedMessage } from '../../alerts/queries/alert-record.ts';
 import type { Evidence } from '../../alerts/wording/notification.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
@@ -44,11 +44,12 @@ export function showCommand(cli: CliContext): Command {
           const why = note === null ? '' : `: ${inertText(note)}`;
           cli.print(`${formatMinute(at)}  ${inertText(actor)} says ${label}${why}`);
         }
-        if (record.deliveries.length > 0) cli.print('');
-        for (const delivery of record.deliveries) {
-          const { channel, notification_id, digest_id } = delivery;
-          cli.print(`${inertText(channel)}  ${deliveryLine(delivery)}  ${digest_id ?? notification_id}`);
+        const { messages, owed } = record;
+        if (messages.length + owed.length > 0) cli.print('');
+        for (const message of messages) {
+          cli.print(`${inertText(message.channel)}  ${messageLine(message)}  ${message.notification_id}`);
         }
+        for (const one of owed) cli.print(`${inertText(one.channel)}  ${owedLine(one)}`);
       }),
     );
 }
@@ -119,12 +120,28 @@ function momentJson(moment: AlertMoment | null): object | null {
   return { at: moment.at, credits, requests, threshold, reason, evidence, summary };
 }
 
-/** Of what a daily summary or a group carries that one counts: it is what was sent. */
-function deliveryLine({ state, attempts, last_error, digest_at, digest_state }: AlertDelivery): string {
-  if (state === 'held') return `waits for the daily summary of ${formatMinute(digest_at ?? '')} UTC`;
-  if (state === 'digested') return `${digest_state} with others`;
+const OUTCOMES = {
+  under_way: 'under way',
+  unknown: 'may have arrived',
+  delivered: 'delivered',
+  refused: 'refused',
+  given_up: 'given up',
+} as const;
+
+function messageLine({ event, form, outcome, attempts, last_error }: AlertMessage): string {
+  const others = form === 'single' ? '' : form === 'group' ? ' with others' : ' with the daily summary';
   const why = last_error === null ? '' : `: ${inertText(last_error)}`;
-  return `${state} after ${counted(attempts, 'attempt')}${why}`;
+  const tries = attempts > 1n ? `, tried ${counted(attempts, 'time')}` : '';
+  return `${event}: ${OUTCOMES[outcome]}${others}${tries}${why}`;
+}
+
+/** What no message says yet. */
+function owedLine({ event, due_at, goes_with, failures }: OwedMessage): string {
+  if (due_at === null) return `${event}: given up until a replay, or until the channel takes something`;
+  const at = `${formatMinute(due_at)} UTC`;
+  if (failures > 0n) return `${event}: tried again at ${at}`;
+  if (goes_with === 'digest') return `${event}: waits for the daily summary of ${at}`;
+  return goes_with === 'group' ? `${event}: waits for others until ${at}` : `${event}: due since ${at}`;
 }
 
 /** The newest entries; all are in `finance_history`. */

@@ -1,4 +1,4 @@
-import type { SilenceRequest } from '../../alerts/book/actions.ts';
+import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { isSelfRule, ownRule, SELF_RULES } from '../../alerts/rules/table.ts';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
+import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -49,8 +49,10 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   const report = await writer.call('replayDead', { notificationIds, nowMs: context.clock.now() });
   const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
   const dropped = counted(report.dropped.length, 'more', 'more');
+  const retried = counted(report.retried, 'alert', 'alerts');
   cli.answer(report, [
     `${due}; the running daemon sends what is due`,
+    report.retried === 0 ? null : `  ${retried} that a channel had refused no longer waits for the next try`,
     report.dropped.length === 0 ? null : `  of ${dropped} nothing is left to say: it is over, or was told since`,
     ...report.enabled.map((name) => `  channel ${inertText(name)} is enabled again`),
     ...report.without_channel.map(

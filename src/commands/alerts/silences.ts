@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SilenceRequest } from '../../alerts/book/actions.ts';
+import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';

@@ -37,6 +37,7 @@ function inWords(result: DeliveryResult): { answer: string; remedy: string | nul
         remedy: 'A notification would be tried again for three days; check that the receiver is up and can be reached',
       };
     case 'rejected':
+    case 'too_large':
       return {
         answer: result.reason,
         remedy: "A notification would be given up; correct the channel's settings, then test again",

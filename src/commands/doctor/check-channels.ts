@@ -1,7 +1,7 @@
 import { tryMailServer } from '../../alerts/channels/email-channel.ts';
 import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
-import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
-import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
+import { disabledChannels } from '../../alerts/notify/channel-states.ts';
+import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { leaveOwnAlerts } from '../../alerts/book/end-alerts.ts';
+import { leaveOwnAlerts } from '../../alerts/notify/end-alerts.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';

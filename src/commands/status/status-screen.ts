@@ -1,4 +1,4 @@
-import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
+import type { DisabledChannel } from '../../alerts/notify/channel-states.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { OutboxCounts } from '../../daemon/state/status.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
+import { disabledChannels } from '../../alerts/notify/channel-states.ts';
 import { isoTime, sleep } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { createSlotHistory } from '../../daemon/slot-history.ts';

@@ -6,9 +6,6 @@ import type { Config } from '../../config/types.ts';
 import { systemClock, type WallClock } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
-import { eq, min } from '../../ledger/store/schema/drizzle.ts';
-import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 import type { WorkspaceLine } from '../state/workspace-state.ts';
@@ -30,7 +27,7 @@ export interface Measurements {
   alerts(): Pick<AlertCount, 'rule' | 'state' | 'count'>[];
   /** The files that are written by themselves: whether each fails now, and when its last file was written. */
   exports(): { name: string; failing: boolean; lastAtMs: number | null }[];
-  /** Age of the oldest notification that is not delivered yet and waits for no daily summary; 0 without one. */
+  /** How long a channel has been owed what waits for no others; 0 without anything. */
   outboxAgeSeconds(): number;
   /** Age of the oldest job that could begin, by queue; 0 without one. Asks Redis; may reject. */
   queueAgesSeconds(): Promise<Record<string, number>>;
@@ -46,10 +43,13 @@ export interface MeasurementSources {
   workspaces: () => WorkspaceLine[];
 }
 
+const OLDEST_OWED = `SELECT min(owed_at) FROM alert_notified
+  WHERE owed IS NOT NULL AND given_up = 0 AND (goes_with IS NULL OR failures > 0)`;
+
 export function createMeasurements(sources: MeasurementSources): Measurements {
   const { reader, config, clock, queues, traffic, reservedBytes, workspaces } = sources;
   const { connection } = reader;
-  const isPending = eq(outbox.state, 'pending').inlineParams();
+  const oldestOwed = connection.prepare(OLDEST_OWED).pluck();
   return {
     attempts: () => traffic.attempts(),
     onAttempt: (listener) => traffic.onAttempt(listener),
@@ -73,12 +73,7 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
       }),
     alerts: () => countAlerts(connection),
     outboxAgeSeconds() {
-      const oldest = query(connection)
-        .select({ at: min(outbox.createdAt) })
-        .from(outbox)
-        .where(isPending)
-        .get();
-      const at = oldest?.at ?? null;
+      const at = oldestOwed.get() as string | null;
       return at === null ? 0 : Math.max(0, clock.now() - Date.parse(at)) / 1000;
     },
     async queueAgesSeconds() {

@@ -1,9 +1,8 @@
 import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { prepared, query } from '../../ledger/store/query.ts';
-import { asc, count, desc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
+import { perConnection, prepared, query } from '../../ledger/store/query.ts';
+import { asc, desc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
 import { financeFreshness, financeRuns } from '../../ledger/store/schema/finance-views.ts';
-import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
@@ -72,21 +71,25 @@ const lastRunOf = prepared((db) => {
     .where(inArray(financeRuns.run_id, last.orderBy(desc(runs.runKey)).limit(1)));
 });
 
-/** How many notifications are in which hands. */
+/** How many messages wait, by what for. */
 export interface OutboxCounts {
-  /** Due, or tried again later. */
+  /** On their way, or owed and not made yet: they go at once, with a group, or are tried again later. */
   pending: number;
-  /** These wait for a daily summary, and nothing is wrong with them. */
+  /** What is owed with a daily summary, and nothing is wrong with it. */
   held: number;
   /** Given up. */
   dead: number;
 }
 
+const selectCounts = perConnection((connection) => {
+  const owed = 'SELECT count(*) FROM alert_notified WHERE owed IS NOT NULL AND delivery_key IS NULL AND given_up = 0';
+  const isHeld = "goes_with IS 'digest' AND failures = 0";
+  return connection.prepare(
+    `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL) + (${owed} AND NOT (${isHeld})) AS pending,
+       (${owed} AND ${isHeld}) AS held, (SELECT count(*) FROM deliveries WHERE state = 'dead') AS dead`,
+  );
+});
+
 export function outboxCounts(connection: LedgerConnection): OutboxCounts {
-  // Words, not parameters: only then does SQLite use the index that holds nothing but that state.
-  const countOf = (state: keyof OutboxCounts): number => {
-    const isSo = eq(outbox.state, state).inlineParams();
-    return query(connection).select({ count: count() }).from(outbox).where(isSo).get()?.count ?? 0;
-  };
-  return { pending: countOf('pending'), held: countOf('held'), dead: countOf('dead') };
+  return selectCounts(connection).get() as OutboxCounts;
 }

@@ -1,11 +1,11 @@
+import { evaluateJob, evaluateStale, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
 import {
   acknowledgeAlert,
   addSilence,
   endSilence,
   recordFeedback,
   type SilenceRequest,
-} from '../../alerts/book/actions.ts';
-import { evaluateJob, evaluateStale, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
+} from '../../alerts/notify/actions.ts';
 import type { JobNews } from '../../alerts/rules/own/job-failed.ts';
 import type { RunAlerts } from '../../alerts/track/alert-change.ts';
 import { type Desk, onConnection } from './desk.ts';

@@ -1,12 +1,12 @@
 import { alertCommands } from './alert-commands.ts';
 import { closeCommands } from './close-commands.ts';
+import { deliveryCommands } from './delivery-commands.ts';
 import type { Command, Desk } from './desk.ts';
 import { ledgerCommands } from './ledger-commands.ts';
-import { outboxCommands } from './outbox-commands.ts';
 import { runCommands } from './run-commands.ts';
 
 /** Everything that a writer can be asked for. A new command is one more entry in the table of its room. */
-const COMMANDS = { ...runCommands, ...alertCommands, ...outboxCommands, ...closeCommands, ...ledgerCommands };
+const COMMANDS = { ...runCommands, ...alertCommands, ...deliveryCommands, ...closeCommands, ...ledgerCommands };
 
 type Commands = typeof COMMANDS;
 export type CommandName = keyof Commands;

@@ -1,6 +1,6 @@
-import { askSoon } from '../../alerts/book/ask.ts';
-import { endAlerts, withdrawMessages } from '../../alerts/book/end-alerts.ts';
-import { type PrunedOutbox, pruneOutbox } from '../../alerts/outbox/prune-outbox.ts';
+import { endAlerts, withdrawMessages } from '../../alerts/notify/end-alerts.ts';
+import { evaluateAgain } from '../../alerts/notify/evaluate-due.ts';
+import { type PrunedDeliveries, pruneDeliveries } from '../../alerts/notify/prune-deliveries.ts';
 import { isoTime } from '../../core/clock.ts';
 import {
   type EndLink,
@@ -14,7 +14,7 @@ import { truncateLog } from '../../ledger/store/file/truncate-log.ts';
 import { type Desk, type Noted, noteHead } from './desk.ts';
 
 /** What one step has forgotten, and whether there is more of it. */
-export type Pruned = PrunedRuns & PrunedOutbox;
+export type Pruned = PrunedRuns & PrunedDeliveries;
 
 /** What is done with the ledger as a whole: upkeep, ends of workspaces, its place beside other copies. */
 export const ledgerCommands = {
@@ -22,8 +22,8 @@ export const ledgerCommands = {
   prune({ connection }: Desk, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {
     const before = isoTime(beforeMs);
     const runs = pruneRuns(connection, before, nowMs);
-    const outbox = pruneOutbox(connection, before);
-    return { ...runs, ...outbox, more: runs.more || outbox.more };
+    const { notifications, more } = pruneDeliveries(connection, before);
+    return { ...runs, notifications, more: runs.more || more };
   },
 
   /** Cuts the write-ahead log; false while a reader still needs it. */
@@ -34,7 +34,7 @@ export const ledgerCommands = {
     const { connection } = desk;
     const { settled, seq, digest } = endWorkspace(connection, request, (workspace) =>
       request.elsewhere
-        ? withdrawMessages(connection, workspace.workspaceKey)
+        ? withdrawMessages(connection, workspace.workspaceKey, request.nowMs)
         : endAlerts(connection, { ...workspace, by: request.by, nowMs: request.nowMs }),
     );
     return { seq, digest, notifications: settled, ...noteHead(desk, seq, digest, request.nowMs) };
@@ -42,7 +42,7 @@ export const ledgerCommands = {
   resumeWorkspace(desk: Desk, request: ResumeRequest): EndLink & Noted {
     const { connection } = desk;
     const link = resumeWorkspace(connection, request, ({ workspaceKey }) =>
-      askSoon(connection, workspaceKey, request.nowMs),
+      evaluateAgain(connection, workspaceKey, request.nowMs),
     );
     return { ...link, ...noteHead(desk, link.seq, link.digest, request.nowMs) };
   },

@@ -115,8 +115,7 @@ export const runCommands = {
     endRun(desk, runKey);
     const noted = noteHead(desk, result.appliedSeq, result.digest, nowMs);
     const news = { job: 'checkpoint' as const, detail: noted.checkpointFault };
-    const { notificationIds } = evaluateJob(desk.connection, news, nowMs);
-    result.extra.notificationIds.push(...notificationIds);
+    result.extra.due += evaluateJob(desk.connection, news, nowMs).due;
     return { ...result, ...noted };
   },
 
@@ -126,7 +125,7 @@ export const runCommands = {
     const { run } = openRun(desk, runKey);
     const fail = connection.transaction((): RunAlerts => {
       const isOwn = failRun(connection, run, failure, nowMs);
-      if (fault === null || !isOwn) return { changes: [], notificationIds: [] };
+      if (fault === null || !isOwn) return { changes: [], due: 0 };
       return evaluateFailure(connection, run, fault, nowMs);
     });
     try {

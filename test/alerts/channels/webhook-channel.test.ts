@@ -100,7 +100,11 @@ describe('the outcome of a webhook attempt', () => {
     expect(await answered(status)).toEqual({ outcome: 'retry', reason: `HTTP ${status}`, retryAfterMs: null, unknown });
   });
 
-  it.each([400, 401, 403, 405, 409, 413, 422])('is rejected for %i', async (status) => {
+  it('is too large for 413', async () => {
+    expect(await answered(413)).toEqual({ outcome: 'too_large', reason: 'HTTP 413' });
+  });
+
+  it.each([400, 401, 403, 405, 409, 422])('is rejected for %i', async (status) => {
     expect(await answered(status)).toEqual({ outcome: 'rejected', reason: `HTTP ${status}` });
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { messages } from '../../support/messages.ts';
 import { startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
-import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
+import { HOUR_MS, nextSummary, playDays, put, startWithHistory, states, told } from './scene.ts';
 
 test('a previous period that was read only before its end is not compared with, until it is read again', async () => {
   const { upstream, sync, view, clock } = await startFixture({ settings: { lookbackPeriods: 0 } });
@@ -156,7 +156,7 @@ test('a plan that is exceeded says so, once', async () => {
 });
 
 test('a closed period that changes is restated until the service takes it back', async () => {
-  const { upstream, sync, view, context } = await startWithHistory();
+  const { upstream, sync, view, context, clock } = await startWithHistory();
   const writer = await context.writer();
   await writer.call('closePeriod', {
     ...{ workspaceId: WORKSPACE, period: '2026-02', by: 'Ada', note: '', force: true },
@@ -171,18 +171,20 @@ test('a closed period that changes is restated until the service takes it back',
   put(upstream, 'a', ['2026-02', 10_000]);
   await sync();
   await sync();
+  await nextSummary({ clock, context });
 
   expect(told(ledger)).toEqual(['restatement alert.firing a', 'restatement alert.resolved a']);
 });
 
 test('a record that is withdrawn is told once, and resolved when it is listed again', async () => {
-  const { upstream, sync, view } = await startWithHistory();
+  const { upstream, sync, view, clock, context } = await startWithHistory();
   upstream.remove('a', '2026-03');
   for (let run = 0; run < 3; run += 1) await sync();
   const ledger = view();
   expect(states(ledger)).toEqual(['withdrawn a 2026-03 firing']);
   put(upstream, 'a', ['2026-03', 6_000]);
   await sync();
+  await nextSummary({ clock, context });
 
   expect(told(ledger)).toEqual(['withdrawn alert.firing a', 'withdrawn alert.resolved a']);
 });
@@ -204,7 +206,7 @@ test('runs that find what the ledger holds already change no alert', async () =>
   put(upstream, 'c', ['2026-03', 8_000]);
   await sync();
   const ledger = view();
-  const tables = ['alerts', 'alert_transitions', 'alert_told', 'outbox'];
+  const tables = ['alerts', 'alert_transitions', 'alert_notified', 'deliveries', 'delivery_members'];
   const all = () => tables.map((table) => ledger.rows(`SELECT * FROM ${table}`));
   await sync();
   const before = all();

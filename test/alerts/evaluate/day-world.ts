@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
-import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
+import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
-import { isoTime } from '../../../src/core/clock.ts';
 import { periodAt } from '../../../src/core/period.ts';
 import { type Message, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
@@ -74,7 +73,7 @@ export function dayWorld(
     async read(nowMs) {
       const source = listingOf('ws-1', [...figures.values()], 1_000);
       await realRun({ writer, source, now: () => nowMs, workspace: { ...workspace, ...settings } });
-      acceptAll(connection, isoTime(nowMs));
+      acceptAll(connection, nowMs);
     },
     told: () =>
       notifications(connection).map(({ payload: { rule, level, type, tenant_id } }) => {

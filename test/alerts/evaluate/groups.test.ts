@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Ledger, messages } from '../../support/messages.ts';
+import { deliverWaiting, type Ledger, messages } from '../../support/messages.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
 
@@ -32,7 +32,7 @@ test('five of sixteen tenants at once are one message that names each, the large
   await sync();
   await sync();
   clock.advance(24 * HOUR_MS);
-  for (const id of await context.composeDue()) await context.deliver(id, new AbortController().signal);
+  await deliverWaiting(context);
   const digest = heard(ledger).find(({ type }) => type === 'alert.digest');
   expect(digest.alerts.filter(({ state }: { state: string }) => state === 'resolved')).toHaveLength(5);
 });
@@ -62,7 +62,7 @@ test('one of a group that grows within a day is told a day after it', async () =
   await sync();
   expect(heardOf(ledger)).toEqual(['opened a b c d e']);
   clock.advance(18 * HOUR_MS);
-  for (const id of await context.composeDue()) await context.deliver(id, new AbortController().signal);
+  await deliverWaiting(context);
   expect(heardOf(ledger)).toEqual(['opened a b c d e', 'grown c']);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { alertRows } from '../../../src/alerts/queries/alerts.ts';
-import { put, startWithHistory, states, told } from './scene.ts';
+import { nextSummary, put, startWithHistory, states, told } from './scene.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -19,8 +19,10 @@ test('an alert of a settled month leaves the open list when its month and its la
   clock.set(Date.UTC(2026, 6, 1) + DAY_MS);
   await sync();
   expect([states(ledger, 'jump'), open()]).toEqual([['jump a 2026-03 expired'], 0]);
+  await nextSummary({ clock, context });
   expect(told(ledger).filter((each) => each.startsWith('jump'))).toEqual([
     'jump alert.firing a',
+    'jump alert.escalated a',
     'jump alert.resolved a',
   ]);
   const changes = `SELECT change FROM alert_transitions JOIN alerts USING (alert_key) WHERE rule = 'jump' ORDER BY 1`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addSilence } from '../../../src/alerts/book/actions.ts';
+import { addSilence } from '../../../src/alerts/notify/actions.ts';
 import { DAY_MS, type DayImage, dayWorld, HOUR_MS } from './day-world.ts';
 
 test('a newcomer is told at the floor and again as it grows, with what its month comes to', async () => {

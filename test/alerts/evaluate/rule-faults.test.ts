@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { blaming, evaluateAll } from '../../../src/alerts/evaluate/rule-fault.ts';
-import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
-import { isoTime } from '../../../src/core/clock.ts';
+import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
 import { messages, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
@@ -24,7 +23,7 @@ function world(fromMs = Date.UTC(2026, 2, 10)) {
     const outcome = await realRun({
       ...{ writer, source: listingOf('ws-1', listed), now: () => nowMs, workspace: { id: 'ws-1' } },
     });
-    acceptAll(connection, isoTime(nowMs));
+    acceptAll(connection, nowMs);
     return outcome;
   };
   const rows = (sql: string) => connection.prepare(sql).pluck().all();

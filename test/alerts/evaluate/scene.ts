@@ -1,5 +1,5 @@
 import type { LedgerView } from '../../support/ledger-view.ts';
-import { notifications } from '../../support/messages.ts';
+import { deliverWaiting, notifications } from '../../support/messages.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -49,4 +49,10 @@ export function states(ledger: LedgerView, rule?: string): string[] {
 
 export function told(ledger: LedgerView): string[] {
   return notifications(ledger).map(({ payload }) => `${payload.rule} ${payload.type} ${payload.tenant_id ?? '*'}`);
+}
+
+/** A day passes, in which the daily summary goes. */
+export async function nextSummary({ clock, context }: Pick<Fixture, 'clock' | 'context'>): Promise<void> {
+  clock.advance(24 * HOUR_MS);
+  await deliverWaiting(context);
 }

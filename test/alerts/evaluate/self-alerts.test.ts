@@ -64,6 +64,7 @@ test('refused credentials are told at once, and then nobody hears that runs do n
   }));
   expect((await rejection(stranger.sync(manualOrder()))).code).toBe('unauthorized');
   expect(await context.raiseStale([STALE])).toBe(0);
+  await deliverWaiting(context);
 
   const ledger = view();
   expect(states(ledger)).toEqual(['sync_failed:credentials firing', 'sync_stale firing']);
@@ -187,10 +188,10 @@ test('a daemon that starts with another channel tells it of what is open, withou
   await breakService(fixture);
   const { view, another, context } = fixture;
   // What was sent is asked for once more.
-  await context.composeDue();
+  await context.compose();
   const renamed = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'renamed' }] } }));
-  await renamed.askAll();
-  expect(await renamed.composeDue()).toHaveLength(1);
-  expect(await renamed.composeDue()).toEqual([]);
+  await renamed.evaluateAll();
+  expect(await renamed.compose()).toBe(1);
+  expect(await renamed.compose()).toBe(0);
   expect(pendingMessages(view())).toMatchObject([{ channel: 'renamed', event: 'opened' }]);
 });

@@ -98,7 +98,7 @@ async function startWorld(route: Partial<RouteConfig> = {}) {
   const bodies = () => receiver.received.map(({ body }) => JSON.parse(String(body)));
   const deliverAt = async (at: string): Promise<void> => {
     clock.set(Date.parse(at));
-    await context.composeDue();
+    await context.compose();
     await deliverWaiting(context);
   };
   return {

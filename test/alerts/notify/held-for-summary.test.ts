@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { composeDailySummaries } from '../../../src/alerts/summaries/compose-daily-summaries.ts';
-import { nextSummaryMs } from '../../../src/alerts/track/routes.ts';
+import { compose } from '../../../src/alerts/notify/compose.ts';
+import { nextSummaryMs, routesOf, setRoutes } from '../../../src/alerts/track/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
@@ -147,7 +147,7 @@ test('what no route takes is recorded as such', async () => {
   upstream.set({ tenantId: 'new', period: '2026-03', credits: 5_000, requests: 1 });
   const { alerts } = await sync();
 
-  expect(alerts).toMatchObject({ notificationIds: [], changes: [{ silent: true, silentBecause: 'unrouted' }] });
+  expect(alerts).toMatchObject({ due: 0, changes: [{ silent: true, silentBecause: 'unrouted' }] });
   expect(view().value("SELECT muted_because FROM finance_alerts WHERE tenant_id = 'new'")).toBe('unrouted');
 });
 
@@ -160,16 +160,17 @@ test('two who make the digest at once make one, and one that died after making i
   onTestFinished(() => {
     for (const connection of connections) connection.close();
   });
-  const [one, two] = connections.map((connection) => composeDailySummaries(connection, dueMs));
-  expect(one).toHaveLength(1);
-  expect(two).toEqual([]);
+  for (const connection of connections) setRoutes(connection, routesOf(world.config.alerts.channels));
+  const made = connections.map((connection) => compose(connection, { nowMs: dueMs }));
+  expect(made).toEqual([1, 0]);
+  const [{ id } = { id: '' }] = messages(world.view());
   expect(world.finance.received).toEqual([]);
 
   // Another process finds it like any other message.
   world.clock.set(dueMs);
   await world.deliverAll();
-  expect(world.finance.received.map(({ headers }) => headers['webhook-id'])).toEqual(one);
-  expect(countByState(world.view(), 'finance')).toEqual({ delivered: 1, digested: 1 });
+  expect(world.finance.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);
+  expect(countByState(world.view(), 'finance')).toEqual({ delivered: 1 });
 });
 
 test('a digest whose hour was missed goes once, at the next chance', async () => {
@@ -180,21 +181,24 @@ test('a digest whose hour was missed goes once, at the next chance', async () =>
   await world.deliverAll();
   await world.deliverAll();
   expect(world.told(world.finance)).toEqual([
-    'Daily summary of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
+    'Daily summary of 2026-03-19 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
   ]);
 });
 
-test('a digest that a clock ahead put off for more than a day goes at once', async () => {
+test('a digest that a clock ahead put off waits no longer than it was meant to', async () => {
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
-  world.clock.set(Date.UTC(2026, 2, 16, 7, 0, 1));
+  // Twenty-three hours were left.
+  world.clock.set(Date.UTC(2026, 2, 11, 22));
+  await world.deliverAll();
+  world.clock.set(Date.UTC(2026, 2, 12, 20, 59));
   await world.deliverAll();
   expect(world.told(world.finance)).toEqual([]);
-  world.clock.set(Date.UTC(2026, 2, 15, 22));
+  world.clock.set(Date.UTC(2026, 2, 12, 21));
   await world.deliverAll();
   expect(world.told(world.finance)).toEqual([
-    'Daily summary of 2026-03-15 22:00 UTC: 1 alert, 1 firing and 0 resolved.',
+    'Daily summary of 2026-03-12 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
   ]);
 });
 
@@ -214,22 +218,26 @@ test('what waits goes at its hour although the channel has no digest any more, u
   expect(world.told(world.finance)).toEqual(early);
 });
 
-test('a disabled channel loses what waits for its digest to the dead letters, and a replay brings it back as one', async () => {
+test('a disabled channel is given up for its digest, too, and a replay brings it back as one', async () => {
   const world = await startWorld({}, 410, 204);
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000], ['newer', 6_000]);
   await world.syncAt(9, ['a', 16_000]);
   const ledger = world.view();
-  expect(countByState(ledger, 'finance')).toEqual({ dead: 3 });
+  expect(countByState(ledger, 'finance')).toEqual({ dead: 1, held: 2 });
+  await world.deliverAll();
   expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Channel finance fails: HTTP 410/)]);
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll();
+  expect(countByState(ledger, 'finance')).toEqual({ dead: 2 });
 
   const writer = await world.context.writer();
   const request = { notificationIds: null, nowMs: world.clock.now() };
   expect((await writer.call('replayDead', request)).enabled).toEqual(['finance']);
   await world.deliverAll();
-  expect(countByState(ledger, 'finance')).toEqual({ delivered: 2, digested: 2 });
+  expect(countByState(ledger, 'finance')).toEqual({ delivered: 2 });
   expect(world.told(world.finance).slice(-2).sort()).toEqual([
-    'Daily summary of 2026-03-16 09:00 UTC: 2 alerts, 2 firing and 0 resolved.',
+    'Daily summary of 2026-03-17 07:00 UTC: 2 alerts, 2 firing and 0 resolved.',
     expect.stringMatching(/^ws-1: a used/),
   ]);
 });
@@ -246,23 +254,24 @@ test('a dead digest is replayed as a digest of what is so now', async () => {
   await world.deliverAll();
 
   const [first, second] = world.finance.received.map(({ body }) => JSON.parse(String(body)));
-  expect(second.alerts).toEqual(first.alerts);
+  const ofAlerts = ({ alerts }: { alerts: { alert_id: string }[] }) => alerts.map(({ alert_id }) => alert_id);
+  expect(ofAlerts(second)).toEqual(ofAlerts(first));
+  expect(second.type).toBe('alert.digest');
 });
 
-test('a summary for a channel that is not configured is not sent, and whoever asks without the channel takes it back', async () => {
+test('what waits for a channel that is not configured is not made, and a daemon that starts without the channel drops it', async () => {
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
   const without = world.another((config) => ({ ...config, alerts: { channels: config.alerts.channels.slice(0, 1) } }));
   world.clock.set(Date.UTC(2026, 2, 17, 7));
   await world.deliverAll(without);
-  const summaries = () => messages(world.view()).filter(({ payload }) => payload.type === 'alert.digest');
-  expect(summaries()).toMatchObject([{ state: 'pending', lastError: null }]);
-  await without.askAll();
+  expect(countByState(world.view(), 'finance')).toEqual({ held: 1 });
+  await without.evaluateAll();
   await world.deliverAll(without);
-  expect(summaries()).toEqual([]);
+  expect(countByState(world.view(), 'finance')).toEqual({});
   // With the channel it is told all the same.
-  await world.context.askAll();
+  await world.context.evaluateAll();
   await world.deliverAll();
   world.clock.set(Date.UTC(2026, 2, 18, 7));
   await world.deliverAll();
@@ -314,7 +323,7 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
   clock.set(Date.UTC(2026, 2, 14));
   await fixture.sync();
   const deliverAll = async (by = context): Promise<void> => {
-    await by.composeDue();
+    await by.compose();
     // A notice that a channel is disabled comes while the others are delivered.
     for (let round = 0; round < 2; round += 1) await deliverWaiting(by);
   };

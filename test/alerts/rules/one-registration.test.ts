@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
+import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
 import type { UsageRule } from '../../../src/alerts/rules/rule.ts';
 import { TABLE } from '../../../src/alerts/rules/table.ts';
 import { mutes } from '../../../src/alerts/track/mutes.ts';
@@ -68,7 +68,7 @@ test('a rule is registered in one place: from there on it is found, told, listed
     const source = listingOf('ws-1', records);
     const outcome = await realRun({ writer, source, now: () => nowMs, workspace: { id: 'ws-1' } });
     expect(outcome).toMatchObject({ status: 'applied' });
-    acceptAll(connection, new Date(nowMs).toISOString());
+    acceptAll(connection, nowMs);
   };
   await run(10n);
   await run(777n);

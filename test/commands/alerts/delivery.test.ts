@@ -95,7 +95,7 @@ describe('alerts replay', () => {
     expect(out).toBe(
       '1 notification is due again; the running daemon sends what is due\n  channel hook is enabled again\n',
     );
-    expect(countByState(world.ledgerPath, 'hook')).toEqual({ pending: 1 });
+    expect(countByState(world.ledgerPath, 'hook')).toEqual({ owed: 1 });
     expect((await world.run('alerts', 'replay')).err).toContain('no notification is dead');
     expect((await world.run('status')).out).not.toContain('is disabled');
   });
@@ -154,13 +154,13 @@ describe('a digest', () => {
     onTestFinished(receiver.close);
     const world = await worldWithWarning(receiver.url);
     const quiet = await world.run('sync', '--json');
-    expect(parseJson(quiet.out).workspaces[0].notifications).toEqual({ delivered: 0, pending: 0, dead: 0 });
+    expect(parseJson(quiet.out).notifications).toEqual({ delivered: 0, pending: 0, dead: 0 });
     expect(receiver.received).toEqual([]);
 
     const { alerts } = parseJson((await world.run('alerts', 'list', '--json')).out);
     const { alert_id } = alerts.find(({ tenant_id }: { tenant_id: string }) => tenant_id === 'new');
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
-      /^daily {2}waits for the daily summary of 2026-02-21 07:00 UTC {2}msg_[0-9a-f]{32}$/m,
+      /^daily {2}opened: waits for the daily summary of 2026-02-21 07:00 UTC$/m,
     );
     expect((await world.run('alerts', 'explain', alert_id)).code).toBe(0);
     expect((await world.run('status')).out).toContain('outbox  0 pending, 0 dead, 1 waiting for the daily summary\n');
@@ -177,7 +177,7 @@ describe('a digest', () => {
     ]);
     const digest = JSON.parse(receiver.received[0]?.body.toString() ?? '').notification_id;
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
-      new RegExp(`^daily {2}delivered with others {2}${digest}$`, 'm'),
+      new RegExp(`^daily {2}opened: delivered with the daily summary {2}${digest}$`, 'm'),
     );
   });
 

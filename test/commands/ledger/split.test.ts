@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { waitingNotifications } from '../../../src/alerts/outbox/outbox.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
 import { type Receiver, startReceiver } from '../../alerts/channels/receiver.ts';
+import { deliverWaiting } from '../../support/messages.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
 import { createWorld, row, type World, workspaceSettings } from '../world.ts';
@@ -81,12 +81,7 @@ class Machines {
       openWriter: openInProcessWriter,
       logger: createLogger({ level: 'silent' }),
     });
-    await context.composeDue();
-    const channels = [...context.channels.keys()];
-    const waiting = waitingNotifications(context.reader().connection, { channels, limit: 1_000 });
-    for (const { notificationId, nextAttemptAtMs } of waiting) {
-      if (nextAttemptAtMs <= clock.nowMs) await context.deliver(notificationId, new AbortController().signal);
-    }
+    await deliverWaiting(context);
     await context.close();
   }
 

@@ -61,7 +61,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
     connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'export'").pluck().all() as string[];
   const told = () => messages(connection).map(({ payload }) => payload.summary as string);
   /** The receiver takes what waits. */
-  const takeAll = () => answerWaiting(connection, { state: 'delivered', unknown: false }, clock.now());
+  const takeAll = () => answerWaiting(connection, 'accepted', clock.now());
   return { ...{ folder, clock, lines, start, close, reopen, files, read, findings, alerts, told, takeAll } };
 }
 
@@ -209,6 +209,7 @@ describe('an export that fails', () => {
       await schedule.run();
     }
     expect(alerts()).toEqual(['firing']);
+    takeAll();
     expect(told()).toEqual([
       expect.stringMatching(
         /^Exports fail: bill: \S+\/exports is no folder; good: \S+ is no folder\. Run `usage-ledger doctor`\.$/,
@@ -220,12 +221,12 @@ describe('an export that fails', () => {
     expect(alerts()).toEqual(['firing']);
     rmSync(folder);
     clock.advance(5 * 60_000);
-    // Who has not heard of it needs not hear of its end.
-    takeAll();
     await next.run();
     expect(alerts()).toEqual(['resolved']);
+    takeAll();
     expect(told().slice(1)).toEqual(['All exports are written again.']);
     await start().run();
+    takeAll();
     expect(told()).toHaveLength(2);
   });
 

@@ -245,15 +245,20 @@ test('alerts are counted by severity while open, notifications by what became of
   const states = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
   for (const state of states) addAlert.run({ id: `critical-${state}`, severity: 'critical', state });
   addAlert.run({ id: 'warning-firing', severity: 'warning', state: 'firing' });
-  for (const [id, state] of (['pending', 'pending', 'held', 'digested', 'delivered', 'dead'] as const).entries())
+  for (const [id, state] of (['fresh', 'possible', 'refused', 'delivered', 'dead'] as const).entries())
     plantMessage(ledger.connection, { id: `n${id}`, alertKey: 1, channel: 'log', state, createdAt: '2026' });
+  const owe = ledger.connection.prepare(
+    "INSERT INTO alert_notified (alert_key, channel, owed, goes_with, due_at) VALUES (1, ?, 'opened 1 likely 0', ?, '2026')",
+  );
+  owe.run('log', null);
+  owe.run('daily', 'digest');
 
   expect(probe.openAlerts()).toEqual([
     { severity: 'warning', count: 1 },
     // One that is pending is told to nobody, so it is not open.
     { severity: 'critical', count: 2 },
   ]);
-  expect(probe.outbox()).toEqual({ pending: 2, held: 1, dead: 1 });
+  expect(probe.outbox()).toEqual({ pending: 3, held: 1, dead: 1 });
 });
 
 test('queue and Redis are passed on', async () => {

@@ -1,8 +1,7 @@
-import { addSilence } from '../../../src/alerts/book/actions.ts';
-import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
+import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
+import { addSilence } from '../../../src/alerts/notify/actions.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
-import { isoTime } from '../../../src/core/clock.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
@@ -57,7 +56,7 @@ export async function playWorld(world: World, path: string, rules: AlertSettings
       const from = addPeriods(periodAt(atMs), -LOOKBACK);
       const reading = { atMs, from, records: listed(world, from, atMs) };
       await publishRun(writer, reading, rules);
-      acceptAll(connection, isoTime(atMs));
+      acceptAll(connection, atMs);
       readings.push(reading);
     }
     return { readings, elapsedMs: performance.now() - started };

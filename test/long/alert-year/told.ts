@@ -66,7 +66,7 @@ export function readTold(path: string): Told {
 
 function received(connection: Database.Database): Received[] {
   const told = notifications(connection).filter(({ payload }) => payload.period !== null);
-  const together = Map.groupBy(told, ({ id, digestAt, digestId }) => digestAt ?? digestId ?? id);
+  const together = Map.groupBy(told, ({ delivery }) => delivery);
   const all = [...together.values()].map((parts) => {
     const least = (of: (each: (typeof parts)[number]) => string): string => parts.map(of).sort()[0] ?? '';
     const rules = [...new Set(parts.map(({ payload }) => payload.rule as string))];
@@ -77,7 +77,7 @@ function received(connection: Database.Database): Received[] {
       level: least(({ payload }) => payload.level),
       period: least(({ payload }) => payload.period),
       tenants: parts.map(({ payload }) => payload.tenant_id as string | null),
-      atOnce: parts[0]?.digestAt === null,
+      atOnce: parts[0]?.form !== 'digest',
       atMs: Date.parse(least(({ createdAt }) => createdAt)),
     };
   });

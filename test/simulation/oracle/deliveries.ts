@@ -22,12 +22,23 @@ interface Row {
   notification_id: string;
   channel: string;
   state: string;
-  attempts: bigint;
-  attempts_before: bigint;
-  payload: string;
+  failures: bigint;
 }
 
-/** What is known of one message that waits. */
+/** What a channel is owed of an alert, whether a message says it by now or not. */
+interface OwedRow {
+  channel: string;
+  alert_id: string;
+  rule: string;
+  workspace_id: string | null;
+  tenant_id: string | null;
+  owed: string;
+  failures: bigint;
+  digest: bigint;
+  under_way: bigint;
+}
+
+/** What is known of one message on its way, or of what a channel is owed of one alert. */
 interface Waiting {
   channel: string;
   sinceMs: number;
@@ -41,6 +52,11 @@ interface Waiting {
   last: Attempt | null;
 }
 
+interface Owed extends Waiting {
+  owed: string;
+  underWay: boolean;
+}
+
 export interface DeliveriesMoment {
   nowMs: number;
   clocksRightSinceMs: number;
@@ -48,21 +64,36 @@ export interface DeliveriesMoment {
   someoneFitSinceMs: number;
   /** Since when a channel is configured; infinite while it is not. */
   servedSinceMs(channel: string): number;
+  /** Whether a workspace is in this ledger now, or none is meant. */
+  isOurs(workspaceId: string | null): boolean;
 }
 
-const COLUMNS = 'notification_id, channel, state, attempts, attempts_before, payload';
-const PENDING = `SELECT ${COLUMNS} FROM outbox WHERE state = 'pending'`;
-const ONE = `SELECT ${COLUMNS} FROM outbox WHERE notification_id = ?`;
+const COLUMNS = 'notification_id, channel, state, failures';
+const UNDER_WAY = `SELECT ${COLUMNS} FROM deliveries WHERE state IN ('fresh', 'trying', 'possible')`;
+const ONE = `SELECT ${COLUMNS} FROM deliveries WHERE notification_id = ?`;
+const OWED = `SELECT n.channel, a.alert_id, a.rule, w.workspace_id, t.tenant_id, n.owed, n.failures, n.goes_with IS 'digest' AS digest,
+    n.delivery_key IS NOT NULL AS under_way
+  FROM alert_notified n JOIN alerts a USING (alert_key) LEFT JOIN workspaces w USING (workspace_key)
+  LEFT JOIN tenants t ON t.tenant_key = a.tenant_key WHERE n.owed IS NOT NULL AND n.given_up = 0`;
 
-/** Each message is handed over by one sender at a time, again and again as documented, until its receiver has said yes, and then no more. */
+/**
+ * Each message is handed over by one sender at a time, again and again as documented, until its receiver has said yes, and then no
+ * more. What was refused for sure comes in a new message after the same wait, and what may have arrived only under the same id; of
+ * one alert one message goes after the other. What is owed is written and sent in time.
+ */
 export class DeliveriesOracle {
   readonly #slackMs: number;
   readonly #receivers: ReadonlyMap<string, Receiver>;
+  /** The messages under way, by their ids. */
   readonly #waiting = new Map<string, Waiting>();
+  /** By channel and alert. */
+  readonly #owed = new Map<string, Owed>();
   /** When a message was written down, by the world's time, in whichever ledger. */
   readonly #made: Map<string, number>;
   readonly #accepted = new Set<string>();
   readonly #rejected = new Set<string>();
+  /** Of these a receiver may have a message that nobody knows of. */
+  readonly #possible = new Set<string>();
   readonly #delivered = new Set<string>();
   readonly #seen = new Map<string, number>();
 
@@ -82,77 +113,142 @@ export class DeliveriesOracle {
           throw new PromiseBroken('what was delivered is not sent again', `${notificationId} to ${name}`);
         if (outcome === 'delivered') this.#accepted.add(notificationId);
         if (outcome === 'rejected') this.#rejected.add(notificationId);
+        if (attempt.mayHaveArrived) this.#possible.add(notificationId);
         const waiting = this.#waiting.get(notificationId);
         if (waiting === undefined) continue;
         // A clock that is put right in the same moment was wrong when the last attempt began.
         if (clocksRightSinceMs < (waiting.last?.atMs ?? nowMs)) checkTiming(attempt, waiting, atMs);
         waiting.last = attempt;
+        for (const alertId of alertsIn(attempt.payload)) {
+          const owed = this.#owed.get(`${name} ${alertId}`);
+          if (owed === undefined) continue;
+          if (owed.last !== null && owed.last.notificationId !== notificationId)
+            checkNext(attempt, owed, clocksRightSinceMs < owed.last.atMs);
+          owed.last = attempt;
+        }
       }
       this.#seen.set(name, attempts.length);
     }
   }
 
   /** After every commit. */
-  check(ledger: LedgerView, { nowMs, clocksRightSinceMs, servedSinceMs }: DeliveriesMoment): void {
+  check(ledger: LedgerView, moment: DeliveriesMoment): void {
+    const { nowMs, clocksRightSinceMs } = moment;
     const dated = clocksRightSinceMs <= nowMs;
-    const pending = new Set<string>();
-    for (const { notification_id, channel, attempts, attempts_before, payload } of ledger.all<Row>(PENDING)) {
-      pending.add(notification_id);
-      const failures = Number(attempts - attempts_before);
+    const times = { sinceMs: nowMs, failedMs: nowMs, dated, gatheredMs: 0, last: null };
+    const underWay = new Set<string>();
+    for (const { notification_id, channel, failures: counted } of ledger.all<Row>(UNDER_WAY)) {
+      underWay.add(notification_id);
+      const failures = Number(counted);
       const known = this.#waiting.get(notification_id);
       if (known === undefined) {
         this.#delivered.delete(notification_id);
         if (!this.#made.has(notification_id)) this.#made.set(notification_id, nowMs);
-        const heard = this.#receivers.get(channel)?.attempts ?? [];
-        const recent = heard.filter(({ atMs }) => !dated || atMs > nowMs - DAY_MS - CROWD_SLACK_MS);
-        const gatheredMs = isOfCrowd(payload, recent) ? DAY_MS : 0;
-        const times = { sinceMs: nowMs, failedMs: nowMs, gatheredMs };
-        this.#waiting.set(notification_id, { channel, ...times, failures, dated, last: null });
+        this.#waiting.set(notification_id, { ...times, channel, failures });
       } else if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
     }
     for (const [id, { sinceMs }] of this.#waiting) {
-      if (pending.has(id)) continue;
+      if (underWay.has(id)) continue;
       this.#waiting.delete(id);
-      const [row] = ledger.all<Row>(ONE, id);
-      if (row?.state === 'delivered') {
-        if (!this.#accepted.has(id))
-          throw new PromiseBroken('delivered is what its receiver has taken', `${id} to ${row.channel}`);
-        this.#delivered.add(id);
-      }
-      // A channel that the configuration no longer has is given up at once.
-      const isServed = row !== undefined && servedSinceMs(row.channel) <= nowMs;
-      if (row?.state === 'dead' && isServed && !this.#rejected.has(id) && nowMs - sinceMs < GIVEN_UP_MS)
-        throw new PromiseBroken('what may arrive later is tried for three days', `${id} to ${row.channel}`);
+      this.#checkEnded(ledger, id, sinceMs, moment);
     }
+    this.#checkOwed(ledger, moment);
   }
 
-  /** Every now and then: what is due is sent once somebody can. */
-  checkDue({ nowMs, someoneFitSinceMs, clocksRightSinceMs, servedSinceMs }: DeliveriesMoment): void {
-    for (const [id, waiting] of this.#waiting) {
-      const { channel, sinceMs, failures, failedMs, dated, last } = waiting;
-      // A message that takes the place of one which failed waits as that one would have.
-      const waitMs = last === null ? waitOf(waiting) : Math.max(waitAfter(Math.max(1, failures)), last.retryAfterMs);
-      // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
-      // was ahead is over when it would be from now on.
-      const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, dated ? 0 : clocksRightSinceMs);
-      const dueMs = Math.max(beganMs + waitMs, someoneFitSinceMs, servedSinceMs(channel));
-      if (nowMs - dueMs <= this.#slackMs) continue;
-      throw new PromiseBroken('what is due is sent', `${id} has been due since ${new Date(dueMs).toISOString()}`);
+  #checkEnded(
+    ledger: LedgerView,
+    id: string,
+    sinceMs: number,
+    { nowMs, servedSinceMs, isOurs }: DeliveriesMoment,
+  ): void {
+    const [row] = ledger.all<Row>(ONE, id);
+    if (row?.state === 'delivered') {
+      if (!this.#accepted.has(id))
+        throw new PromiseBroken('delivered is what its receiver has taken', `${id} to ${row.channel}`);
+      this.#delivered.add(id);
     }
+    const last = this.#receivers.get(row?.channel ?? '')?.attempts.findLast((one) => one.notificationId === id);
+    const isAway = wordsIn(last?.payload ?? '{}').some(({ workspace_id }) => !isOurs(workspace_id ?? null));
+    if (row?.state === 'refused' && (this.#accepted.has(id) || this.#possible.has(id)) && !isAway)
+      throw new PromiseBroken('what may have arrived keeps its id', `${id} to ${row.channel}`);
+    // A channel that the configuration no longer has is given up at once.
+    const isServed = row !== undefined && servedSinceMs(row.channel) <= nowMs;
+    const beganMs = Math.min(
+      sinceMs,
+      ...alertsIn(last?.payload ?? '{}').map((alert) => this.#refusedSinceMs(row, alert)),
+    );
+    if (row?.state === 'dead' && isServed && !this.#rejected.has(id) && nowMs - beganMs < GIVEN_UP_MS)
+      throw new PromiseBroken('what may arrive later is tried for three days', `${id} to ${row.channel}`);
+  }
+
+  #refusedSinceMs(row: Row | undefined, alertId: string): number {
+    return this.#owed.get(`${row?.channel} ${alertId}`)?.sinceMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What each channel is owed: since when, and how often it was refused. */
+  #checkOwed(ledger: LedgerView, { nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
+    const dated = clocksRightSinceMs <= nowMs;
+    const rows = new Set<string>();
+    for (const row of ledger.all<OwedRow>(OWED)) {
+      const { channel, owed } = row;
+      const key = `${channel} ${row.alert_id}`;
+      rows.add(key);
+      const failures = Number(row.failures);
+      const underWay = row.under_way === 1n;
+      const known = this.#owed.get(key);
+      if (known === undefined || known.owed !== owed) {
+        const heard = this.#receivers.get(channel)?.attempts ?? [];
+        const recent = heard.filter(({ atMs }) => !dated || atMs > nowMs - DAY_MS - CROWD_SLACK_MS);
+        const gatheredMs = row.digest === 1n || isOfCrowd(row, recent) ? DAY_MS : 0;
+        // Something else is owed in its place: its receiver is left alone for as long as before.
+        const failedMs = known !== undefined && failures > 0 ? known.failedMs : nowMs;
+        const times = { sinceMs: nowMs, failedMs, dated, gatheredMs, last: known?.last ?? null };
+        this.#owed.set(key, { ...times, channel, owed, failures, underWay });
+        continue;
+      }
+      if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
+      // One that was made and not tried in time is made anew.
+      if (known.underWay && !underWay && known.failures === failures) Object.assign(known, { failedMs: nowMs, dated });
+      known.underWay = underWay;
+    }
+    for (const key of this.#owed.keys()) if (!rows.has(key)) this.#owed.delete(key);
+  }
+
+  /** Every now and then: what is due is written and sent once somebody can. */
+  checkDue(moment: DeliveriesMoment): void {
+    for (const [id, waiting] of this.#waiting) this.#checkDueOne(id, waiting, moment);
+    for (const [key, owed] of this.#owed) if (!owed.underWay) this.#checkDueOne(key, owed, moment);
+  }
+
+  #checkDueOne(
+    id: string,
+    waiting: Waiting,
+    { nowMs, someoneFitSinceMs, clocksRightSinceMs, servedSinceMs }: DeliveriesMoment,
+  ): void {
+    const { channel, sinceMs, failures, failedMs, dated, last } = waiting;
+    // A message that takes the place of one which failed waits as that one would have.
+    const waitMs = last === null || failures === 0 ? waitOf(waiting) : Math.max(waitAfter(failures), last.retryAfterMs);
+    // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
+    // was ahead is over when it would be from now on.
+    const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, dated ? 0 : clocksRightSinceMs);
+    const dueMs = Math.max(beganMs + waitMs, someoneFitSinceMs, servedSinceMs(channel));
+    if (nowMs - dueMs <= this.#slackMs) return;
+    throw new PromiseBroken('what is due is sent', `${id} has been due since ${new Date(dueMs).toISOString()}`);
   }
 
   /** Whether nothing waits that is due soon. */
   isDone({ nowMs, servedSinceMs }: Pick<DeliveriesMoment, 'nowMs' | 'servedSinceMs'>): boolean {
-    const served = [...this.#waiting.values()].filter(({ channel }) => servedSinceMs(channel) <= nowMs);
+    const served = [...this.#waiting.values(), ...this.#owed.values()].filter(
+      ({ channel }) => servedSinceMs(channel) <= nowMs,
+    );
     return served.every((waiting) => waiting.failedMs + waitOf(waiting) > nowMs + 7_200_000);
   }
 
   /** Everything that this receiver was to hear, it has heard. */
   hasAll(name: string, ledger: LedgerView): boolean {
-    return (
-      ledger.value<bigint>("SELECT count(*) FROM outbox WHERE channel = ? AND state IN ('pending', 'dead')", name) ===
-      0n
-    );
+    const underWay = "SELECT 1 FROM deliveries WHERE channel = ? AND state IN ('fresh', 'trying', 'possible', 'dead')";
+    const owed = "SELECT 1 FROM alert_notified WHERE channel = ? AND owed IS NOT NULL AND goes_with IS NOT 'digest'";
+    return ledger.all(`${underWay} UNION ALL ${owed} LIMIT 1`, name, name).length === 0;
   }
 }
 
@@ -162,16 +258,19 @@ function waitOf({ failures, gatheredMs }: Waiting): number {
 }
 
 /** Whether its receiver has heard of so many others that it may wait for more of them. */
-function isOfCrowd(payload: string, heard: readonly Attempt[]): boolean {
-  const [word] = wordsIn(payload);
-  if (word?.tenant_id == null) return false;
-  const own = kindOf(word);
+function isOfCrowd(owed: OwedRow, heard: readonly Attempt[]): boolean {
+  if (owed.tenant_id === null) return false;
+  const own = kindOf(owed);
   const messages = new Map(heard.map(({ notificationId, payload }) => [notificationId, wordsIn(payload).map(kindOf)]));
   const kin = [...messages.values()].filter((kinds) => kinds.includes(own));
   return kin.length >= CROWD || kin.some((kinds) => kinds.length > 1);
 }
 
-function kindOf({ rule, workspace_id }: Message): string {
+function alertsIn(payload: string): string[] {
+  return wordsIn(payload).flatMap(({ alert_id }) => alert_id ?? []);
+}
+
+function kindOf({ rule, workspace_id }: Pick<Message, 'rule' | 'workspace_id'>): string {
   return `${rule} ${workspace_id}`;
 }
 
@@ -185,6 +284,20 @@ function checkTiming({ notificationId }: Attempt, { last, failures, failedMs }: 
     throw new PromiseBroken('one sender has a message in hand', notificationId);
   // Of an attempt whose sender died nothing was written down.
   if (failures === 0 || failedMs < last.endsMs || last.outcome !== 'retry') return;
+  const waitMs = Math.max(SHORTEST * waitAfter(failures), last.retryAfterMs);
+  if (atMs < failedMs + waitMs - 1_000)
+    throw new PromiseBroken('nobody is asked again before the documented wait', `${notificationId} after ${failures}`);
+}
+
+/** A message about an alert of which another has been tried. */
+function checkNext({ notificationId, atMs }: Attempt, { last, failures, failedMs }: Owed, dated: boolean): void {
+  if (last === null) return;
+  if (atMs < last.endsMs)
+    throw new PromiseBroken(
+      'messages of one alert go one after the other',
+      `${notificationId} beside ${last.notificationId}`,
+    );
+  if (!dated || failures === 0 || failedMs < last.endsMs || last.outcome !== 'retry') return;
   const waitMs = Math.max(SHORTEST * waitAfter(failures), last.retryAfterMs);
   if (atMs < failedMs + waitMs - 1_000)
     throw new PromiseBroken('nobody is asked again before the documented wait', `${notificationId} after ${failures}`);

@@ -24,7 +24,7 @@ const LAST = `SELECT w.workspace_id, coalesce((SELECT e.action FROM workspace_en
   WHERE e.workspace_key = w.workspace_key ORDER BY e.end_seq DESC LIMIT 1), 'read') AS action FROM workspaces w`;
 const DONE = `SELECT (SELECT count(*) FROM runs r WHERE r.workspace_key = w.workspace_key) AS runs,
     (SELECT count(*) FROM period_events e WHERE e.workspace_key = w.workspace_key) AS events,
-    (SELECT count(*) FROM outbox o JOIN alerts a USING (alert_key) WHERE a.workspace_key = w.workspace_key) AS messages
+    (SELECT count(*) FROM delivery_members m JOIN alerts a USING (alert_key) WHERE a.workspace_key = w.workspace_key) AS messages
   FROM workspaces w WHERE w.workspace_id = ?`;
 /** What somebody acknowledges is open all the same. */
 const SAID = [
@@ -89,6 +89,6 @@ function said(ledger: LedgerView, workspaceId: string): string {
 
 /** Whether a message is of this ledger. */
 export function hasMade(ledger: LedgerView | null, notificationId: string): boolean {
-  const found = ledger?.all('SELECT 1 AS found FROM outbox WHERE notification_id = ?', notificationId) ?? [];
+  const found = ledger?.all('SELECT 1 AS found FROM deliveries WHERE notification_id = ?', notificationId) ?? [];
   return found.length > 0;
 }

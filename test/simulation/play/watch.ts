@@ -329,7 +329,8 @@ export class Watch {
     if (!this.#deliveries.isDone({ nowMs, servedSinceMs: (channel) => this.#conditions.servedSinceMs(channel) }))
       return false;
     const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
-    if (ledger.value<bigint>('SELECT count(*) FROM alerts WHERE ask_at <= ?', soon) > 0n) return false;
+    if (ledger.value<bigint>('SELECT count(*) FROM alert_notified WHERE owed IS NULL AND due_at <= ?', soon) > 0n)
+      return false;
     return !this.isReading;
   }
 

@@ -24,8 +24,12 @@ export interface Attempt {
   endsMs: number;
   /** What the receiver has said. */
   outcome: DeliveryResult['outcome'];
+  /** The receiver has it, or may have, whatever its sender knows. */
+  mayHaveArrived: boolean;
   /** What the receiver has asked to wait for. */
   retryAfterMs: number;
+  /** Its sender knows what came of it; one that has died meanwhile never does. */
+  isKnown: boolean;
 }
 
 /** A channel is given up waiting for after this, as the real ones are. */
@@ -61,7 +65,11 @@ export class Receiver {
             resolve({ outcome: 'cancelled' });
           };
           signal.addEventListener('abort', cutOff, { once: true });
-          this.#clock.after(afterMs, () => process.deliver(() => resolve(result)));
+          const answer = (): void => {
+            attempt.isKnown = true;
+            resolve(result);
+          };
+          this.#clock.after(afterMs, () => process.deliver(answer));
           process.onStep('delivery');
         }),
     };
@@ -101,22 +109,35 @@ export class Receiver {
   }
 
   /**
-   * Whether a sender could not know what became of a try: another one went on beside it, or it was refused and came again, which
-   * it does when its sender has died before it knew.
+   * Whether a sender could not know what became of a try: it died before it knew, another one went on beside it, or it was refused
+   * and came again.
    */
   mayBeUnknown(alertId: string): boolean {
     const about = this.attempts.filter(({ payload }) => payload.includes(alertId));
-    return about.some(({ notificationId, endsMs, outcome }, index) =>
-      about
-        .slice(index + 1)
-        .some((other) => other.notificationId === notificationId && (other.atMs < endsMs || outcome === 'rejected')),
+    return about.some(
+      ({ notificationId, endsMs, outcome, isKnown }, index) =>
+        !isKnown ||
+        about
+          .slice(index + 1)
+          .some((other) => other.notificationId === notificationId && (other.atMs < endsMs || outcome === 'rejected')),
     );
   }
 
   #noteAttempt({ notificationId, payload }: ChannelMessage, afterMs: number, result: DeliveryResult): Attempt {
     const atMs = this.#clock.now();
     const retryAfterMs = result.outcome === 'retry' ? (result.retryAfterMs ?? 0) : 0;
-    const attempt = { notificationId, payload, atMs, endsMs: atMs + afterMs, outcome: result.outcome, retryAfterMs };
+    const { outcome } = result;
+    const mayHaveArrived = outcome === 'delivered' || (outcome === 'retry' && result.unknown);
+    const attempt = {
+      notificationId,
+      payload,
+      atMs,
+      endsMs: atMs + afterMs,
+      outcome,
+      mayHaveArrived,
+      retryAfterMs,
+      isKnown: false,
+    };
     this.attempts.push(attempt);
     return attempt;
   }

@@ -27,8 +27,8 @@ class DaemonContext extends Context {
   onKept: () => void = () => undefined;
   hasKept = false;
 
-  override async askAll(): Promise<void> {
-    await super.askAll();
+  override async evaluateAll(): Promise<void> {
+    await super.evaluateAll();
     this.hasKept = true;
     this.onKept();
   }

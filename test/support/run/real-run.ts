@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { askSoon } from '../../../src/alerts/book/ask.ts';
+import { evaluateAll } from '../../../src/alerts/notify/evaluate-due.ts';
 import {
   type ChannelRoute,
   currentRoutes,
@@ -29,7 +29,7 @@ const signal = new AbortController().signal;
 /** From now on alerts are told by these over this connection, as by a daemon that has started with them. */
 export function setRoutes(connection: Database.Database, routes: readonly ChannelRoute[], nowMs = 0): void {
   giveRoutes(connection, routes);
-  askSoon(connection, null, nowMs);
+  evaluateAll(connection, nowMs);
 }
 
 /** A writer over a ledger that the test has open, such as one in memory. It tells the log, unless other routes were set. */

@@ -59,7 +59,7 @@ export interface ApplyRequest<Extra> {
   /** Keys that are absent, and whose tenants' histories said otherwise or nothing. */
   unconfirmed?: readonly AbsentKey[];
   nowMs: number;
-  /** Runs inside the transaction once the new state stands: alert rules and their outbox rows. */
+  /** Runs inside the transaction once the new state stands: alert rules, and what channels are owed of them. */
   afterMerge: (merged: MergedRun) => Extra;
 }
 

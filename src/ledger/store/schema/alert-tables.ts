@@ -1,4 +1,5 @@
 import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES, TOLD_EVENTS } from '../../../core/text/alert-words.ts';
+import { deliveries } from './delivery-tables.ts';
 import { index, int64, integer, primaryKey, rowKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
@@ -45,9 +46,6 @@ export const alerts = sqliteTable(
     beganAt: text('began_at'),
     /** JSON of what its rule saw last beside the figures. */
     basis: text('basis'),
-    /** When there may be something to tell without anything having changed, and when that was worked out. */
-    askAt: text('ask_at'),
-    askedAt: text('asked_at'),
   },
   (table) => [
     uniqueIndex('alerts_by_subject').on(
@@ -60,7 +58,6 @@ export const alerts = sqliteTable(
     index('alerts_open')
       .on(table.workspaceKey)
       .where(sql.raw(`state IN ${OPEN_ALERT_STATES_SQL}`)),
-    index('alerts_to_ask').on(table.askAt).where(sql`ask_at IS NOT NULL`),
   ],
 );
 
@@ -93,30 +90,76 @@ export const alertTransitions = sqliteTable(
   (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
 );
 
-/** What a receiver was told of an alert last. Those that have no row count as told what the row of `*` says. */
-export const alertTold = sqliteTable(
-  'alert_told',
+/**
+ * What a channel was notified of about an alert last, and when it is looked at again. Who has no row, or whose row has no
+ * event, counts as told what the row of `*` says.
+ */
+export const alertNotified = sqliteTable(
+  'alert_notified',
   {
     alertKey: integer('alert_key')
       .notNull()
       .references(() => alerts.alertKey),
     channel: text('channel').notNull(),
-    event: text('event', { enum: TOLD_EVENTS }).notNull(),
-    episode: integer('episode').notNull(),
-    level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
+    /** The last message that it has accepted, or may have; null: none yet. */
+    event: text('event', { enum: TOLD_EVENTS }),
+    episode: integer('episode'),
+    level: text('level', { enum: ['likely', 'happened', 'settled'] }),
     /** How often it was told again because the alert grew, at this level. */
-    toldTimes: integer('told_times').notNull(),
+    toldTimes: integer('told_times'),
     measure: int64('measure'),
     /** 1 until the end was told. */
-    open: integer('open').notNull(),
-    at: text('at').notNull(),
-    /** 0 when it came with a digest. */
-    atOnce: integer('at_once').notNull(),
-    revision: integer('revision').notNull(),
+    open: integer('open').notNull().default(0),
+    at: text('at'),
+    /** 0 when it came with a daily summary. */
+    atOnce: integer('at_once'),
+    /** Of the last message that was made, whatever became of it. */
+    revision: integer('revision').notNull().default(0),
+    /** What it is owed: event, episode, level and how often it grew. Null: nothing. */
+    owed: text('owed'),
+    owedAt: text('owed_at'),
+    /** It waits for others, to go in one message with them. */
+    goesWith: text('goes_with', { enum: ['group', 'digest'] }),
+    /** When the channel is looked at again for this alert, null: never by itself; and when that was worked out. */
+    dueAt: text('due_at'),
+    dueSetAt: text('due_set_at'),
+    /** Attempts in a row that were refused. */
+    failures: integer('failures').notNull().default(0),
+    /** 1: nobody tries again before a replay, or before the channel has taken something. */
+    givenUp: integer('given_up').notNull().default(0),
+    /** The delivery that is under way: until its outcome is known, nothing else is sent. */
+    deliveryKey: integer('delivery_key').references(() => deliveries.deliveryKey),
   },
   (table) => [
     primaryKey({ columns: [table.alertKey, table.channel] }),
-    index('alert_told_open').on(table.alertKey).where(sql`open = 1`),
+    index('alert_notified_open').on(table.alertKey).where(sql`open = 1`),
+    index('alert_notified_due').on(table.dueAt, table.dueSetAt).where(sql`due_at IS NOT NULL`),
+    index('alert_notified_owed').on(table.channel, table.givenUp).where(sql`owed IS NOT NULL`),
+    index('alert_notified_by_delivery').on(table.deliveryKey).where(sql`delivery_key IS NOT NULL`),
+  ],
+);
+
+/** What a message says of each of its alerts. */
+export const deliveryMembers = sqliteTable(
+  'delivery_members',
+  {
+    deliveryKey: integer('delivery_key')
+      .notNull()
+      .references(() => deliveries.deliveryKey),
+    alertKey: integer('alert_key')
+      .notNull()
+      .references(() => alerts.alertKey),
+    /** Rises with each message of an alert to a channel. */
+    revision: integer('revision').notNull(),
+    event: text('event', { enum: TOLD_EVENTS }).notNull(),
+    episode: integer('episode').notNull(),
+    level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
+    toldTimes: integer('told_times').notNull(),
+    measure: int64('measure'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.deliveryKey, table.alertKey] }),
+    index('delivery_members_by_alert').on(table.alertKey),
   ],
 );
 
@@ -171,7 +214,7 @@ export const alertRecords: readonly TableRecord[] = [
           'current_requests',
           'threshold',
         ],
-        ...['last_changed_at', 'pending_since', 'clear_run_key', 'measure', 'basis', 'ask_at', 'asked_at'],
+        ...['last_changed_at', 'pending_since', 'clear_run_key', 'measure', 'basis'],
       ],
     },
   },
@@ -184,11 +227,20 @@ export const alertRecords: readonly TableRecord[] = [
     },
   },
   {
-    table: alertTold,
-    says: 'What a receiver was told of an alert last, by what it has accepted; `*` is everybody without a row.',
+    table: alertNotified,
+    says: 'What a channel was told of an alert last, and when it is looked at again; `*` is everybody without a row.',
     guard: {
       label: `'what ' || ROW.channel || ' was told of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
+      except: ['owed', 'owed_at', 'goes_with', 'due_at', 'due_set_at', 'failures'],
+    },
+  },
+  {
+    table: deliveryMembers,
+    says: 'What a message says of one of its alerts.',
+    guard: {
+      label: `'what notification ' || coalesce((SELECT d.notification_id FROM deliveries d
+        WHERE d.delivery_key = ROW.delivery_key), 'number ' || ROW.delivery_key) || ' says of alert number ' || ROW.alert_key`,
     },
   },
   {

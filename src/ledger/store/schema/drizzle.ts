@@ -5,7 +5,6 @@
 import { customType } from 'drizzle-orm/sqlite-core';
 
 export {
-  aliasedTable,
   and,
   asc,
   count,

@@ -58,6 +58,22 @@ export const financeAlerts = sqliteView('finance_alerts', {
   cause: text(),
 }).existing();
 
+export const financeAlertMessages = sqliteView('finance_alert_messages', {
+  alert_id: text().notNull(),
+  workspace_id: text(),
+  channel: text().notNull(),
+  notification_id: text().notNull(),
+  revision: integer().notNull(),
+  event: text().notNull(),
+  level: text().notNull(),
+  form: text({ enum: ['single', 'group', 'digest'] }).notNull(),
+  made_at: text().notNull(),
+  outcome: text({ enum: ['under_way', 'unknown', 'delivered', 'refused', 'given_up'] }).notNull(),
+  attempts: integer().notNull(),
+  delivered_at: text(),
+  last_error: text(),
+}).existing();
+
 export const financeFreshness = sqliteView('finance_freshness', {
   workspace_id: text().notNull(),
   last_complete_run_at: text(),

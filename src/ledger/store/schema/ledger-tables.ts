@@ -1,8 +1,8 @@
 import { alertRecords } from './alert-tables.ts';
 import { billingRecords } from './billing-tables.ts';
 import { closeRecords } from './close-tables.ts';
+import { deliveryRecords } from './delivery-tables.ts';
 import { getTableConfig } from './drizzle.ts';
-import { outboxRecords } from './outbox-tables.ts';
 import type { TableRecord } from './rows.ts';
 import { runRecords } from './run-tables.ts';
 import { usageRecords } from './usage-tables.ts';
@@ -11,7 +11,7 @@ import { workspaceRecords } from './workspace-tables.ts';
 /** Every table of the ledger. */
 export const LEDGER_TABLES: readonly TableRecord[] = [
   ...[...workspaceRecords, ...runRecords, ...usageRecords, ...closeRecords],
-  ...[...alertRecords, ...outboxRecords, ...billingRecords],
+  ...[...alertRecords, ...deliveryRecords, ...billingRecords],
 ];
 
 export interface NamedColumn {

@@ -57,18 +57,18 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
       'silence_id kind workspace_key rule tenant period up_to_credits until reason created_by created_at ended_at ended_by',
     alerts:
       'alert_id rule workspace_key tenant_key period_key cause level severity state first_fired_at revision told_times detail episode began_at',
-    outbox:
-      'alert_key revision channel payload state attempts attempts_before created_at next_attempt_at delivered_at last_error digest_at digest_id event episode level told_times measure',
+    deliveries: 'notification_id channel form payload state attempts failures created_at delivered_at last_error',
   });
   expect(Object.keys(columns).sort()).toEqual([
     ...[
       'alert_feedback',
-      'alert_told',
+      'alert_notified',
       'alert_transitions',
       'alerts',
       'channel_states',
       'charge_corrections',
-      'outbox',
+      'deliveries',
+      'delivery_members',
       'rate_cards',
     ],
     ...['silences', 'tenant_names', 'workspace_ends'],
@@ -119,7 +119,9 @@ test('guards that are made of other columns than before mark every row that is t
   const connection = new Database(':memory:');
   onTestFinished(() => void connection.close());
   migrateInMemory(connection);
-  connection.exec("INSERT INTO channel_states VALUES ('ops', 'now', 'gone'), ('mail', 'now', 'full')");
+  connection.exec(
+    "INSERT INTO channel_states (name, disabled_at, reason) VALUES ('ops', 'now', 'gone'), ('mail', 'now', 'full')",
+  );
   const changes = connection.prepare('SELECT row_key FROM row_changes ORDER BY change_seq').pluck();
   makeGuards(connection);
   expect(changes.all()).toEqual(['ops', 'mail']);
@@ -138,7 +140,7 @@ test.each([
   ['an index', 'CREATE INDEX runs_by_slot ON runs (slot)'],
   [
     'an index that covers part of a table',
-    'DROP INDEX outbox_due; CREATE INDEX outbox_due ON outbox (next_attempt_at)',
+    'DROP INDEX deliveries_due; CREATE INDEX deliveries_due ON deliveries (due_at, due_set_at)',
   ],
   ['a table', 'CREATE TABLE notes (note TEXT) STRICT'],
   [

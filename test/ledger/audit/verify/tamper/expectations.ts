@@ -64,10 +64,10 @@ export function whatIsNamed(edit: Edit, editor: Editor): string[] {
     case 'silences':
     case 'channel_states':
     case 'alerts':
-    case 'outbox':
+    case 'deliveries':
     case 'rate_cards': {
       const ids = { silences: 'silence_id', channel_states: 'name', alerts: 'alert_id', rate_cards: 'name' };
-      const id = table === 'outbox' ? 'notification_id' : ids[table];
+      const id = table === 'deliveries' ? 'notification_id' : ids[table];
       const named = String(row[id]);
       if (edit.type === 'delete') return [`row ${row[edit.covered.key[0] ?? '']} of ${table}`];
       if (edit.type === 'insert') return [String(edit.inserted[id])];

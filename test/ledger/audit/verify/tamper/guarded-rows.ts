@@ -50,7 +50,7 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
     { alert_key: SECOND, revision: 1, change: 'fired', run_key: 2, current_credits: 9, ...transition },
   ]);
   const told = { event: 'opened', episode: 1, level: 'likely', told_times: 0, open: 1, at, at_once: 1, revision: 1 };
-  insert('alert_told', [
+  insert('alert_notified', [
     { alert_key: FIRST, channel: 'ops', measure: 7, ...told },
     { alert_key: SECOND, channel: '*', measure: null, ...told },
   ]);
@@ -58,25 +58,16 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
     { alert_key: FIRST, label: 'real', note: null, actor: 'ada', at },
     { alert_key: SECOND, label: 'false', note: 'a test', actor: 'bob', at },
   ]);
-  const notification = { channel: 'ops', created_at: at, next_attempt_at: at };
-  insert('outbox', [
-    {
-      notification_id: 'al_1.1.ops',
-      alert_key: FIRST,
-      revision: 1,
-      payload: '{"id":1}',
-      state: 'pending',
-      ...notification,
-    },
-    {
-      notification_id: 'al_2.1.ops',
-      alert_key: SECOND,
-      revision: 1,
-      payload: '{"id":2}',
-      state: 'held',
-      ...notification,
-    },
-    { notification_id: 'old', alert_key: null, revision: null, payload: '{}', state: 'delivered', ...notification },
+  const delivery = { channel: 'ops', form: 'single', created_at: at, due_at: at, due_set_at: at };
+  insert('deliveries', [
+    { delivery_key: 1, notification_id: 'al_1.1.ops', payload: '{"id":1}', state: 'trying', ...delivery },
+    { delivery_key: 2, notification_id: 'al_2.1.ops', payload: '{"id":2}', state: 'fresh', ...delivery },
+    { delivery_key: 3, notification_id: 'old', payload: '{}', state: 'delivered', ...delivery },
+  ]);
+  const said = { revision: 1, event: 'opened', episode: 1, level: 'likely', told_times: 0, measure: 7 };
+  insert('delivery_members', [
+    { delivery_key: 1, alert_key: FIRST, ...said },
+    { delivery_key: 2, alert_key: SECOND, ...said },
   ]);
   const card = { digest: 'd', source: 'import', recorded_at: at, after_seq: 1 };
   insert('rate_cards', [
@@ -90,7 +81,7 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
   connection.exec(`
     UPDATE silences SET ended_at = '${at}', ended_by = 'bob' WHERE silence_key = 1;
     UPDATE alerts SET state = 'firing', current_credits = 12 WHERE alert_key = ${FIRST};
-    UPDATE outbox SET state = 'delivered', attempts = 1, delivered_at = '${at}' WHERE notification_id = 'al_1.1.ops';
+    UPDATE deliveries SET state = 'delivered', attempts = 1, delivered_at = '${at}' WHERE notification_id = 'al_1.1.ops';
     UPDATE rate_cards SET retired_at = '${at}', retired_after_seq = 2;
-    DELETE FROM outbox WHERE notification_id = 'old'`);
+    DELETE FROM deliveries WHERE notification_id = 'old'`);
 }

@@ -130,7 +130,7 @@ test.each([
     'the view finance_usage is not the one of this version',
   ],
   [
-    'CREATE TRIGGER quiet AFTER INSERT ON usage_entries BEGIN DELETE FROM outbox; END',
+    'CREATE TRIGGER quiet AFTER INSERT ON usage_entries BEGIN DELETE FROM deliveries; END',
     'the trigger quiet is not of this program',
   ],
 ])('a ledger whose views or guards were changed is not sound: %s', async (sql, message) => {

@@ -1,0 +1,49 @@
+import type Database from 'better-sqlite3';
+import { counted } from '../../core/text/counted.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { and, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
+import { evaluateJob } from '../evaluate/evaluate-self.ts';
+import { isOpenAlert } from '../track/alert-rows.ts';
+import { currentRoutes } from '../track/routes.ts';
+
+/** Begins the cause of an alert about a channel. */
+const OF_CHANNEL = 'channel:';
+
+/** Raises the alert about a channel that fails, for the reason given, or with null ends it. Inside the caller's transaction. */
+export function tellOfChannel(
+  connection: Database.Database,
+  { channel, reason }: { channel: string; reason: string | null },
+  nowMs: number,
+): void {
+  const detail = reason === null ? null : `${reason.replace(/\.$/, '')}.${undelivered(connection, channel)}`;
+  evaluateJob(connection, { job: 'channel', of: channel, detail }, nowMs);
+}
+
+/** Ends the alerts about channels that are not configured: nobody would find that they work again. */
+export function endFaultsOfOthers(connection: Database.Database, nowMs: number): void {
+  const names = currentRoutes(connection).map(({ channel }) => channel);
+  const found = query(connection)
+    .select({ cause: alerts.cause })
+    .from(alerts)
+    .where(and(isOpenAlert, isNull(alerts.workspaceKey), sql`${alerts.cause} LIKE ${`${OF_CHANNEL}%`}`))
+    .all();
+  for (const { cause } of found) {
+    const channel = String(cause).slice(OF_CHANNEL.length);
+    if (!names.includes(channel)) tellOfChannel(connection, { channel, reason: null }, nowMs);
+  }
+}
+
+/** How many alerts it was not told of, and what the newest message about them said. */
+function undelivered(connection: Database.Database, channel: string): string {
+  const { owed, newest } = connection
+    .prepare(
+      `SELECT (SELECT count(*) FROM alert_notified WHERE channel = @channel AND owed IS NOT NULL) AS owed,
+         (SELECT payload ->> '$.summary' FROM deliveries WHERE channel = @channel AND state IN ('dead', 'possible', 'refused')
+          ORDER BY created_at DESC, delivery_key DESC LIMIT 1) AS newest`,
+    )
+    .get({ channel }) as { owed: number; newest: string | null };
+  if (owed === 0) return '';
+  const said = newest === null ? '' : `; the newest is "${newest.replace(/\.$/, '')}"`;
+  return ` ${counted(owed, 'alert was', 'alerts were')} not delivered${said}`;
+}

@@ -1,0 +1,129 @@
+import type { WallClock } from '../../core/clock.ts';
+import { nextAttemptDelayMs } from '../notify/backoff.ts';
+import { disabledReason } from '../notify/channel-states.ts';
+import type { AttemptRecord, ClaimedDelivery } from '../notify/deliveries.ts';
+import type { Channel, DeliveryResult } from './channel.ts';
+
+/** After so many failed attempts, some twenty minutes, the other channels are told. */
+const TOLD_AFTER_ATTEMPTS = 5;
+
+/** What an attempt says of its channel: that it works, or of what the others hear: that it fails, or wants nothing more. */
+export interface ChannelReport {
+  channel: string;
+  says: 'works' | 'fails' | 'disabled';
+}
+
+/** The deliveries as a sender sees them; all but `whyDisabled` runs in the ledger's writer. */
+export interface DeliveryAccess {
+  /** Why the channel is disabled; null when it is not. */
+  whyDisabled(channel: string): string | null;
+  claim(request: { notificationId: string; nowMs: number }): Promise<ClaimedDelivery | null>;
+  record(record: AttemptRecord & { about: ChannelReport | null }): Promise<void>;
+}
+
+export interface DeliveryDeps {
+  access: DeliveryAccess;
+  channels: ReadonlyMap<string, Channel>;
+  clock: WallClock;
+  /** From 0 to below 1. */
+  random: () => number;
+  /** Told of each attempt that has ended. */
+  onAttempt?: (channel: string, outcome: DeliveryResult['outcome']) => void;
+}
+
+export type DeliveryOutcome =
+  | { state: 'delivered' }
+  /** It, or what it was about, is tried again. */
+  | { state: 'pending'; attempt: number; delayMs: number; reason: string }
+  /** `disabled`: its channel takes nothing more from now on. */
+  | { state: 'dead'; reason: string; channel: string; disabled: boolean }
+  /** Not due, already ended, or in another sender's hands. */
+  | { state: 'skipped' };
+
+/**
+ * Makes one attempt to deliver one message and writes down what came of it. An attempt that the signal cuts off is not counted:
+ * the message is let go of, and the signal's reason is thrown.
+ */
+export async function deliverNotification(
+  { access, channels, clock, random, onAttempt }: DeliveryDeps,
+  notificationId: string,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  signal.throwIfAborted();
+  const claimed = await access.claim({ notificationId, nowMs: clock.now() });
+  if (claimed === null) return { state: 'skipped' };
+  const { channel } = claimed;
+  const result = await attemptOnce({ access, channels }, claimed, signal);
+  onAttempt?.(channel, result.outcome);
+  const { outcome, ...ended } = judge(result, claimed, random);
+  const nowMs = clock.now();
+  const says = outcome === null ? null : reportOf(outcome, claimed, { result, isServed: channels.has(channel) });
+  await access.record({ notificationId, ...ended, nowMs, about: says === null ? null : { channel, says } });
+  if (outcome === null) throw signal.reason;
+  return outcome;
+}
+
+async function attemptOnce(
+  { access, channels }: Pick<DeliveryDeps, 'access' | 'channels'>,
+  { channel: name, notificationId, payload, attempts }: ClaimedDelivery,
+  signal: AbortSignal,
+): Promise<DeliveryResult> {
+  const channel = channels.get(name);
+  if (channel === undefined) {
+    return { outcome: 'rejected', reason: `channel ${JSON.stringify(name)} is no longer configured` };
+  }
+  const why = access.whyDisabled(name);
+  if (why !== null) return { outcome: 'rejected', reason: disabledReason(name, why) };
+  return channel.deliver({ notificationId, payload, attempt: attempts + 1 }, { signal });
+}
+
+/** What is to be written down, and what is to be said of it; null: it was cut off. */
+type Judged = Pick<AttemptRecord, 'event' | 'delayMs' | 'error' | 'tooLarge'> & { outcome: DeliveryOutcome | null };
+
+function judge(
+  result: DeliveryResult,
+  { channel, payload, attempts, failures, members }: ClaimedDelivery,
+  random: () => number,
+): Judged {
+  const dead = (reason: string, disabled = false) => ({ state: 'dead' as const, reason, channel, disabled });
+  switch (result.outcome) {
+    case 'cancelled':
+      return { event: 'cut_off', delayMs: 0, error: null, outcome: null };
+    case 'delivered':
+      return { event: 'accepted', delayMs: 0, error: result.refused ?? null, outcome: { state: 'delivered' } };
+    case 'rejected':
+    case 'disabled': {
+      const { reason } = result;
+      return { event: 'rejected', delayMs: 0, error: reason, outcome: dead(reason, result.outcome === 'disabled') };
+    }
+    case 'too_large': {
+      const { reason } = result;
+      if (members <= 1) return { event: 'rejected', delayMs: 0, error: reason, outcome: dead(reason) };
+      // Its members come again at once, in smaller messages.
+      const outcome = { state: 'pending' as const, attempt: attempts + 1, delayMs: 0, reason };
+      return { event: 'refused', delayMs: 0, error: reason, tooLarge: Buffer.byteLength(payload), outcome };
+    }
+    case 'retry': {
+      const delayMs = nextAttemptDelayMs(failures + 1, random);
+      if (delayMs === null) {
+        const reason = `given up after ${failures + 1} attempts: ${result.reason}`;
+        return { event: 'exhausted', delayMs: 0, error: reason, outcome: dead(reason) };
+      }
+      const waitMs = Math.max(delayMs, result.retryAfterMs ?? 0);
+      const outcome = { state: 'pending' as const, attempt: failures + 1, delayMs: waitMs, reason: result.reason };
+      return { event: result.unknown ? 'unknown' : 'refused', delayMs: waitMs, error: result.reason, outcome };
+    }
+  }
+}
+
+/** What an attempt says of its channel; null: nothing. Of one that nobody knows any more there is nothing to tell. */
+function reportOf(
+  outcome: DeliveryOutcome,
+  { failures }: ClaimedDelivery,
+  { result, isServed }: { result: DeliveryResult; isServed: boolean },
+): ChannelReport['says'] | null {
+  if (result.outcome === 'disabled') return 'disabled';
+  if (!isServed || (result.outcome === 'delivered' && result.refused === undefined)) return 'works';
+  if (result.outcome === 'too_large' && outcome.state === 'pending') return null;
+  return outcome.state === 'pending' && failures + 1 !== TOLD_AFTER_ATTEMPTS ? null : 'fails';
+}

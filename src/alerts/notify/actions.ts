@@ -1,0 +1,170 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import { systemRandomness } from '../../core/randomness.ts';
+import { requireRead } from '../../ledger/journal/ended.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
+import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
+import { findWorkspace } from '../../ledger/store/subjects.ts';
+import { requireAlert } from '../track/alert-rows.ts';
+import type { FeedbackRequest } from '../track/feedback.ts';
+import { evaluateAgain } from './evaluate-due.ts';
+
+/** Somebody has seen an alert and looks after it. */
+export interface AcknowledgeRequest {
+  alertId: string;
+  by: string;
+  note: string | null;
+  nowMs: number;
+}
+
+/** What is not to be told until a moment. In patterns `*` stands for anything. */
+export interface SilenceRequest {
+  kind: 'silence' | 'plan';
+  /** Null: every workspace. */
+  workspaceId: string | null;
+  rule: string;
+  tenant: string;
+  period: string;
+  /** A plan covers credits up to this figure; null is no limit. */
+  upToCredits: bigint | null;
+  untilMs: number;
+  reason: string;
+  by: string;
+  nowMs: number;
+}
+
+/**
+ * Records that somebody looks after a firing alert. It is told of again only at a higher level, and when it has grown or is
+ * resolved. Throws `unknown_alert`, `alert_not_firing` for one that has ended or waits, or `workspace_ended`.
+ */
+export function acknowledgeAlert(connection: Database.Database, request: AcknowledgeRequest): void {
+  const { alertId, by, note, nowMs } = request;
+  connection
+    .transaction(() => {
+      const alert = alertHere(connection, alertId);
+      if (alert.state !== 'firing') {
+        throw new AppError('alert_not_firing', `alert ${JSON.stringify(alertId)} is ${alert.state}`, {
+          hint: 'only an alert that fires can be acknowledged',
+        });
+      }
+      acknowledge(connection, alert, { by, note, nowMs });
+    })
+    .immediate();
+}
+
+/** What is said of an alert of a workspace that was ended would be heard by nobody. */
+function alertHere(connection: Database.Database, alertId: string): ReturnType<typeof requireAlert> {
+  const alert = requireAlert(connection, alertId);
+  requireRead(connection, alert.workspaceKey);
+  return alert;
+}
+
+function acknowledge(
+  connection: Database.Database,
+  alert: ReturnType<typeof requireAlert>,
+  { by, note, nowMs }: Pick<AcknowledgeRequest, 'by' | 'note' | 'nowMs'>,
+): void {
+  const db = query(connection);
+  const { alertKey, level, currentCredits } = alert;
+  const change = { state: 'acknowledged' as const, revision: alert.revision + 1 };
+  const at = isoTime(nowMs);
+  db.update(alerts)
+    .set({ ...change, lastChangedAt: at })
+    .where(eq(alerts.alertKey, alertKey))
+    .run();
+  db.insert(alertTransitions)
+    .values({
+      ...change,
+      change: 'acknowledged',
+      alertKey,
+      level,
+      currentCredits,
+      actor: by,
+      at,
+      note,
+      silent: 1,
+      silentBecause: 'quiet',
+    })
+    .run();
+}
+
+/**
+ * Records what an alert turned out to be; the last word counts. One that was false is done with: nobody is reminded of it, and
+ * it leaves the list. Throws `unknown_alert` and `workspace_ended`.
+ */
+export function recordFeedback(connection: Database.Database, request: FeedbackRequest): void {
+  const { alertId, label, note, by, nowMs } = request;
+  connection
+    .transaction(() => {
+      const alert = alertHere(connection, alertId);
+      query(connection)
+        .insert(alertFeedback)
+        .values({ alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) })
+        .run();
+      if (label === 'false' && alert.state === 'firing') acknowledge(connection, alert, { by, note, nowMs });
+    })
+    .immediate();
+}
+
+/** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace` and `workspace_ended`. */
+export function addSilence(
+  connection: Database.Database,
+  request: SilenceRequest,
+  randomness = systemRandomness,
+): string {
+  const { workspaceId } = request;
+  const workspace = workspaceId === null ? null : findWorkspace(connection, workspaceId);
+  if (workspace === undefined) {
+    throw new AppError('unknown_workspace', `the ledger has nothing of workspace ${JSON.stringify(workspaceId)}`, {
+      hint: 'sync it first, or leave --workspace out',
+    });
+  }
+  requireRead(connection, workspace?.workspaceKey ?? null);
+  const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
+  const { kind, rule, tenant, period, upToCredits, reason, by } = request;
+  const workspaceKey = workspace?.workspaceKey ?? null;
+  connection
+    .transaction(() => {
+      query(connection)
+        .insert(silences)
+        .values({
+          silenceId,
+          kind,
+          workspaceKey,
+          rule,
+          tenant,
+          period,
+          upToCredits,
+          reason,
+          until: isoTime(request.untilMs),
+          createdBy: by,
+          createdAt: isoTime(request.nowMs),
+        })
+        .run();
+      evaluateAgain(connection, workspaceKey, request.nowMs);
+    })
+    .immediate();
+  return silenceId;
+}
+
+/** Ends a silence or a plan before its time. Throws `unknown_silence` when there is none that still mutes. */
+export function endSilence(
+  connection: Database.Database,
+  { silenceId, by, nowMs }: { silenceId: string; by: string; nowMs: number },
+): void {
+  const at = isoTime(nowMs);
+  const isInForce = and(eq(silences.silenceId, silenceId), isNull(silences.endedAt), gt(silences.until, at));
+  connection
+    .transaction(() => {
+      const ended = { endedAt: at, endedBy: by };
+      if (query(connection).update(silences).set(ended).where(isInForce).run().changes === 0) {
+        throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is in force`, {
+          hint: '`usage-ledger alerts silences` shows those that are',
+        });
+      }
+      evaluateAgain(connection, null, nowMs);
+    })
+    .immediate();
+}

@@ -1,0 +1,194 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ageMs } from '../../core/stored-time.ts';
+import { inserter } from '../../ledger/store/query.ts';
+import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import type { SQL } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { tenantIdOf } from '../../ledger/store/subjects.ts';
+import { PACE_CONFIRM_MS } from '../measures/forecast/telling.ts';
+import type { Level } from '../measures/judgement.ts';
+import type { Observation } from '../measures/observation.ts';
+import { isSelfRule } from '../rules/table.ts';
+import { type AlertChange, type BookContext, NEWS, type RunAlerts } from '../track/alert-change.ts';
+import { type Crowds, findCrowds } from '../track/alert-crowds.ts';
+import { AlertRows, type StoredAlert } from '../track/alert-rows.ts';
+import { renderBasis } from '../track/basis.ts';
+import { createExplainer } from '../track/explained.ts';
+import { type AlertChangeKind, advance } from '../track/lifecycle.ts';
+import { readMutes } from '../track/mutes.ts';
+import { writeBaseline } from './notified.ts';
+import { type DueMessage, Notifier, type Planned } from './notifier.ts';
+
+/** Something that has happened to an alert, before anybody was asked whether to tell it. */
+interface Draft {
+  alert: StoredAlert;
+  change: AlertChangeKind;
+}
+
+const transitionInserter = inserter(alertTransitions);
+
+/** So long many that wait may wait for each other, after each was confirmed. */
+const TOGETHER_MS = 86_400_000;
+
+/**
+ * The alerts of one workspace while something looks at them: `observe` moves each by what its rule says, and `finish` asks
+ * what there is to tell of all of them. To be used inside one transaction.
+ */
+export class AlertBook {
+  readonly #context: BookContext;
+  readonly #rows: AlertRows;
+  readonly #isCrowd: Crowds;
+  #drafts: Draft[] = [];
+  /** What is to go now, once it is finished. */
+  due: readonly DueMessage[] = [];
+
+  constructor(context: BookContext) {
+    this.#context = context;
+    this.#rows = new AlertRows(context.connection, context.workspaceKey);
+    this.#isCrowd = findCrowds(context);
+  }
+
+  /** The alerts that have not ended. */
+  open(): StoredAlert[] {
+    return this.#rows.open();
+  }
+
+  tenantId(tenantKey: number): string {
+    return tenantIdOf(this.#context.connection, tenantKey);
+  }
+
+  /** Records what a rule says of its subject. The same said twice changes nothing. */
+  observe(seen: Observation, known: StoredAlert | null = this.#rows.find(seen)): void {
+    const { nowMs, runKey, seeding, at } = this.#context;
+    const waits = (level: Level): boolean => known !== null && this.#mayBeOneOfMany(known, level);
+    const next = advance(known, seen.judgement, { nowMs, runKey, seeding, waits });
+    if (next === null) return;
+    const { status, change } = next;
+    const stored = known ?? this.#rows.insert(seen, this.#names(seen), status, at);
+    const { previous, current, threshold } = seen;
+    const alert: StoredAlert = {
+      ...stored,
+      ...status,
+      previous,
+      current,
+      threshold,
+      detail: seen.detail ?? stored.detail,
+      basis: renderBasis(seen),
+    };
+    if (change !== null) {
+      this.#change(alert, change);
+      if (change === 'fired') alert.firstFiredAt ??= at;
+      if (NEWS.includes(change)) alert.toldTimes = 0;
+    }
+    if (!isDeepStrictEqual(known, alert)) this.#rows.write(alert);
+  }
+
+  /** While many wait, a pace gives the others another day to be told together with it, and is then told all the same. */
+  #mayBeOneOfMany({ state, periodKey, pendingSinceMs }: StoredAlert, level: Level): boolean {
+    if (state !== 'pending' || level !== 'likely' || periodKey === null || pendingSinceMs === null) return false;
+    if ((ageMs(pendingSinceMs, this.#context.nowMs) ?? 0) >= PACE_CONFIRM_MS + TOGETHER_MS) return false;
+    return this.#isCrowd(periodKey);
+  }
+
+  /** Ends an alert whose period nobody looks at any more. */
+  expire(alert: StoredAlert): void {
+    const expired: StoredAlert = { ...alert, state: 'expired', clearRunKey: null, pendingSinceMs: null };
+    this.#change(expired, 'expired');
+    this.#rows.write(expired);
+  }
+
+  /** Asks what there is to tell, of all alerts or those with the keys, and writes down what happened with who hears of it. */
+  finish({ only }: { only?: SQL } = {}): RunAlerts {
+    const open = this.open();
+    const { connection, workspaceKey, nowMs, seeding } = this.#context;
+    const notifier = new Notifier(this.#context, {
+      mutes: readMutes(connection, workspaceKey, nowMs),
+      explains: createExplainer(open),
+      tenantId: (tenantKey) => this.tenantId(tenantKey),
+    });
+    const drafted = new Map(this.#drafts.map((draft) => [draft.alert.alertKey, draft]));
+    const plans = new Map<number, Planned>();
+    for (const stored of only === undefined ? this.#rows.toEvaluate() : this.#rows.among(only)) {
+      const { alertKey, rule } = stored;
+      if (seeding && !isSelfRule(rule)) {
+        writeBaseline(connection, alertKey);
+        continue;
+      }
+      const planned = notifier.plan(stored);
+      plans.set(alertKey, planned);
+      const alert = drafted.get(alertKey)?.alert ?? stored;
+      if (planned.news.length > 0) this.#note(alert, planned, drafted.has(alertKey));
+    }
+    const changes = this.#drafts.map((draft) => this.#write(draft, plans.get(draft.alert.alertKey)));
+    this.#drafts = [];
+    this.due = notifier.due;
+    return { changes, due: notifier.fresh };
+  }
+
+  /** What was told without anything having happened to the alert stands in its history, too. */
+  #note(alert: StoredAlert, { news, toldTimes }: Planned, hasChanged: boolean): void {
+    const grows = news.includes('grown');
+    if (hasChanged && !grows) return;
+    if (grows) Object.assign(alert, { toldTimes, ...(alert.state === 'acknowledged' ? { state: 'firing' } : {}) });
+    if (!hasChanged) this.#change(alert, grows ? 'grown' : 'told');
+    this.#rows.write(alert);
+  }
+
+  #change(alert: StoredAlert, change: AlertChangeKind): void {
+    alert.revision += 1;
+    alert.lastChangedAt = this.#context.at;
+    this.#drafts.push({ alert, change });
+  }
+
+  #write({ alert, change }: Draft, planned: Planned | undefined): AlertChange {
+    const { connection, runKey, actor, at, seeding } = this.#context;
+    const { alertKey, alertId, revision, state, level, rule, severity, previous, current, threshold } = alert;
+    const silentBecause = seeding && !isSelfRule(rule) ? 'seed' : silenceOf(change, planned);
+    const silent = silentBecause !== null;
+    transitionInserter(connection)({
+      alertKey,
+      revision,
+      change,
+      state,
+      level,
+      runKey,
+      actor,
+      at,
+      currentCredits: current?.credits ?? null,
+      silent: silent ? 1 : 0,
+      silentBecause,
+      note: null,
+      evidence: silent ? null : (planned?.evidence ?? null),
+    });
+    const { tenantId, period } = this.#names(alert);
+    return {
+      alertId,
+      change,
+      rule,
+      level,
+      severity,
+      tenantId,
+      period,
+      previous,
+      current,
+      threshold,
+      silent,
+      silentBecause,
+    };
+  }
+
+  #names({ tenantKey, periodKey }: { tenantKey: number | null; periodKey: number | null }) {
+    return {
+      workspaceId: this.#context.workspaceId,
+      tenantId: tenantKey === null ? null : this.tenantId(tenantKey),
+      period: periodKey === null ? null : periodOfKey(periodKey),
+    };
+  }
+}
+
+/** Why nobody hears of a change; null when somebody does. */
+function silenceOf(change: AlertChangeKind, planned: Planned | undefined): string | null {
+  if (planned?.because === null) return NEWS.includes(change) || planned.news.length > 0 ? null : 'quiet';
+  if (change === 'resolved') return 'unheard';
+  return NEWS.includes(change) ? (planned?.because ?? 'unheard') : 'quiet';
+}

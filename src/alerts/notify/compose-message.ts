@@ -1,0 +1,137 @@
+import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
+import { endOfWorkspace } from '../../ledger/journal/ended.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { keyedTenantNames } from '../../ledger/store/tenant-names.ts';
+import { clear } from '../measures/judgement.ts';
+import { type Observation, observation } from '../measures/observation.ts';
+import { phaseOf } from '../measures/phase.ts';
+import { ruleVersion } from '../rules/table.ts';
+import type { BookContext } from '../track/alert-change.ts';
+import { type StoredAlert, shortHash } from '../track/alert-rows.ts';
+import { readBasis } from '../track/basis.ts';
+import type { ChannelRoute } from '../track/routes.ts';
+import type { ClosedBecause, Evidence, Notification, NotificationType } from '../wording/notification.ts';
+import { createEvidence } from './evidence.ts';
+import { buildNotification, previousPeriodOf } from './notification.ts';
+
+/** What is told to one channel, and its place among what that channel hears of the alert. */
+export interface MessagePlace {
+  route: ChannelRoute;
+  event: ToldEvent;
+  revision: number;
+  /** How often it was told again because it grew. */
+  toldTimes: number;
+}
+
+const lastApplied = prepared((db) =>
+  db
+    .select({ at: runs.finishedAt })
+    .from(runs)
+    .where(and(eq(runs.workspaceKey, sql.placeholder('workspaceKey')), eq(runs.status, 'applied')))
+    .orderBy(desc(runs.runKey))
+    .limit(1),
+);
+
+const TYPES: Partial<Record<ToldEvent, NotificationType>> = {
+  worse: 'alert.escalated',
+  grown: 'alert.escalated',
+  closed: 'alert.resolved',
+};
+
+/** Why what is told as closed is; whatever still holds is not told here any more. */
+const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', expired: 'left_window', pending: 'gone' };
+
+/** Makes messages of alerts, by the figures that the last run has stored. */
+export class MessageComposer {
+  readonly #context: BookContext;
+  readonly #evidenceOf;
+  readonly #nameOf;
+  readonly #asOfMs: number;
+
+  constructor(context: BookContext) {
+    const { connection, workspaceKey, runKey, nowMs, priceOf = null } = context;
+    this.#context = context;
+    this.#evidenceOf = createEvidence(connection, priceOf);
+    this.#nameOf = keyedTenantNames(connection);
+    const last = runKey === null ? lastApplied(connection).get({ workspaceKey })?.at : null;
+    this.#asOfMs = last == null ? nowMs : Date.parse(last);
+  }
+
+  evidence(
+    alert: StoredAlert,
+    { tenantId, planned }: { tenantId: string | null; planned: readonly bigint[] },
+  ): Evidence {
+    return this.#evidenceOf(this.#observe(alert), { tenantId, planned });
+  }
+
+  message(
+    alert: StoredAlert,
+    { tenantId, evidence }: { tenantId: string | null; evidence: Evidence },
+    { route, event, revision, toldTimes }: MessagePlace,
+  ): Notification {
+    const { workspaceId, runId, at } = this.#context;
+    const { alertId, rule, cause, level, severity, threshold, previous, current } = alert;
+    return buildNotification({
+      notification_id: messageId([alertId, revision, route.channel]),
+      type: TYPES[event] ?? 'alert.firing',
+      event,
+      revision,
+      episode: alert.episode,
+      closed_because: event === 'closed' ? this.#endOf(alert) : null,
+      alert_id: alertId,
+      rule,
+      cause,
+      rule_version: ruleVersion(rule),
+      level,
+      told_times: toldTimes,
+      severity,
+      state: event === 'closed' ? 'resolved' : 'firing',
+      workspace_id: workspaceId,
+      tenant_id: tenantId,
+      tenant_name: this.#nameOf(alert.tenantKey),
+      period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
+      previous_period: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
+      previous,
+      current,
+      threshold,
+      evidence,
+      run_id: runId,
+      began_at: alert.beganAt,
+      created_at: at,
+      public_url: route.publicUrl ?? null,
+    });
+  }
+
+  #endOf({ state }: StoredAlert): ClosedBecause {
+    return state === 'expired' && this.#isEnded() ? 'workspace_ended' : (ENDS[state] ?? 'unrouted');
+  }
+
+  #isEnded(): boolean {
+    const { connection, workspaceKey, ending = false } = this.#context;
+    return ending || (workspaceKey !== null && endOfWorkspace(connection, workspaceKey) !== null);
+  }
+
+  #observe(alert: StoredAlert): Observation {
+    const { rule, periodKey, tenantKey, previous, current, threshold, state } = alert;
+    return observation({
+      rule,
+      periodKey,
+      tenantKey,
+      previous,
+      current,
+      threshold,
+      judgement: clear(true),
+      ...readBasis(alert.basis),
+      phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), this.#asOfMs),
+      detail: state === 'resolved' ? null : alert.detail,
+    });
+  }
+}
+
+/** The id of a message, which follows from what it is made of. */
+export function messageId(parts: readonly unknown[]): string {
+  return `msg_${shortHash(JSON.stringify(parts), 32)}`;
+}

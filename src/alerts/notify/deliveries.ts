@@ -1,0 +1,200 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
+import { perConnection, query } from '../../ledger/store/query.ts';
+import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
+import { and, eq, ne, sql } from '../../ledger/store/schema/drizzle.ts';
+import { currentRoutes } from '../track/routes.ts';
+import { DELIVERY_TABLE, type DeliveryEvent } from './delivery-states.ts';
+import { affectMembers, freeGivenUp } from './members.ts';
+
+type Connection = Database.Database;
+
+/** How long one sender keeps a message in hand: longer than any channel's timeout. */
+const CLAIM_MS = 60_000;
+
+/** A message that somebody has taken in hand. */
+export interface ClaimedDelivery {
+  notificationId: string;
+  channel: string;
+  payload: string;
+  attempts: number;
+  failures: number;
+  /** How many alerts it is about. */
+  members: number;
+}
+
+/** What came of one attempt. */
+export interface AttemptRecord {
+  notificationId: string;
+  event: DeliveryEvent;
+  /** Until it, or what it was about, is tried again. */
+  delayMs: number;
+  /** Why it was not delivered; null when it was. */
+  error: string | null;
+  /** Its receiver has refused so many bytes as too many. */
+  tooLarge?: number;
+  nowMs: number;
+}
+
+/** What is due, also by a clock that was ahead, in SQL; `@at` is now, `@latest` as late as anything can have been written. */
+export const IS_DUE = '(due_at <= @at OR due_set_at > @latest)';
+
+/** The moments that `IS_DUE` compares with. */
+export function dueMoments(nowMs: number): { at: string; latest: string } {
+  return { at: isoTime(nowMs), latest: isoTime(nowMs + CLOCK_SLACK_MS) };
+}
+
+const selectDue = perConnection((connection) =>
+  connection.prepare(
+    `SELECT notification_id AS notificationId, channel
+     FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY due_at, delivery_key) AS place FROM deliveries
+       WHERE due_at IS NOT NULL AND ${IS_DUE}
+         AND (state <> 'fresh' OR channel IN (SELECT value FROM json_each(@channels))))
+     WHERE place <= @limit ORDER BY due_at, delivery_key`,
+  ),
+);
+
+/**
+ * The messages to these channels that are to be tried now, and those to others of which nobody knows whether they have arrived, at
+ * most `limit` of each channel, the longest due first.
+ */
+export function dueDeliveries(
+  connection: Connection,
+  { channels, limit, nowMs }: { channels: readonly string[]; limit: number; nowMs: number },
+): { notificationId: string; channel: string }[] {
+  const request = { channels: JSON.stringify(channels), limit, ...dueMoments(nowMs) };
+  return selectDue(connection).all(request) as { notificationId: string; channel: string }[];
+}
+
+const selectNext = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT min(due_at) FROM (
+         SELECT min(due_at) AS due_at FROM deliveries WHERE due_at > @at
+         UNION ALL SELECT min(due_at) FROM alert_notified WHERE due_at > @at)`,
+    )
+    .pluck(),
+);
+
+/** When something is due next that is not due yet, milliseconds since the epoch; null: nothing is. */
+export function nextDueMs(connection: Connection, nowMs: number): number | null {
+  const at = selectNext(connection).get({ at: isoTime(nowMs) }) as string | null;
+  return at === null ? null : Date.parse(at);
+}
+
+const selectOne = perConnection((connection) =>
+  connection.prepare(
+    `SELECT delivery_key AS deliveryKey, notification_id AS notificationId, channel, payload, state, attempts, failures,
+       due_at <= @at AS isDue, (SELECT count(*) FROM delivery_members m WHERE m.delivery_key = d.delivery_key) AS members
+     FROM deliveries d WHERE notification_id = @notificationId`,
+  ),
+);
+
+type KnownDelivery = ClaimedDelivery &
+  Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'> & { isDue: number };
+
+/**
+ * Takes a due message in hand; null when it is not due, has ended, or its channel is not configured and it was never tried. A
+ * sender that dies leaves the claim to run out, so a message may arrive twice, under the same id, but is never lost.
+ */
+export function claimDelivery(
+  connection: Connection,
+  { notificationId, nowMs }: { notificationId: string; nowMs: number },
+): ClaimedDelivery | null {
+  return connection
+    .transaction(() => {
+      const known = selectOne(connection).get({ notificationId, at: isoTime(nowMs) }) as KnownDelivery | undefined;
+      if (known === undefined || known.isDue !== 1) return null;
+      const isServed = currentRoutes(connection).some(({ channel }) => channel === known.channel);
+      const next = DELIVERY_TABLE[known.state].claim;
+      if (next === null || (known.state === 'fresh' && !isServed)) return null;
+      const wait = { dueAt: isoTime(nowMs + CLAIM_MS), dueSetAt: isoTime(nowMs) };
+      update(connection, known.deliveryKey, { state: next.state, ...wait });
+      const { channel, payload, attempts, failures, members } = known;
+      return { notificationId, channel, payload, attempts, failures, members };
+    })
+    .immediate();
+}
+
+/** Writes down what came of an attempt. Runs inside the caller's transaction; nothing happens where it comes too late. */
+export function recordAttempt(connection: Connection, record: AttemptRecord): void {
+  const { notificationId, event, delayMs, error, tooLarge, nowMs } = record;
+  const now = isoTime(nowMs);
+  const known = selectOne(connection).get({ notificationId, at: now }) as KnownDelivery | undefined;
+  const next = known === undefined ? null : DELIVERY_TABLE[known.state][event];
+  if (known === undefined || next === null) return;
+  const { deliveryKey, channel } = known;
+  const retryAt = isoTime(nowMs + delayMs);
+  const isOver = next.members !== undefined;
+  const failures = failuresAfter(record, known.failures);
+  update(connection, deliveryKey, {
+    state: next.state,
+    attempts: known.attempts + (event === 'cut_off' ? 0 : 1),
+    failures,
+    dueAt: isOver ? null : retryAt,
+    dueSetAt: isOver ? null : now,
+    lastError: error,
+    ...(next.state === 'delivered' ? { deliveredAt: now } : {}),
+    ...(next.state === 'refused' ? { payload: onlySentence } : {}),
+  });
+  if (tooLarge !== undefined) lowerBound(connection, channel, Math.ceil(tooLarge / 2), now);
+  if (next.members === undefined) return;
+  affectMembers(connection, next.members, { deliveryKey, now, dueAt: retryAt, failures });
+  if (event === 'accepted') freeGivenUp(connection, channel, nowMs);
+}
+
+/** Attempts in a row that have failed: what is rejected has none, and what is too large is only cut. */
+function failuresAfter({ event, tooLarge }: AttemptRecord, before: number): number {
+  if (event === 'rejected') return 0;
+  const isFailure = event === 'refused' || event === 'unknown' || event === 'exhausted';
+  return isFailure && tooLarge === undefined ? before + 1 : before;
+}
+
+/** Has a message that is in a state of its own go through an event that no attempt brings. Inside the caller's transaction. */
+export function moveDelivery(
+  connection: Connection,
+  { deliveryKey, state }: Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'>,
+  event: 'outdated' | 'replay' | 'withdraw',
+  now: string,
+): void {
+  const next = DELIVERY_TABLE[state][event];
+  if (next === null) return;
+  const isOver = next.members !== undefined;
+  const wait = isOver
+    ? { dueAt: null, dueSetAt: null, payload: onlySentence }
+    : { dueAt: now, dueSetAt: now, failures: 0 };
+  update(connection, deliveryKey, { state: next.state, ...wait });
+  if (next.members !== undefined)
+    affectMembers(connection, next.members, { deliveryKey, now, dueAt: now, failures: null });
+}
+
+/** Of what nobody has the sentence is enough; as plain text, or the mark that a trigger leaves of the row would read it as JSON. */
+const onlySentence = sql`json_object('summary', ${deliveries.payload} ->> '$.summary') || ''`;
+
+function update(
+  connection: Connection,
+  deliveryKey: number,
+  set: Parameters<ReturnType<ReturnType<typeof query>['update']>['set']>[0],
+): void {
+  query(connection).update(deliveries).set(set).where(eq(deliveries.deliveryKey, deliveryKey)).run();
+}
+
+/** Messages to a channel have at most so many bytes from now on; larger ones that nobody has tried yet are made anew. */
+function lowerBound(connection: Connection, channel: string, mostBytes: number, now: string): void {
+  connection
+    .prepare(
+      `INSERT INTO channel_states (name, most_bytes) VALUES (?, ?)
+       ON CONFLICT DO UPDATE SET most_bytes = min(coalesce(most_bytes, excluded.most_bytes), excluded.most_bytes)`,
+    )
+    .run(channel, mostBytes);
+  const isTooLarge = and(
+    eq(deliveries.channel, channel),
+    eq(deliveries.state, 'fresh'),
+    ne(deliveries.form, 'single'),
+    sql`octet_length(${deliveries.payload}) > ${mostBytes}`,
+  );
+  for (const delivery of query(connection).select().from(deliveries).where(isTooLarge).all()) {
+    moveDelivery(connection, delivery, 'outdated', now);
+  }
+}

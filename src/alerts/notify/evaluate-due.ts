@@ -1,0 +1,72 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import { elsewhereSql } from '../../ledger/journal/ended.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
+import { and, asc, eq, notInArray, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { isOpenAlert } from '../track/alert-rows.ts';
+import { currentRoutes } from '../track/routes.ts';
+import { AlertBook } from './alert-book.ts';
+import { dueMoments, moveDelivery } from './deliveries.ts';
+import type { DueMessage } from './notifier.ts';
+
+/** Asks for all alerts of which something is due for one of these channels; returns what is to go now. */
+export function evaluateDue(connection: Database.Database, nowMs: number, channels: readonly string[]): DueMessage[] {
+  const { at, latest } = dueMoments(nowMs);
+  const keys = sql`(SELECT alert_key FROM alert_notified
+    WHERE due_at IS NOT NULL AND (due_at <= ${at} OR due_set_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify(channels)})))`;
+  return booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, nowMs).flatMap((book) => {
+    book.finish({ only: keys });
+    return book.due;
+  });
+}
+
+/**
+ * Asks for all that is open in a workspace, or with null everywhere: a person has said something, or the channels are others.
+ * Inside the caller's transaction.
+ */
+export function evaluateAgain(connection: Database.Database, workspaceKey: number | null, nowMs: number): void {
+  const isTold = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_notified WHERE open = 1 OR due_at IS NOT NULL)`;
+  const isOwn = workspaceKey === null ? undefined : eq(alerts.workspaceKey, workspaceKey);
+  for (const book of booksOf(connection, and(or(isOpenAlert, isTold), isOwn), nowMs)) book.finish();
+}
+
+/** For a daemon that starts: who told last may have had other channels. What waits for those that there are no more is owed no more. */
+export function evaluateAll(connection: Database.Database, nowMs: number): void {
+  connection
+    .transaction(() => {
+      const names = currentRoutes(connection).map(({ channel }) => channel);
+      const isForeign = and(eq(deliveries.state, 'fresh'), notInArray(deliveries.channel, names));
+      for (const delivery of query(connection).select().from(deliveries).where(isForeign).all()) {
+        moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
+      }
+      connection
+        .prepare(
+          `UPDATE alert_notified SET owed = NULL, owed_at = NULL, goes_with = NULL, due_at = NULL, due_set_at = NULL
+           WHERE delivery_key IS NULL AND (owed IS NOT NULL OR due_at IS NOT NULL)
+             AND channel NOT IN (SELECT value FROM json_each(?))`,
+        )
+        .run(JSON.stringify(names));
+      evaluateAgain(connection, null, nowMs);
+    })
+    .immediate();
+}
+
+/** Of the workspaces that have such alerts, and that no other ledger reads. */
+function booksOf(connection: Database.Database, isWanted: SQL | undefined, nowMs: number): AlertBook[] {
+  return query(connection)
+    .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
+    .from(alerts)
+    .leftJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
+    .where(and(isWanted, sql.raw(`NOT ${elsewhereSql('alerts.workspace_key')}`)))
+    .orderBy(asc(alerts.workspaceKey))
+    .all()
+    .map(({ workspaceKey, workspaceId }) => {
+      const priceOf = workspaceId === null ? null : creditPricer(connection, workspaceId);
+      const nobody = { runKey: null, runId: null, actor: 'timer', seeding: false };
+      return new AlertBook({ ...nobody, connection, workspaceKey, workspaceId, at: isoTime(nowMs), nowMs, priceOf });
+    });
+}

@@ -1,0 +1,45 @@
+import { messageId } from './compose-message.ts';
+import { groupLine } from './group-line.ts';
+import { byChange, inParts, type MadeMessage, type Rendered } from './in-parts.ts';
+import { renderPayload } from './notification.ts';
+
+/**
+ * The messages of what a channel is owed of one rule at one moment: one, or as many as receivers need. The members stand in them
+ * whole, the largest first. `tenants` is how many there are in that month.
+ */
+export function groupMessages<T extends Rendered>(
+  all: readonly T[],
+  { channel, at, tenants, mostBytes }: { channel: string; at: string; tenants: number; mostBytes: number },
+): MadeMessage<T>[] {
+  const sorted = [...all].sort(byChange);
+  const line = groupLine(
+    sorted.map(({ notification }) => notification),
+    tenants,
+  );
+  return inParts(sorted, mostBytes, (members, { part, parts }) => {
+    const notifications = members.map(({ notification }) => notification);
+    const [first] = notifications;
+    const ids = notifications.map((own) => own.notification_id);
+    const notificationId = messageId(['alert.group', channel, at, ...ids]);
+    const changes = notifications.flatMap(({ credits }) => (credits === null ? [] : [credits.change]));
+    const payload = renderPayload({
+      notification_id: notificationId,
+      type: 'alert.group',
+      event: first?.event,
+      rule: first?.rule,
+      cause: first?.cause,
+      severity: notifications.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning',
+      workspace_id: first?.tenant_id === null ? null : first?.workspace_id,
+      period: first?.period,
+      part,
+      parts,
+      alert_count: notifications.length,
+      credits_change: changes.length === 0 ? null : changes.reduce((sum, change) => sum + change, 0n),
+      alerts: notifications,
+      created_at: at,
+      summary:
+        parts === 1 ? line : `${line} This is message ${part} of ${parts}, about ${notifications.length} of them.`,
+    });
+    return { notificationId, payload };
+  });
+}

@@ -1,0 +1,59 @@
+import { compareFigures } from '../track/alert-figures.ts';
+import type { Notification } from '../wording/notification.ts';
+
+/** What a message says of one alert, with its size in JSON. */
+export interface Rendered {
+  notification: Notification;
+  bytes: number;
+}
+
+/** A message to be sent, with what it is made of. */
+export interface MadeMessage<T> {
+  notificationId: string;
+  payload: string;
+  members: readonly T[];
+}
+
+/** Which of how many messages it is that together say one thing. */
+export interface Part {
+  part: number;
+  parts: number;
+}
+
+/** The most members of one message. */
+const MOST_MEMBERS = 100;
+/** The most bytes of one message: many receivers refuse 200 kB and more. */
+export const MOST_BYTES = 180_000;
+/** What a message has beside its members, at most. */
+const FRAME_BYTES = 2_000;
+
+/** Cuts members, in their order, into messages that receivers take; one that is larger by itself goes alone. */
+export function inParts<T extends Rendered>(
+  members: readonly T[],
+  mostBytes: number,
+  make: (own: readonly T[], part: Part) => Omit<MadeMessage<T>, 'members'>,
+): MadeMessage<T>[] {
+  const parts: T[][] = [];
+  let room = 0;
+  for (const member of members) {
+    const part = parts.at(-1);
+    if (part === undefined || part.length === MOST_MEMBERS || member.bytes > room) {
+      parts.push([member]);
+      room = mostBytes - FRAME_BYTES - member.bytes;
+    } else {
+      part.push(member);
+      room -= member.bytes;
+    }
+  }
+  return parts.map((own, index) => ({ ...make(own, { part: index + 1, parts: parts.length }), members: own }));
+}
+
+/** The largest change first. */
+export function byChange(a: Rendered, b: Rendered): number {
+  return compareFigures(changeOf(b), changeOf(a));
+}
+
+function changeOf({ notification: { credits } }: Rendered): bigint {
+  const change = credits?.change ?? 0n;
+  return change < 0n ? -change : change;
+}

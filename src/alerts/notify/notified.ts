@@ -1,0 +1,99 @@
+import type Database from 'better-sqlite3';
+import { placeholders, prepared } from '../../ledger/store/query.ts';
+import { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
+import { eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import type { Notified } from './news.ts';
+import { NO_WAIT, type Wait } from './wait.ts';
+
+/** Stands for every channel that was told nothing yet. */
+const EVERYBODY = '*';
+
+type Row = typeof alertNotified.$inferSelect;
+
+/** What one channel was told of an alert, and what it waits for. */
+export interface ChannelStanding {
+  /** Null: nothing, and it was there before anybody could be told. */
+  notified: Notified | null;
+  wait: Wait;
+  /** Of the last message that was made. */
+  revision: number;
+  /** The delivery that is under way. */
+  deliveryKey: number | null;
+}
+
+const rowsOfAlert = prepared((db) =>
+  db
+    .select()
+    .from(alertNotified)
+    .where(eq(alertNotified.alertKey, sql.placeholder('alertKey'))),
+);
+
+/** Reads how the channels stand to an alert. */
+export function readStandings(connection: Database.Database, alertKey: number): (channel: string) => ChannelStanding {
+  const rows = rowsOfAlert(connection).all({ alertKey });
+  const known = new Map(rows.map((row) => [row.channel, row]));
+  const baseline = known.get(EVERYBODY);
+  return (channel) => {
+    const row = known.get(channel);
+    const last = row === undefined || row.event === null ? baseline : row;
+    return {
+      notified: last === undefined ? null : notifiedOf(last),
+      wait: row ?? NO_WAIT,
+      revision: row?.revision ?? 0,
+      deliveryKey: row?.deliveryKey ?? null,
+    };
+  };
+}
+
+function notifiedOf({ event, episode, level, toldTimes, measure, open, at, atOnce }: Row): Notified | null {
+  if (event === null || episode === null || level === null || at === null) return null;
+  return {
+    event,
+    episode,
+    level,
+    measure,
+    toldTimes: toldTimes ?? 0,
+    open: open === 1,
+    atMs: Date.parse(at),
+    atOnce: atOnce === 1,
+  };
+}
+
+const WAIT = ['owed', 'owedAt', 'goesWith', 'dueAt', 'dueSetAt', 'failures', 'givenUp'] as const;
+
+const putWait = prepared((db) =>
+  db
+    .insert(alertNotified)
+    .values(placeholders(['alertKey', 'channel', ...WAIT]) as never)
+    .onConflictDoUpdate({
+      target: [alertNotified.alertKey, alertNotified.channel],
+      set: {
+        owed: sql`excluded.owed`,
+        owedAt: sql`excluded.owed_at`,
+        goesWith: sql`excluded.goes_with`,
+        dueAt: sql`excluded.due_at`,
+        dueSetAt: sql`excluded.due_set_at`,
+        failures: sql`excluded.failures`,
+        givenUp: sql`excluded.given_up`,
+      },
+    }),
+);
+
+/** Writes down what a channel waits for, where that is another than before. */
+export function writeWait(
+  connection: Database.Database,
+  { alertKey, channel }: { alertKey: number; channel: string },
+  before: Wait,
+  wait: Wait,
+): void {
+  if (WAIT.some((name) => wait[name] !== before[name])) putWait(connection).run({ ...wait, alertKey, channel });
+}
+
+/** What was there before anybody could be told of it is no news to anybody. */
+export function writeBaseline(connection: Database.Database, alertKey: number): void {
+  connection.prepare(`${BASELINE} AND a.alert_key = ? ON CONFLICT DO NOTHING`).run(alertKey);
+}
+
+const BASELINE = `INSERT INTO alert_notified (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once)
+  SELECT a.alert_key, '${EVERYBODY}', 'baseline', a.episode, a.level, a.told_times, a.measure, 0, a.last_changed_at, 0
+  FROM alerts a WHERE a.state IN ('firing', 'acknowledged')`;

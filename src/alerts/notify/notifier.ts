@@ -1,0 +1,202 @@
+import type { ToldEvent } from '../../core/text/alert-words.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { isSelfRule, usageRule } from '../rules/table.ts';
+import type { BookContext } from '../track/alert-change.ts';
+import { countTenants } from '../track/alert-crowds.ts';
+import type { StoredAlert } from '../track/alert-rows.ts';
+import type { Explainer } from '../track/explained.ts';
+import type { Mutes } from '../track/mutes.ts';
+import { type ChannelRoute, currentRoutes, takes } from '../track/routes.ts';
+import type { Evidence, Notification } from '../wording/notification.ts';
+import { MessageComposer } from './compose-message.ts';
+import { renderEvidence } from './evidence.ts';
+import { GroupWait, isOutOfLine } from './group-wait.ts';
+import { type AlertNow, news, type Policy } from './news.ts';
+import { readStandings, writeWait } from './notified.ts';
+import { digestAtOf, nextWait, type Wait } from './wait.ts';
+
+/** What came of the question what there is to tell of an alert. */
+export interface Planned {
+  /** What somebody is owed that nobody was owed before. */
+  news: ToldEvent[];
+  /** How often somebody was told again because it grew, at most. */
+  toldTimes: number;
+  /** Why nobody is told; null when somebody is, or something is on its way. */
+  because: string | null;
+  evidence: string | null;
+}
+
+/** What a channel is owed of an alert now. */
+export interface DueMessage {
+  alert: StoredAlert;
+  route: ChannelRoute;
+  event: ToldEvent;
+  toldTimes: number;
+  wait: Wait;
+  /** Of the last message that was made. */
+  revision: number;
+  workspaceKey: number | null;
+  /** Makes the message, as one with this number. */
+  compose(revision: number): Notification;
+  /** How many tenants the month of the alert has. */
+  countTenants(): number;
+}
+
+interface Sources {
+  mutes: Mutes;
+  explains: Explainer;
+  tenantId(tenantKey: number): string;
+}
+
+const changesOf = prepared((db) => {
+  const { alertKey, change, at, revision } = alertTransitions;
+  const isOwn = and(eq(alertKey, sql.placeholder('alertKey')), inArray(change, ['fired', 'resolved']));
+  return db.select({ change, at }).from(alertTransitions).where(isOwn).orderBy(asc(revision));
+});
+
+/** Asks for alerts of a workspace what each channel is to hear of them, and writes down what it is owed and when. */
+export class Notifier {
+  readonly #context: BookContext;
+  readonly #routes: readonly ChannelRoute[];
+  readonly #sources: Sources;
+  readonly #composer: MessageComposer;
+  readonly #groups: GroupWait;
+  /** What is to go now. */
+  readonly due: DueMessage[] = [];
+  /** How much of it was not owed before. */
+  fresh = 0;
+
+  constructor(context: BookContext, sources: Sources) {
+    this.#context = context;
+    this.#routes = currentRoutes(context.connection);
+    this.#sources = sources;
+    this.#composer = new MessageComposer(context);
+    this.#groups = new GroupWait(context.connection, context);
+  }
+
+  plan(alert: StoredAlert): Planned {
+    const { connection, nowMs, at } = this.#context;
+    const standingOf = readStandings(connection, alert.alertKey);
+    const about = this.#about(alert);
+    const now = this.#now(alert);
+    const planned: Planned = { news: [], toldTimes: 0, because: 'unrouted', evidence: null };
+    const silent: string[] = [];
+    for (const route of this.#routes) {
+      const { channel } = route;
+      const { notified, wait: before, revision, deliveryKey } = standingOf(channel);
+      if (deliveryKey !== null) {
+        planned.because = null;
+        continue;
+      }
+      const verdict = news(now, notified, this.#policyOf(alert, route, about), nowMs);
+      const { event } = verdict;
+      const wait = nextWait(before, verdict, {
+        alert,
+        nowMs,
+        isOutOfLine: event !== null && isOutOfLine(alert, event),
+        digestAt: event === null ? null : digestAtOf(route, alert, { event, notified }, nowMs),
+        groupAt: () => (event === null ? null : this.#groups.until(alert, channel, event)),
+      });
+      writeWait(connection, { alertKey: alert.alertKey, channel }, before, wait);
+      if (event === null) {
+        silent.push(verdict.because);
+      } else if (wait.givenUp === 1) {
+        // It waits for somebody to replay it, unless there is something else to say.
+        silent.push('given_up');
+      } else {
+        const { toldTimes } = verdict;
+        planned.because = null;
+        if (wait.owed !== before.owed) {
+          planned.news.push(event);
+          planned.toldTimes = Math.max(planned.toldTimes, toldTimes);
+        }
+        if (wait.dueAt !== null && wait.dueAt <= at) {
+          this.due.push(this.#dueMessage({ alert, route, event, toldTimes, wait, revision }, about));
+          if (wait.owed !== before.owed) this.fresh += 1;
+        }
+      }
+    }
+    if (planned.because !== null) planned.because = silent.find((why) => why !== 'unrouted') ?? planned.because;
+    return { ...planned, evidence: planned.news.length === 0 ? null : renderEvidence(about.evidence()) };
+  }
+
+  #dueMessage(
+    message: Pick<DueMessage, 'alert' | 'route' | 'event' | 'toldTimes' | 'wait' | 'revision'>,
+    about: About,
+  ): DueMessage {
+    const { alert, route, event, toldTimes } = message;
+    return {
+      ...message,
+      workspaceKey: this.#context.workspaceKey,
+      compose: (revision) => {
+        const subject = { tenantId: about.tenantId, evidence: about.evidence() };
+        return this.#composer.message(alert, subject, { route, event, revision, toldTimes });
+      },
+      countTenants: () => (alert.periodKey === null ? 0 : countTenants(this.#context, alert.periodKey)),
+    };
+  }
+
+  #policyOf(alert: StoredAlert, route: ChannelRoute, { tenantId, mute, passed }: About): Policy {
+    return {
+      mute,
+      passed,
+      explainedBy: this.#sources.explains(alert, (other) => this.#isTold(other, route)),
+      routed: takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId }),
+      remindAfterMs: alert.severity === 'critical' ? (route.remindAfterMs ?? null) : null,
+    };
+  }
+
+  /** Whether a channel is told of what explains another alert. */
+  #isTold(alert: StoredAlert, route: ChannelRoute): boolean {
+    const { tenantId, mute } = this.#about(alert);
+    const isMuted = !isSelfRule(alert.rule) && mute !== null;
+    return !isMuted && takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId });
+  }
+
+  #now(alert: StoredAlert): AlertNow {
+    const { episode, level, measure, state, rule, alertKey } = alert;
+    const isOwn = isSelfRule(rule);
+    const changes = isOwn ? changesOf(this.#context.connection).all({ alertKey }) : [];
+    const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
+    return {
+      episode,
+      level,
+      measure,
+      isSet: usageRule(rule)?.isSet === true,
+      holding: state === 'firing' || state === 'acknowledged',
+      acknowledged: state === 'acknowledged',
+      wanes: alert.clearRunKey !== null,
+      own: isOwn ? { begins, changedMs: Date.parse(changes.at(-1)?.at ?? alert.lastChangedAt) } : null,
+    };
+  }
+
+  #about(alert: StoredAlert): About {
+    const { mutes, tenantId: idOf } = this.#sources;
+    const { rule, cause, periodKey, tenantKey, current } = alert;
+    const tenantId = tenantKey === null ? null : idOf(tenantKey);
+    const period = periodKey === null ? null : periodOfKey(periodKey);
+    const subject = { rule, cause, tenantId, period, credits: current?.credits ?? null };
+    const passed = mutes.passed(subject);
+    const composer = this.#composer;
+    let evidence: Evidence | null = null;
+    return {
+      tenantId,
+      passed,
+      mute: mutes.by(subject),
+      evidence() {
+        evidence ??= composer.evidence(alert, { tenantId, planned: passed });
+        return evidence;
+      },
+    };
+  }
+}
+
+/** What there is to know of an alert, whoever is told. */
+interface About extends Pick<Policy, 'mute' | 'passed'> {
+  tenantId: string | null;
+  /** Worked out when somebody asks first. */
+  evidence(): Evidence;
+}
