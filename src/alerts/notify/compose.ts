@@ -15,6 +15,7 @@ import { groupMessages } from './group-message.ts';
 import { GROUPED, isOutOfLine } from './group-wait.ts';
 import type { MadeMessage, Rendered } from './in-parts.ts';
 import { renderPayload } from './notification.ts';
+import { EVERYBODY } from './notified.ts';
 import type { DueMessage } from './notifier.ts';
 
 type Connection = Database.Database;
@@ -74,7 +75,10 @@ export function compose(connection: Connection, { nowMs, withoutHours = false }:
 
 /** Whether `compose` may find anything to do. */
 export function isAnythingDue(connection: Connection, channels: readonly string[], nowMs: number): boolean {
-  return selectAnyDue(connection).get({ channels: JSON.stringify(channels), ...dueMoments(nowMs) }) !== undefined;
+  return (
+    selectAnyDue(connection).get({ channels: JSON.stringify([...channels, EVERYBODY]), ...dueMoments(nowMs) }) !==
+    undefined
+  );
 }
 
 const selectAnyDue = perConnection((connection) =>

@@ -1,37 +1,49 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { elsewhereSql } from '../../ledger/journal/ended.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, asc, eq, notInArray, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, notInArray, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { isOpenAlert } from '../track/alert-rows.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { AlertBook } from './alert-book.ts';
 import { dueMoments, moveDelivery } from './deliveries.ts';
+import { EVERYBODY } from './notified.ts';
 import type { DueMessage } from './notifier.ts';
 
 /** Asks for all alerts of which something is due for one of these channels; returns what is to go now. */
 export function evaluateDue(connection: Database.Database, nowMs: number, channels: readonly string[]): DueMessage[] {
   const { at, latest } = dueMoments(nowMs);
   const keys = sql`(SELECT alert_key FROM alert_notified
-    WHERE due_at IS NOT NULL AND (due_at <= ${at} OR due_set_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify(channels)})))`;
-  return booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, nowMs).flatMap((book) => {
+    WHERE due_at IS NOT NULL AND (due_at <= ${at} OR due_set_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify([...channels, EVERYBODY])})))`;
+  const due = booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, nowMs).flatMap((book) => {
     book.finish({ only: keys });
     return book.due;
   });
+  connection
+    .prepare('UPDATE alert_notified SET due_at = NULL, due_set_at = NULL WHERE channel = ? AND due_at IS NOT NULL')
+    .run(EVERYBODY);
+  return due;
 }
 
 /**
- * Asks for all that is open in a workspace, or with null everywhere: a person has said something, or the channels are others.
- * Inside the caller's transaction.
+ * Has all that is open in a workspace, or with null everywhere, asked for as soon as a sender looks, whatever its channels are: a
+ * person has said something, or the channels are others.
  */
 export function evaluateAgain(connection: Database.Database, workspaceKey: number | null, nowMs: number): void {
-  const isTold = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_notified WHERE open = 1 OR due_at IS NOT NULL)`;
-  const isOwn = workspaceKey === null ? undefined : eq(alerts.workspaceKey, workspaceKey);
-  for (const book of booksOf(connection, and(or(isOpenAlert, isTold), isOwn), nowMs)) book.finish();
+  connection
+    .prepare(
+      `INSERT INTO alert_notified (alert_key, channel, due_at, due_set_at)
+       SELECT a.alert_key, '${EVERYBODY}', @at, @at FROM alerts a
+       WHERE (@workspaceKey IS NULL OR a.workspace_key = @workspaceKey) AND NOT ${elsewhereSql('a.workspace_key')}
+         AND (a.state IN ${OPEN_ALERT_STATES_SQL}
+           OR a.alert_key IN (SELECT n.alert_key FROM alert_notified n WHERE n.open = 1 OR n.due_at IS NOT NULL))
+       ON CONFLICT DO UPDATE SET due_at = excluded.due_at, due_set_at = excluded.due_set_at`,
+    )
+    .run({ workspaceKey, at: isoTime(nowMs) });
 }
 
 /** For a daemon that starts: who told last may have had other channels. What waits for those that there are no more is owed no more. */
@@ -47,7 +59,7 @@ export function evaluateAll(connection: Database.Database, nowMs: number): void 
         .prepare(
           `UPDATE alert_notified SET owed = NULL, owed_at = NULL, goes_with = NULL, due_at = NULL, due_set_at = NULL
            WHERE delivery_key IS NULL AND (owed IS NOT NULL OR due_at IS NOT NULL)
-             AND channel NOT IN (SELECT value FROM json_each(?))`,
+             AND channel <> '${EVERYBODY}' AND channel NOT IN (SELECT value FROM json_each(?))`,
         )
         .run(JSON.stringify(names));
       evaluateAgain(connection, null, nowMs);
@@ -56,7 +68,7 @@ export function evaluateAll(connection: Database.Database, nowMs: number): void 
 }
 
 /** Of the workspaces that have such alerts, and that no other ledger reads. */
-function booksOf(connection: Database.Database, isWanted: SQL | undefined, nowMs: number): AlertBook[] {
+function booksOf(connection: Database.Database, isWanted: SQL, nowMs: number): AlertBook[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)

@@ -5,8 +5,8 @@ import { eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { Notified } from './news.ts';
 import { NO_WAIT, type Wait } from './wait.ts';
 
-/** Stands for every channel that was told nothing yet. */
-const EVERYBODY = '*';
+/** Stands for every channel that was told nothing yet, and for all of them where something is to be asked again. */
+export const EVERYBODY = '*';
 
 type Row = typeof alertNotified.$inferSelect;
 

@@ -6,7 +6,7 @@ import { acknowledgeAlert, endSilence } from '../../../src/alerts/notify/actions
 import { AlertBook } from '../../../src/alerts/notify/alert-book.ts';
 import { nextAttemptDelayMs } from '../../../src/alerts/notify/backoff.ts';
 import { replayDead } from '../../../src/alerts/notify/replay.ts';
-import type { ChannelRoute } from '../../../src/alerts/track/routes.ts';
+import { type ChannelRoute, setRoutes as giveRoutes } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { messages, owedMessages } from '../../support/messages.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
@@ -141,6 +141,18 @@ test('other routes are stored, and a new channel hears of what is open, and of a
   deliver(TAKEN);
   expect([heard('a'), heard('renamed')]).toEqual([['opened', 'closed'], ['opened']]);
   expect(ask()).toBe(0);
+});
+
+test('what a person says by a command that knows other channels is asked for all channels of who sends', async () => {
+  const { connection, state, look, deliver, heard, pass, mute } = await world();
+  const silenceId = mute(null, NOON + 9 * DAY_MS);
+  look(JUMPS);
+  giveRoutes(connection, []);
+  endSilence(connection, { silenceId, by: 'Ada', nowMs: state.nowMs });
+  giveRoutes(connection, ROUTES);
+  pass(1);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened']);
 });
 
 test('a route that takes it no more says so, and says no more', async () => {
