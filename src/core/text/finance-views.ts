@@ -3,6 +3,7 @@ export const FINANCE_VIEWS = [
   ...([
     'adjustments',
     'alert_events',
+    'alert_messages',
     'alerts',
     'charge_lines',
     'charges',
