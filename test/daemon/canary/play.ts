@@ -66,6 +66,8 @@ export async function play(): Promise<Played> {
   const daemon = await startDaemon(context);
   onTestFinished(() => daemon.stop());
   await eventually(() => {
+    // What waits for others of its kind waits by this clock.
+    fixture.clock.advance(1_000);
     const failed = lines.filter((line) => line.includes('run failed')).length;
     expect(failed).toBeGreaterThanOrEqual(names.length);
     // What fails together is told together: a message names many workspaces, and a webhook has each of them whole.
