@@ -45,7 +45,7 @@ export function judgePage(body: Uint8Array, workspaceId: string, tenantId: strin
   }
   const read = readJson(text);
   if (read === null) return { ...found, because: 'it is no JSON' };
-  if (read.ambiguous) doubts.push('a name stands twice');
+  need(!read.ambiguous, 'a name stands twice');
   const envelope = fieldsOf(read.value);
   if (envelope === null) return { ...found, because: 'no object' };
   need(envelope.get('success') === true, 'success is not true');

@@ -9,18 +9,39 @@ export interface Read {
 
 /** Null for what is no JSON. */
 export function readJson(text: string): Read | null {
-  let ambiguous = false;
-  const onDuplicateKey = ({ newValue }: { newValue: unknown }): unknown => {
-    ambiguous = true;
-    return newValue;
-  };
+  const onDuplicateKey = ({ newValue }: { newValue: unknown }): unknown => newValue;
   try {
     const value = parse(text, undefined, { parseNumber: (source) => new Numeral(source), onDuplicateKey });
-    return { value, ambiguous };
+    return { value, ambiguous: hasNameTwice(text) };
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
+}
+
+/** Whether an object of this JSON has a name twice; the library passes over those with equal values. */
+function hasNameTwice(json: string): boolean {
+  /** The names of each object that is open; null for a list. */
+  const open: (Set<string> | null)[] = [];
+  let isName = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const sign = json[at];
+    if (sign === '{' || sign === '[') open.push(sign === '{' ? new Set() : null);
+    if (sign === '}' || sign === ']') open.pop();
+    if (sign === '{' || sign === ',') isName = open.at(-1) instanceof Set;
+    if (sign !== '"') continue;
+    let end = at + 1;
+    while (json[end] !== '"') end += json[end] === '\\' ? 2 : 1;
+    const names = open.at(-1);
+    if (isName && names instanceof Set) {
+      const name = String(JSON.parse(json.slice(at, end + 1)));
+      if (names.has(name)) return true;
+      names.add(name);
+    }
+    isName = false;
+    at = end;
+  }
+  return false;
 }
 
 /** The fields of an object; null for what is none. */
