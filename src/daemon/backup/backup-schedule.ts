@@ -1,10 +1,9 @@
-import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
-import { summarizeError, UsageError } from '../../core/errors.ts';
+import { summarizeError } from '../../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
-import { folderFault } from '../../core/process/folder-fault.ts';
+import { makeFolder } from '../../core/process/folder-fault.ts';
 import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
 import { type BackupReport, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
 import { backupName, backupTime, newestBackup, oldBackups } from '../../ledger/transfer/backup/backup-names.ts';
@@ -41,9 +40,7 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
   let restUntilMs = 0;
 
   const makeBackup = async (path: string, stopping: AbortSignal): Promise<void> => {
-    const fault = folderFault(folder);
-    if (fault !== null) throw new UsageError(fault, BACKUP_FOLDER_REMEDY);
-    if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, BACKUP_FOLDER_REMEDY);
     const job: BackupJob = { ledgerPath, target: path, to };
     try {
       const { report } = await askChild<{ report: BackupReport }>({

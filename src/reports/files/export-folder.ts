@@ -1,9 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
-import { UsageError } from '../../core/errors.ts';
-import { folderFault } from '../../core/process/folder-fault.ts';
+import { folderFault, makeFolder } from '../../core/process/folder-fault.ts';
 import { ageMs, latestKnown } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { SHEET_FORMATS, type SheetFormat } from './write-sheet.ts';
@@ -74,9 +73,7 @@ export interface ExportStanding extends Pick<ExportState, 'writtenAt'> {
 }
 
 export async function writeExportState(folder: string, name: string, state: ExportState): Promise<void> {
-  const fault = folderFault(folder);
-  if (fault !== null) throw new UsageError(fault, 'correct `folder:` of the export, or the rights of the folder');
-  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 'correct `folder:` of the export, or the rights of the folder');
   await writeAtomically(statePath(folder, name), (part) => writeFileSync(part, `${JSON.stringify(state)}\n`));
 }
 
