@@ -1,8 +1,7 @@
 import type { SlackConfig } from '../../config/types.ts';
 import type { Channel } from './channel.ts';
-import { MESSAGE_LINES, type MessageView, messageView, tailLine } from './message-view.ts';
-import { channelUrl } from './outbound/channel-url.ts';
-import { postJson } from './outbound/post-json.ts';
+import { MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
+import { createViewChannel } from './view-channel.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 /** Slack refuses a message with longer texts: characters of a header, a section, a field, fields of one section, an address. */
@@ -21,20 +20,7 @@ const LINE_SECTIONS = 45;
  * mention. An archived or removed channel answers 410 and is disabled like any receiver. Raises `channel_url_refused`.
  */
 export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  const url = channelUrl(config);
-  const { timeoutMs, allowPrivate, ca } = config;
-  const { clock, proxy } = deps;
-  const policy = { allowPrivate, resolve: deps.resolve };
-  return {
-    name: config.name,
-    type: 'slack',
-    async deliver(message, { signal }) {
-      const view = messageView(message.payload);
-      if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
-      const body = JSON.stringify(slackMessage(view, message.notificationId));
-      return postJson({ url, headers: {}, body, policy, timeoutMs, ca, proxy, clock, signal });
-    },
-  };
+  return createViewChannel(config, deps, { type: 'slack', bodyOf: slackMessage });
 }
 
 /** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */

@@ -1,8 +1,7 @@
 import type { TeamsConfig } from '../../config/types.ts';
 import type { Channel } from './channel.ts';
-import { clip, MESSAGE_LINES, type MessageView, messageView, tailLine } from './message-view.ts';
-import { channelUrl } from './outbound/channel-url.ts';
-import { postJson } from './outbound/post-json.ts';
+import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
+import { createViewChannel } from './view-channel.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 /** Teams refuses a message of more than 28 kB. */
@@ -16,20 +15,7 @@ const COLOURS: Readonly<Record<string, string>> = { critical: 'Attention', warni
  * texts are runs, in which nothing is markup or a link. Raises `channel_url_refused`.
  */
 export function createTeamsChannel(config: Omit<TeamsConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  const url = channelUrl(config);
-  const { timeoutMs, allowPrivate, ca } = config;
-  const { clock, proxy } = deps;
-  const policy = { allowPrivate, resolve: deps.resolve };
-  return {
-    name: config.name,
-    type: 'teams',
-    async deliver(message, { signal }) {
-      const view = messageView(message.payload);
-      if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
-      const body = JSON.stringify(teamsMessage(view, message.notificationId));
-      return postJson({ url, headers: {}, body, policy, timeoutMs, ca, proxy, clock, signal });
-    },
-  };
+  return createViewChannel(config, deps, { type: 'teams', bodyOf: teamsMessage });
 }
 
 function teamsMessage(view: MessageView, notificationId: string): object {
