@@ -31,14 +31,14 @@ export function evaluateDue(connection: Database.Database, nowMs: number, channe
 
 /**
  * Has all that is open in a workspace, or with null everywhere, asked for as soon as a sender looks, whatever its channels are: a
- * person has said something, or the channels are others.
+ * person has said something, or the channels are others. A workspace that is being taken back still counts as ended.
  */
 export function evaluateAgain(connection: Database.Database, workspaceKey: number | null, nowMs: number): void {
   connection
     .prepare(
       `INSERT INTO alert_notified (alert_key, channel, due_at, due_set_at)
        SELECT a.alert_key, '${EVERYBODY}', @at, @at FROM alerts a
-       WHERE (@workspaceKey IS NULL OR a.workspace_key = @workspaceKey) AND NOT ${elsewhereSql('a.workspace_key')}
+       WHERE (@workspaceKey IS NULL OR a.workspace_key = @workspaceKey)
          AND (a.state IN ${OPEN_ALERT_STATES_SQL}
            OR a.alert_key IN (SELECT n.alert_key FROM alert_notified n WHERE n.open = 1 OR n.due_at IS NOT NULL))
        ON CONFLICT DO UPDATE SET due_at = excluded.due_at, due_set_at = excluded.due_set_at`,
