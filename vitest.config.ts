@@ -42,7 +42,6 @@ const LONGEST = [
   'simulation/even-worlds',
   'simulation/odd-worlds',
   'package/pack',
-  'docs/demo',
   'alerts/backtest/recorded-history',
   'daemon/pm2/failed-start',
   'alerts/evaluate/alert-year',

@@ -20,6 +20,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./init.ts')).initCommand,
   },
   {
+    name: 'demo',
+    takes: '[options]',
+    description:
+      'See the whole job in seconds against a sandbox of the service: two runs, a jump, the alert, a statement.',
+    load: async () => (await import('./demo.ts')).demoCommand,
+  },
+  {
     name: 'daemon',
     takes: '[options]',
     description: 'Run scheduler and workers in the foreground until SIGINT or SIGTERM; pm2 runs this.',

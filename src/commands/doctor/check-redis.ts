@@ -67,7 +67,8 @@ function judgeVersion(version: string, message: string): Finding {
   return old ? fail('redis', message, `use Redis ${OLDEST_REDIS.join('.')} or newer, or Valkey`) : ok('redis', message);
 }
 
-function findOnPath(name: string, path: string): string | null {
+/** The program of this name in the first folder of `path` that has it. */
+export function findOnPath(name: string, path: string): string | null {
   for (const folder of path.split(delimiter)) {
     if (folder === '') continue;
     const candidate = join(folder, name);

@@ -1,0 +1,243 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { Command } from 'commander';
+import { sleep, systemClock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { addPeriods, periodAt } from '../core/period.ts';
+import { Releasers } from '../core/process/releasers.ts';
+import { openReader } from '../ledger/store/file/open.ts';
+import { renderTable } from '../reports/formats/table.ts';
+import { viewColumnKind } from '../reports/queries/finance-view.ts';
+import { type Sandbox, startSandbox } from '../sandbox/server.ts';
+import type { ScenarioInput } from '../sandbox/world/scenario-schema.ts';
+import { findOnPath } from './doctor/check-redis.ts';
+import { type CliContext, examples } from './shared/cli-context.ts';
+import { printProse } from './shared/prose.ts';
+import { withStopSignal } from './shared/stop-signal.ts';
+
+/** Each step of the demo is over after this, or the demo has failed. */
+const STEP_MS = 30_000;
+const WORKSPACE = 'ws-demo';
+const JUMPING = 'blue-harbor';
+/** Credits a month, in the first of the five. */
+const TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
+const FINANCE_QUESTIONS = [
+  'SELECT tenant_id, period, credits_used, request_count, state FROM finance_usage ORDER BY period DESC LIMIT 4',
+  'SELECT recorded_at, tenant_id, period, credits_delta, credits_after FROM finance_history ORDER BY entry_id DESC LIMIT 1',
+  'SELECT tenant_id, rule, level, severity, previous_credits, current_credits FROM finance_alerts',
+  'SELECT run_id, status, pages, records, entries FROM finance_runs',
+];
+
+export function demoCommand(cli: CliContext): Command {
+  return new Command('demo')
+    .option('--keep', 'leave sandbox, daemon and ledger up until Ctrl-C, to click and to ask')
+    .addHelpText('after', examples('usage-ledger demo', 'usage-ledger demo --keep'))
+    .action(({ keep = false }: { keep?: boolean }) => withStopSignal((stop) => runDemo(cli, keep, stop)));
+}
+
+/**
+ * The whole job on real parts, in a folder that is removed at the end: the sandbox, the daemon with its private Redis
+ * (without `redis-server`, the commands `sync` and `rates apply`), a tenant that jumps, the alert, the ledger's views, a statement, a page.
+ */
+async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promise<void> {
+  const releasers = new Releasers();
+  const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-demo-'));
+  releasers.push(() => rmSync(folder, { recursive: true, force: true }));
+  try {
+    const sandbox = await startSandbox({ scenario: scenario(cli.now()), keepRequests: 0 });
+    releasers.push(() => sandbox.close());
+    const receiver = await startReceiver();
+    releasers.push(receiver.close);
+    const port = await freePort();
+    const document = configuration(sandbox.url, receiver.url, port);
+    writeFileSync(join(folder, 'usage-ledger.yml'), document, { mode: 0o600 });
+    cli.print(`A service with ${Object.keys(TENANTS).length} tenants answers on ${sandbox.url}.`);
+    cli.print(`Configuration and ledger are in ${folder}.`);
+
+    const shell = shellIn(cli, folder, stop);
+    const withDaemon = findOnPath('redis-server', cli.io.env.PATH ?? '') !== null;
+    if (withDaemon) releasers.push(await startDaemon(cli, folder, stop));
+    else {
+      await shell('sync');
+      await shell('rates', 'apply', '--yes');
+    }
+    usesMore(cli, sandbox);
+    await shell('sync');
+    const message = await receiver.first(stop);
+    cli.print('\nThe webhook got this message:');
+    printProse(cli, `  ${message}`);
+    showLedger(cli, join(folder, 'data', 'ledger.db'));
+    await shell('statement', addPeriods(periodAt(cli.now()), -1), '--tenant', JUMPING);
+    const page = join(keep ? folder : tmpdir(), 'usage-ledger-demo.html');
+    await shell('report', '--out', page);
+    cli.print(`\nThe page: file://${page}`);
+    if (keep) await stay(cli, folder, withDaemon ? port : null, stop);
+  } finally {
+    await releasers.release();
+  }
+  cli.print('\nDone; what the demo started has ended. Next, with your own service, in a folder of its own:');
+  for (const words of ['init', 'doctor', 'sync']) cli.print(`  ${cli.commandLine(words)}`);
+}
+
+/** Five months of usage, of which the last has just begun to fill. */
+function scenario(nowMs: number): ScenarioInput {
+  const usage = Object.entries(TENANTS).flatMap(([tenant_id, base]) =>
+    [0, 1, 2, 3, 4].map((month) => ({
+      tenant_id,
+      period: addPeriods(periodAt(nowMs), month - 4),
+      credits_used: Math.round(base * (month === 4 ? 0.6 : 1 + month * 0.03)),
+      request_count: Math.round(base / (month === 4 ? 6 : 3.5)),
+    })),
+  );
+  return { workspaces: [{ id: WORKSPACE, api_key_id: 'ak_demo', secret_key: 'sk_demo_not_a_secret', usage }] };
+}
+
+function configuration(serviceUrl: string, webhookUrl: string, port: number): string {
+  return `http:
+  port: ${port}
+workspaces:
+  - id: ${WORKSPACE}
+    name: Demo
+    base_url: ${serviceUrl}
+    embed_url: ${serviceUrl}
+    api_key_id: ak_demo
+    secret_key: sk_demo_not_a_secret
+    cron: "* * * * *"
+rates:
+  - name: standard
+    from_period: 2020-01
+    currency: EUR
+    included_credits: 1000
+    graduated:
+      - up_to: 20000
+        price_per_credit: "0.0125"
+      - price_per_credit: "0.01"
+    minimum: "50.00"
+alerts:
+  channels:
+    - type: webhook
+      url: ${webhookUrl}
+      secret: whsec_ZGVtby1zZWNyZXQtb2YtdXNhZ2UtbGVkZ2Vy
+      allow_private: true
+`;
+}
+
+/** What the daemon posts to: on call, in the demo. */
+async function startReceiver(): Promise<{ url: string; first(stop: AbortSignal): Promise<string>; close(): void }> {
+  const summaries: string[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    summaries.push(JSON.parse(Buffer.concat(chunks).toString()).summary);
+    response.writeHead(204).end();
+  });
+  const port = await listening(server);
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    first: (stop) => waitFor('the message to the webhook', () => summaries[0], stop),
+    close: () => void server.close(),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listening(server);
+  server.close();
+  return port;
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** Types a command in the demo's folder and shows what it answers. */
+function shellIn(cli: CliContext, folder: string, signal: AbortSignal): (...argv: string[]) => Promise<void> {
+  return async (...argv) => {
+    cli.print(`\n$ usage-ledger ${argv.join(' ')}`);
+    const { stdout } = await promisify(execFile)(process.execPath, [script(), ...argv], { cwd: folder, signal });
+    if (stdout !== '') cli.print(stdout.trimEnd());
+  };
+}
+
+/** Starts the daemon as a process of its own and shows what it says; resolves with its stop once its first run is applied. */
+async function startDaemon(cli: CliContext, folder: string, stop: AbortSignal): Promise<() => Promise<void>> {
+  cli.print('\n$ usage-ledger daemon');
+  const child = spawn(process.execPath, [script(), 'daemon'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // Ctrl-C ends the demo, and the demo its daemon: a second signal would not let it stop its Redis.
+    detached: true,
+  });
+  const exited = once(child, 'exit');
+  const messages: string[] = [];
+  createInterface(child.stderr).on('line', (line) => {
+    const { msg, records } = JSON.parse(line);
+    messages.push(msg);
+    cli.print(`  ${msg}${records === undefined ? '' : `: ${records} records`}`);
+  });
+  const end = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await exited;
+  };
+  try {
+    await waitFor('the first run of the daemon', () => messages.find((message) => message === 'run applied'), stop);
+    return end;
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+function script(): string {
+  return process.argv[1] ?? '';
+}
+
+function usesMore(cli: CliContext, sandbox: Sandbox): void {
+  const workspace = sandbox.workspace();
+  const row = workspace.rows().find(({ tenantId, period }) => tenantId === JUMPING && period === periodAt(cli.now()));
+  if (row === undefined) throw new Error(`the scenario has no usage of ${JUMPING} in this month`);
+  workspace.set({ ...row, credits: Number(row.credits) + 90_000, requests: Number(row.requests) + 300 });
+  cli.print(`\nNow ${JUMPING} uses 90,000 credits more. The next run sees it:`);
+}
+
+function showLedger(cli: CliContext, path: string): void {
+  const reader = openReader(path);
+  try {
+    for (const sql of FINANCE_QUESTIONS) {
+      const statement = reader.connection.prepare(sql).safeIntegers();
+      const rows = statement.all() as Record<string, unknown>[];
+      const columns = statement.columns().map(({ name }) => ({ name, header: name, kind: viewColumnKind(name) }));
+      cli.print(`\nsqlite> ${sql};\n${renderTable(rows, columns)}`);
+    }
+  } finally {
+    reader.close();
+  }
+}
+
+async function stay(cli: CliContext, folder: string, port: number | null, stop: AbortSignal): Promise<void> {
+  cli.print('\nAll of it stays up until Ctrl-C:');
+  if (port !== null) cli.print(`  the daemon's page      http://127.0.0.1:${port}/`);
+  cli.print(`  the ledger             sqlite3 -readonly ${join(folder, 'data', 'ledger.db')}`);
+  cli.print(`  commands               cd ${folder} && ${cli.commandLine('status')}`);
+  if (!stop.aborted) await once(stop, 'abort');
+}
+
+async function waitFor<T>(what: string, find: () => T | undefined, stop: AbortSignal): Promise<T> {
+  const deadline = systemClock.monotonic() + STEP_MS;
+  for (;;) {
+    const found = find();
+    if (found !== undefined) return found;
+    if (systemClock.monotonic() > deadline)
+      throw new AppError('demo_failed', `${what} did not come within ${STEP_MS / 1000} s`);
+    await sleep(systemClock, 50, stop);
+  }
+}
