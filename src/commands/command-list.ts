@@ -33,6 +33,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./daemon.ts')).daemonCommand,
   },
   {
+    name: 'open',
+    takes: '[options]',
+    description: "Print the link to the daemon's pages. It holds their token: whoever has it sees usage and money.",
+    load: async () => (await import('./open.ts')).openCommand,
+  },
+  {
     name: 'sync',
     takes: '[options]',
     description: 'Sync now, in this process and without Redis: one run per workspace.',

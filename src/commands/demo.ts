@@ -78,7 +78,10 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
     const page = join(keep ? folder : tmpdir(), 'usage-ledger-demo.html');
     await shell('report', '--out', page);
     cli.print(`\nThe page: file://${page}`);
-    if (keep) await stay(cli, folder, withDaemon ? port : null, stop);
+    if (keep) {
+      if (withDaemon) await shell('open');
+      await stay(cli, folder, stop);
+    }
   } finally {
     await releasers.release();
   }
@@ -223,11 +226,10 @@ function showLedger(cli: CliContext, path: string): void {
   }
 }
 
-async function stay(cli: CliContext, folder: string, port: number | null, stop: AbortSignal): Promise<void> {
+async function stay(cli: CliContext, folder: string, stop: AbortSignal): Promise<void> {
   cli.print('\nAll of it stays up until Ctrl-C:');
-  if (port !== null) cli.print(`  the daemon's page      http://127.0.0.1:${port}/`);
-  cli.print(`  the ledger             sqlite3 -readonly ${join(folder, 'data', 'ledger.db')}`);
-  cli.print(`  commands               cd ${folder} && ${cli.commandLine('status')}`);
+  cli.print(`  the ledger  sqlite3 -readonly ${join(folder, 'data', 'ledger.db')}`);
+  cli.print(`  commands    cd ${folder} && ${cli.commandLine('status')}`);
   if (!stop.aborted) await once(stop, 'abort');
 }
 

@@ -29,6 +29,7 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
   const placed = (to: NonNullable<FileConfig['backup']>['to']) =>
     to === null || s3 === null ? null : { access: s3, ...to };
   const { backup } = document;
+  const { token_file: tokenFile, ...http } = document.http;
   return {
     /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
     file,
@@ -42,7 +43,11 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     redisUrl: document.redis_url || null,
     /** Runs under way at once, over all workspaces of a daemon. */
     workers: document.workers,
-    http: document.http,
+    /** Without a token the pages ask for that of `tokenFile`, which the daemon makes. */
+    http: {
+      ...http,
+      tokenFile: tokenFile === undefined ? `${ledgerPath}.token` : resolve(folder, tokenFile),
+    },
     /** Null: every connection is a direct one. */
     proxy,
     /** Null: nothing leaves this machine for a store of objects. */

@@ -21,7 +21,7 @@ function underlined(text: string): string[] {
 
 test('an editor finds nothing in the sample, whose values may be variables', () => {
   expect(underlined(sampleConfig())).toEqual([]);
-  const text = `workers: "\${WORKERS}"\nhttp: { protect: "\${PROTECT:-true}" }\nworkspaces: [{ id: a }]`;
+  const text = `workers: "\${WORKERS}"\nhttp: { port: "\${PORT:-9464}" }\nworkspaces: [{ id: a }]`;
   expect(underlined(text)).toEqual([]);
 });
 

@@ -63,16 +63,12 @@ alerts:
   ]);
 });
 
-test('http.protect wants a token on loopback, too; false asks for none there, and never where others can reach it', () => {
-  const http = (settings: string) => `http: { ${settings} }\nworkspaces:${WORKSPACE}`;
-  expect(faultsOf(http('protect: true'))).toEqual(['http.token: is missing, but http.protect asks for it']);
-  expect(faultsOf(http('protect: true, token: short'))).toEqual([
-    'http.token: is shorter than 24 characters, but http.protect asks for it',
-  ]);
-  expect(load(http(`protect: true, token: ${TOKEN}`)).http.token).toBe(TOKEN);
-  expect(load(http(`token: ${TOKEN}`)).http.token).toBe(TOKEN);
-  expect(load(http(`protect: false, token: ${TOKEN}`)).http.token).toBeNull();
-  expect(load(http(`protect: false, host: 0.0.0.0, token: ${TOKEN}`)).http.token).toBe(TOKEN);
+test('without http.token the daemon makes one, beside the ledger or where http.token_file says', () => {
+  const http = (settings: string) => load(`http: { ${settings} }\nworkspaces:${WORKSPACE}`).http;
+  expect(http('host: 0.0.0.0')).toMatchObject({ token: null, tokenFile: join(cases.cwd, 'data/ledger.db.token') });
+  expect(http('token_file: keys/pages')).toMatchObject({ token: null, tokenFile: join(cases.cwd, 'keys/pages') });
+  expect(http(`token: ${TOKEN}`)).toMatchObject({ token: TOKEN, metrics: 'token' });
+  expect(http('metrics: open').metrics).toBe('open');
 });
 
 test('a secret key without a space behind its colon is not repeated, wherever it stands', () => {

@@ -12,7 +12,15 @@ const base: Config = {
   workers: 64,
   redisUrl: null,
   proxy: null,
-  http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 0, publicUrl: null },
+  http: {
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    tokenFile: '/ledger.db.token',
+    metrics: 'token',
+    readyWhenStalePercent: 0,
+    publicUrl: null,
+  },
   workspaces: [],
   s3: null,
   backup: null,
@@ -34,7 +42,15 @@ test('keys, webhook secrets with and without their mark, the token and the passw
   const config: Config = {
     ...base,
     redisUrl: 'redis://user:p%40ss@127.0.0.1:6379',
-    http: { host: '0.0.0.0', port: 1, token: 'token-1', readyWhenStalePercent: 0, publicUrl: null },
+    http: {
+      host: '0.0.0.0',
+      port: 1,
+      token: 'token-1',
+      tokenFile: '/ledger.db.token',
+      metrics: 'token',
+      readyWhenStalePercent: 0,
+      publicUrl: null,
+    },
     workspaces: [workspace, workspace],
     alerts: {
       channels: [{ type: 'webhook', name: 'w', url: 'https://x', secrets: ['whsec_hook', 'older'], ...OUTBOUND }],

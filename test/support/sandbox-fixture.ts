@@ -67,12 +67,21 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   }));
   const sandbox = await startSandbox({ scenario: { workspaces: served }, clock: options.serviceClock ?? clock });
   onTestFinished(() => sandbox.close());
+  const path = join(temporaryFolder(), 'ledger.db');
   const config: Config = {
     file: null,
-    ledger: { path: join(temporaryFolder(), 'ledger.db'), retentionDays: 400 },
+    ledger: { path, retentionDays: 400 },
     workers: 64,
     redisUrl: null,
-    http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 0, publicUrl: null },
+    http: {
+      host: '127.0.0.1',
+      port: 0,
+      token: null,
+      tokenFile: `${path}.token`,
+      metrics: 'token',
+      readyWhenStalePercent: 0,
+      publicUrl: null,
+    },
     proxy: null,
     s3: null,
     backup: null,

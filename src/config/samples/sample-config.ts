@@ -21,12 +21,13 @@ redis_url: \${REDIS_URL:-}              # redis:// or rediss://user:password@hos
 workers: 64                            # syncs under way at once
 
 http:                                  # pages, health and metrics of the daemon: plain HTTP
-  host: 127.0.0.1                      # anything wider needs a token
+  host: 127.0.0.1
   port: 9464                           # 0: off
-  # token: \${USAGE_LEDGER_HTTP_TOKEN}
+  # token: \${USAGE_LEDGER_HTTP_TOKEN}   # what the pages ask for; absent: one that the daemon makes, \`usage-ledger open\` says it
+  # token_file: ./keys/http-token      # where that one lies; absent: beside the ledger
+  # metrics: open                      # /metrics without the token, for Prometheus; absent: with it
   # ready_when_stale: 10%              # /readyz says ready while no more of the workspaces are stale; absent: none
   # public_url: https://usage.example.com   # where people reach the pages: messages of alerts link to it
-  # protect: true                      # asks for the token on this machine, too; false: never there; absent: if a token is given
 
 # proxy: http://proxy.example.com:3128   # http://user:password@host:port; for https, instead of HTTPS_PROXY; none: no proxy
 

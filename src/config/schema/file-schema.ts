@@ -25,32 +25,28 @@ const http = judged(
   z.strictObject({
     host: setting(word, 'Give the address to listen on, such as 127.0.0.1', '127.0.0.1'),
     port: setting(integer(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off', 9464),
-    token: setting(secret, 'Set http.token to a random text of 24 characters or more, or listen on 127.0.0.1'),
+    token: setting(secret, 'Set http.token to a random text of 24 characters or more, or remove the line'),
+    token_file: setting(word, 'Give the path of a file that the daemon may create, or remove the line'),
     ready_when_stale: setting(
       z.string().regex(/^(100|\d{1,2})%$/, { error: 'is not a share such as 10%' }),
       'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
       '0%',
     ),
     public_url: orNull(address, 'Give the https:// address at which people reach the pages, or remove the line'),
-    protect: setting(
-      flag,
-      'Write true to ask for the token on this machine, too, false to ask for none there, or remove the line',
+    metrics: setting(
+      z.enum(['token', 'open']),
+      'Write open to let Prometheus read /metrics without the token, or remove the line',
+      'token',
     ),
   }),
-  ({ host, port, token, protect }, tell) => {
-    const isLoopback = typeof host !== 'string' || isLoopbackHost(host);
-    if (port === 0 || (isLoopback && protect !== true)) return;
-    const reached = isLoopback ? 'but http.protect asks for it' : 'but http.host can be reached from other machines';
-    if (token === undefined || token === '') tell(['token'], `is missing, ${reached}`);
-    else if (String(token).length < SHORTEST_TOKEN) {
-      tell(['token'], `is shorter than ${SHORTEST_TOKEN} characters, ${reached}`);
-    }
+  ({ host, token }, tell) => {
+    const given = token === undefined ? '' : String(token);
+    if (given === '' || given.length >= SHORTEST_TOKEN || typeof host !== 'string' || isLoopbackHost(host)) return;
+    tell(['token'], `is shorter than ${SHORTEST_TOKEN} characters, but http.host can be reached from other machines`);
   },
-).transform(({ host, port, token, ready_when_stale, public_url, protect }) => ({
-  host,
-  port,
-  // On loopback the token may be switched off: there only `protect` decides, and a token alone means that it is asked for.
-  token: token === undefined || token === '' || (protect === false && isLoopbackHost(host)) ? null : token,
+).transform(({ token, ready_when_stale, public_url, ...http }) => ({
+  ...http,
+  token: token || null,
   /** The percentage of workspaces that may be stale while `/readyz` says ready. */
   readyWhenStalePercent: Number.parseInt(ready_when_stale, 10),
   publicUrl: public_url,

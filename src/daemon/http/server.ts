@@ -3,7 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
-import { carriesToken, namesLoopback } from './guards.ts';
+import { cookieOf, givenToken, isToken, namesLoopback, withoutToken } from './guards.ts';
 import { GuessLimit } from './guess-limit.ts';
 import type { Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
@@ -15,7 +15,8 @@ import { readiness } from './readiness.ts';
 import { addReportPages, type ReportPagesOptions } from './reports/report-pages.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
-const HEALTH_PATH = '/healthz';
+const OPEN_PATHS = ['/healthz', '/readyz'];
+const METRICS_PATH = '/metrics';
 
 /** No page here has a schema: without this, two compilers of them would be in memory for nothing. */
 const WITHOUT_SCHEMAS = {
@@ -38,8 +39,10 @@ export interface HttpOptions {
   host: string;
   /** 0 takes any free port: whoever reads `http.port: 0` as "off" does not call this. */
   port: number;
-  /** What every page but /healthz asks for; null asks for nothing. */
-  token: string | null;
+  /** What every page but /healthz and /readyz asks for. */
+  token: string;
+  /** Whether /metrics asks for none, either. */
+  openMetrics: boolean;
   logger: Logger;
   version: string;
   probe: HealthProbe;
@@ -87,28 +90,36 @@ function refuseSchema(): never {
   throw new Error('give the pages a schema compiler before giving one of them a schema');
 }
 
-function addGuards(app: FastifyInstance, { host, token, logger }: HttpOptions): void {
+function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: HttpOptions): void {
   const loopback = isLoopbackHost(host);
+  const openPaths = openMetrics ? [...OPEN_PATHS, METRICS_PATH] : OPEN_PATHS;
   const guesses = new GuessLimit();
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !namesLoopback(request.headers.host)) {
       return reply.code(421).send({ error: 'unknown_host', hint: 'ask for 127.0.0.1 or localhost' });
     }
     // The route and not the address: however an address is written, only the one route is open.
-    const open = token === null || request.routeOptions.url === HEALTH_PATH;
-    if (!open && !carriesToken(request.headers.authorization, token)) {
+    const open = openPaths.includes(request.routeOptions.url ?? '');
+    const given = givenToken(request.headers, request.url);
+    if (!open && !isToken(given, token)) {
       const waitSeconds = guesses.waitSeconds(request.ip);
       if (waitSeconds > 0) {
         const hint = 'too many wrong tokens came from this address';
         return reply.code(429).header('retry-after', waitSeconds).send({ error: 'too_many_attempts', hint });
       }
       // Without any token nothing was guessed: a browser asks so at first.
-      if (request.headers.authorization !== undefined) guesses.wrong(request.ip);
+      if (given !== null) guesses.wrong(request.ip);
       return reply
         .code(401)
         .header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"'])
-        .send({ error: 'unauthorized', hint: 'send http.token as a Bearer token, or as the password' });
+        .send({
+          error: 'unauthorized',
+          hint: 'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
+        });
     }
+    // The link of `usage-ledger open`: the browser keeps the token, and neither its address nor its history shows it.
+    const clean = withoutToken(request.url);
+    if (!open && clean !== null) return reply.header('set-cookie', cookieOf(token)).redirect(clean, 303);
     // bull-board has routes that change queues, and its own switch for them is only one of the two bars.
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'read_only' });
@@ -139,12 +150,12 @@ function addCommon(app: FastifyInstance, logger: Logger): void {
 function addPages(app: FastifyInstance, { version, probe, measured, overview }: HttpOptions): void {
   const metrics = createMetrics(probe, measured, version);
   app.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(overviewPage(await overview())));
-  app.get(HEALTH_PATH, async () => ({ status: 'ok', version, uptime_seconds: Math.floor(process.uptime()) }));
+  app.get('/healthz', async () => ({ status: 'ok', version, uptime_seconds: Math.floor(process.uptime()) }));
   app.get('/readyz', async (_request, reply) => {
     const answer = readiness(probe);
     return reply.code(answer.status === 'ready' ? 200 : 503).send(answer);
   });
-  app.get('/metrics', async (_request, reply) => {
+  app.get(METRICS_PATH, async (_request, reply) => {
     const text = await metrics.metrics();
     return reply.type(metrics.contentType).send(text);
   });

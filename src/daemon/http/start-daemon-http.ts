@@ -3,6 +3,7 @@ import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import { createMeasurements } from './measurements.ts';
 import { readOverview, readWorkspaces } from './pages/overview-data.ts';
+import { makePagesToken } from './pages-token.ts';
 import type { HealthProbe } from './probe.ts';
 import { createReportMaker } from './reports/report-maker.ts';
 import { type HttpServer, startHttp } from './server.ts';
@@ -19,5 +20,7 @@ export function startDaemonHttp(context: Context, probe: HealthProbe, queue: Syn
   const { connection } = reader;
   const maker = createReportMaker({ ledgerPath: config.ledger.path, head: () => headOfChain(connection).digest });
   const reports = { workspaces: config.workspaces, maker, clock };
-  return startHttp({ ...config.http, logger, version, probe, measured, overview, queues, reports });
+  const { host, port, metrics } = config.http;
+  const guarded = { host, port, token: makePagesToken(config.http), openMetrics: metrics === 'open' };
+  return startHttp({ ...guarded, logger, version, probe, measured, overview, queues, reports });
 }

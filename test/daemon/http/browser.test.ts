@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { freePort } from '../../queue/support.ts';
@@ -7,6 +10,8 @@ import { startBrowser } from '../../support/browser.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** Elements that reach beyond the right edge of the window, by their text, unless they scroll inside another one. */
 const OVERFLOWING = `[...document.querySelectorAll('body *')].filter((element) => {
@@ -16,7 +21,7 @@ const OVERFLOWING = `[...document.querySelectorAll('body *')].filter((element) =
 const SCROLLS = 'document.documentElement.scrollWidth > window.innerWidth';
 
 /** A daemon with two workspaces, of which one is refused by the service, as soon as both have had a run. */
-async function startDaemon(): Promise<{ url: string; folder: string }> {
+async function startDaemon(): Promise<{ url: string; link: string; folder: string }> {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());
   const folder = temporaryFolder();
@@ -37,18 +42,21 @@ ${workspace('0f8fad5b-d9cb-469f-a165-70867728950e', 'Trial', 'sk_wrong_not_a_sec
   await daemon.line('ready');
   await daemon.line('run applied', 60_000);
   await daemon.line('run failed, the slot will be tried again', 60_000);
-  return { url: `http://127.0.0.1:${port}`, folder };
+  const { stdout: link } = await promisify(execFile)(process.execPath, [CLI, 'open'], { cwd: folder });
+  return { url: `http://127.0.0.1:${port}`, link: link.trim(), folder };
 }
 
 describe('in a browser', () => {
   it('the page / and the queue board can be read at 1400 and 420 pixels, without a complaint', {
     timeout: 180_000,
   }, async () => {
-    const { url, folder } = await startDaemon();
+    const { url, link, folder } = await startDaemon();
     const look = await startBrowser();
     const shots = process.env.SCREENSHOTS ?? folder;
     for (const width of [1400, 420]) {
-      const page = await look(`${url}/`, width);
+      // The browser keeps the token: the board, opened after it, is asked for without.
+      const page = await look(link, width);
+      expect(await page.evaluate('location.href')).toBe(`${url}/`);
       const text = String(await page.evaluate('document.body.innerText'));
       expect(text).toContain('Production of the northern region');
       expect(text).toContain('Something wants attention');

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { ask, basic, bearer, serve, TOKEN } from './served.ts';
+import { askAsStranger as ask, basic, bearer, serve, TOKEN } from './served.ts';
 
-test('with a token every page but /healthz asks for it, as Bearer or as a password', async () => {
-  const server = await serve({ token: TOKEN });
-  expect((await ask(server, '/healthz')).status).toBe(200);
+test('every page but /healthz and /readyz asks for the token, as Bearer or as a password', async () => {
+  const server = await serve();
+  for (const path of ['/healthz', '/readyz']) expect((await ask(server, path)).status).toBe(200);
   for (const path of [
     '/',
-    '/readyz',
+    '/report',
     '/metrics',
     '/admin/queues',
     '/admin/queues/api/queues',
@@ -19,13 +19,38 @@ test('with a token every page but /healthz asks for it, as Bearer or as a passwo
     expect(headers['www-authenticate']).toMatch(/^Bearer .*, Basic /);
   }
   for (const headers of [bearer(TOKEN), basic(`anybody:${TOKEN}`), basic(`:${TOKEN}`)]) {
-    expect((await ask(server, '/readyz', { headers })).status).toBe(200);
+    expect((await ask(server, '/metrics', { headers })).status).toBe(200);
     expect((await ask(server, '/admin/queues', { headers })).status).toBe(200);
   }
 });
 
+test('/metrics can be left open; nothing else is then', async () => {
+  const server = await serve({ openMetrics: true });
+  expect((await ask(server, '/metrics')).status).toBe(200);
+  for (const path of ['/', '/metrics/', '/admin/queues']) expect((await ask(server, path)).status).toBe(401);
+});
+
+test('the link with the token becomes a cookie and an address without it, on this daemon alone', async () => {
+  const server = await serve();
+  const token = encodeURIComponent(TOKEN);
+  const { status, headers } = await ask(server, `/?token=${token}`);
+  const [cookie = ''] = headers['set-cookie'] ?? [];
+  expect([status, headers.location]).toEqual([303, '/']);
+  expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax$/);
+  expect(`${cookie}${headers.location}`).not.toContain(token);
+  const kept = { cookie: `other=1; ${cookie.split(';')[0]}` };
+  expect((await ask(server, '/admin/queues', { headers: kept })).status).toBe(200);
+  expect((await ask(server, `/metrics?a=1&token=${token}`)).headers.location).toBe('/metrics?a=1');
+  expect((await ask(server, `//evil.example/?token=${token}`)).headers.location).toBe('/evil.example/');
+  for (const wrong of ['/?token=', '/?token=guess', '/?token[]=x', `/?Token=${token}`]) {
+    const answer = await ask(server, wrong);
+    expect([wrong, answer.status, answer.headers['set-cookie']]).toEqual([wrong, 401, undefined]);
+  }
+  expect((await ask(server, '/', { headers: { cookie: 'usage_ledger_token=eA' } })).status).toBe(401);
+});
+
 test('a wrong token, a token in the wrong place and open-looking addresses are refused', async () => {
-  const server = await serve({ token: TOKEN });
+  const server = await serve();
   const wrong = [
     bearer(`${TOKEN}x`),
     bearer(TOKEN.slice(0, -1)),
@@ -38,32 +63,32 @@ test('a wrong token, a token in the wrong place and open-looking addresses are r
     { authorization: 'Basic %%%' },
   ];
   for (const headers of wrong) {
-    expect([headers, (await ask(server, '/readyz', { headers })).status]).toEqual([headers, 401]);
+    expect([headers, (await ask(server, '/metrics', { headers })).status]).toEqual([headers, 401]);
   }
-  for (const path of ['/readyz?/healthz', '/healthz/../readyz', '/healthz/', '//healthz', '/%72eadyz']) {
+  for (const path of ['/metrics?/healthz', '/healthz/../metrics', '/healthz/', '//healthz', '/%6detrics']) {
     expect([path, (await ask(server, path)).status]).toEqual([path, 401]);
   }
 });
 
 test('after ten wrong tokens an address is refused for a while, and who has the right one is let in; asking without one is no guess', async () => {
-  const server = await serve({ token: TOKEN });
-  for (let asked = 0; asked < 20; asked += 1) expect((await ask(server, '/readyz')).status).toBe(401);
+  const server = await serve();
+  for (let asked = 0; asked < 20; asked += 1) expect((await ask(server, '/metrics')).status).toBe(401);
   for (let wrong = 0; wrong < 10; wrong += 1) {
     expect((await ask(server, '/metrics', { headers: bearer(`guess-${wrong}`) })).status).toBe(401);
   }
-  expect((await ask(server, '/readyz', { headers: bearer(TOKEN) })).status).toBe(200);
+  expect((await ask(server, '/metrics', { headers: bearer(TOKEN) })).status).toBe(200);
   const { status, headers, body } = await ask(server, '/admin/queues', { headers: bearer('guess-11') });
   expect([status, JSON.parse(body).error]).toEqual([429, 'too_many_attempts']);
   expect(Number(headers['retry-after'])).toBeGreaterThan(0);
   expect((await ask(server, '/healthz')).status).toBe(200);
-  expect((await ask(await serve({ token: TOKEN }), '/readyz', { headers: bearer(TOKEN) })).status).toBe(200);
+  expect((await ask(await serve(), '/metrics', { headers: bearer(TOKEN) })).status).toBe(200);
 });
 
 test('on a loopback address only requests for a loopback name are answered, so no foreign page can read them', async () => {
   const server = await serve();
   const { port } = new URL(server.url);
   for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', `127.8.9.1:${port}`, `[::1]:${port}`]) {
-    expect([host, (await ask(server, '/metrics', { headers: { host } })).status]).toEqual([host, 200]);
+    expect([host, (await ask(server, '/readyz', { headers: { host } })).status]).toEqual([host, 200]);
   }
   for (const host of ['rebound.example', `127.0.0.1.evil.example:${port}`, 'localhost.', '::1', 'a@localhost']) {
     expect([host, (await ask(server, '/healthz', { headers: { host } })).status]).toEqual([host, 421]);
@@ -74,11 +99,11 @@ test('bound to every address, with a token, any name is answered', async () => {
   const server = await serve({ host: '0.0.0.0', token: TOKEN });
   const headers = { host: 'ledger.example', ...bearer(TOKEN) };
   const local = { ...server, url: server.url.replace('0.0.0.0', '127.0.0.1') };
-  expect((await ask(local, '/readyz', { headers })).status).toBe(200);
+  expect((await ask(local, '/metrics', { headers })).status).toBe(200);
 });
 
 test('every answer, refusals included, forbids framing, sniffing and caching', async () => {
-  const server = await serve({ token: TOKEN });
+  const server = await serve();
   const answers = [
     await ask(server, '/healthz'),
     await ask(server, '/metrics'),

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import type { WorkspaceConfig } from '../../../src/config/types.ts';
+import type { Config, WorkspaceConfig } from '../../../src/config/types.ts';
 import { ledgerFault } from '../../../src/daemon/http/ledger-writable.ts';
 import { createHealthProbe, type HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { longestPauseMs } from '../../../src/daemon/state/stale-after.ts';
@@ -46,7 +46,7 @@ function probed(
     reader,
     config: {
       ledger: { path: ledger.path, retentionDays: 400 },
-      http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 10, publicUrl: null },
+      http: { readyWhenStalePercent: 10 } as Config['http'],
       workspaces,
     },
     clock,

@@ -38,7 +38,7 @@ async function serve(tenants: readonly string[] = ['acme', HOSTILE], workspaces 
   const probe = { redisUp: () => true, onRun: () => undefined } as never;
   const logger = createLogger({ level: 'silent' });
   const server = await startHttp({
-    ...{ host: '127.0.0.1', port: 0, token: TOKEN, version: '1.2.3', queues: [] },
+    ...{ host: '127.0.0.1', port: 0, token: TOKEN, openMetrics: false, version: '1.2.3', queues: [] },
     ...PAGES,
     ...{ probe, logger, reports },
   });

@@ -33,7 +33,15 @@ afterEach(async () => {
 
 /** The daemon's pages on a port of their own, until the test ends. */
 export async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer> {
-  const defaults = { host: '127.0.0.1', port: 0, token: null, version: '1.2.3', probe: probeOf(), queues: [] };
+  const defaults = {
+    host: '127.0.0.1',
+    port: 0,
+    token: TOKEN,
+    openMetrics: false,
+    version: '1.2.3',
+    probe: probeOf(),
+    queues: [],
+  };
   const server = await startHttp({ ...defaults, ...PAGES, logger, ...some });
   servers.push(server);
   return server;
@@ -51,7 +59,12 @@ interface Question {
   agent?: Agent;
 }
 
-export async function ask(server: HttpServer, path: string, question: Question = {}): Promise<Answer> {
+/** What the pages answer somebody who has the token. */
+export function ask(server: HttpServer, path: string, { headers, ...question }: Question = {}): Promise<Answer> {
+  return askAsStranger(server, path, { ...question, headers: { ...bearer(TOKEN), ...headers } });
+}
+
+export async function askAsStranger(server: HttpServer, path: string, question: Question = {}): Promise<Answer> {
   const sent = request(`${server.url}${path}`, question).end();
   const [response] = await once(sent, 'response');
   let body = '';

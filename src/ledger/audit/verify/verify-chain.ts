@@ -140,12 +140,17 @@ function readLinks(connection: LedgerConnection): Iterable<ChainLink> {
 }
 
 function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generator<ChainLink, void> {
-  let next = few.next();
-  for (const one of many) {
-    for (; next.done !== true && next.value.seq < one.seq; next = few.next()) yield next.value;
-    yield one;
+  try {
+    let next = few.next();
+    for (const one of many) {
+      for (; next.done !== true && next.value.seq < one.seq; next = few.next()) yield next.value;
+      yield one;
+    }
+    for (; next.done !== true; next = few.next()) yield next.value;
+  } finally {
+    // A file that cannot be read on ends `many`: a reading left open would keep the ledger from being closed.
+    few.return?.();
   }
-  for (; next.done !== true; next = few.next()) yield next.value;
 }
 
 function readRuns(connection: LedgerConnection): IterableIterator<ChainRun> {

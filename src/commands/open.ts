@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import { UsageError } from '../core/errors.ts';
+import { readPagesToken } from '../daemon/http/pages-token.ts';
+import { type CliContext, examples, reportingCommand } from './shared/cli-context.ts';
+
+export function openCommand(cli: CliContext): Command {
+  return reportingCommand('open')
+    .addHelpText('after', examples('usage-ledger open', 'xdg-open "$(usage-ledger open)"'))
+    .action(async () => {
+      const { http } = await cli.loadConfig();
+      if (http.port === 0)
+        throw new UsageError('the pages are switched off', 'set http.port in the configuration, and restart');
+      const address = http.publicUrl ?? `http://${nameOf(http.host)}:${http.port}`;
+      const url = `${address}/?token=${encodeURIComponent(readPagesToken(http))}`;
+      // Not by what takes secrets out: this one is asked for.
+      cli.io.stdout.write(cli.json ? `${JSON.stringify({ url })}\n` : `${url}\n`);
+    });
+}
+
+/** Where a daemon that listens on every address is reached from its own machine. */
+function nameOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}

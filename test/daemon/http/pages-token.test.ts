@@ -1,0 +1,43 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makePagesToken, readPagesToken } from '../../../src/daemon/http/pages-token.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+test('the first start makes a token that only its user can read, and later ones keep it', () => {
+  const http = httpIn(temporaryFolder());
+  const token = makePagesToken(http);
+  expect(token).toMatch(/^[\w-]{32}$/);
+  expect(statSync(http.tokenFile).mode & 0o777).toBe(0o600);
+  expect(makePagesToken(http)).toBe(token);
+  expect(readPagesToken(http)).toBe(token);
+  expect(makePagesToken(httpIn(temporaryFolder()))).not.toBe(token);
+});
+
+test('the token of the configuration comes first, and makes no file', () => {
+  const http = { ...httpIn(temporaryFolder()), token: 'given' };
+  expect(makePagesToken(http)).toBe('given');
+  expect(() => readFileSync(http.tokenFile)).toThrow('ENOENT');
+});
+
+test('a token that is not there yet, or empty, is said with what to do', () => {
+  const http = httpIn(temporaryFolder());
+  expect(() => readPagesToken(http)).toThrow(
+    expect.objectContaining({ code: 'http_token', hint: 'start the daemon: it makes the file' }),
+  );
+  writeFileSync(http.tokenFile, '\n');
+  expect(() => makePagesToken(http)).toThrow(expect.objectContaining({ hint: expect.stringMatching(/^remove it/) }));
+});
+
+function httpIn(folder: string) {
+  const tokenFile = join(folder, 'ledger.db.token');
+  return {
+    host: '127.0.0.1',
+    port: 9464,
+    token: null,
+    tokenFile,
+    metrics: 'token' as const,
+    readyWhenStalePercent: 0,
+    publicUrl: null,
+  };
+}
