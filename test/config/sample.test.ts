@@ -53,7 +53,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
+      /^( +)# (- type|token:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -81,6 +81,7 @@ test('what the sample shows in comments is valid as well', () => {
     rules: ['jump', 'budget'],
     workspaces: ['ws-123', 'eu-*'],
     tenants: ['acme'],
+    not: { tenants: ['test-*'] },
     digestHour: 7,
     followUps: 'at_once',
     remindAfterMs: 14_400_000,

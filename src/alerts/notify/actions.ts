@@ -9,6 +9,7 @@ import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { requireAlert } from '../track/alert-rows.ts';
 import type { FeedbackRequest } from '../track/feedback.ts';
+import { ALWAYS, type MuteTimes } from '../track/mute-times.ts';
 import { evaluateAgain } from './evaluate-due.ts';
 
 /** Somebody has seen an alert and looks after it. */
@@ -19,7 +20,7 @@ export interface AcknowledgeRequest {
   nowMs: number;
 }
 
-/** What is not to be told until a moment. In patterns `*` stands for anything. */
+/** What is not to be told between two moments. In patterns `*` stands for anything. */
 export interface SilenceRequest {
   kind: 'silence' | 'plan';
   /** Null: every workspace. */
@@ -29,7 +30,11 @@ export interface SilenceRequest {
   period: string;
   /** A plan covers credits up to this figure; null is no limit. */
   upToCredits: bigint | null;
+  /** Null, or left out: at once. */
+  beginsMs?: number | null;
   untilMs: number;
+  /** Left out: always. */
+  times?: MuteTimes;
   reason: string;
   by: string;
   nowMs: number;
@@ -123,7 +128,8 @@ export function addSilence(
   }
   requireRead(connection, workspace?.workspaceKey ?? null);
   const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
-  const { kind, rule, tenant, period, upToCredits, reason, by } = request;
+  const { kind, rule, tenant, period, upToCredits, beginsMs = null, times = ALWAYS, reason, by } = request;
+  const { weekdays, hours, daysOfMonth, timeZone } = times;
   const workspaceKey = workspace?.workspaceKey ?? null;
   connection
     .transaction(() => {
@@ -138,6 +144,11 @@ export function addSilence(
           period,
           upToCredits,
           reason,
+          beginsAt: beginsMs === null ? null : isoTime(beginsMs),
+          weekdays,
+          hours,
+          daysOfMonth,
+          timeZone,
           until: isoTime(request.untilMs),
           createdBy: by,
           createdAt: isoTime(request.nowMs),

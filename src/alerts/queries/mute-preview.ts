@@ -6,6 +6,7 @@ import { and, eq, gte, inArray, type SQL, sql } from '../../ledger/store/schema/
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import type { RuleName } from '../measures/judgement.ts';
 import { NEWS } from '../track/alert-change.ts';
+import { countsAt, type MuteTimes } from '../track/mute-times.ts';
 import { type MuteRow, mutes } from '../track/mutes.ts';
 
 /** What a silence or a plan would have kept quiet. */
@@ -20,14 +21,14 @@ export interface MutePreview {
 /** What would have been muted of what was told since a moment; in one workspace, or in all (null). */
 export function mutePreview(
   connection: LedgerConnection,
-  mute: MuteRow,
+  mute: MuteRow & { times: MuteTimes },
   { workspaceId, sinceMs }: { workspaceId: string | null; sinceMs: number },
 ): MutePreview {
   const { silent, change, at, currentCredits: credits } = alertTransitions;
   const { alertId, rule } = alerts;
   const isNews = and(eq(silent, 0), inArray(change, NEWS), gte(at, isoTime(sinceMs)));
   const told = query(connection)
-    .select({ alertId, rule, tenantId: tenants.tenantId, period: periods.period, credits })
+    .select({ alertId, rule, tenantId: tenants.tenantId, period: periods.period, credits, at })
     .from(alertTransitions)
     .innerJoin(alerts, eq(alerts.alertKey, alertTransitions.alertKey))
     .innerJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
@@ -35,7 +36,7 @@ export function mutePreview(
     .leftJoin(periods, eq(periods.periodKey, alerts.periodKey))
     .where(and(isNews, isIn(workspaceId)))
     .all();
-  const muted = told.filter((subject) => mutes(mute, subject));
+  const muted = told.filter((subject) => mutes(mute, subject) && countsAt(mute.times, Date.parse(subject.at)));
   const byRule = new Map<RuleName, number>();
   for (const { rule } of muted) byRule.set(rule, (byRule.get(rule) ?? 0) + 1);
   return {

@@ -4,10 +4,11 @@ import { fullName } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, gt, isNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { RuleName } from '../measures/judgement.ts';
 import { isSelfRule, usageRule } from '../rules/table.ts';
 import { compareFigures } from './alert-figures.ts';
+import { countsUntilMs } from './mute-times.ts';
 
 /** Whether a rule finds growth, which a plan expects. */
 export function isOfGrowth(rule: RuleName): boolean {
@@ -39,17 +40,22 @@ export interface Mutes {
 
 const silencesInForce = prepared((db) => {
   const isOfWorkspace = or(isNull(silences.workspaceKey), eq(silences.workspaceKey, sql.placeholder('workspaceKey')));
-  const isInForce = and(isOfWorkspace, gt(silences.until, sql.placeholder('now')), isNull(silences.endedAt));
-  return db.select().from(silences).where(isInForce).orderBy(asc(silences.silenceKey));
+  const hasBegun = or(isNull(silences.beginsAt), lte(silences.beginsAt, sql.placeholder('now')));
+  const isInForce = and(hasBegun, gt(silences.until, sql.placeholder('now')), isNull(silences.endedAt));
+  return db.select().from(silences).where(and(isOfWorkspace, isInForce)).orderBy(asc(silences.silenceKey));
 });
 
 /** Reads them; a pattern for tenants or periods fits subjects without one only when it is `*`. */
 export function readMutes(connection: Database.Database, workspaceKey: number | null, nowMs: number): Mutes {
-  const rows = silencesInForce(connection).all({ workspaceKey, now: isoTime(nowMs) });
+  const inForce = silencesInForce(connection).all({ workspaceKey, now: isoTime(nowMs) });
+  const rows = inForce.flatMap((row) => {
+    const untilMs = countsUntilMs(row, nowMs, Date.parse(row.until));
+    return untilMs === null ? [] : [{ ...row, untilMs }];
+  });
   return {
     by(subject) {
       const row = rows.find((each) => mutes(each, subject));
-      return row === undefined ? null : { id: row.silenceId, untilMs: Date.parse(row.until) };
+      return row === undefined ? null : { id: row.silenceId, untilMs: row.untilMs };
     },
     passed: (subject) =>
       rows

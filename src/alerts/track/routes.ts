@@ -50,10 +50,12 @@ interface RoutedAlert {
 
 /** Whether the channel is told of what this rule finds of this subject while it has this severity. */
 export function takes(route: ChannelRoute, { rule, cause, severity, workspaceId, tenantId }: RoutedAlert): boolean {
-  const { rules, severities, workspaces, tenants } = route;
+  const { rules, severities, workspaces, tenants, not } = route;
   // One that fails is told of by the others.
   if (cause === `channel:${route.channel}`) return false;
-  if (!rules.includes(rule) || !severities.includes(severity)) return false;
+  if (!rules.includes(rule) || !severities.includes(severity) || not?.rules?.includes(rule)) return false;
+  if (workspaceId !== null && fitsAny(not?.workspaces ?? [], workspaceId)) return false;
+  if (tenantId !== null && fitsAny(not?.tenants ?? [], tenantId)) return false;
   if (workspaces !== undefined && workspaceId !== null && !fitsAny(workspaces, workspaceId)) return false;
   return tenants === undefined || (tenantId !== null && fitsAny(tenants, tenantId));
 }

@@ -1,5 +1,6 @@
 import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { isSelfRule, ownRule, SELF_RULES } from '../../alerts/rules/table.ts';
+import { checkTimes, type MuteTimes } from '../../alerts/track/mute-times.ts';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { fullName, RULES } from '../../core/text/alert-words.ts';
@@ -13,7 +14,12 @@ export interface MuteOptions {
   rule?: string;
   tenant?: string;
   period?: string;
+  from?: string;
   until?: string;
+  weekdays?: string;
+  hours?: string;
+  daysOfMonth?: string;
+  timeZone?: string;
   reason?: string;
   by?: string;
   upTo?: string;
@@ -36,7 +42,7 @@ export function muteRequest(
   kind: SilenceRequest['kind'],
   options: MuteOptions,
   { subject, nowMs }: { subject: MutedSubject | null; nowMs: number },
-): SilenceRequest {
+): Required<SilenceRequest> {
   const { reason } = options;
   if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
   const rule = options.rule ?? (kind === 'silence' && subject !== null ? fullName(subject.rule, subject.cause) : '*');
@@ -59,7 +65,8 @@ export function muteRequest(
     nowMs,
     workspaceId,
     period: options.period ?? subject?.period ?? '*',
-    untilMs: parseUntil(options.until, nowMs),
+    ...parseSpan(options, nowMs),
+    times: parseTimes(options),
     by: options.by ?? systemUser(),
   };
 }
@@ -90,11 +97,26 @@ function checkRule(pattern: string, workspaceId: string | null): void {
   }
 }
 
-function parseUntil(text: string | undefined, nowMs: number): number {
-  if (text === undefined) throw new UsageError('--until is needed', 'write it as 2026-04-01 or 2026-04-01T08:00:00Z');
-  const untilMs = parseMoment('--until', text);
-  if (untilMs <= nowMs) throw new UsageError(`--until ${text} has passed`, 'name a time to come');
-  return untilMs;
+function parseSpan({ from, until }: MuteOptions, nowMs: number): { beginsMs: number | null; untilMs: number } {
+  if (until === undefined) throw new UsageError('--until is needed', 'write it as 2026-04-01 or 2026-04-01T08:00:00Z');
+  const untilMs = parseMoment('--until', until);
+  if (untilMs <= nowMs) throw new UsageError(`--until ${until} has passed`, 'name a time to come');
+  if (from === undefined) return { beginsMs: null, untilMs };
+  const beginsMs = parseMoment('--from', from);
+  if (beginsMs >= untilMs)
+    throw new UsageError(`--from ${from} is not before --until ${until}`, 'name an earlier time');
+  return { beginsMs, untilMs };
+}
+
+function parseTimes(options: MuteOptions): MuteTimes {
+  const times = {
+    weekdays: options.weekdays ?? null,
+    hours: options.hours ?? null,
+    daysOfMonth: options.daysOfMonth ?? null,
+    timeZone: options.timeZone ?? null,
+  };
+  checkTimes(times);
+  return times;
 }
 
 function parseCredits(text: string | undefined): bigint | null {

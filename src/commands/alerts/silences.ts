@@ -3,6 +3,7 @@ import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
+import { timesWords } from '../../alerts/track/mute-times.ts';
 import { isoTime } from '../../core/clock.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
@@ -19,7 +20,10 @@ import { type MuteOptions, muteRequest } from './mute-options.ts';
 const DAY_MS = 86_400_000;
 
 export function silenceCommand(cli: CliContext): Command {
-  return muteCommand('silence', 'Mute alerts from now until a date. They are still recorded and listed.')
+  return muteCommand(
+    'silence',
+    'Mute alerts until a date, or again and again until then. They are still recorded and listed.',
+  )
     .option('--rule <pattern>', 'only this rule, * stands for anything; our own faults by their full name alone')
     .addHelpText(
       'after',
@@ -93,7 +97,8 @@ const COLUMNS: TableColumn<SilenceRow>[] = [
 ];
 
 /** `drop of tenant acme in 2026-03, workspace ws-1`. */
-function mutedWords({ kind, rule, tenant, period, workspace_id, up_to_credits }: SilenceRow): string {
+function mutedWords(row: SilenceRow): string {
+  const { kind, rule, tenant, period, workspace_id, up_to_credits, begins_at, weekdays, hours } = row;
   const all = kind === 'plan' ? 'growth' : 'all alerts';
   return [
     rule === '*' ? all : rule,
@@ -101,6 +106,8 @@ function mutedWords({ kind, rule, tenant, period, workspace_id, up_to_credits }:
     ...(period === '*' ? [] : [` in ${period}`]),
     ...(up_to_credits === null ? [] : [` up to ${formatInteger(up_to_credits)}`]),
     ...(workspace_id === null ? [] : [`, workspace ${workspace_id}`]),
+    timesWords({ weekdays, hours, daysOfMonth: row.days_of_month, timeZone: row.time_zone }),
+    ...(begins_at === null ? [] : [` from ${moment(begins_at)}`]),
   ].join('');
 }
 
@@ -120,6 +127,11 @@ function muteCommand(name: string, description: string): Command {
       '--until <date>',
       'the end (needed): a moment such as 2026-04-01T08:00:00Z, or a day, at whose beginning in UTC it ends',
     )
+    .option('--from <date>', 'the beginning, written likewise (default: at once)')
+    .option('--weekdays <list>', 'again and again on these days only, such as sat,sun or mon-fri')
+    .option('--hours <span>', 'in these hours only, such as 22:00-06:00; a night counts to the day on which it begins')
+    .option('--days-of-month <list>', 'on these days of a month only, such as 1-3,last')
+    .option('--time-zone <name>', 'whose clocks days and hours go by, such as Europe/Berlin (default: UTC)')
     .option('--reason <text>', 'why (needed)')
     .option('--by <name>', 'who (default: the user of this shell)');
 }
@@ -137,8 +149,9 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
     const { workspaceId, tenant } = request;
     const preview = mutePreview(connection, request, { workspaceId, sinceMs: nowMs - PREVIEW_DAYS * DAY_MS });
     const until = isoTime(request.untilMs);
-    cli.answer({ silence_id: silenceId, kind, until, last_90_days: preview }, [
-      `${silenceId} is in force until ${until}`,
+    const begins = request.beginsMs === null ? null : isoTime(request.beginsMs);
+    cli.answer({ silence_id: silenceId, kind, begins, until, last_90_days: preview }, [
+      `${silenceId} is in force ${begins === null ? '' : `from ${begins} `}until ${until}`,
       `  in the last ${PREVIEW_DAYS} days it would have muted ${previewWords(preview)}`,
     ]);
     if (!anyTenantFits(connection, tenant, workspaceId)) {

@@ -149,6 +149,7 @@ alerts:
       # rules: [jump, budget]          # without it: every rule
       # workspaces: [ws-123, eu-*]     # patterns; without it: every workspace
       # tenants: [acme]                # patterns; of nothing but these tenants; without it: every tenant
+      # not: { tenants: [test-*] }     # what it is not told of, whatever fits: rules, workspaces, tenants
       # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: at once, but follow_ups
       # follow_ups: at_once            # ends of alerts: with the daily summary (the default), or at once
       # remind_after_hours: 4          # an alert is repeated so often while it is critical and nobody has acknowledged it

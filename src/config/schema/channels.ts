@@ -14,6 +14,13 @@ const webAddress = obeys(word, channelAddressRule).describe(
 );
 const mailbox = obeys(word, mailboxRule);
 
+/** What a channel is not told of, whatever else it is told of. */
+const left = z.strictObject({
+  rules: setting(some(z.enum(RULES)), 'List the rules that this channel is not told of, or remove the line'),
+  workspaces: setting(some(word), 'List the workspaces that are left out, such as test-*, or remove the line'),
+  tenants: setting(some(word), 'List the tenants that are left out, such as acme or trial-*, or remove the line'),
+});
+
 /** Which alerts a channel is told of, and when. */
 const routeSettings = {
   severities: setting(some(z.enum(SEVERITIES)), 'List warning, critical, or remove the line for both', [...SEVERITIES]),
@@ -24,6 +31,7 @@ const routeSettings = {
   ),
   workspaces: setting(some(word), 'List workspaces, such as ws-1 or eu-*, or remove the line for all'),
   tenants: setting(some(word), 'List tenants, such as acme or trial-*, or remove the line for all'),
+  not: setting(left, 'Write below `not:` what this channel is not told of: rules, workspaces or tenants, each a list'),
   digest_hour: orNull(integer(0, 23), 'Give the hour of the daily summary in UTC, or remove the line for none'),
   follow_ups: setting(
     z.enum(['digest', 'at_once']),

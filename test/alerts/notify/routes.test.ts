@@ -41,6 +41,22 @@ test('a channel of some workspaces or tenants is told of these alone, and of the
   expect(unheardRules([trials], 'us-1')).toEqual(unheardRules([], 'us-1'));
 });
 
+test('a channel is not told of what it excludes, but of the ledger as a whole in any case', () => {
+  const not = { rules: ['drop' as const], workspaces: ['test-*'], tenants: ['acme', 'trial-*'] };
+  const [route] = routesOf([{ type: 'log', name: 'log', route: { ...ROUTE, not } }]);
+  if (route === undefined) throw new Error('one route is expected');
+  const jump = { rule: 'jump' as const, severity: 'critical' as const, workspaceId: 'ws-1', tenantId: 'globex' };
+  expect(takes(route, jump)).toBe(true);
+  expect(takes(route, { ...jump, tenantId: 'acme' })).toBe(false);
+  expect(takes(route, { ...jump, tenantId: 'trial-7' })).toBe(false);
+  expect(takes(route, { ...jump, workspaceId: 'test-1' })).toBe(false);
+  expect(takes(route, { ...jump, rule: 'drop' })).toBe(false);
+  expect(takes(route, { ...jump, rule: 'workspace_jump', tenantId: null })).toBe(true);
+  expect(takes(route, { ...jump, rule: 'job_failed', workspaceId: null, tenantId: null })).toBe(true);
+  expect(unheardRules([route], 'ws-1').map(({ rules }) => rules)).toEqual([['drop']]);
+  expect(unheardRules([route], 'test-1')).toEqual(unheardRules([], 'test-1'));
+});
+
 test('what reaches nobody is named, each rule with the severities that it can have', () => {
   expect(unheardRules([], 'ws-1')).toEqual([
     {

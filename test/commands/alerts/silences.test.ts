@@ -16,6 +16,9 @@ it.each([
   ['silence', [...IN_FORCE, '--rule', 'sync_failed:nonsense'], 'there is no rule "sync_failed:nonsense"'],
   ['silence', [...IN_FORCE, '--rule', 'jump:clock'], 'there is no rule "jump:clock"'],
   ['silence', [...IN_FORCE, '--rule', 'job_failed:backup', '--workspace', 'ws-1'], 'leave out --workspace'],
+  ['silence', [...IN_FORCE, '--from', UNTIL], 'is not before --until'],
+  ['silence', [...IN_FORCE, '--weekdays', 'someday'], '--weekdays "someday" cannot be understood'],
+  ['silence', [...IN_FORCE, '--time-zone', 'Nowhere'], '--time-zone "Nowhere" is not known'],
   ['plan', [...IN_FORCE], 'all growth of everybody'],
   ['plan', [...IN_FORCE, '--tenant', '*'], 'all growth of everybody'],
 ])('a %s with %j is refused', async (kind, argv, why) => {
@@ -145,4 +148,24 @@ it('the list of silences fits 80 columns, says what each mutes, and cuts no id',
   expect(wide).toContain('growth of tenant a* up to 500,000');
   expect(wide).toContain('all alerts');
   expect(wide).toContain(' 2026-03-01 ');
+});
+
+it('a silence may begin later and repeat, and is listed with when', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+  const times = ['--weekdays', 'sat,sun', '--hours', '22:00-06:00', '--time-zone', 'Europe/Berlin'];
+  const said = await world.run('alerts', 'silence', '--alert', id, ...IN_FORCE, '--from', '2026-02-21', ...times);
+  expect(said.out).toContain('is in force from 2026-02-21T00:00:00.000Z until 2026-03-01T00:00:00.000Z');
+  // The jump was told on a Friday.
+  expect(said.out).toContain('it would have muted nothing');
+  const listed = await world.run('alerts', 'silences', '--json');
+  expect(parseJson(listed.out).silences).toMatchObject([
+    {
+      ...{ begins_at: '2026-02-21T00:00:00.000Z', weekdays: 'sat,sun', hours: '22:00-06:00' },
+      ...{ days_of_month: null, time_zone: 'Europe/Berlin' },
+    },
+  ]);
+  expect((await world.run('alerts', 'silences')).out).toContain(
+    'on sat,sun, 22:00-06:00 (Europe/Berlin) from 2026-02-21',
+  );
 });

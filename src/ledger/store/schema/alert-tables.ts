@@ -175,7 +175,15 @@ export const silences = sqliteTable('silences', {
   period: text('period').notNull(),
   /** A plan covers credits up to this figure; null is no limit. */
   upToCredits: int64('up_to_credits'),
+  /** Null: at once. */
+  beginsAt: text('begins_at'),
   until: text('until').notNull(),
+  /** Between the two it counts on these days (`sat,sun`; `1-3,last`) and in these hours (`22:00-06:00`) only; null: always. */
+  weekdays: text('weekdays'),
+  hours: text('hours'),
+  daysOfMonth: text('days_of_month'),
+  /** Whose clocks count; null: UTC. */
+  timeZone: text('time_zone'),
   reason: text('reason').notNull(),
   createdBy: text('created_by').notNull(),
   createdAt: text('created_at').notNull(),

@@ -54,7 +54,7 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
   const columns = Object.fromEntries(GUARDED_TABLES.map(({ table, columns }) => [table, columns.join(' ')]));
   expect(columns).toMatchObject({
     silences:
-      'silence_id kind workspace_key rule tenant period up_to_credits until reason created_by created_at ended_at ended_by',
+      'silence_id kind workspace_key rule tenant period up_to_credits begins_at until weekdays hours days_of_month time_zone reason created_by created_at ended_at ended_by',
     alerts:
       'alert_id rule workspace_key tenant_key period_key cause level severity state first_fired_at revision told_times detail episode began_at',
     deliveries: 'notification_id channel form payload state attempts failures created_at delivered_at last_error',
