@@ -118,12 +118,12 @@ function build(
   source: { file: string | null; folder: string; env: NodeJS.ProcessEnv } & Omit<Interpolated, 'value'>,
   amend: LoadOptions['amend'],
 ): Config {
-  const { value, faults: fileFaults } = readFiles(document, source.folder);
+  const { value, faults: fileFaults, unread } = readFiles(document, source.folder);
   const parsed = fileSchema.safeParse(value);
   const { proxy, faults: proxyFaults } = readProxy(groupOf(document).proxy, source.env);
   const faults = tidyFaults([
     ...source.faults,
-    ...schemaFaults(parsed.error?.issues ?? [], value),
+    ...schemaFaults(parsed.error?.issues ?? [], value).filter(({ path }) => !unread.includes(path)),
     ...fileFaults,
     ...proxyFaults,
   ]).map((fault) => namedByEmptyVariable(fault, source.emptied));

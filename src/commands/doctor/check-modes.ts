@@ -1,12 +1,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { SECRETS, sourceOf } from '../../config/reading/secret-sources.ts';
 import { parseYaml } from '../../config/reading/yaml.ts';
 import type { Config } from '../../config/types.ts';
-import { groupOf, listOf } from '../../core/text/path.ts';
+import { groupOf, type Path } from '../../core/text/path.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
 const READABLE_BY_OTHERS = 0o044;
 const READABLE_BY_ALL = 0o004;
+/** These may be secrets, and mostly are none. */
+const RARELY_SECRET = ['access_key_id', 'url', 'redis_url'];
 const ALONE = 'ledger and secrets are readable for their owner alone';
 
 /** Whether others on this machine can read the ledger, or files that hold secrets. */
@@ -57,19 +60,31 @@ function secretFiles(config: Config, cwd: string): string[] {
   if (config.file === null) return files;
   const parsed = parseYaml(readFileSync(config.file, 'utf8'), config.file);
   const root = groupOf(parsed.faults === undefined ? parsed.value : {});
-  const settings = [groupOf(root.defaults), ...listOf(root.workspaces).map(groupOf)];
-  const secrets = [
-    ...settings.map((group) => group.secret_key),
-    ...listOf(groupOf(root.alerts).channels).map((channel) => groupOf(channel).secret),
-    groupOf(root.http).token,
-    groupOf(root.s3).secret_access_key,
-  ];
-  if (secrets.some(isLiteral)) files.push(config.file);
-  const named = [...settings.map((group) => group.secret_key_file), groupOf(root.s3).secret_access_key_file];
-  for (const file of named) {
-    if (typeof file === 'string' && isLiteral(file)) files.push(resolve(folder, file.trim()));
+  const given = settingsWithin(root, []);
+  if (given.some(({ key, value }) => isSecret(key) && isLiteral(value))) files.push(config.file);
+  for (const { key, value, path } of given) {
+    if (sourceOf(key, path)?.source === 'file' && isLiteral(value)) files.push(resolve(folder, String(value).trim()));
   }
   return files;
+}
+
+function isSecret(key: string): boolean {
+  return SECRETS.includes(key) && !RARELY_SECRET.includes(key);
+}
+
+interface GivenSetting {
+  key: string;
+  value: unknown;
+  /** Of the group that it stands in. */
+  path: Path;
+}
+
+function settingsWithin(value: unknown, path: Path): GivenSetting[] {
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    { key, value: inner, path },
+    ...settingsWithin(inner, [...path, key]),
+  ]);
 }
 
 /** Written out, not taken from the environment. */

@@ -35,9 +35,7 @@ http:                                  # pages, health and metrics of the daemon
 #   region: eu-central-1
 #   # endpoint: https://s3.example.com # a service other than Amazon's; http:// for this machine only
 #   access_key_id: \${S3_ACCESS_KEY_ID}
-#   # access_key_id_file: ./s3-id      # instead of it; relative to this file
 #   secret_access_key: \${S3_SECRET_ACCESS_KEY}
-#   # secret_access_key_file: ./s3-key # instead of it
 #   # ca_file: ./s3-ca.pem             # authorities (PEM) that it is trusted by, instead of the public ones
 
 # backup:                              # a checked copy of the ledger, made by the daemon; absent: none
@@ -117,6 +115,7 @@ workspaces:
     api_key_id: \${USAGE_API_KEY_ID}
     secret_key: \${USAGE_API_SECRET_KEY}
     # secret_key_file: ./secret-key    # instead of secret_key; relative to this file
+    # secret_key_command: [vault, read, -field=key, secret/usage]   # or what a program prints
     # ca_file: ./our-ca.pem            # a service with a private CA: trusted by these certificates only; for all below defaults
     signing:                           # these are the defaults
       payload: "{workspace_id}{valid_until}"   # also {api_key_id} {method} {path} {query} {body_sha256}, text, \\n

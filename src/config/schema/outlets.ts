@@ -28,9 +28,7 @@ export const s3 = judged(
     endpoint: orNull(address, 'Give the https:// address of the service, or remove the line for Amazon'),
     region: word.describe('Give the region of the bucket, such as eu-central-1, or what the service calls it'),
     access_key_id: setting(word, 'Give the id of the key, best as a variable'),
-    access_key_id_file: setting(word, 'Give the path of a readable file that holds the id, or remove the line'),
     secret_access_key: setting(secret, 'Give the secret of the key, best as a variable'),
-    secret_access_key_file: setting(word, 'Give the path of a readable file that holds only the secret'),
     ca_file: caFile,
   }),
   (settings, tell) => {

@@ -64,9 +64,8 @@ export const workspaceSettings = {
   embed_url: address.describe('Give the address of the embed-token endpoint, such as https://papermap.ai'),
   api_key_id: obeys(word, identifierRule).describe("Give the API key's identifier, exactly as the service shows it"),
   secret_key: obeys(z.string().min(1), secretRule).describe(
-    "Give the API key's secret, best as a variable; in a file, secret_key_file names its path",
+    "Give the API key's secret, best as a variable; or secret_key_file or secret_key_command says where it is",
   ),
-  secret_key_file: setting(word, 'Give the path of a readable file that holds nothing but the secret key'),
   ca_file: caFile,
   signing: signing
     .prefault({})
@@ -121,7 +120,6 @@ export const defaultsInFile = z.strictObject(leftOut(workspaceSettings));
 /** A workspace once what it leaves out stands in it. */
 export const workspaceSchema = z
   .object({ ...ownSettings, ...workspaceSettings })
-  .omit({ secret_key_file: true })
   .transform(({ id, name = id, ca_file: ca = null, alerts, ...settings }) => ({
     ...named(settings),
     id,

@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { formatPath, type Path } from '../../core/text/path.ts';
+import { secretRule } from '../rules.ts';
+import { readRegularFile } from './regular-file.ts';
+
+/** What is secret, or may be. For each such setting `NAME_file` or `NAME_command` may stand in its place. */
+export const SECRETS: readonly string[] = [
+  'secret_key',
+  'access_key_id',
+  'secret_access_key',
+  'secret',
+  'password',
+  'routing_key',
+  'token',
+  'url',
+  'redis_url',
+];
+
+/** The settings that stand in the place of a secret, by the end of their names. */
+export const SOURCES = {
+  file: 'Give the path of a readable file that holds nothing but the secret; relative to this file',
+  command: 'List the program and its arguments, such as [vault, read, -field=key, secret/usage]',
+} as const;
+type Source = keyof typeof SOURCES;
+
+/** A path that `NAME_file` names: `http.token_file` is a file that the daemon makes, and no source. */
+export function sourceOf(key: string, path: Path): { name: string; source: Source } | null {
+  const [, name = '', source] = /^(.*)_(file|command)$/.exec(key) ?? [];
+  if (!SECRETS.includes(name) || formatPath([...path, key]) === 'http.token_file') return null;
+  return { name, source: source as Source };
+}
+
+export type FoundSecret = { text: string } | { mistake: string };
+
+/** A command has this long: the program waits for it before it can say or do anything. */
+const COMMAND_MS = 10_000;
+const MOST_BYTES = 64 * 1024;
+
+/** What a file holds, without the line break at its end. A fault quotes neither path nor content: people put the secret there by mistake. */
+export function secretInFile(file: string): FoundSecret {
+  try {
+    return judged(readRegularFile(file), 'names a file');
+  } catch (error) {
+    return { mistake: `names a file that cannot be read (${codeOf(error)})` };
+  }
+}
+
+/** What a command prints, without the line break at its end. What it says of errors is kept to itself, as is what it printed. */
+export function secretOfCommand(command: unknown, cwd: string): FoundSecret {
+  if (!isCommand(command)) return { mistake: 'must be a list of texts: a program and its arguments' };
+  const [program = '', ...args] = command;
+  const { status, signal, stdout, error } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    timeout: COMMAND_MS,
+    maxBuffer: MOST_BYTES,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  if (codeOf(error) === 'ETIMEDOUT') return { mistake: `names a command that took longer than ${COMMAND_MS / 1000} s` };
+  if (error !== undefined) return { mistake: `names a command that cannot be run (${codeOf(error)})` };
+  if (status !== 0) return { mistake: `names a command that ended with ${status ?? signal}` };
+  return judged(stdout, 'names a command');
+}
+
+function isCommand(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'string') && value[0] !== '';
+}
+
+function judged(content: string, subject: string): FoundSecret {
+  const text = content.replace(/[\r\n]+$/, '');
+  if (text === '')
+    return { mistake: subject === 'names a file' ? 'names an empty file' : `${subject} that prints nothing` };
+  const mistake = secretRule(text);
+  return mistake === null ? { text } : { mistake: `${subject} whose secret ${mistake}` };
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'error';
+}

@@ -1,0 +1,73 @@
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { configCases, WORKSPACE } from './config-cases.ts';
+
+const cases = configCases();
+const { faultsOf, load } = cases;
+const KEYLESS = WORKSPACE.replace(/^ *secret_key:.*\n/m, '');
+
+/** A configuration whose secrets all come from elsewhere. */
+function configuration(source: (name: string) => string): string {
+  return `redis_url${source('redis')}
+publish: { url${source('postgres')} }
+s3: { region: auto, access_key_id${source('key')}, secret_access_key${source('key')} }
+http: { token${source('token')} }
+workspaces:${KEYLESS}    secret_key${source('key')}
+alerts:
+  channels:
+    - { type: webhook, url${source('hook')}, secret${source('key')} }
+    - { type: slack, url${source('hook')} }
+    - { type: pagerduty, routing_key${source('key')} }
+    - { type: email, host: smtp.example.com, from: a@example.com, to: [b@example.com], user: u, password${source('key')} }
+    - { type: heartbeat, url${source('hook')} }
+`;
+}
+
+const HELD: Record<string, string> = {
+  redis: 'rediss://:pw@cache.example:6379',
+  postgres: 'postgres://ledger:pw@db.example/finance',
+  hook: 'https://example.com/hook',
+  key: 'sk_from_elsewhere',
+  token: 'a-token-of-24-characters',
+};
+
+test.each([
+  // `http.token_file` is the file that the daemon makes, and reads.
+  { from: 'a file', suffix: (name: string) => (name === 'token' ? `: ${HELD.token}` : `_file: ${name}.txt`) },
+  { from: 'a command', suffix: (name: string) => `_command: [cat, ${name}.txt]` },
+])('every secret may come from $from', ({ suffix }) => {
+  for (const [name, text] of Object.entries(HELD)) cases.write(`${name}.txt`, `${text}\n`);
+  const literal = load(configuration((name) => `: "${HELD[name]}"`));
+  expect(load(configuration(suffix))).toEqual(literal);
+});
+
+test('a command is asked once for all workspaces that name it, with its folder, and not through a shell', () => {
+  cases.write('ask.sh', '#!/bin/sh\necho asked >> asked.log\necho "sk_$1"\n');
+  chmodSync(join(cases.cwd, 'ask.sh'), 0o700);
+  const both = `${KEYLESS}${KEYLESS.replace('ws-1', 'ws-2')}`;
+  const config = load(`defaults: { secret_key_command: [./ask.sh, "$HOME"] }\nworkspaces:${both}`);
+  expect(config.workspaces.map(({ secretKey }) => secretKey)).toEqual(['sk_$HOME', 'sk_$HOME']);
+  expect(readFileSync(join(cases.cwd, 'asked.log'), 'utf8')).toBe('asked\n');
+});
+
+test.each([
+  ['[cat, gone.txt]', 'names a command that ended with 1'],
+  ['[no-such-program-here]', 'names a command that cannot be run (ENOENT)'],
+  ['["true"]', 'names a command that prints nothing'],
+  ['[echo, " sk"]', 'names a command whose secret begins or ends with white space'],
+  ['cat key', 'must be a list of texts: a program and its arguments'],
+  ['[]', 'must be a list of texts: a program and its arguments'],
+])('secret_key_command: %s is one fault, which shows neither command nor output', (command, message) => {
+  expect(faultsOf(`workspaces:${KEYLESS}    secret_key_command: ${command}\n`)).toEqual([
+    `workspaces[0].secret_key_command: ${message}`,
+  ]);
+});
+
+test('two sources of one secret are a fault, and what is no secret has none', () => {
+  cases.write('key', 'sk');
+  expect(faultsOf(`workspaces:${WORKSPACE}    secret_key_command: [cat, key]\n`)).toEqual([
+    'workspaces[0].secret_key_command: stands beside secret_key, and it is unclear which of the two counts',
+  ]);
+  expect(faultsOf(`workers_file: key\nworkspaces:${WORKSPACE}`)).toEqual(['workers_file: is not a setting']);
+});
