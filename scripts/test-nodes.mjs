@@ -19,7 +19,7 @@ const QUICK = [
   'test/ledger/journal/runs',
   'test/ledger/journal/staging',
   'test/queue/private-redis.test.ts',
-  'test/sync/exact-sync.test.ts',
+  'test/sync/faults.test.ts',
   'test/commands/start.test.ts',
   'test/commands/processes.test.ts',
   'test/commands/sync.test.ts',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AppError, ConfigError, summarizeError, UsageError } from '../../src/core/errors.ts';
+import { AppError, summarizeError, UsageError } from '../../src/core/errors.ts';
 
 test('an error carries the name of its class, a code, whether to retry, what to do and its cause', () => {
   class DiskError extends AppError {}
@@ -39,14 +39,4 @@ test.each([
     ...{ code: own, message: refused.message, hint: expect.stringContaining(hint) },
     retryable: own !== 'not_permitted',
   });
-});
-
-test('a configuration error shows every mistake with its path and remedy', () => {
-  const error = new ConfigError('/etc/usage-ledger.yml', [
-    { path: 'a', message: 'is wrong', hint: 'write b' },
-    { path: 'c[0].d', message: 'is missing', hint: 'give d' },
-  ]);
-  expect(error.message).toBe(
-    '2 mistakes in /etc/usage-ledger.yml\n  a: is wrong\n    write b\n  c[0].d: is missing\n    give d',
-  );
 });

@@ -16,24 +16,3 @@ test('attempts after a failure wait for their turn as all requests do', async ()
   expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(2_850);
   expect(fixture.sandbox.requests.count).toBe(7);
 });
-
-test('a service that repeats a page under a listing without end is left after a few pages', async () => {
-  const fixture = await startFixture({ workspaces: [{ generate: { seed: 3, tenants: 100, months: 1 } }] });
-  let told = 0;
-  fixture.sandbox.faults.push({
-    times: FOR_EVER,
-    action: {
-      type: 'mutate',
-      mutate: (envelope) => {
-        told += 1;
-        const { usage, ...data } = envelope.data as { usage: object[] };
-        first ??= usage.length > 0 ? usage : undefined;
-        // No two pages are the same bytes, and none brings another record.
-        return { ...envelope, data: { ...data, usage: first, told, total_pages: 50_000, total_records: 5_000_000 } };
-      },
-    },
-  });
-  let first: object[] | undefined;
-  expect(await rejection(fixture.sync())).toMatchObject({ code: 'unstable' });
-  expect(fixture.sandbox.requests.count).toBeLessThan(60);
-});

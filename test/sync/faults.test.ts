@@ -3,7 +3,6 @@ import { AppError } from '../../src/core/errors.ts';
 import type { FaultAction } from '../../src/sandbox/world/faults.ts';
 import { type Rejection, rejection } from '../support/rejection.ts';
 import { type Fixture, type FixtureOptions, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
-import { testClock } from '../support/time/test-clock.ts';
 
 const GENERATED = { generate: { seed: 5, tenants: 125, months: 2 } };
 /** Attempts that a client of the fixture makes. */
@@ -72,50 +71,6 @@ test.each(PAGE_2_FAULTS)(
     expect((await sync()).entries).toBe(1);
   },
 );
-
-test('a long Retry-After is handed on as a wait in milliseconds', async () => {
-  const { sandbox, sync } = await startWithChange();
-  sandbox.faults.push({ action: { type: 'status', status: 429, headers: { 'Retry-After': '3600' } } });
-
-  expect(await rejection(sync())).toMatchObject({ code: 'rate_limited', retryAfterMs: 3_600_000 });
-});
-
-test('a short Retry-After is waited out inside the run', async () => {
-  const { sandbox, sync } = await startWithChange();
-  const startedAtMs = performance.now();
-  sandbox.faults.push({ when: { page: 2 }, action: { type: 'status', status: 429, headers: { 'Retry-After': '1' } } });
-
-  expect((await sync()).entries).toBe(1);
-  expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(990);
-});
-
-test('a wrong secret is refused at once, is not worth a retry, and is nowhere in the error', async () => {
-  const fixture = await startWithChange();
-  const secretKey = 'sk_wrong_but_secret';
-  const wrong = fixture.another((config) => ({
-    ...config,
-    workspaces: config.workspaces.map((workspace) => ({ ...workspace, secretKey })),
-  }));
-  fixture.sandbox.requests.clear();
-
-  const error = await expectNothingPublished(fixture, () => wrong.sync(manualOrder()));
-
-  expect(error).toMatchObject({ code: 'unauthorized', retryable: false });
-  expect(error.hint).toContain('secret_key');
-  expect(`${error.message} ${error.hint} ${error.stack}`).not.toContain(secretKey);
-  expect(fixture.sandbox.requests.count).toBe(1);
-});
-
-test('a clock that is ten minutes behind is named as the cause', async () => {
-  const serviceClock = testClock();
-  const fixture = await startWithChange({ serviceClock });
-  serviceClock.advance(10 * 60_000);
-
-  const error = await expectNothingPublished(fixture, fixture.sync);
-
-  expect(error).toMatchObject({ code: 'unauthorized', retryable: false });
-  expect(error.hint).toMatch(/clock is 10 min behind/);
-});
 
 test('an empty answer where the ledger has records is refused as suspicious', async () => {
   const fixture = await startWithChange();

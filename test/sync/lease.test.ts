@@ -3,19 +3,7 @@ import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
-import { applied, type Fixture, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
-
-const SLOT = '2026-03-20T12:00:00.000Z';
-
-test('the same slot synced twice is done once, and the second says by which run', async () => {
-  const { context, another, sandbox } = await startFixture({ thread: true });
-  const order = manualOrder({ kind: 'scheduled', slot: SLOT });
-  const first = applied(await context.sync(order));
-  sandbox.requests.clear();
-
-  expect(await another().sync(order)).toEqual({ status: 'already_done', workspaceId: 'ws-1', runId: first.runId });
-  expect(sandbox.requests.count).toBe(0);
-});
+import { type Fixture, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
 
 test.each([
   { writer: 'a thread of its own', overrides: {} },

@@ -193,21 +193,6 @@ describe('errors of the service', () => {
     }
   });
 
-  it.each([
-    ['not JSON', '<html>', 'the answer is not JSON (page 2)'],
-    ['empty', '', 'the answer is not JSON (page 2)'],
-    ['success: false', { success: false, message: 'nope', data: null }, 'success is false: nope (page 2)'],
-    ['without success', { message: 'x', data: {} }, 'success is missing (page 2)'],
-    ['without a field', page([item({ credits_used: undefined })]), 'data.usage[0].credits_used is missing (page 2)'],
-  ])('refuses a 200 that is %s, once', async (_, body, problem) => {
-    const { service, client } = await setup([answer(200, body)]);
-    const error = await rejection(client.getWorkspaceUsage({ page: 2 }));
-    expect(error).toBeInstanceOf(api.InvalidResponseError);
-    expect(error).toMatchObject({ code: 'invalid_response', retryable: true });
-    expect(String(error)).toContain(problem);
-    expect(service.received).toHaveLength(1);
-  });
-
   it('shows the secret nowhere, even when the service repeats it', async () => {
     const echo: Reply = (response) => failure(400, `bad key ${SECRET} and ${'a1'.repeat(32)}`)(response, response.req);
     const broken: Reply = answer(200, `{"token":"${SECRET}"`);

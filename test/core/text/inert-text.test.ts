@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { inertText } from '../../../src/core/text/inert-text.ts';
+import { describe, expect, it, test } from 'vitest';
+import { inertJson, inertText } from '../../../src/core/text/inert-text.ts';
 
 test('escape sequences and control characters are shown, not obeyed', () => {
   expect(inertText('\x1b[2J\x1b]0;owned\x07')).toBe('\\u001b[2J\\u001b]0;owned\\u0007');
@@ -31,4 +31,22 @@ test('nothing that a terminal acts upon is left in any text', () => {
       expect(inertText(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
     }),
   );
+});
+
+const HOSTILE = '\u001b[31m\u0000\r\n\u007f\u009b\u200b\u200e\u202e\u2028\u2066\u2069\ufeff\u3164\u{e0041}\ud800';
+
+describe('inert JSON', () => {
+  it('says exactly the same', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' })), (value) => {
+        const json = JSON.stringify(value);
+        expect(JSON.parse(inertJson(json))).toEqual(JSON.parse(json));
+      }),
+    );
+    expect(JSON.parse(inertJson(JSON.stringify(HOSTILE)))).toBe(HOSTILE);
+  });
+
+  it('holds no active character itself', () => {
+    expect(inertJson(JSON.stringify(HOSTILE))).toMatch(/^[\x20-\x7e]+$/);
+  });
 });

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { UsageApiClient, UsageApiClientOptions } from '../../../src/usage-api/client.ts';
 import { startConnectProxy, startTlsServer } from '../../support/net/connect-proxy.ts';
-import { privateAuthority, selfSigned } from '../../support/net/self-signed.ts';
+import { privateAuthority } from '../../support/net/self-signed.ts';
 import { rejection } from '../../support/rejection.ts';
 import { clientOf, item, page } from '../service-double.ts';
 
@@ -14,32 +14,6 @@ function open(url: string, options: Partial<UsageApiClientOptions>): UsageApiCli
   onTestFinished(() => client.close());
   return client;
 }
-
-test('a service with a private authority is refused with a remedy, and read with ca_file', async () => {
-  const { ca, server } = privateAuthority();
-  const { port, paths } = await startTlsServer(server, PAGE);
-  const url = `https://localhost:${port}`;
-  expect(await rejection(open(url, {}).getWorkspaceUsage())).toMatchObject({
-    code: 'network',
-    message: expect.stringContaining('UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
-    hint: expect.stringMatching(/ca_file.*NODE_EXTRA_CA_CERTS/),
-  });
-  expect(paths).toEqual([]);
-  expect((await open(url, { ca }).getWorkspaceUsage()).usage).toHaveLength(1);
-  const another = privateAuthority().ca;
-  expect(await rejection(open(url, { ca: another }).getWorkspaceUsage())).toMatchObject({ code: 'network' });
-});
-
-test('a certificate that nobody has signed is refused with a remedy, too', async () => {
-  const identity = selfSigned();
-  const { port } = await startTlsServer(identity, PAGE);
-  const url = `https://localhost:${port}`;
-  expect(await rejection(open(url, {}).getWorkspaceUsage())).toMatchObject({
-    message: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT'),
-    hint: expect.stringMatching(/ca_file.*NODE_EXTRA_CA_CERTS/),
-  });
-  expect((await open(url, { ca: identity.cert }).getWorkspaceUsage()).usage).toHaveLength(1);
-});
 
 test('a service is read through the tunnel of a proxy, which sees neither path nor signature', async () => {
   const { ca, server } = privateAuthority(HOST);
@@ -68,13 +42,4 @@ test('hosts of NO_PROXY and this machine are reached without the proxy', async (
   const direct = open(`https://${HOST}`, { ca, proxy: { url: proxy.url, noProxy: `.other,${HOST}` } });
   expect(await rejection(direct.getWorkspaceUsage())).toMatchObject({ code: 'network' });
   expect(proxy.tunnels).toEqual([]);
-});
-
-test('a proxy that refuses the tunnel is said to be one', async () => {
-  const proxy = await startConnectProxy(0, 407);
-  const client = open(`https://${HOST}`, { proxy: { url: proxy.url, noProxy: '' } });
-  expect(await rejection(client.getWorkspaceUsage())).toMatchObject({
-    code: 'network',
-    hint: expect.stringContaining('proxy'),
-  });
 });
