@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { verifyLedger } from '../../src/ledger/audit/verify/verify.ts';
-import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
 import { closeObstacles } from '../../src/ledger/journal/close/close-obstacles.ts';
-import { closePeriod, reopenPeriod } from '../../src/ledger/journal/close/close-period.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';
@@ -11,7 +9,7 @@ import { LeaseHeldError } from '../../src/ledger/store/errors.ts';
 import { periodKeyOf } from '../../src/ledger/store/schema/keys.ts';
 import { lagOf } from '../../src/publish/standing.ts';
 import { createWorld, FIRST } from '../commands/world.ts';
-import { beginRun, openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { beginRun, closeMonth, openLedger, publish, reopenMonth, usageRecord } from '../support/open-ledger.ts';
 import { playTable, shownBy } from './jumps.ts';
 
 const MINUTE_MS = 60_000;
@@ -56,10 +54,9 @@ playTable([
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1, FEBRUARY)], { nowMs: before });
       await publish(connection, [usageRecord('acme', 2, FEBRUARY)], { nowMs: wrong });
-      const close = { workspaceId: 'ws-1', period: FEBRUARY, by: 'Ada', note: '', force: true, settleHours: 48 };
-      closePeriod(connection, { ...close, nowMs: wrong + MINUTE_MS }, commitClose);
+      closeMonth(connection, FEBRUARY, wrong + MINUTE_MS);
       await publish(connection, [usageRecord('acme', 3, FEBRUARY)], { nowMs: right + MINUTE_MS });
-      reopenPeriod(connection, { ...close, nowMs: right + 20 * MINUTE_MS });
+      reopenMonth(connection, FEBRUARY, right + 20 * MINUTE_MS);
       await publish(connection, [usageRecord('acme', 4, FEBRUARY)], { nowMs: right + 40 * MINUTE_MS });
       const said = (ms: number) =>
         usageAsOf(connection, isoTime(ms)).map(
@@ -79,14 +76,13 @@ playTable([
       const { connection } = openLedger();
       const records = (credits: number) => [usageRecord('acme', credits, FEBRUARY), usageRecord('acme', 1)];
       await publish(connection, records(10), { nowMs: before });
-      const close = { workspaceId: 'ws-1', period: FEBRUARY, by: 'Ada', note: '', force: true, settleHours: 48 };
-      closePeriod(connection, { ...close, nowMs: wrong }, commitClose);
+      closeMonth(connection, FEBRUARY, wrong);
       await publish(connection, records(13), { nowMs: right });
       const adjusted = 'SELECT corrects_period, credits_delta FROM finance_adjustments';
       expect(connection.prepare(adjusted).all()).toEqual([{ corrects_period: FEBRUARY, credits_delta: 3 }]);
       expect(verifyLedger(connection).faults).toEqual([]);
-      reopenPeriod(connection, { ...close, nowMs: right + MINUTE_MS });
-      closePeriod(connection, { ...close, nowMs: right + 2 * MINUTE_MS }, commitClose);
+      reopenMonth(connection, FEBRUARY, right + MINUTE_MS);
+      closeMonth(connection, FEBRUARY, right + 2 * MINUTE_MS);
       expect(verifyLedger(connection).faults).toEqual([]);
       expect(
         connection.prepare('SELECT credits_used, state FROM finance_usage WHERE period = ?').get(FEBRUARY),

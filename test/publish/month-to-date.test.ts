@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addPeriods, type Period, periodAt, periodStartMs } from '../../src/core/period.ts';
-import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
-import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
-import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
+import { closeMonth, openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { awayFromMonthEnd } from '../support/time/test-clock.ts';
 import { expectSameViews } from './compare-views.ts';
 import { copyServer } from './copy-server.ts';
@@ -52,10 +50,7 @@ test('the month to date has the rows of SQLite, whatever was read when and close
         const opened = periodAt(nowMs) === MONTH ? recordsOf(MONTH, open) : [];
         await runWith(connection, [...recordsOf(PREVIOUS, last), ...opened], { nowMs });
       }
-      if (closes) {
-        const request = { workspaceId: 'ws-1', period: PREVIOUS, by: 'Ada', note: '', force: true, settleHours: 0 };
-        closePeriod(connection, { ...request, nowMs: NOW + readings.length }, commitClose);
-      }
+      if (closes) closeMonth(connection, PREVIOUS, NOW + readings.length);
       await publish(path, { nowMs: NOW });
       await expectSameViews(connection, reader, 'month to date');
       const found = connection.prepare('SELECT previous_credits_same_point AS before FROM finance_month_to_date').all();

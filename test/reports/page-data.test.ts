@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../src/core/period.ts';
-import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
 import { forecastMonth } from '../../src/ledger/journal/charges/forecast-month.ts';
 import { readStatement } from '../../src/ledger/journal/charges/read-statement.ts';
 import { setCards } from '../../src/ledger/journal/charges/set-cards.ts';
-import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
 import { readPageData } from '../../src/reports/page/page-data.ts';
-import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { closeMonth, openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { awayFromMonthEnd, NOON } from '../support/time/test-clock.ts';
 
 await awayFromMonthEnd();
@@ -76,17 +74,8 @@ test('the page has the forecast that the view has, and the movers beside the sam
 test('page and statement forecast the same, from what was read last, corrections included', async () => {
   const { connection } = openLedger();
   setCards(connection, { cards: CARDS, source: 'import', nowMs: NOON });
-  const closed = {
-    workspaceId: 'ws-1',
-    period: '2026-02',
-    by: 'Ada',
-    note: '',
-    force: true,
-    settleHours: 48,
-    nowMs: NOON,
-  };
   await publish(connection, [usageRecord('large', 100, '2026-02'), usageRecord('left', 100, '2026-02')]);
-  closePeriod(connection, closed, commitClose);
+  closeMonth(connection, '2026-02');
   // `left` has a correction of the closed month and no record of this one.
   const old = [usageRecord('large', 100, '2026-02'), usageRecord('left', 130, '2026-02')];
   const open = [usageRecord('large', 800), usageRecord('small', 1), usageRecord('yen', 7)];

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { openForWriting } from '../../src/ledger/store/file/open.ts';
@@ -73,11 +73,6 @@ export const LEDGER_MISTAKES: readonly LedgerMistake[] = [
     told: /is a SQLite database of another program/,
   },
 ];
-
-/** Sets aside what a mistake has made. */
-export function clearPlace(ledgerPath: string): void {
-  renameSync(dirname(ledgerPath), `${dirname(ledgerPath)}-${Date.now()}`);
-}
 
 function makeLedger(path: string, ...changes: string[]): void {
   const connection = openForWriting(path);

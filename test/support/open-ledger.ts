@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { randomId } from '../../src/core/randomness.ts';
+import { chargeReopened, commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
+import { closePeriod, type PeriodEvent, reopenPeriod } from '../../src/ledger/journal/close/close-period.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
 import type { Window } from '../../src/ledger/journal/staging/staging.ts';
@@ -127,4 +129,21 @@ export function publish(
 export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): StagedRecord {
   const isSafe = Number.isSafeInteger(Number(credits));
   return { tenantId: tenant, period, credits: isSafe ? Number(credits) : credits, requests: 10 };
+}
+
+const ACTED = { workspaceId: 'ws-1', by: 'Ada', note: 'test' };
+
+/** A close by force, as the program commits it. */
+export function closeMonth(connection: LedgerConnection, period: string, nowMs = NOON): PeriodEvent {
+  return closePeriod(connection, { ...ACTED, period, nowMs, force: true, settleHours: 48 }, commitClose);
+}
+
+export function reopenMonth(connection: LedgerConnection, period: string, nowMs = NOON): PeriodEvent {
+  return reopenPeriod(connection, { ...ACTED, period, nowMs }, chargeReopened);
+}
+
+/** Lets what follows change the ledger as only somebody past the program could. */
+export function dropTriggers(connection: LedgerConnection): void {
+  const names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
+  for (const name of names) connection.exec(`DROP TRIGGER ${name}`);
 }

@@ -44,14 +44,6 @@ test('commas, quotes and line breaks inside a field do not break the file', () =
 });
 
 describe('spreadsheet formulas', () => {
-  test.each(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])(
-    'text that begins with %j is defused',
-    (start) => {
-      const hostile = `${start}cmd|'/c calc'!A1`;
-      expect(readCsv(renderCsv([{ tenant: hostile, credits: 1 }], columns))[1]?.[0]).toBe(`'${hostile}`);
-    },
-  );
-
   test('negative numbers stay numbers', () => {
     const rows = [
       { tenant: 'a', credits: -5 },

@@ -6,7 +6,7 @@ import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/ch
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { endWorkspace } from '../../../../src/ledger/journal/end-workspace.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
-import { publish, usageRecord } from '../../../support/open-ledger.ts';
+import { dropTriggers, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 import { anchoredLedger, cutOffLast, linesOf, ownKey, pastGuards, rewriteLast } from './anchored-ledger.ts';
 
@@ -156,9 +156,4 @@ test.each(FORGERIES)('who $does is found by: $foundBy', async ({ forge, foundBy 
 
 function sql(text: string): (ledger: Ledger) => void {
   return ({ connection }) => pastGuards(connection, text);
-}
-
-function dropTriggers(connection: LedgerConnection): void {
-  const names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
-  for (const name of names) connection.exec(`DROP TRIGGER ${name}`);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { type OpenLedger, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { dropTriggers, type OpenLedger, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import type { Applied } from '../../../support/sandbox-fixture.ts';
 
 test('a sound ledger verifies: its counts and the digest of its last run are told', async () => {
@@ -46,8 +46,7 @@ async function openWithThreeRuns(): Promise<OpenLedger & { runIds: string[]; dig
 
 /** Edits behind the ledger's back: without its triggers and foreign keys. */
 function edit(connection: OpenLedger['connection'], sql: string): void {
-  const triggers = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
-  for (const name of triggers) connection.exec(`DROP TRIGGER ${String(name)}`);
+  dropTriggers(connection);
   connection.pragma('foreign_keys = OFF');
   connection.exec(sql);
 }

@@ -2,14 +2,12 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { chargeReopened, commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { forgetNames } from '../../../../src/ledger/journal/charges/forget-names.ts';
 import { importNames } from '../../../../src/ledger/journal/charges/names.ts';
 import { readStatement } from '../../../../src/ledger/journal/charges/read-statement.ts';
-import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { renderJson } from '../../../../src/reports/formats/json.ts';
 import { verifyText } from '../../../billing/statement/verify-text.ts';
-import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { closeMonth, openLedger, publish, reopenMonth, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const OF = { workspaceId: 'ws-1', nowMs: NOON };
@@ -33,8 +31,7 @@ async function namedLedger() {
     });
     importNames(connection, { ...OF, names, dryRun: false });
   };
-  const close = (period: string) =>
-    closePeriod(connection, { ...OF, period, by: 'Ada', note: '', force: true, settleHours: 48 }, commitClose);
+  const close = (period: string) => closeMonth(connection, period);
   name('Januaria');
   close('2026-01');
   name('Februaria');
@@ -71,7 +68,7 @@ test('names that no close in force has committed to are taken out, and chain and
 test('once its months are reopened nothing is left of a name, not even bytes in the file, and they close without one', async () => {
   const { connection, path, forget, statement, expectWhole, nameNow, close } = await namedLedger();
   for (const period of ['2026-02', '2026-01']) {
-    reopenPeriod(connection, { ...OF, period, by: 'Ada', note: 'on request' }, chargeReopened);
+    reopenMonth(connection, period);
   }
   expect(forget()).toEqual({ forgotten: 3, named: [] });
   expect(nameNow()).toEqual({ display_name: null, external_ref: null, labels: null });

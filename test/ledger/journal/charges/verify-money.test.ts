@@ -4,11 +4,16 @@ import type { RateCardText } from '../../../../src/billing/rates/rate-card-schem
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { checkControls } from '../../../../src/ledger/audit/verify/verify-controls.ts';
-import { chargeReopened, commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
-import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
-import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import {
+  closeMonth,
+  dropTriggers,
+  openLedger,
+  publish,
+  reopenMonth,
+  usageRecord,
+} from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const CARD: RateCardText = {
@@ -80,19 +85,12 @@ async function buildChargedLedger(): Promise<LedgerConnection> {
     });
     await publish(connection, records, { nowMs });
   };
-  const event = (period: string) => {
-    nowMs += 60_000;
-    return { workspaceId: 'ws-1', period, by: 'Ada', note: 'test', nowMs };
-  };
-  const close = (period: string): void => {
-    closePeriod(connection, { ...event(period), force: true, settleHours: 48 }, commitClose);
-  };
   setCards(connection, { cards: [CARD], source: 'import', nowMs });
   await put({ '2026-01 acme': 150, '2026-01 globex': 70, '2026-02 acme': 300, '2026-02 idle': 0, '2026-03 acme': 10 });
-  close('2026-01');
+  closeMonth(connection, '2026-01', nowMs);
   await put({ '2026-01 acme': 170, '2026-01 late': 5 });
-  reopenPeriod(connection, event('2026-01'), chargeReopened);
-  close('2026-01');
+  reopenMonth(connection, '2026-01', nowMs + 1);
+  closeMonth(connection, '2026-01', nowMs);
   await put({ '2026-01 globex': 80 });
   return connection;
 }
@@ -119,11 +117,6 @@ function editsOf(table: string, row: Values): { sql: string; what: string }[] {
       ? []
       : [{ sql: `INSERT INTO ${table} (${columns}) VALUES (${copied.join(', ')})`, what: `a copy of ${where}` }]),
   ];
-}
-
-function dropTriggers(connection: LedgerConnection): void {
-  const triggers = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
-  for (const name of triggers) connection.exec(`DROP TRIGGER ${name}`);
 }
 
 /** False where a key of SQLite's own forbids it. */

@@ -2,14 +2,12 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { addPeriods } from '../../../../src/core/period.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { bookAdjustments } from '../../../../src/ledger/journal/close/adjustments.ts';
-import { closePeriod, type PeriodEvent } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { periodKeyOf } from '../../../../src/ledger/store/schema/keys.ts';
 import { type LedgerView, viewLedger } from '../../../support/ledger-view.ts';
-import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { closeMonth, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
@@ -25,7 +23,7 @@ test('9223372036854775807 alone is exact, closed and adjusted away', async () =>
   const view = viewLedger(path);
   await publish(connection, [usageRecord('a', LARGEST, FEBRUARY), MARCH_RECORD], { nowMs: NOON });
   expect(totals(view)[0]).toMatchObject({ credits_used: LARGEST });
-  close(connection, FEBRUARY);
+  closeMonth(connection, FEBRUARY);
 
   await publish(connection, [usageRecord('a', 0, FEBRUARY), MARCH_RECORD], { nowMs: NOON });
 
@@ -33,29 +31,12 @@ test('9223372036854775807 alone is exact, closed and adjusted away', async () =>
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('credits of a period that sum to more than 2^63-1 are refused and nothing is applied', async () => {
-  const { connection, path } = openLedger();
-  await publish(connection, [usageRecord('a', LARGEST, FEBRUARY)], { nowMs: NOON });
-  await expectTooLarge(
-    connection,
-    path,
-    [usageRecord('a', LARGEST, FEBRUARY), usageRecord('b', 1, FEBRUARY)],
-    FEBRUARY,
-  );
-});
-
-test('a record that the walk has missed still counts towards the limit of its period', async () => {
-  const { connection, path } = openLedger();
-  await publish(connection, [usageRecord('a', LARGEST, FEBRUARY)], { nowMs: NOON });
-  await expectTooLarge(connection, path, [usageRecord('b', 1, FEBRUARY)], FEBRUARY);
-});
-
 test('adjustments of several closed periods that sum to more than 2^63-1 in one are refused', async () => {
   const { connection, path } = openLedger();
   const before = [usageRecord('a', 0, JANUARY), usageRecord('a', 0, FEBRUARY), MARCH_RECORD];
   await publish(connection, before, { nowMs: NOON });
-  close(connection, JANUARY);
-  close(connection, FEBRUARY);
+  closeMonth(connection, JANUARY);
+  closeMonth(connection, FEBRUARY);
   const after = [usageRecord('a', LARGEST, JANUARY), usageRecord('a', 1, FEBRUARY), MARCH_RECORD];
   await expectTooLarge(connection, path, after, MARCH);
   expect((await publish(connection, before, { nowMs: NOON })).entries).toBe(0);
@@ -89,7 +70,7 @@ test.each([2, 40])('a run looks at the closed periods that it changed only, of %
   await publish(connection, [...periods.map((period) => usageRecord('a', 1, period)), MARCH_RECORD], {
     nowMs: NOON - HOUR,
   });
-  for (const period of periods) close(connection, period);
+  for (const period of periods) closeMonth(connection, period);
   const statements: unknown[] = [];
   const logged: LedgerConnection = new Database(path, { verbose: (sql) => statements.push(sql) });
   const changedPeriods = new Set([periodKeyOf(1, FEBRUARY), periodKeyOf(1, MARCH)]);
@@ -101,11 +82,6 @@ test.each([2, 40])('a run looks at the closed periods that it changed only, of %
   // Is each of the two closed; where to book, what to book, and whether both sums still fit.
   expect(statements).toHaveLength(6);
 });
-
-function close(connection: LedgerConnection, period: string, nowMs = NOON): PeriodEvent {
-  const request = { workspaceId: 'ws-1', by: 'Ada', note: '', force: true, settleHours: 48 };
-  return closePeriod(connection, { ...request, period, nowMs }, commitClose);
-}
 
 function totals(view: LedgerView) {
   return view.rows(

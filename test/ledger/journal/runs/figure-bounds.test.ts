@@ -1,14 +1,22 @@
 import { expect, test } from 'vitest';
 import { FINANCE_VIEWS } from '../../../../src/core/text/finance-views.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
-import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts';
 import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/largest-changes.ts';
 import { refuseTooLarge } from '../../../../src/ledger/journal/runs/sum-limits.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
-import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import {
+  applyWalk,
+  beginRun,
+  closeMonth,
+  dropTriggers,
+  openLedger,
+  publish,
+  reopenMonth,
+  stageWalk,
+  usageRecord,
+} from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const LARGEST = 2n ** 63n - 1n;
@@ -58,37 +66,36 @@ test.each(['credits', 'requests'] as const)(
   },
 );
 
-test.each(['credits', 'requests'] as const)('%s of a period that sum to -2^63 are refused', async (field) => {
+test.each(
+  (['credits', 'requests'] as const).flatMap((field) => [
+    { field, most: LARGEST, more: 1 },
+    { field, most: -LARGEST, more: -1 },
+  ]),
+)('$field of a period that sum to more than $most, also by a record that the walk misses, are refused', async (row) => {
+  const { field, most, more } = row;
   const { connection } = openLedger();
-  const least = { ...usageRecord('a', 1), [field]: -LARGEST };
-  expect(await codeOf(connection, [least, { ...usageRecord('b', 1), [field]: -1 }])).toBe('sum_too_large');
-  expect(await codeOf(connection, [least, { ...usageRecord('b', 1), [field]: 0 }])).toBeNull();
+  const record = (tenant: string, figure: number | bigint) => ({ ...usageRecord(tenant, 1), [field]: figure });
+  expect(await codeOf(connection, [record('a', most), record('b', more)])).toBe('sum_too_large');
+  expect(await codeOf(connection, [record('a', most), record('b', 0)])).toBeNull();
+  expect(await codeOf(connection, [record('b', more)])).toBe('sum_too_large');
 });
 
 test('corrections of a tenant that a reopen could not take back are refused, wherever they are booked', async () => {
   const { connection } = openLedger();
-  const close = (period: string, nowMs: number) =>
-    closePeriod(
-      connection,
-      { workspaceId: 'ws-1', period, by: 'A', note: '', force: true, settleHours: 48, nowMs },
-      commitClose,
-    );
   const others = [usageRecord('b', 1, FEBRUARY), usageRecord('b', 1, MARCH)];
   expect(await codeOf(connection, [usageRecord('a', LARGEST, JANUARY), ...others])).toBeNull();
-  close(JANUARY, NOON);
+  closeMonth(connection, JANUARY);
   expect(await codeOf(connection, [usageRecord('a', 0, JANUARY), ...others])).toBeNull();
-  close(FEBRUARY, NOON);
+  closeMonth(connection, FEBRUARY);
   expect(await codeOf(connection, [usageRecord('a', -1, JANUARY), ...others])).toBe('sum_too_large');
-  reopenPeriod(connection, { workspaceId: 'ws-1', period: JANUARY, by: 'B', note: '', nowMs: NOON });
+  reopenMonth(connection, JANUARY);
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
 test('verify names an entry of -2^63, also where the whole chain agrees with it', async () => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', -LARGEST)], { nowMs: NOON });
-  for (const name of connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all()) {
-    connection.exec(`DROP TRIGGER ${name}`);
-  }
+  dropTriggers(connection);
   connection.exec(`UPDATE usage_entries SET credits_delta = ${NONE}, credits_after = ${NONE}`);
   connection.exec(`UPDATE tenant_usage SET credits_used = ${NONE}`);
   const run = connection

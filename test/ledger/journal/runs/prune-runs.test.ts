@@ -52,19 +52,6 @@ test('what is younger stays, and so does everything after the first run that is 
   expect(certificates(connection)).toEqual([1, 3, 4]);
 });
 
-test('a run of the future keeps nothing behind it for ever, and goes once a later one is old', async () => {
-  const { connection } = openLedger();
-  await publishHourly(connection, [1, 1]);
-  await publish(connection, [usageRecord('a', 1)], { nowMs: NOW + 2 * 60_000 });
-  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 3 * HOUR });
-  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 4 * HOUR });
-
-  expect(pruneRuns(connection, hour(3), NOW)).toMatchObject({ certificates: 1 });
-  expect(certificates(connection)).toEqual([1, 3, 4, 5]);
-  expect(pruneRuns(connection, hour(4), NOW)).toMatchObject({ certificates: 2 });
-  expect(certificates(connection)).toEqual([1, 5]);
-});
-
 test('more runs of the future than one step looks at keep nothing behind them for ever', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1]);

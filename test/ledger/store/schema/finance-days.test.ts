@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
-import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { expectSameInOlderSqlite } from '../../../support/machine-sqlite.ts';
-import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { closeMonth, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { awayFromMonthEnd } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
@@ -145,8 +143,7 @@ test('a month beyond the length of the last one is compared with the whole of it
   const read = (previous: number, nowMs: number) =>
     publish(connection, [usageRecord('acme', previous, PREVIOUS), usageRecord('acme', 900, MONTH)], { nowMs });
   await read(500, MONTH_START + HOUR);
-  const request = { workspaceId: 'ws-1', period: PREVIOUS, by: 'Ada', note: '', force: true, settleHours: 48 };
-  closePeriod(connection, { ...request, nowMs: MONTH_START + 2 * HOUR }, commitClose);
+  closeMonth(connection, PREVIOUS, MONTH_START + 2 * HOUR);
   await read(700, NEXT_START - HOUR);
   const lasts = NEXT_START - MONTH_START > MONTH_START - PREVIOUS_START;
   const found = connection.prepare('SELECT previous_credits_same_point, compared_at FROM finance_month_to_date').get();

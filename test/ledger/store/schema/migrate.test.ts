@@ -3,7 +3,8 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { openForWriting, openReader } from '../../../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
@@ -150,6 +151,43 @@ test('a migration that fails changes nothing', async () => {
   expect(error.message).toContain('nowhere');
   expect(viewLedger(path).dump()).toBe(dump);
   expect(() => viewLedger(path).value('SELECT note FROM workspaces')).toThrow(/no such column/);
+});
+
+test('a migration that cannot be noted as done is not done', async () => {
+  const { connection, path } = openLedger();
+  await publish(connection, [usageRecord('a', 1)]);
+  connection.exec("CREATE TRIGGER full BEFORE INSERT ON schema_migrations BEGIN SELECT raise(ABORT, 'disk full'); END");
+  connection.close();
+  const dump = viewLedger(path).dump();
+
+  const error = await rejection(openInChild(nextVersion('ALTER TABLE workspaces ADD COLUMN note TEXT;'), path));
+
+  expect(error.message).toContain('disk full');
+  expect(viewLedger(path).dump()).toBe(dump);
+  expect(() => viewLedger(path).value('SELECT note FROM workspaces')).toThrow(/no such column/);
+});
+
+test('rows that hang on a table which a migration rebuilds are kept, although they would go with its rows', async () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  const first = `CREATE TABLE parents (id INTEGER PRIMARY KEY);
+    CREATE TABLE children (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parents (id) ON DELETE CASCADE);
+    INSERT INTO parents VALUES (1), (2); INSERT INTO children VALUES (10, 1), (20, 2);`;
+  const rebuild = `CREATE TABLE new_parents (id INTEGER PRIMARY KEY, note TEXT);
+    INSERT INTO new_parents (id) SELECT id FROM parents;
+    DROP TABLE parents;
+    ALTER TABLE new_parents RENAME TO parents;`;
+  await openInChild(nextVersion(first), path);
+
+  await openInChild(nextVersion(first, rebuild), path);
+
+  const connection = new Database(path, { readonly: true });
+  onTestFinished(() => void connection.close());
+  expect(connection.prepare('SELECT id, parent FROM children').all()).toEqual([
+    { id: 10, parent: 1 },
+    { id: 20, parent: 2 },
+  ]);
+  expect(connection.prepare('SELECT id, note FROM parents').all()).toHaveLength(2);
+  expect(connection.pragma('foreign_key_check')).toEqual([]);
 });
 
 test('a migration that leaves rows without what they refer to is undone', async () => {

@@ -111,15 +111,6 @@ test('a restore puts the backup in place, keeps both the backup and the ledger b
   expect(headOf(ledgerPath)).toBe(heads.backup);
 });
 
-test('a second restore in the same second keeps the first replaced ledger', async () => {
-  const { ledgerPath, backup, heads } = await prepare();
-  const first = (await restore(backup, ledgerPath)).replaced;
-  const second = (await restore(first?.path ?? '', ledgerPath)).replaced;
-  expect(second?.path).toBe(`${first?.path}-2`);
-  expect(headOf(ledgerPath)).toBe(heads.ledger);
-  expect(headOf(second?.path ?? '')).toBe(heads.backup);
-});
-
 test('a ledger whose WAL was never written back, because its process was killed, is kept whole', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const code = `

@@ -4,6 +4,7 @@ import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.t
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
 import { setCards } from '../../../../../src/ledger/journal/charges/set-cards.ts';
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import { dropTriggers } from '../../../../support/open-ledger.ts';
 import { buildRichLedger } from './rich-ledger.ts';
 
 /** SQL of what an adversary writes: broken JSON, JSON of another kind, bytes that are no text, and whatever else. */
@@ -71,11 +72,6 @@ test.each(['{', 'null', '[]', '{}'])(
     expect(checks).toContain('controls');
   },
 );
-
-function dropTriggers(connection: LedgerConnection): void {
-  const triggers = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
-  for (const name of triggers) connection.exec(`DROP TRIGGER ${name}`);
-}
 
 /** The columns of text or bytes of every table. */
 function columnsOf(connection: LedgerConnection): Column[] {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { checkEntries } from '../../../../../src/ledger/audit/verify/verify-entries.ts';
 import { hasStrangeKey } from '../../../../../src/ledger/audit/verify/verify-keys.ts';
 import { checkState } from '../../../../../src/ledger/audit/verify/verify-state.ts';
+import { dropTriggers } from '../../../../support/open-ledger.ts';
 import { Random } from '../../../../support/random.ts';
 import { COVERED, carryOut, describeEdit, Editor } from './edits.ts';
 import { buildRichLedger } from './rich-ledger.ts';
@@ -13,11 +14,7 @@ test('the quick look at all keys finds whatever the exact checks would name, and
   const connection = await buildRichLedger();
   expect(hasStrangeKey(connection)).toBe(false);
   const editor = new Editor(connection);
-  const triggers = connection
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-    .pluck()
-    .all() as string[];
-  for (const name of triggers) connection.exec(`DROP TRIGGER ${name}`);
+  dropTriggers(connection);
   const bytes = connection.serialize();
   const random = new Random(7);
   const tables = COVERED.filter(({ table }) => table === 'usage_entries' || table === 'tenant_usage');
