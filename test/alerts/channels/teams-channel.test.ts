@@ -82,12 +82,3 @@ it('shows the largest of a group, counts the rest, and says what has ended', asy
     ...{ text: 'usage-ledger: resolved', color: 'Good' },
   });
 });
-
-it.each([
-  [404, 'retry'],
-  [429, 'retry'],
-  [400, 'rejected'],
-  [410, 'disabled'],
-])('an answer of %i is %s', async (status, outcome) => {
-  expect((await cardOf(payloadOf({}), status)).result.outcome).toBe(outcome);
-});

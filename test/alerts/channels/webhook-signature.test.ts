@@ -2,16 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { webhookKey, webhookSignature } from '../../../src/alerts/channels/webhook-signature.ts';
 
 const BODY = '{"tenant_id":"Zoë","credits":9007199254740993}';
-const ENCODED = 'whsec_YW4gZXhhbXBsZSBrZXkgb2YgMzIgYnl0ZXMsIG5vIG0=';
 
 describe('the webhook signature', () => {
-  // printf '%s' 'msg_1.1772000000.<body>' | openssl dgst -sha256 -mac HMAC -macopt hexkey:<hex of the key> -binary | base64
-  it('equals what openssl computes with a base64 secret', () => {
-    expect(webhookSignature(webhookKey(ENCODED), 'msg_1', 1_772_000_000, BODY)).toBe(
-      'v1,vhcTGS5MWOgIKhKHFuuJh4eRr4o9T8RbEYLOh+FUTn0=',
-    );
-  });
-
   // printf '%s' 'msg_1.1772000000.<body>' | openssl dgst -sha256 -hmac 'plain pässword' -binary | base64
   it('equals what openssl computes with a secret of plain text', () => {
     expect(webhookSignature(webhookKey('plain pässword'), 'msg_1', 1_772_000_000, BODY)).toBe(

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { messages } from '../../support/messages.ts';
 import { startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
-import { HOUR_MS, nextSummary, playDays, put, startWithHistory, states, told } from './scene.ts';
+import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
 
 test('a previous period that was read only before its end is not compared with, until it is read again', async () => {
   const { upstream, sync, view, clock } = await startFixture({ settings: { lookbackPeriods: 0 } });
@@ -73,20 +72,6 @@ test('who front-loads every month is no pace, who does so twice as much is one',
   expect(told(fixture.view())).toEqual(['jump alert.firing twice']);
 });
 
-test('a tenant that used credits every day and stops is told after three days, and resolved when it is back', async () => {
-  const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });
-  const stops = (day: string) => (day > '2026-03-05' && day < '2026-03-14' ? 0 : 400);
-  const rests = (day: string) => ([0, 6].includes(new Date(day).getUTCDay()) ? 0 : 400);
-  await playDays(fixture, '2026-02-01', '2026-03-08', { stops, rests });
-  const ledger = fixture.view();
-  expect(told(ledger)).toEqual([]);
-  await playDays(fixture, '2026-03-09', '2026-03-10', { stops, rests });
-  expect(told(ledger)).toEqual(['drop alert.firing stops']);
-
-  await playDays(fixture, '2026-03-11', '2026-03-16', { stops, rests });
-  expect(told(ledger)).toEqual(['drop alert.firing stops', 'drop alert.resolved stops']);
-});
-
 test('a month that only returns from a jump is no drop, after a first month either; one that falls below it is', {
   timeout: 120_000,
 }, async () => {
@@ -109,16 +94,6 @@ test('a month that only returns from a jump is no drop, after a first month eith
     'drop old, below 2026-03',
     'drop young, below 2026-03',
   ]);
-});
-
-test('a month that has settled and is not closed is restated from a hundredth and the floor on', async () => {
-  const { upstream, sync, view } = await startWithHistory();
-  put(upstream, 'a', ['2026-02', 10_999]);
-  put(upstream, 'b', ['2026-02', 9_000]);
-  await sync();
-
-  expect(states(view(), 'restatement')).toEqual(['restatement b 2026-02 firing']);
-  expect(told(view())).toEqual(['restatement alert.firing b']);
 });
 
 test('a withdrawn record of a closed month is told once, and a month after a closed figure has no new spend', async () => {
@@ -153,50 +128,6 @@ test('a plan that is exceeded says so, once', async () => {
   const payload = messages(ledger)[0]?.payload;
   expect(payload.evidence.planned_bounds).toEqual([20_000]);
   expect(payload.summary).toContain('Planned was growth up to 20,000.');
-});
-
-test('a closed period that changes is restated until the service takes it back', async () => {
-  const { upstream, sync, view, context, clock } = await startWithHistory();
-  const writer = await context.writer();
-  await writer.call('closePeriod', {
-    ...{ workspaceId: WORKSPACE, period: '2026-02', by: 'Ada', note: '', force: true },
-    ...{ settleHours: 48, nowMs: context.clock.now() },
-  });
-  put(upstream, 'a', ['2026-02', 9_900]);
-  await sync();
-  const ledger = view();
-  expect(
-    ledger.rows("SELECT previous_credits, current_credits FROM finance_alerts WHERE rule = 'restatement'"),
-  ).toEqual([{ previous_credits: 10_000n, current_credits: 9_900n }]);
-  put(upstream, 'a', ['2026-02', 10_000]);
-  await sync();
-  await sync();
-  await nextSummary({ clock, context });
-
-  expect(told(ledger)).toEqual(['restatement alert.firing a', 'restatement alert.resolved a']);
-});
-
-test('a record that is withdrawn is told once, and resolved when it is listed again', async () => {
-  const { upstream, sync, view, clock, context } = await startWithHistory();
-  upstream.remove('a', '2026-03');
-  for (let run = 0; run < 3; run += 1) await sync();
-  const ledger = view();
-  expect(states(ledger)).toEqual(['withdrawn a 2026-03 firing']);
-  put(upstream, 'a', ['2026-03', 6_000]);
-  await sync();
-  await nextSummary({ clock, context });
-
-  expect(told(ledger)).toEqual(['withdrawn alert.firing a', 'withdrawn alert.resolved a']);
-});
-
-test('settings of a tenant pattern decide for the tenants that fit it', async () => {
-  const rules = { ...DEFAULT_ALERT_RULES, minCredits: 100_000 };
-  const settings = { alerts: { ...DEFAULT_ALERT_RULES, tenants: [{ match: 'b*', rules }] } };
-  const { upstream, sync, view } = await startWithHistory(2, settings);
-  for (const tenant of ['a', 'b']) put(upstream, tenant, ['2026-03', 90_000]);
-  await sync();
-
-  expect(told(view())).toEqual(['jump alert.firing a']);
 });
 
 test('runs that find what the ledger holds already change no alert', async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { periodAt } from '../../../src/core/period.ts';
-import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
-import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
+import { closeMonth } from '../../support/open-ledger.ts';
 import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
 
 const FROM = Date.UTC(2026, 0, 12);
@@ -83,15 +82,7 @@ test('a tenant that had nothing when its month was closed is told when it has so
   await world.read(at(-60));
   world.state('acme', '2026-02', 50_000n);
   await world.read(at(0));
-  const close = {
-    workspaceId: 'ws-1',
-    period: '2026-02',
-    settleHours: 48,
-    by: 'Ada',
-    note: '',
-    force: true,
-  } as const;
-  closePeriod(world.connection, { ...close, nowMs: at(1) }, commitClose);
+  closeMonth(world.connection, '2026-02', at(1));
   world.state('late', '2026-02', 5n);
   await world.read(at(2));
   expect(world.summaries('restatement')).toEqual([expect.stringMatching(/late changed: 5 credits now, 0 when/)]);

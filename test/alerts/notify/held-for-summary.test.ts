@@ -173,35 +173,6 @@ test('two who make the digest at once make one, and one that died after making i
   expect(countByState(world.view(), 'finance')).toEqual({ delivered: 1 });
 });
 
-test('a digest whose hour was missed goes once, at the next chance', async () => {
-  const world = await startWorld();
-  await world.syncAt(2);
-  await world.syncAt(8, ['new', 5_000]);
-  world.clock.set(Date.UTC(2026, 2, 19, 15, 20));
-  await world.deliverAll();
-  await world.deliverAll();
-  expect(world.told(world.finance)).toEqual([
-    'Daily summary of 2026-03-19 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
-  ]);
-});
-
-test('a digest that a clock ahead put off waits no longer than it was meant to', async () => {
-  const world = await startWorld();
-  await world.syncAt(2);
-  await world.syncAt(8, ['new', 5_000]);
-  // Twenty-three hours were left.
-  world.clock.set(Date.UTC(2026, 2, 11, 22));
-  await world.deliverAll();
-  world.clock.set(Date.UTC(2026, 2, 12, 20, 59));
-  await world.deliverAll();
-  expect(world.told(world.finance)).toEqual([]);
-  world.clock.set(Date.UTC(2026, 2, 12, 21));
-  await world.deliverAll();
-  expect(world.told(world.finance)).toEqual([
-    'Daily summary of 2026-03-12 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
-  ]);
-});
-
 test('what waits goes at its hour although the channel has no digest any more, unless it is over by then', async () => {
   const world = await startWorld();
   await world.syncAt(2);
@@ -240,23 +211,6 @@ test('a disabled channel is given up for its digest, too, and a replay brings it
     'Daily summary of 2026-03-17 07:00 UTC: 2 alerts, 2 firing and 0 resolved.',
     expect.stringMatching(/^ws-1: a used/),
   ]);
-});
-
-test('a dead digest is replayed as a digest of what is so now', async () => {
-  const world = await startWorld({}, 400, 204);
-  await world.syncAt(2);
-  await world.syncAt(8, ['new', 5_000]);
-  world.clock.set(Date.UTC(2026, 2, 17, 7));
-  await world.deliverAll();
-  const writer = await world.context.writer();
-  const request = { notificationIds: null, nowMs: world.clock.now() };
-  expect((await writer.call('replayDead', request)).replayed).toHaveLength(1);
-  await world.deliverAll();
-
-  const [first, second] = world.finance.received.map(({ body }) => JSON.parse(String(body)));
-  const ofAlerts = ({ alerts }: { alerts: { alert_id: string }[] }) => alerts.map(({ alert_id }) => alert_id);
-  expect(ofAlerts(second)).toEqual(ofAlerts(first));
-  expect(second.type).toBe('alert.digest');
 });
 
 test('what waits for a channel that is not configured is not made, and a daemon that starts without the channel drops it', async () => {
