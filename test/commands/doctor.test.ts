@@ -3,7 +3,6 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { spawnServer } from '../../src/queue/redis/redis-server.ts';
@@ -164,33 +163,6 @@ describe('doctor', () => {
         remedy: expect.stringContaining('`severities`, `rules` and `workspaces`'),
       },
     ]);
-  });
-
-  it('finds a ledger of a newer version', async () => {
-    const world = await createWorld(FIRST);
-    await world.run('migrate');
-    const connection = new Database(world.ledgerPath);
-    connection.exec("INSERT INTO schema_migrations VALUES (9999999999999, 'x', '99.0.0', '2099-01-01T00:00:00.000Z')");
-    connection.close();
-    const { code, troubles } = await examine(world);
-    expect(code).toBe(4);
-    expect(troubles).toMatchObject([
-      {
-        check: 'ledger',
-        status: 'fail',
-        message: expect.stringContaining('99.0.0'),
-        remedy: expect.stringContaining('install'),
-      },
-    ]);
-  });
-
-  it('finds a file that is no ledger', async () => {
-    const world = await createWorld(FIRST);
-    mkdirSync(join(world.folder, 'data'));
-    writeFileSync(world.ledgerPath, 'not a database, but long enough to be looked at '.repeat(50), { mode: 0o600 });
-    const { code, troubles } = await examine(world);
-    expect(code).toBe(4);
-    expect(troubles).toMatchObject([{ check: 'ledger', status: 'fail', remedy: expect.stringContaining('backup') }]);
   });
 
   it('never says to take the x from a folder that stands at ledger.path', async () => {

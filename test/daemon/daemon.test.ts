@@ -1,20 +1,18 @@
-import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../src/core/period.ts';
 import { openForWriting } from '../../src/ledger/store/file/open.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { startReceiver } from '../alerts/channels/receiver.ts';
+import { daemonFolder, ONE_TICK, startService } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { gate } from '../support/gate.ts';
 import { viewLedger } from '../support/ledger-view.ts';
 import { countByState, messages, owedMessages } from '../support/messages.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { awayFromMonthEnd } from '../support/time/test-clock.ts';
 
 await awayFromMonthEnd();
@@ -27,11 +25,7 @@ async function sandboxOf(): Promise<Sandbox> {
     credits_used: 10_000,
     request_count: 100,
   }));
-  const sandbox = await startSandbox({
-    scenario: { workspaces: [{ id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test', usage }] },
-  });
-  onTestFinished(() => sandbox.close());
-  return sandbox;
+  return startService({ usage });
 }
 
 /** Keeps the service's next answer until `release`. */
@@ -47,36 +41,13 @@ function holdAnswer(sandbox: Sandbox): { reached: Promise<void>; release(): void
   return { reached: reached.opened, release: released.open };
 }
 
-/** A folder with a configuration whose only tick is the one that is due at the start. */
-function configured(sandbox: Sandbox, channels = '[{ type: log }]'): string {
-  const folder = temporaryFolder();
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-workspaces:
-  - id: ws-1
-    name: One
-    base_url: ${sandbox.url}
-    embed_url: ${sandbox.url}
-    api_key_id: ak_1
-    secret_key: sk_of_this_test
-    cron: "0 0 1 1 *"
-    reconcile_cron: "0 0 1 1 *"
-alerts:
-  channels: ${channels}
-`,
-    { mode: 0o600 },
-  );
-  return folder;
-}
-
 const ledgerOf = (folder: string): string => join(folder, 'data', 'ledger.db');
 const socketOf = (folder: string): string => join(folder, 'data', 'ledger.db.redis', 'redis.sock');
 
 test('a signal lets the running sync publish, stops Redis and exits with 0', async () => {
   const sandbox = await sandboxOf();
   const held = holdAnswer(sandbox);
-  const folder = configured(sandbox);
+  const folder = daemonFolder(sandbox, ONE_TICK);
   const daemon = startDaemonProcess(folder);
   await daemon.line('ready');
   await held.reached;
@@ -96,7 +67,7 @@ test('a signal lets the running sync publish, stops Redis and exits with 0', asy
 test('a second signal ends it at once; the next start takes over the run and publishes it', async () => {
   const sandbox = await sandboxOf();
   const held = holdAnswer(sandbox);
-  const folder = configured(sandbox);
+  const folder = daemonFolder(sandbox, ONE_TICK);
   const daemon = startDaemonProcess(folder);
   await daemon.line('ready');
   await held.reached;
@@ -129,22 +100,18 @@ test('a second signal ends it at once; the next start takes over the run and pub
 
 test('a digest whose hour passed while nobody ran is made once, and a daemon killed while it sends it loses nothing', async () => {
   const sandbox = await sandboxOf();
-  const received: { id: unknown; alerts: unknown[] }[] = [];
-  const receiver = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const { alerts } = JSON.parse(Buffer.concat(chunks).toString());
-    received.push({ id: request.headers['webhook-id'], alerts });
+  const receiver = await startReceiver((response) => {
     // The first sender never hears an answer.
-    if (received.length > 1) response.writeHead(204).end();
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    receiver.close();
+    if (receiver.received.length > 1) response.writeHead(204).end();
   });
-  await once(receiver, 'listening');
-  const { port } = receiver.address() as AddressInfo;
-  const channel = `{ type: webhook, url: "http://127.0.0.1:${port}/hook", allow_private: true, digest_hour: 7 }`;
-  const folder = configured(sandbox, `[${channel}]`);
+  onTestFinished(receiver.close);
+  const received = () =>
+    receiver.received.map(({ headers, body }) => ({
+      id: headers['webhook-id'],
+      alerts: JSON.parse(String(body)).alerts,
+    }));
+  const channel = { type: 'webhook', url: receiver.url, allow_private: true, digest_hour: 7 };
+  const folder = daemonFolder(sandbox, { ...ONE_TICK, alerts: { channels: [channel] } });
   const quiet = { write: () => true };
   const sync = (): Promise<number> => main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
   expect(await sync()).toBe(0);
@@ -160,7 +127,7 @@ test('a digest whose hour passed while nobody ran is made once, and a daemon kil
   alter("UPDATE alert_notified SET due_at = '2026-01-02T07:00:00.000Z' WHERE goes_with = 'digest'");
 
   const killed = startDaemonProcess(folder);
-  await eventually(() => expect(received).toHaveLength(1));
+  await eventually(() => expect(received()).toHaveLength(1));
   killed.child.kill('SIGKILL');
   await killed.exit();
   expect(countByState(view)).toEqual({ pending: 1 });
@@ -173,41 +140,35 @@ test('a digest whose hour passed while nobody ran is made once, and a daemon kil
   const daemon = startDaemonProcess(folder);
   await daemon.line('notification handled');
   expect(countByState(view)).toEqual({ delivered: 1 });
-  expect(received).toHaveLength(2);
-  expect(received[1]).toEqual(received[0]);
-  expect(received[0]?.alerts).toMatchObject([{ state: 'firing', severity: 'warning' }]);
-  expect(messages(view)).toMatchObject([{ id: received[0]?.id, form: 'digest' }]);
+  const [first, second, ...others] = received();
+  expect([second, others]).toEqual([first, []]);
+  expect(first?.alerts).toMatchObject([{ state: 'firing', severity: 'warning' }]);
+  expect(messages(view)).toMatchObject([{ id: first?.id, form: 'digest' }]);
 });
 
 test('what nobody took is told, under another id, once the daemon runs', async () => {
   const sandbox = await sandboxOf();
-  const ids: unknown[] = [];
   let status = 503;
-  const receiver = createServer((request, response) => {
-    ids.push(request.headers['webhook-id']);
-    request.resume().on('end', () => response.writeHead(status).end());
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    receiver.close();
-  });
-  await once(receiver, 'listening');
-  const { port } = receiver.address() as AddressInfo;
-  const folder = configured(sandbox, `[{ type: webhook, url: "http://127.0.0.1:${port}/hook", allow_private: true }]`);
+  const receiver = await startReceiver((response) => response.writeHead(status).end());
+  onTestFinished(receiver.close);
+  const ids = () => receiver.received.map(({ headers }) => headers['webhook-id']);
+  const channel = { type: 'webhook', url: receiver.url, allow_private: true };
+  const folder = daemonFolder(sandbox, { ...ONE_TICK, alerts: { channels: [channel] } });
   const quiet = { write: () => true };
   const sync = (): Promise<number> => main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
 
   expect(await sync()).toBe(0);
   sandbox.workspace().set({ tenantId: 'acme', period: current, credits: 50_000, requests: 100 });
   expect(await sync()).toBe(0);
-  expect(ids).toHaveLength(1);
+  expect(ids()).toHaveLength(1);
   const view = viewLedger(ledgerOf(folder));
   expect(owedMessages(view)).toMatchObject([{ event: 'opened', failures: 1 }]);
 
   status = 204;
   const daemon = startDaemonProcess(folder);
   await daemon.line('notification handled');
-  expect(new Set(ids).size).toBe(2);
-  expect(messages(view)).toMatchObject([{ id: ids[1], state: 'delivered', attempts: 1 }]);
+  expect(new Set(ids()).size).toBe(2);
+  expect(messages(view)).toMatchObject([{ id: ids()[1], state: 'delivered', attempts: 1 }]);
   expect(view.rows('SELECT tenant_id, level, state FROM finance_alerts')).toEqual([
     { tenant_id: 'acme', level: 'happened', state: 'firing' },
   ]);
@@ -215,7 +176,7 @@ test('what nobody took is told, under another id, once the daemon runs', async (
 
 test('without any redis-server on PATH the daemon says so, with the remedy, and exits with 1', async () => {
   const sandbox = await sandboxOf();
-  const folder = configured(sandbox);
+  const folder = daemonFolder(sandbox, ONE_TICK);
   const before = process.env.PATH;
   process.env.PATH = folder;
   onTestFinished(() => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { lockForDaemon } from '../../src/ledger/store/file/daemon-lock.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { daemonFolder } from '../support/daemon-folder.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { rejection } from '../support/rejection.ts';
@@ -24,16 +25,7 @@ afterAll(() => sandbox.close());
 
 function configure(folder: string, ledger: string): string {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-ledger: { path: ${ledger} }
-workspaces:
-  - { id: ws-sandbox, base_url: "${sandbox.url}", embed_url: "${sandbox.url}", api_key_id: ak_sandbox, secret_key: sk_sandbox_not_a_secret }
-`,
-    { mode: 0o600 },
-  );
-  return folder;
+  return daemonFolder(sandbox, { ledger: { path: ledger } }, folder);
 }
 
 function command(folder: string, name: string): Promise<{ status: number | null; stderr: string; ms: number }> {

@@ -163,16 +163,6 @@ test('what is written is published within seconds, and a server that is away is 
   expect(asked).toHaveLength(before + 1);
 });
 
-test('the lag counts the links that wait and the time since the first of them', async () => {
-  const { watch, clock, connection } = play(async () => reportTo(1));
-  await publish(connection, [usageRecord('acme', 10)]);
-  await watch.publish();
-  await publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + MINUTE_MS });
-  await publish(connection, [usageRecord('acme', 12)], { nowMs: NOON + 2 * MINUTE_MS });
-  clock.set(NOON + 3 * MINUTE_MS);
-  expect(watch.health()).toMatchObject({ position: 1, lagLinks: 2, lagSeconds: 120, stale: false });
-});
-
 test('a late replica makes the daemon unready only where the configuration says so', async () => {
   for (const unreadyWhenStale of [false, true]) {
     const { watch, clock } = play(away, { unreadyWhenStale });

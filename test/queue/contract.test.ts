@@ -1,29 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { Broker } from '../simulation/world/broker.ts';
 import { SimulatedProcess } from '../simulation/world/process.ts';
 import { gate } from '../support/gate.ts';
 import { Random } from '../support/random.ts';
-import { recordingLogger, removeFolder, temporaryFolder, uniqueLedgerId, until } from './support.ts';
+import { recordingLogger, redisForAll, uniqueLedgerId, until } from './support.ts';
 
 const { logger } = recordingLogger();
-const folder = temporaryFolder();
-let redis: PrivateRedis;
+const redis = redisForAll();
 const opened: SyncQueue[] = [];
 
-beforeAll(async () => {
-  redis = await startPrivateRedis({ dir: folder, logger });
-});
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((queue) => queue.stop({ deadlineMs: 20_000, graceMs: 0 })));
-});
-afterAll(async () => {
-  await redis.close();
-  removeFolder(folder);
 });
 
 /** Opens the queue of one daemon; all queues of a test carry the same jobs. */
@@ -32,7 +23,7 @@ type OpenQueue = (concurrency?: number) => Promise<SyncQueue>;
 function onBullmq(): OpenQueue {
   const ledgerId = uniqueLedgerId();
   return (concurrency = 4) =>
-    openBullmqQueue({ ledgerId, target: redis.target, logger, settings: { syncConcurrency: concurrency } });
+    openBullmqQueue({ ledgerId, target: redis().target, logger, settings: { syncConcurrency: concurrency } });
 }
 
 function inMemory(): OpenQueue {
@@ -127,9 +118,15 @@ describe.each([
     const queues = carry();
     const [first, second] = [await open(queues), await open(queues)];
     const began = gate();
+    let stopped: unknown;
     first.start(async (_job, { signal }) => {
       began.open();
-      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      await new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          stopped = signal.reason;
+          reject(signal.reason);
+        });
+      });
     });
     await first.addSync(job('a'));
     await began.opened;
@@ -140,5 +137,6 @@ describe.each([
     await first.stop({ deadlineMs: 20_000, graceMs: 0 });
 
     await until('the second to take it', () => taken === 'a');
+    expect(stopped).toMatchObject({ code: 'stopping', retryable: true });
   });
 });

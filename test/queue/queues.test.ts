@@ -1,35 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import type { QueueSettings } from '../../src/queue/settings.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
-import {
-  begin,
-  clientOf,
-  openQueue,
-  recordingLogger,
-  removeFolder,
-  temporaryFolder,
-  uniqueLedgerId,
-  until,
-} from './support.ts';
+import { begin, clientOf, openQueue, recordingLogger, redisForAll, uniqueLedgerId, until } from './support.ts';
 
 const { logger } = recordingLogger();
-const folder = temporaryFolder();
-let redis: PrivateRedis;
+const redis = redisForAll();
 const systems: SyncQueue[] = [];
 
-beforeAll(async () => {
-  redis = await startPrivateRedis({ dir: folder, logger });
-});
 afterEach(async () => {
   await Promise.all(systems.splice(0).map((system) => system.stop({ deadlineMs: 20_000 })));
-});
-afterAll(async () => {
-  await redis.close();
-  removeFolder(folder);
 });
 
 async function open(
@@ -39,7 +21,7 @@ async function open(
 ) {
   const system = await openQueue({
     ledgerId,
-    target: redis.target,
+    target: redis().target,
     logger,
     ...(handlers.sync === undefined ? {} : { handle: handlers.sync }),
     settings,
@@ -56,20 +38,6 @@ const slotJob = (workspaceId: string, slot = '2026-03-01T10:15:00.000Z'): SyncJo
 });
 
 describe('enqueueing', () => {
-  test('a slot that is enqueued twice at once is one job', async () => {
-    const ledgerId = uniqueLedgerId();
-    const seen: SyncJob[] = [];
-    const handlers: { sync?: SyncHandler } = { sync: async (job) => void seen.push(job) };
-    const [first, second] = await Promise.all([open(handlers, ledgerId), open(handlers, ledgerId)]);
-    await Promise.all([first, second].map((system) => system.addSync(slotJob('ws:1 ✓'))));
-    begin(first);
-    begin(second);
-    await until('the job to complete', async () => (await first.counts()).completed === 1);
-    expect(await second.addSync(slotJob('ws:1 ✓', '2026-03-01T10:30:00.000Z'))).toBe('added');
-    await until('the next slot to complete', async () => (await first.counts()).completed === 2);
-    expect(seen).toEqual([slotJob('ws:1 ✓'), slotJob('ws:1 ✓', '2026-03-01T10:30:00.000Z')]);
-  });
-
   test('of many who ask for one workspace at once, over two connections, one adds a job, whatever slot each means', async () => {
     const ledgerId = uniqueLedgerId();
     const queues = await Promise.all([open({}, ledgerId), open({}, ledgerId)]);
@@ -85,7 +53,7 @@ describe('enqueueing', () => {
     const system = await open({});
     const unstorable = { ...slotJob('ws'), attempt: 1, extra: 1n } as SyncJob;
     await expect(system.addSync(unstorable)).rejects.toThrow(/BigInt/);
-    const client = clientOf(redis.target);
+    const client = clientOf(redis().target);
     await client.set(`bull:${system.queues[0]?.name}:wait`, 'no list');
     const refused = await rejection(system.addSync(slotJob('ws')));
     expect(refused.message).toContain('WRONGTYPE');
@@ -96,7 +64,7 @@ describe('enqueueing', () => {
   test('a workspace whose job has been taken out of Redis by hand gets a new one', async () => {
     const system = await open({});
     await system.addSync(slotJob('ws'));
-    const client = clientOf(redis.target);
+    const client = clientOf(redis().target);
     const [queue] = system.queues;
     const keys = await client.keys(`bull:${queue?.name}:*`);
     await client.del(keys.filter((key) => !key.includes(':de:')));
@@ -183,41 +151,10 @@ describe('stopping', () => {
     expect(await stopped).toBe(true);
     expect(events).toEqual(['began a', 'ended a']);
 
-    const client = clientOf(redis.target);
+    const client = clientOf(redis().target);
     expect(await client.llen(`bull:${ledger?.name}:wait`)).toBe(1);
     expect(await client.zcard(`bull:${ledger?.name}:completed`)).toBe(1);
     client.disconnect();
-  });
-
-  test('aborts a handler when the grace is over and leaves its job to the next daemon', async () => {
-    const ledgerId = uniqueLedgerId();
-    let reason: unknown;
-    const { opened: begun, open: begins } = gate();
-    const handlers: { sync?: SyncHandler } = {
-      sync: (_job, { signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => {
-            reason = signal.reason;
-            reject(signal.reason);
-          });
-          begins();
-        }),
-    };
-    const first = await open(handlers, ledgerId);
-    begin(first);
-    await first.addSync(slotJob('ws'));
-    await begun;
-    expect(await first.stop({ deadlineMs: 30_000, graceMs: 50 })).toBe(true);
-    expect(reason).toMatchObject({ code: 'stopping', retryable: true });
-
-    let runs = 0;
-    const handler = async () => {
-      runs += 1;
-    };
-    const second = await open({ sync: handler }, ledgerId);
-    begin(second);
-    await until('the next daemon to run it', async () => (await second.counts()).completed === 1);
-    expect(runs).toBe(1);
   });
 
   test('returns by its deadline though a handler ignores its signal', async () => {

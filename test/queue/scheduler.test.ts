@@ -2,7 +2,6 @@ import { getTasks } from 'node-cron';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import {
   type ScheduleEntry,
   type Scheduler,
@@ -13,16 +12,7 @@ import type { SlotHistory } from '../../src/queue/slots.ts';
 import { gate } from '../support/gate.ts';
 import { startCpuTime, testClock } from '../support/time/test-clock.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
-import {
-  begin,
-  clientOf,
-  openQueue,
-  recordingLogger,
-  removeFolder,
-  temporaryFolder,
-  uniqueLedgerId,
-  until,
-} from './support.ts';
+import { recordingLogger, until } from './support.ts';
 
 let scheduler: Scheduler | undefined;
 afterEach(async () => {
@@ -289,40 +279,4 @@ test('entries with one cron begin one after the other, each at the same distance
   for (let from = 0; from < 30_000; from += 5_000) {
     expect(first.filter((delayMs) => delayMs >= from && delayMs < from + 5_000).length).toBeLessThan(34);
   }
-});
-
-test('after FLUSHALL catching up rebuilds the queue from the ledger', async () => {
-  const folder = temporaryFolder();
-  const { logger } = recordingLogger();
-  const redis = await startPrivateRedis({ dir: folder, logger });
-  const ran: string[] = [];
-  const system = await openQueue({
-    ledgerId: uniqueLedgerId(),
-    target: redis.target,
-    logger,
-    handle: async (job) => void ran.push(job.slot),
-  });
-  const made = start({
-    entries: [{ key: 'ws', cron: '*/15 * * * *' }],
-    enqueue: (_entry, due) => system.addSync({ workspaceId: 'ws', kind: 'scheduled', ...due }),
-    history: () => done(ran.at(-1) ?? null),
-    onRedisBack: (listener) => system.onRedisBack(listener),
-  });
-  await made.catchUp();
-  expect((await system.counts()).waiting).toBe(1);
-  const client = clientOf(redis.target);
-  await client.flushall();
-  expect((await system.counts()).waiting).toBe(0);
-
-  await made.catchUp();
-  begin(system);
-  await until('the run', () => ran.length === 1);
-  await made.catchUp();
-  expect(ran).toEqual(['2026-03-01T10:15:00.000Z']);
-
-  client.disconnect();
-  await made.stop();
-  await system.stop({ deadlineMs: 3000 });
-  await redis.close();
-  removeFolder(folder);
 });

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { afterAll, beforeAll } from 'vitest';
 import { createLogger, type Logger } from '../../src/core/logger.ts';
 import { type BullmqQueueOptions, openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
 import type { SyncHandler } from '../../src/queue/jobs.ts';
 import type { RedisTarget } from '../../src/queue/redis/connection.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 
 export function temporaryFolder(): string {
@@ -85,4 +87,18 @@ export async function freePort(): Promise<number> {
     await new Promise((resolve) => server.close(resolve));
     return port;
   }
+}
+
+/** A private Redis for all tests of a file. */
+export function redisForAll(): () => PrivateRedis {
+  const folder = temporaryFolder();
+  let redis: PrivateRedis;
+  beforeAll(async () => {
+    redis = await startPrivateRedis({ dir: folder, logger: recordingLogger().logger });
+  });
+  afterAll(async () => {
+    await redis.close();
+    removeFolder(folder);
+  });
+  return () => redis;
 }

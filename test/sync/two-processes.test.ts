@@ -4,18 +4,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { stringify } from 'yaml';
 import { verifyLedger } from '../../src/ledger/audit/verify/verify.ts';
 import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { openReader } from '../../src/ledger/store/file/open.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { daemonFolder, startService } from '../support/daemon-folder.ts';
 import { eventually } from '../support/eventually.ts';
 import { gate } from '../support/gate.ts';
 import { type LedgerView, viewLedger } from '../support/ledger-view.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const BUILD = fileURLToPath(new URL('../../build/', import.meta.url));
-const SECRET = 'sk_test_not_a_secret';
 const RECORDS = 5;
 
 test('a process frozen past its lease applies nothing when it wakes: the one that took over has published', async () => {
@@ -113,19 +112,14 @@ interface Place {
 
 /** A service with three pages of one workspace, a configuration that reads it, and no ledger yet. */
 async function startPlace(): Promise<Place> {
-  const folder = temporaryFolder();
   const usage = Array.from({ length: RECORDS }, (_, index) => ({
     tenant_id: `tenant-${index + 1}`,
     period: '2026-01',
     credits_used: 100 + index,
     request_count: 10,
   }));
-  const workspace = { id: 'ws-1', api_key_id: 'ak_test', secret_key: SECRET, usage };
-  const sandbox = await startSandbox({ scenario: { workspaces: [workspace] } });
-  onTestFinished(() => sandbox.close());
-  const settings = { id: 'ws-1', base_url: sandbox.url, embed_url: sandbox.url, api_key_id: 'ak_test' };
-  const workspaces = [{ ...settings, secret_key: SECRET, per_page: 2, concurrency: 1 }];
-  writeFileSync(join(folder, 'usage-ledger.yml'), stringify({ workspaces }), { mode: 0o600 });
+  const sandbox = await startService({ usage });
+  const folder = daemonFolder(sandbox, { defaults: { per_page: 2, concurrency: 1 } });
   const path = join(folder, 'data', 'ledger.db');
   return {
     path,

@@ -7,12 +7,11 @@ import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
 import { removeUnfinished } from '../../../src/daemon/backup/backup-place.ts';
 import { startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
 import { inWorkFolder } from '../../../src/ledger/store/file/work-folder.ts';
-import { newestBackup, oldBackups } from '../../../src/ledger/transfer/backup/backup-names.ts';
-import { startSandbox } from '../../../src/sandbox/server.ts';
+import { daemonFolder, ONE_TICK, startService } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { NOON, type TestClock, testClock } from '../../support/time/test-clock.ts';
+import { type TestClock, testClock } from '../../support/time/test-clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -75,21 +74,6 @@ test('a start with a backup newer than the last slot makes none', async () => {
   writeFileSync(join(folder, 'ledger-20260320T020000Z.db'), '');
   await start().run();
   expect(readdirSync(folder)).toEqual(['ledger-20260320T020000Z.db']);
-});
-
-test('backups are made at their slots although a clock that was ahead has made some, which go first', async () => {
-  const { folder, clock, start } = await prepare();
-  clock.advance(5 * DAY_MS);
-  const schedule = start();
-  await schedule.run();
-  expect(readdirSync(folder)).toEqual(['ledger-20260325T120000Z.db']);
-  clock.set(clock.now() - 5 * DAY_MS);
-  for (let day = 0; day < 3; day += 1) {
-    await schedule.run();
-    await schedule.run();
-    clock.advance(DAY_MS);
-  }
-  expect(readdirSync(folder)).toEqual(['20', '21', '22'].map((day) => `ledger-202603${day}T120000Z.db`));
 });
 
 test('the oldest go once the new one is there; what has another name stays', async () => {
@@ -198,12 +182,6 @@ test('the event loop goes on while a backup is made', async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
-test('rotation never deletes the new backup, although clocks went back', () => {
-  const names = ['ledger-20260320T120000Z.db', 'ledger-20270101T000000Z.db', 'ledger-20270102T000000Z.db'];
-  expect(newestBackup(names, NOON)).toBe('ledger-20260320T120000Z.db');
-  expect(oldBackups(names, 'ledger-20260320T120000Z.db', 1, NOON)).toEqual(names.slice(1));
-});
-
 test('rotation removes what a backup that was killed has left, and not what is under way', async () => {
   const folder = temporaryFolder();
   const newest = 'ledger-20260320T120000Z.db';
@@ -218,26 +196,8 @@ test('rotation removes what a backup that was killed has left, and not what is u
 });
 
 test('the daemon makes the backup that is due while it runs, and a signal during one stops it cleanly', async () => {
-  const sandbox = await startSandbox({
-    scenario: { workspaces: [{ id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test' }] },
-  });
-  onTestFinished(() => sandbox.close());
-  const folder = temporaryFolder();
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-backup: { cron: "0 0 1 1 *", folder: ./kept }
-workspaces:
-  - id: ws-1
-    base_url: ${sandbox.url}
-    embed_url: ${sandbox.url}
-    api_key_id: ak_1
-    secret_key: sk_of_this_test
-    cron: "0 0 1 1 *"
-    reconcile_cron: "0 0 1 1 *"
-`,
-    { mode: 0o600 },
-  );
+  const settings = { ...ONE_TICK, backup: { cron: '0 0 1 1 *', folder: './kept' } };
+  const folder = daemonFolder(await startService(), settings);
   const daemon = startDaemonProcess(folder);
   const { path } = await daemon.line('backup made');
   expect(readdirSync(join(folder, 'kept')).map((name) => join(folder, 'kept', name))).toEqual([path]);

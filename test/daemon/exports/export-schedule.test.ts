@@ -84,18 +84,6 @@ describe('an export by cron', () => {
     expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T060000Z.csv']);
   });
 
-  test('that has failed rests for five minutes, also when the clock is set back meanwhile', async () => {
-    const { folder, clock, start, files } = await prepare({});
-    writeFileSync(folder, 'a file in its place');
-    const schedule = start();
-    await schedule.run();
-    rmSync(folder);
-    clock.set(clock.now() - 86_400_000);
-    clock.advance(5 * 60_000);
-    await schedule.run();
-    expect(files()).toHaveLength(1);
-  });
-
   test('is not made again at the next start, also when somebody took the file away', async () => {
     const { folder, start, files } = await prepare({});
     const first = start();
@@ -228,37 +216,6 @@ describe('an export that fails', () => {
     await start().run();
     takeAll();
     expect(told()).toHaveLength(2);
-  });
-
-  test('because its process cannot be started is one like any other', async () => {
-    const { clock, start, files, lines, folder } = await prepare({});
-    const { execPath } = process;
-    process.execPath = join(folder, 'no-node-here');
-    onTestFinished(() => {
-      process.execPath = execPath;
-    });
-    const schedule = start();
-    await schedule.run();
-    expect(lines).toMatchObject([
-      { level: 'error', code: 'export_crashed', reason: expect.stringContaining('not be started') },
-    ]);
-    process.execPath = execPath;
-    clock.advance(5 * 60_000);
-    await schedule.run();
-    expect(files()).toHaveLength(1);
-  });
-
-  test('because of its folder is made once that is mended', async () => {
-    const { folder, clock, start, files, lines, findings } = await prepare({});
-    writeFileSync(folder, 'no folder');
-    const schedule = start();
-    await schedule.run();
-    expect(lines).toMatchObject([{ level: 'error', export: 'usage', msg: expect.stringContaining('export failed') }]);
-    rmSync(folder);
-    clock.advance(5 * 60_000);
-    await schedule.run();
-    expect(files()).toHaveLength(1);
-    expect(findings()).toEqual(['usage ok']);
   });
 
   test('is ended by the stop at once, and leaves nothing', async () => {

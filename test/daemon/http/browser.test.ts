@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,9 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { freePort } from '../../queue/support.ts';
 import { startBrowser } from '../../support/browser.ts';
+import { daemonFolder } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
@@ -24,20 +23,21 @@ const SCROLLS = 'document.documentElement.scrollWidth > window.innerWidth';
 async function startDaemon(): Promise<{ url: string; link: string; folder: string }> {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());
-  const folder = temporaryFolder();
   const port = await freePort();
-  const workspace = (id: string, name: string, secret: string) =>
-    `  - {id: ${id}, name: "${name}", base_url: "${sandbox.url}", embed_url: "${sandbox.url}", api_key_id: ak_sandbox, secret_key: ${secret}}`;
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: {port: ${port}}
-defaults: {cron: "* * * * *"}
-workspaces:
-${workspace('ws-sandbox', 'Production of the northern region', 'sk_sandbox_not_a_secret')}
-${workspace('0f8fad5b-d9cb-469f-a165-70867728950e', 'Trial', 'sk_wrong_not_a_secret')}
-`,
-    { mode: 0o600 },
-  );
+  const workspace = { base_url: sandbox.url, embed_url: sandbox.url, api_key_id: 'ak_sandbox' };
+  const folder = daemonFolder(sandbox, {
+    http: { port },
+    defaults: { cron: '* * * * *' },
+    workspaces: [
+      {
+        ...workspace,
+        id: 'ws-sandbox',
+        name: 'Production of the northern region',
+        secret_key: 'sk_sandbox_not_a_secret',
+      },
+      { ...workspace, id: '0f8fad5b-d9cb-469f-a165-70867728950e', name: 'Trial', secret_key: 'sk_wrong_not_a_secret' },
+    ],
+  });
   const daemon = startDaemonProcess(folder);
   await daemon.line('ready');
   await daemon.line('run applied', 60_000);

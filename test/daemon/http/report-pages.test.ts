@@ -4,11 +4,9 @@ import type { Budget } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { createReportMaker } from '../../../src/daemon/http/reports/report-maker.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
-import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
-import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
-import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { closeMonth, openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON, testClock } from '../../support/time/test-clock.ts';
 import { PAGES } from './measured.ts';
 
@@ -121,11 +119,7 @@ test('a page is made anew when the chain has grown, or after a minute, and kept 
   expect((await get('/report')).body).toContain('<h1>Usage of Renamed, 2026-03</h1>');
   await publish(connection, [usageRecord('acme', 7777, '2026-03')]);
   expect((await get('/report')).body).toContain('7,777 credits');
-  closePeriod(
-    connection,
-    { workspaceId: 'ws-1', period: '2026-02', by: 'Ada', note: '', nowMs: NOON, force: true, settleHours: 48 },
-    commitClose,
-  );
+  closeMonth(connection, '2026-02');
   expect((await get('/report?period=2026-02')).body).toContain('The month is closed');
 });
 

@@ -4,25 +4,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { stringify } from 'yaml';
+import { configure, NOWHERE } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
-import { clearPlace, LEDGER_MISTAKES } from '../../support/ledger-mistakes.ts';
 import { ECOSYSTEM, Pm2World } from './pm2-world.ts';
-
-const WORKSPACE = {
-  ...{ id: 'ws-1', base_url: 'http://127.0.0.1:9', embed_url: 'http://127.0.0.1:9' },
-  ...{ api_key_id: 'ak_first', secret_key: 'sk_first_not_a_secret' },
-};
 
 function world(): Pm2World {
   const made = new Pm2World();
   onTestFinished(() => made.close());
   return made;
-}
-
-function configure({ folder }: Pm2World, settings: object): void {
-  writeFileSync(join(folder, 'usage-ledger.yml'), stringify(settings), { mode: 0o600 });
 }
 
 /** Starts it and waits for the end; pm2 says "waiting restart" of what it has stopped for good while a back-off is set. */
@@ -41,7 +31,7 @@ test('a wrong configuration ends the start with exit code 2, and pm2 leaves it a
   const of = world();
   writeFileSync(join(of.folder, 'usage-ledger.yml'), 'nonsense: 1\n', { mode: 0o600 });
   await startInVain(of, /nonsense: is not a setting/);
-  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  configure(of.folder, { workspaces: [NOWHERE], http: { port: 0 } });
   await of.pm2('start', 'usage-ledger');
   await eventually(() => expect(of.logLines().some(({ msg }) => msg === 'ready')).toBe(true), 20_000);
   expect((await of.listed()).pm2_env.status).toBe('online');
@@ -52,27 +42,15 @@ test('a taken port does so, too', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   onTestFinished(() => void other.close());
-  configure(of, { workspaces: [WORKSPACE], http: { port: (other.address() as AddressInfo).port } });
+  configure(of.folder, { workspaces: [NOWHERE], http: { port: (other.address() as AddressInfo).port } });
   await startInVain(of, /the port is in use/);
-});
-
-test('and so does each mistake at the place of the ledger', { timeout: 300_000 }, async () => {
-  const of = world();
-  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
-  const ledgerPath = join(of.folder, 'data', 'ledger.db');
-  for (const { make, told } of LEDGER_MISTAKES) {
-    make(ledgerPath);
-    await startInVain(of, told);
-    clearPlace(ledgerPath);
-    await of.pm2('delete', 'usage-ledger');
-  }
 });
 
 test('what may pass by itself is tried again, such as a disk that is not mounted yet', async () => {
   const of = world();
   mkdirSync(join(of.folder, 'data'), { mode: 0o700 });
   symlinkSync(join(of.folder, 'disk', 'ledger.db'), join(of.folder, 'data', 'ledger.db'));
-  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  configure(of.folder, { workspaces: [NOWHERE], http: { port: 0 } });
   await of.pm2('start', ECOSYSTEM).catch(() => undefined);
   await eventually(async () => expect((await of.listed()).pm2_env.restart_time).toBeGreaterThan(0), 20_000);
   expect(new Set(of.exitCodes())).toEqual(new Set([1]));
@@ -80,7 +58,7 @@ test('what may pass by itself is tried again, such as a disk that is not mounted
 
 test('a stop ends with 0, again and again', async () => {
   const of = world();
-  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  configure(of.folder, { workspaces: [NOWHERE], http: { port: 0 } });
   for (const codes of [[0], [0, 0], [0, 0, 0]]) {
     await of.pm2('start', ECOSYSTEM);
     await of.pm2('stop', 'usage-ledger');
@@ -92,7 +70,7 @@ test('a second daemon is left at its end, and a restart and a reload of the firs
   timeout: 300_000,
 }, async () => {
   const of = world();
-  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  configure(of.folder, { workspaces: [NOWHERE], http: { port: 0 } });
   const first = startDaemonProcess(of.folder);
   await first.line('ready');
   await startInVain(of, new RegExp(`process ${first.child.pid} has been the daemon of`));

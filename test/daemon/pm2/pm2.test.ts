@@ -1,4 +1,4 @@
-import { existsSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import { isProcessRunning } from '../../../src/core/process/process-liveness.ts'
 import { privateRedisFolder } from '../../../src/daemon/open-queue.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
+import { daemonFolder } from '../../support/daemon-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ECOSYSTEM, Pm2World } from './pm2-world.ts';
 
@@ -17,20 +18,7 @@ let sandbox: Sandbox;
 beforeAll(async () => {
   world = new Pm2World();
   sandbox = await startSandbox();
-  writeFileSync(
-    join(world.folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-workspaces:
-  - id: ws-sandbox
-    name: Sandbox
-    base_url: ${sandbox.url}
-    embed_url: ${sandbox.url}
-    api_key_id: ak_sandbox
-    secret_key: sk_sandbox_not_a_secret
-    cron: "* * * * *"
-`,
-    { mode: 0o600 },
-  );
+  daemonFolder(sandbox, { defaults: { cron: '* * * * *' } }, world.folder);
 });
 
 afterAll(async () => {

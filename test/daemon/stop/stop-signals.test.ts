@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { stringify } from 'yaml';
+import { configure, NOWHERE } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -10,13 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const MOMENTS = [60, 250, 450];
 
 test.for(['SIGTERM', 'SIGINT'] as const)('%s ends a daemon with 0 at any moment of its start', async (signal) => {
-  const folder = temporaryFolder();
-  const workspace = {
-    ...{ id: 'ws-1', base_url: 'http://127.0.0.1:9', embed_url: 'http://127.0.0.1:9' },
-    ...{ api_key_id: 'ak_first', secret_key: 'sk_first_not_a_secret' },
-  };
-  const settings = { workspaces: [workspace], http: { port: 0 } };
-  writeFileSync(join(folder, 'usage-ledger.yml'), stringify(settings), { mode: 0o600 });
+  const folder = configure(temporaryFolder(), { workspaces: [NOWHERE], http: { port: 0 } });
   for (const ms of MOMENTS) {
     const daemon = startDaemonProcess(folder);
     await sleep(ms);

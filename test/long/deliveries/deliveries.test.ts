@@ -1,13 +1,11 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
-import { startSandbox } from '../../../src/sandbox/server.ts';
+import { daemonFolder, ONE_TICK, startService } from '../../support/daemon-folder.ts';
 import { type DaemonProcess, startDaemonProcess } from '../../support/daemon-process.ts';
 import { viewLedger } from '../../support/ledger-view.ts';
 import { countByState } from '../../support/messages.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { fillDeliveries, hurry } from './fill-deliveries.ts';
 import { startFlakyReceiver, thirtyPercentFail } from './flaky-receiver.ts';
 
@@ -66,21 +64,9 @@ test(
 
 /** A folder with a configuration whose daemon has nothing to do but to deliver what its ledger has. */
 async function folderWithLedger(url: string): Promise<string> {
-  const workspace = { id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test' };
-  const sandbox = await startSandbox({ scenario: { workspaces: [workspace] } });
-  onTestFinished(() => sandbox.close());
-  const folder = temporaryFolder();
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-log_level: error
-workspaces:
-  - { id: ws-1, base_url: "${sandbox.url}", embed_url: "${sandbox.url}", api_key_id: ak_1, secret_key: sk_of_this_test, cron: "0 0 1 1 *", reconcile_cron: "0 0 1 1 *" }
-alerts:
-  channels: [{ type: webhook, name: hook, url: "${url}", secret: "${SECRET}", timeout_seconds: 1, allow_private: true }]
-`,
-    { mode: 0o600 },
-  );
+  const hook = { type: 'webhook', name: 'hook', url, secret: SECRET, timeout_seconds: 1, allow_private: true };
+  const settings = { ...ONE_TICK, log_level: 'error', alerts: { channels: [hook] } };
+  const folder = daemonFolder(await startService(), settings);
   const quiet = { write: () => true };
   await main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
   return folder;

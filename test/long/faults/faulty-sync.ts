@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
+import { daemonFolder } from '../../support/daemon-folder.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
@@ -64,7 +65,8 @@ export async function startFaultySync({ root = temporaryFolder(), tenants = 300 
   const attemptIn = (folder: string): Attempt => {
     const path = join(folder, 'ledger.db');
     const config = join(folder, 'usage-ledger.yml');
-    writeFileSync(config, configuration(path, sandbox.url), { mode: 0o600 });
+    const defaults = { concurrency: 8, requests_per_second: 10_000 };
+    daemonFolder(sandbox, { ledger: { path }, log_level: 'warn', defaults }, folder);
     return {
       path,
       sync: (injection) => run(injection, path, config, join(root, 'trace')),
@@ -141,19 +143,4 @@ function figuresOf(path: string): string {
     .all() as unknown[][];
   connection.close();
   return rows.map((row) => row.join(' ')).join('\n');
-}
-
-function configuration(path: string, url: string): string {
-  return `ledger:
-  path: ${path}
-log_level: warn
-workspaces:
-  - id: ws-1
-    base_url: ${url}
-    embed_url: ${url}
-    api_key_id: ak_1
-    secret_key: sk_not_a_secret
-    concurrency: 8
-    requests_per_second: 10000
-`;
 }

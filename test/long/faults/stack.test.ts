@@ -1,6 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -8,7 +5,9 @@ import { addPeriods, periodAt } from '../../../src/core/period.ts';
 import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
+import { startReceiver } from '../../alerts/channels/receiver.ts';
 import { freePort } from '../../queue/support.ts';
+import { daemonFolder } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { viewLedger } from '../../support/ledger-view.ts';
@@ -33,12 +32,11 @@ test(`a daemon that is killed ${KILLS} times at any moment, and its Redis with i
   const redis = await startMortalRedis(await freePort());
   onTestFinished(() => redis.kill());
   const received = new Set<string>();
-  const receiver = createServer((request, response) => {
-    received.add(String(request.headers['webhook-id']));
-    request.resume().on('end', () => void response.end());
+  const receiver = await startReceiver((response) => {
+    received.add(String(receiver.received.at(-1)?.headers['webhook-id']));
+    response.end();
   });
-  await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void receiver.close());
+  onTestFinished(receiver.close);
   const accounts = WORKSPACES.map((id) => ({ id, api_key_id: `ak_${id}`, secret_key: `sk_${id}_not_a_secret` }));
   // After half of the kills all have jumped against the month before.
   const usage = [month, ...earlier].flatMap((period) =>
@@ -53,21 +51,15 @@ test(`a daemon that is killed ${KILLS} times at any moment, and its Redis with i
   });
   onTestFinished(() => sandbox.close());
   sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'delay', delayMs: PAGE_MS } });
-  const listed = accounts.map(
-    ({ id, api_key_id, secret_key }) =>
-      `  - { id: ${id}, api_key_id: ${api_key_id}, secret_key: ${secret_key}, base_url: ${sandbox.url}, embed_url: ${sandbox.url}, cron: "* * * * *", per_page: 5, concurrency: 1 }`,
-  );
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-redis_url: ${redis.url}
-workspaces:
-${listed.join('\n')}
-alerts:
-  channels:
-    - { name: hook, type: webhook, url: "http://127.0.0.1:${(receiver.address() as AddressInfo).port}/", secret: whsec_${Buffer.alloc(32, 'not a secret ').toString('base64')}, allow_private: true }
-`,
-    { mode: 0o600 },
+  const secret = `whsec_${Buffer.alloc(32, 'not a secret ').toString('base64')}`;
+  daemonFolder(
+    sandbox,
+    {
+      redis_url: redis.url,
+      defaults: { cron: '* * * * *', per_page: 5, concurrency: 1 },
+      alerts: { channels: [{ name: 'hook', type: 'webhook', url: receiver.url, secret, allow_private: true }] },
+    },
+    folder,
   );
 
   let version = 1_000;

@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { startSandbox } from '../../../src/sandbox/server.ts';
+import { configure } from '../../support/daemon-folder.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** How a workspace's service behaves. */
@@ -49,24 +48,14 @@ export async function startFleet(): Promise<Fleet> {
   });
   faults.push({ when: whose('heavy'), times: FOR_EVER, action: { type: 'body', body: heavy } });
 
-  const folder = temporaryFolder();
-  const entries = workspaces.map(({ id, api_key_id, secret_key }) => {
-    const secret = mannerOf(id) === 'refused' ? 'sk_that_is_wrong' : secret_key;
-    return `  - { id: ${id}, api_key_id: ${api_key_id}, secret_key: ${secret} }`;
+  const listed = workspaces.map(({ id, api_key_id, secret_key }) => {
+    return { id, api_key_id, secret_key: mannerOf(id) === 'refused' ? 'sk_that_is_wrong' : secret_key };
   });
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-defaults:
-  base_url: ${sandbox.url}
-  embed_url: ${sandbox.url}
-  cron: "* * * * *"
-workspaces:
-${entries.join('\n')}
-alerts:
-  channels: [{ type: log }]
-`,
-    { mode: 0o600 },
-  );
+  const folder = configure(temporaryFolder(), {
+    http: { port: 0 },
+    defaults: { base_url: sandbox.url, embed_url: sandbox.url, cron: '* * * * *' },
+    workspaces: listed,
+    alerts: { channels: [{ type: 'log' }] },
+  });
   return { folder, manners, close: () => sandbox.close() };
 }

@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/server.ts';
+import { daemonFolder } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 8);
 /** V8 and SQLite fill their caches first. */
@@ -24,26 +23,16 @@ interface Sample {
 }
 
 test(`at ten times the usual rate for ${MINUTES} minutes neither memory nor open files grow`, async () => {
-  const folder = temporaryFolder();
   const workspaces = Array.from({ length: WORKSPACES }, (_, index) => ({
     ...{ id: `ws-${index + 1}`, api_key_id: `ak_${index + 1}`, secret_key: `sk_${index + 1}_not_a_secret` },
     generate: { seed: index + 1, tenants: 200, months: 3 },
   }));
   const sandbox = await startSandbox({ scenario: { workspaces }, keepRequests: 0 });
   onTestFinished(() => sandbox.close());
-  const entries = workspaces.map(
-    ({ id, api_key_id, secret_key }) => `  - { id: ${id}, api_key_id: ${api_key_id}, secret_key: ${secret_key} }`,
-  );
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `http: { port: 0 }
-defaults: { base_url: ${sandbox.url}, embed_url: ${sandbox.url}, cron: "* * * * *", concurrency: 1 }
-workspaces:
-${entries.join('\n')}
-alerts: { channels: [{ type: log }] }
-`,
-    { mode: 0o600 },
-  );
+  const folder = daemonFolder(sandbox, {
+    defaults: { cron: '* * * * *', concurrency: 1 },
+    alerts: { channels: [{ type: 'log' }] },
+  });
   const daemon = startDaemonProcess(folder);
   await daemon.line('ready', 60_000);
   const pid = daemon.child.pid ?? 0;

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { UsageApiClient } from '../../../src/usage-api/client.ts';
 import { PageMemory } from '../../../src/usage-api/http/page-memory.ts';
 import { eventually } from '../../support/eventually.ts';
 import { rejection } from '../../support/rejection.ts';
+import { answer, startService } from '../service-double.ts';
 
 const LONG = Buffer.alloc(1024 * 1024, ' ');
 
@@ -90,15 +88,7 @@ function clientOf(url: string, workspaceId: string, memory?: PageMemory, maxBody
 }
 
 async function serve(body: Buffer, packed: boolean): Promise<{ url: string; begun: () => number }> {
-  let begun = 0;
-  const server = createServer((_request, response) => {
-    begun += 1;
-    response.writeHead(200, packed ? { 'content-encoding': 'gzip' } : {}).end(body);
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, begun: () => begun };
+  const service = await startService(answer(200, body, packed ? { 'content-encoding': 'gzip' } : {}));
+  onTestFinished(() => service.close());
+  return { url: service.url, begun: () => service.received.length };
 }
