@@ -1,7 +1,7 @@
-import { setRoutes } from '../alerts/track/routes.ts';
+import { type ChannelRoute, setRoutes } from '../alerts/track/routes.ts';
 import { type PackedError, packError } from '../core/crossing-errors.ts';
 import { createRedactor } from '../core/text/redact.ts';
-import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/checkpoint-log.ts';
 import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
 import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
@@ -18,8 +18,8 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
-    setRoutes(connection, start.routes ?? []);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
+    setRoutes(connection, signing(start.routes ?? [], keyFile));
     const checkpoints = new CheckpointLog(start.path, {
       keyFile,
       ledgerId: ledgerId(connection),
@@ -31,6 +31,14 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     closeForWriting(connection);
     throw error;
   }
+}
+
+/** Routes whose messages have links to the pages get what signs them. */
+function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute[] {
+  return routes.map((route) => {
+    const linkKey = route.publicUrl === undefined ? null : linkKeyOf(keyFile);
+    return linkKey === null ? route : { ...route, linkKey };
+  });
 }
 
 /** A desk over a ledger that is open already, without secrets and checkpoints. */

@@ -2,7 +2,7 @@ import { escapeMarkup } from '../../core/text/html-text.ts';
 import { dayBars } from '../notify/day-bars.ts';
 import { grouped } from '../wording/names.ts';
 import { chartCells } from './chart-cells.ts';
-import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
+import { clip, type GroupMember, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 
 const SUBJECT_CHARACTERS = 150;
 
@@ -12,6 +12,7 @@ const STYLES = {
   table: 'width:100%;border-collapse:collapse;font-size:14px',
   label: 'padding:4px 12px 4px 0;text-align:left;vertical-align:top;white-space:nowrap;font-weight:normal;color:#666',
   value: 'padding:4px 0;width:100%;vertical-align:top;overflow-wrap:anywhere',
+  figure: 'padding:4px 0 4px 12px;text-align:right;vertical-align:top;font-variant-numeric:tabular-nums',
   next: 'margin:0;padding:8px;background:#f4f4f4;font-size:12px;white-space:pre-wrap;overflow-wrap:anywhere',
   foot: 'color:#666;font-size:12px',
 } as const;
@@ -26,12 +27,16 @@ export interface EmailText {
 }
 
 export function emailText(view: MessageView): EmailText {
-  const { mark, next, alert, head, link } = view;
+  const { mark, next, alert, head } = view;
   const summary = withoutDomains(view.summary);
   const facts = view.facts.map(({ label, value }) => ({ label, value: withoutDomains(value) }));
   const all = view.lines.map(withoutDomains);
   const hidden = Math.max(0, all.length - MESSAGE_LINES);
   const shown = [...all.slice(0, MESSAGE_LINES), ...(hidden > 0 ? [tailLine(hidden)] : [])];
+  const links = [
+    ['Open the page of this alert', view.link],
+    ['Acknowledge', view.acknowledgeLink],
+  ].filter((each): each is [string, string] => each[1] !== null);
   const lines = [...facts.map(({ label, value }) => `${label}: ${value}`), ...shown];
   const items = shown.map((line) => `<li>${html(line)}</li>`);
   const chart = alert === null ? null : chartCells(alert);
@@ -42,20 +47,40 @@ export function emailText(view: MessageView): EmailText {
   return {
     // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
     subject: clip(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
-    text: `${[summary, lines.join('\n'), ...(link === null ? [] : [link]), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
+    text: `${[summary, lines.join('\n'), ...links.map(([title, url]) => `${title}: ${url}`), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
     html: [
       '<!doctype html>',
       '<html><head><meta name="viewport" content="width=device-width, initial-scale=1"></head>',
       `<body style="${STYLES.body}">`,
       `<p><strong style="color:${COLOURS[mark] ?? '#222'}">${html(mark)}</strong>: ${html(summary)}</p>`,
-      items.length > 0 ? `<ul>${items.join('\n')}</ul>` : `<table style="${STYLES.table}">${rows.join('\n')}</table>`,
-      ...(link === null ? [] : [`<p><a href="${escapeMarkup(link)}">Open the page of this alert</a></p>`]),
+      ...(rows.length === 0 ? [] : [`<table style="${STYLES.table}">${rows.join('\n')}</table>`]),
+      ...(items.length === 0
+        ? []
+        : [view.members === null ? `<ul>${items.join('\n')}</ul>` : memberTable(view.members)]),
+      ...links.map(([title, url]) => `<p><a href="${escapeMarkup(url)}">${title}</a></p>`),
       ...(chart === null ? [] : [chart]),
       ...(next.length === 0 ? [] : [`<p>Next:</p><pre style="${STYLES.next}">${next.map(html).join('\n')}</pre>`]),
       `<p style="${STYLES.foot}">Sent by usage-ledger${head === null ? '' : `<br>${html(head)}`}</p>`,
       '</body></html>',
     ].join('\n'),
   };
+}
+
+/** The members of a group, whose figures stand below each other; the id below the name fits a phone. */
+function memberTable(members: readonly GroupMember[]): string {
+  const hasFigures = members.some(({ before }) => before !== '');
+  const heads = hasFigures ? ['Before', 'Now', 'Change'] : [];
+  const head = ['Whom', ...heads].map(
+    (title, index) => `<th style="${index === 0 ? STYLES.label : STYLES.figure}">${title}</th>`,
+  );
+  const rows = members.map(({ who, before, now, change, alertId }) => {
+    const figures = (hasFigures ? [before, now, change] : []).map(
+      (figure) => `<td style="${STYLES.figure}">${figure}</td>`,
+    );
+    const name = `${html(withoutDomains(who))}<br><span style="${STYLES.foot}">${escapeMarkup(alertId)}</span>`;
+    return `<tr><td style="${STYLES.value}">${name}</td>${figures.join('')}</tr>`;
+  });
+  return `<table style="${STYLES.table}"><tr>${head.join('')}</tr>\n${rows.join('\n')}</table>`;
 }
 
 /** The days of both months as bars, for programs that show text alone. */

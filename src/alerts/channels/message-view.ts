@@ -1,7 +1,8 @@
 import { firstOf } from '../../core/text/first-of.ts';
 import { alertFacts } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
-import { grouped } from '../wording/names.ts';
+import { forecast, subjectOf } from '../wording/facts-told.ts';
+import { grouped, signed } from '../wording/names.ts';
 import type { Facts } from '../wording/notification.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 
@@ -19,10 +20,22 @@ export interface MessageView {
   alert: Facts | null;
   /** A line for each alert of a daily summary or a group; none for everything else. */
   lines: string[];
-  /** The page about it; null without one. */
+  /** The same of a group as cells, the largest first; null for everything else. */
+  members: GroupMember[] | null;
+  /** The page about it, and the one on which to acknowledge it; null without one. */
   link: string | null;
+  acknowledgeLink: string | null;
   /** Of a daily summary, the end of the ledger's chain, to hold against `verify --expect-head`; null for everything else. */
   head: string | null;
+}
+
+/** One alert of a group: whom it is about, and the credits before and now, or where they are foretold to end. */
+export interface GroupMember {
+  who: string;
+  before: string;
+  now: string;
+  change: string;
+  alertId: string;
 }
 
 /** Fields that the mark and the summary have said already. */
@@ -42,12 +55,23 @@ export function messageView(payload: string): MessageView | null {
   if (notification === null) return null;
   const { type, summary } = notification;
   const group = groupItems(notification);
-  const items = group ?? summaryItems(notification);
+  if (group !== null) return groupView(notification, group);
+  const items = summaryItems(notification);
   if (items !== null) {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
     const head = headWords(notification);
-    const mark = group?.[0] === undefined ? 'summary' : markOf(group[0]);
-    return { mark, summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, link: null, head };
+    return {
+      mark: 'summary',
+      summary: unlinked(String(summary)),
+      facts: [],
+      next: [],
+      alert: null,
+      lines,
+      members: null,
+      link: null,
+      acknowledgeLink: null,
+      head,
+    };
   }
   const mark = type === 'test' ? 'test' : markOf(notification);
   const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
@@ -64,7 +88,9 @@ export function messageView(payload: string): MessageView | null {
       next: nextCommands(told, Date.parse(told.created_at)),
       alert: told,
       lines: [],
-      link: typeof notification.link === 'string' ? notification.link : null,
+      members: null,
+      link: textOf(notification.link),
+      acknowledgeLink: textOf(notification.acknowledge_link),
       head: null,
     };
   }
@@ -76,9 +102,52 @@ export function messageView(payload: string): MessageView | null {
     next: [],
     alert: null,
     lines: [],
+    members: null,
     link: null,
+    acknowledgeLink: null,
     head: null,
   };
+}
+
+function groupView(notification: Payload, items: readonly Payload[]): MessageView {
+  const { notification_id: id, summary } = notification;
+  const told = items.flatMap((item) => toldAlert(item) ?? []);
+  const [first] = told;
+  const members = told.map(memberOf);
+  const lines = members.map(({ who, before, now, change, alertId }) =>
+    clip(`${who}${before === '' ? '' : `: ${before} to ${now} (${change})`}, ${alertId}`, LINE_CHARACTERS),
+  );
+  return {
+    mark: items[0] === undefined ? 'summary' : markOf(items[0]),
+    summary: unlinked(String(summary)),
+    facts: [...totalOf(told), { label: 'Message', value: unlinked(String(id)) }],
+    // About all of them; a plan has a figure of one.
+    next: first ? nextCommands({ ...first, alert_id: String(id), tenant_id: null }, Date.parse(first.created_at)) : [],
+    alert: null,
+    lines,
+    members,
+    link: null,
+    acknowledgeLink: textOf(notification.acknowledge_link),
+    head: null,
+  };
+}
+
+function memberOf(told: Facts): GroupMember {
+  const { credits, level, alert_id: alertId } = told;
+  const who = unlinked(subjectOf(told));
+  if (credits === null) return { who, before: '', now: '', change: '', alertId };
+  const now = level === 'likely' ? forecast(told) : grouped(credits.current);
+  return { who, before: grouped(credits.previous), now, change: signed(credits.change), alertId };
+}
+
+/** What the members of a group come to together; nothing of those without figures. */
+function totalOf(told: readonly Facts[]): MessageView['facts'] {
+  const figures = told.flatMap(({ credits }) => credits ?? []);
+  if (figures.length === 0) return [];
+  const sum = (name: 'previous' | 'current' | 'change') =>
+    figures.reduce((total, each) => total + BigInt(each[name]), 0n);
+  const value = `${grouped(sum('previous'))} to ${grouped(sum('current'))} (${signed(sum('change'))}) credits`;
+  return [{ label: `Total of ${figures.length}`, value }];
 }
 
 /** The notification as one of an alert; null for every other kind. Our own writer made it, so its fields are there. */
@@ -86,6 +155,10 @@ function toldAlert(notification: Payload): Facts | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
   return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Facts) : null;
+}
+
+function textOf(value: PayloadValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 function headWords({ head }: Payload): string | null {

@@ -91,6 +91,9 @@ function triggerOf(alert: Payload, dedupKey: string, severity: 'critical' | 'war
       group: String(alert.workspace_id ?? 'usage-ledger'),
       custom_details: Object.fromEntries([...facts, ...next]),
     },
-    links: typeof alert.link === 'string' ? [{ href: alert.link, text: 'Open the page' }] : [],
+    links: [
+      ...(typeof alert.link === 'string' ? [{ href: alert.link, text: 'Open the page' }] : []),
+      ...(typeof alert.acknowledge_link === 'string' ? [{ href: alert.acknowledge_link, text: 'Acknowledge' }] : []),
+    ],
   };
 }

@@ -12,8 +12,8 @@ const FIELDS_IN_SECTION = 10;
 const ADDRESS_CHARACTERS = 3000;
 /** Of at most 50 blocks; the header, the summary, the link, the commands and the id take five. */
 const FIELD_SECTIONS = 6;
-/** The same for the lines of a daily summary, with one more for how many are left out. */
-const LINE_SECTIONS = 45;
+/** The same for the lines of a daily summary or a group, with one more for how many are left out. */
+const LINE_SECTIONS = 42;
 
 /**
  * Posts each notification to an incoming webhook of Slack as blocks of plain text: in it nothing is markup, a link or a
@@ -24,7 +24,8 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
 }
 
 /** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */
-function slackMessage({ mark, summary, facts, lines, next, head, link }: MessageView, notificationId: string): object {
+function slackMessage(view: MessageView, notificationId: string): object {
+  const { mark, summary, facts, lines, next, head, link, acknowledgeLink } = view;
   const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
   const sections = [];
   for (let from = 0; from < fields.length && sections.length < FIELD_SECTIONS; from += FIELDS_IN_SECTION) {
@@ -42,7 +43,7 @@ function slackMessage({ mark, summary, facts, lines, next, head, link }: Message
       { type: 'section', text: plainText(summary, SECTION_CHARACTERS) },
       ...sections,
       ...lineSections(lines),
-      ...(link === null || link.length > ADDRESS_CHARACTERS ? [] : [linkBlock(link)]),
+      ...linkBlocks({ 'Open the page': link, Acknowledge: acknowledgeLink }),
       ...(next.length === 0 ? [] : [{ type: 'section', text: plainText(nextWords(next), SECTION_CHARACTERS) }]),
       { type: 'context', elements: [notificationId, ...(head === null ? [] : [head])].map(contextText) },
     ],
@@ -50,8 +51,11 @@ function slackMessage({ mark, summary, facts, lines, next, head, link }: Message
 }
 
 /** A button has an address of its own: nothing in a text becomes a link. */
-function linkBlock(url: string): object {
-  return { type: 'actions', elements: [{ type: 'button', text: plainText('Open the page', 75), url }] };
+function linkBlocks(links: Record<string, string | null>): object[] {
+  const elements = Object.entries(links).flatMap(([text, url]) =>
+    url === null || url.length > ADDRESS_CHARACTERS ? [] : [{ type: 'button', text: plainText(text, 75), url }],
+  );
+  return elements.length === 0 ? [] : [{ type: 'actions', elements }];
 }
 
 function contextText(text: string): object {

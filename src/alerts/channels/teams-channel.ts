@@ -19,7 +19,7 @@ export function createTeamsChannel(config: Omit<TeamsConfig, 'type'>, deps: Http
 }
 
 function teamsMessage(view: MessageView, notificationId: string): object {
-  const { mark, summary, facts, next, head, link } = view;
+  const { mark, summary, facts, next, head, link, acknowledgeLink } = view;
   const title = { weight: 'Bolder', size: 'Medium', color: COLOURS[mark] ?? 'Default' };
   const first = [block(run(`usage-ledger: ${mark}`, title)), block(run(clip(summary, SUMMARY_CHARACTERS)))];
   const last = [
@@ -30,14 +30,19 @@ function teamsMessage(view: MessageView, notificationId: string): object {
   const factBlocks = facts.map(({ label, value }) =>
     block(run(`${label}: `, { weight: 'Bolder' }), run(clip(value, VALUE_CHARACTERS))),
   );
-  const room = MOST_BYTES - sizeOf([...first, ...last, link]);
+  const links = { 'Open the page': link, Acknowledge: acknowledgeLink };
+  const actions = Object.entries(links).flatMap(([title, url]) =>
+    url === null ? [] : [{ type: 'Action.OpenUrl', title, url }],
+  );
+  const room = MOST_BYTES - sizeOf([...first, ...last, ...actions]);
+  const shownFacts = withinRoom(factBlocks, room);
   const card = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
     version: '1.4',
     msteams: { width: 'Full' },
-    body: [...first, ...withinRoom(factBlocks, room), ...lineBlocks(view.lines, room), ...last],
-    actions: link === null ? [] : [{ type: 'Action.OpenUrl', title: 'Open the page', url: link }],
+    body: [...first, ...shownFacts, ...lineBlocks(view.lines, room - sizeOf(shownFacts)), ...last],
+    actions,
   };
   return {
     type: 'message',

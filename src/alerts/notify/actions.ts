@@ -7,13 +7,14 @@ import { query } from '../../ledger/store/query.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { requireAlert } from '../track/alert-rows.ts';
+import { requireAlerts } from '../track/alert-rows.ts';
 import type { FeedbackRequest } from '../track/feedback.ts';
 import { ALWAYS, type MuteTimes } from '../track/mute-times.ts';
 import { evaluateAgain } from './evaluate-due.ts';
 
 /** Somebody has seen an alert and looks after it. */
 export interface AcknowledgeRequest {
+  /** Of an alert, or of a message: then of all that it is about. */
   alertId: string;
   by: string;
   note: string | null;
@@ -41,34 +42,38 @@ export interface SilenceRequest {
 }
 
 /**
- * Records that somebody looks after a firing alert. It is told of again only at a higher level, and when it has grown or is
- * resolved. Throws `unknown_alert`, `alert_not_firing` for one that has ended or waits, or `workspace_ended`.
+ * Records that somebody looks after what fires. It is told of again only at a higher level, and when it has grown or is
+ * resolved. Returns the ids of the alerts that were not acknowledged before. Throws `unknown_alert`, `alert_not_firing` where
+ * none fires, or `workspace_ended`.
  */
-export function acknowledgeAlert(connection: Database.Database, request: AcknowledgeRequest): void {
+export function acknowledgeAlert(connection: Database.Database, request: AcknowledgeRequest): string[] {
   const { alertId, by, note, nowMs } = request;
-  connection
+  return connection
     .transaction(() => {
-      const alert = alertHere(connection, alertId);
-      if (alert.state !== 'firing') {
-        throw new AppError('alert_not_firing', `alert ${JSON.stringify(alertId)} is ${alert.state}`, {
+      const known = alertsHere(connection, alertId);
+      const firing = known.filter(({ state }) => state === 'firing');
+      if (firing.length === 0) {
+        const states = [...new Set(known.map(({ state }) => state))].join(' or ');
+        throw new AppError('alert_not_firing', `alert ${JSON.stringify(alertId)} is ${states}`, {
           hint: 'only an alert that fires can be acknowledged',
         });
       }
-      acknowledge(connection, alert, { by, note, nowMs });
+      for (const alert of firing) acknowledge(connection, alert, { by, note, nowMs });
+      return firing.map((alert) => alert.alertId);
     })
     .immediate();
 }
 
 /** What is said of an alert of a workspace that was ended would be heard by nobody. */
-function alertHere(connection: Database.Database, alertId: string): ReturnType<typeof requireAlert> {
-  const alert = requireAlert(connection, alertId);
-  requireRead(connection, alert.workspaceKey);
-  return alert;
+function alertsHere(connection: Database.Database, alertId: string): ReturnType<typeof requireAlerts> {
+  const known = requireAlerts(connection, alertId);
+  for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey))) requireRead(connection, workspaceKey);
+  return known;
 }
 
 function acknowledge(
   connection: Database.Database,
-  alert: ReturnType<typeof requireAlert>,
+  alert: ReturnType<typeof requireAlerts>[number],
   { by, note, nowMs }: Pick<AcknowledgeRequest, 'by' | 'note' | 'nowMs'>,
 ): void {
   const db = query(connection);
@@ -96,19 +101,22 @@ function acknowledge(
 }
 
 /**
- * Records what an alert turned out to be; the last word counts. One that was false is done with: nobody is reminded of it, and
- * it leaves the list. Throws `unknown_alert` and `workspace_ended`.
+ * Records what an alert turned out to be, or all of a message; the last word counts. One that was false is done with: nobody is
+ * reminded of it, and it leaves the list. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
  */
-export function recordFeedback(connection: Database.Database, request: FeedbackRequest): void {
+export function recordFeedback(connection: Database.Database, request: FeedbackRequest): string[] {
   const { alertId, label, note, by, nowMs } = request;
-  connection
+  return connection
     .transaction(() => {
-      const alert = alertHere(connection, alertId);
-      query(connection)
-        .insert(alertFeedback)
-        .values({ alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) })
-        .run();
-      if (label === 'false' && alert.state === 'firing') acknowledge(connection, alert, { by, note, nowMs });
+      const known = alertsHere(connection, alertId);
+      for (const alert of known) {
+        query(connection)
+          .insert(alertFeedback)
+          .values({ alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) })
+          .run();
+        if (label === 'false' && alert.state === 'firing') acknowledge(connection, alert, { by, note, nowMs });
+      }
+      return known.map((alert) => alert.alertId);
     })
     .immediate();
 }

@@ -14,6 +14,7 @@ import { type StoredAlert, shortHash } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
 import type { ChannelRoute } from '../track/routes.ts';
 import type { ClosedBecause, Evidence, Notification, NotificationType } from '../wording/notification.ts';
+import { acknowledgeLink } from './acknowledge-link.ts';
 import { createEvidence } from './evidence.ts';
 import { buildNotification, previousPeriodOf } from './notification.ts';
 
@@ -102,6 +103,7 @@ export class MessageComposer {
       began_at: alert.beganAt,
       created_at: at,
       public_url: route.publicUrl ?? null,
+      acknowledge_link: event === 'closed' ? null : acknowledgeLink(route, alertId, alert.episode),
     });
   }
 

@@ -171,7 +171,7 @@ class ChannelComposer {
   }
 
   #group(due: readonly DueMessage[]): void {
-    const about = { channel: this.#route.channel, at: this.#at, mostBytes: this.#mostBytes };
+    const about = { route: this.#route, at: this.#at, mostBytes: this.#mostBytes };
     const members = due.map((one) => this.#render(one));
     const messages = groupMessages(members, { ...about, tenants: due[0]?.countTenants() ?? 0 });
     for (const message of messages) this.#write('group', message);

@@ -1,3 +1,5 @@
+import type { ChannelRoute } from '../track/routes.ts';
+import { acknowledgeLink } from './acknowledge-link.ts';
 import { messageId } from './compose-message.ts';
 import { groupLine } from './group-line.ts';
 import { byChange, inParts, type MadeMessage, type Rendered } from './in-parts.ts';
@@ -9,7 +11,7 @@ import { renderPayload } from './notification.ts';
  */
 export function groupMessages<T extends Rendered>(
   all: readonly T[],
-  { channel, at, tenants, mostBytes }: { channel: string; at: string; tenants: number; mostBytes: number },
+  { route, at, tenants, mostBytes }: { route: ChannelRoute; at: string; tenants: number; mostBytes: number },
 ): MadeMessage<T>[] {
   const sorted = [...all].sort(byChange);
   const line = groupLine(
@@ -20,7 +22,7 @@ export function groupMessages<T extends Rendered>(
     const notifications = members.map(({ notification }) => notification);
     const [first] = notifications;
     const ids = notifications.map((own) => own.notification_id);
-    const notificationId = messageId(['alert.group', channel, at, ...ids]);
+    const notificationId = messageId(['alert.group', route.channel, at, ...ids]);
     const changes = notifications.flatMap(({ credits }) => (credits === null ? [] : [credits.change]));
     const payload = renderPayload({
       notification_id: notificationId,
@@ -36,6 +38,7 @@ export function groupMessages<T extends Rendered>(
       alert_count: notifications.length,
       credits_change: changes.length === 0 ? null : changes.reduce((sum, change) => sum + change, 0n),
       alerts: notifications,
+      acknowledge_link: first?.event === 'closed' ? null : acknowledgeLink(route, notificationId),
       created_at: at,
       summary:
         parts === 1 ? line : `${line} This is message ${part} of ${parts}, about ${notifications.length} of them.`,

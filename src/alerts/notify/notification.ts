@@ -19,7 +19,8 @@ export interface Told extends Omit<Notification, 'credits' | 'requests' | 'reaso
   public_url: string | null;
 }
 
-export function buildNotification({ public_url, previous: before, current, ...told }: Told): Notification {
+export function buildNotification(made: Told): Notification {
+  const { public_url, acknowledge_link, previous: before, current, ...told } = made;
   // A tenant without a record of the period before used nothing in it.
   const previous = before ?? NO_USAGE;
   const facts = {
@@ -34,7 +35,7 @@ export function buildNotification({ public_url, previous: before, current, ...to
     requests: current === null ? null : figureChange(previous.requests, current.requests),
     reason: current === null ? null : changeReason(previous, current),
   };
-  return { ...facts, link: linkTo(public_url, told), summary: summaryLine(facts) };
+  return { ...facts, link: linkTo(public_url, told), acknowledge_link, summary: summaryLine(facts) };
 }
 
 /** The page of the tenant, or of its workspace. */

@@ -86,6 +86,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     began_at: row.beganAt,
     created_at: at,
     public_url: null,
+    acknowledge_link: null,
     evidence: {
       ...evidence,
       threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),

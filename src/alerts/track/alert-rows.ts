@@ -4,8 +4,19 @@ import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { placeholders, prepared, query } from '../../ledger/store/query.ts';
-import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, inArray, isNull, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
+import { alerts, deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
+import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  inArray,
+  isNull,
+  or,
+  type SQL,
+  sql,
+} from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { AlertSubject } from '../measures/observation.ts';
 import { ruleVersion } from '../rules/table.ts';
@@ -175,6 +186,23 @@ export function requireAlert(connection: Database.Database, alertId: string): ty
   if (alert !== undefined) return alert;
   throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
     hint: '`usage-ledger alerts list --all` shows every alert with its id',
+  });
+}
+
+/** The alerts that an id stands for: its own, or those of a message, such as a group. Throws `unknown_alert`. */
+export function requireAlerts(connection: Database.Database, id: string): (typeof alerts.$inferSelect)[] {
+  if (!id.startsWith('msg_')) return [requireAlert(connection, id)];
+  const members = query(connection)
+    .select(getTableColumns(alerts))
+    .from(alerts)
+    .innerJoin(deliveryMembers, eq(deliveryMembers.alertKey, alerts.alertKey))
+    .innerJoin(deliveries, eq(deliveries.deliveryKey, deliveryMembers.deliveryKey))
+    .where(eq(deliveries.notificationId, id))
+    .orderBy(asc(alerts.alertKey))
+    .all();
+  if (members.length > 0) return members;
+  throw new AppError('unknown_alert', `there is no message ${JSON.stringify(id)} about any alert`, {
+    hint: 'old messages are forgotten; `usage-ledger alerts list` shows the alerts with their ids',
   });
 }
 

@@ -10,6 +10,8 @@ export interface ChannelRoute extends RouteConfig {
   channel: string;
   /** Where people reach the pages. */
   publicUrl?: string;
+  /** What signs the links to them that need no token. */
+  linkKey?: string;
 }
 
 const EVERYTHING: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' };

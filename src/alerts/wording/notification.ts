@@ -60,6 +60,8 @@ export interface Notification {
   created_at: string;
   /** The page about it; null where `http.public_url` is not set. */
   link: string | null;
+  /** The page on which somebody says, without another token, that they look after it; null likewise, and for an end. */
+  acknowledge_link: string | null;
   /** What happened, for people; names in it are made inert. */
   summary: string;
 }
@@ -71,7 +73,7 @@ export type ClosedBecause = 'gone' | 'left_window' | 'workspace_ended' | 'unrout
  * What sentences and lists of facts are made of: a notification as it is being built, or read back from its JSON. Then whole
  * numbers are bigints, and names are inert.
  */
-export type Facts = Omit<Notification, 'notification_id' | 'summary' | 'link'>;
+export type Facts = Omit<Notification, 'notification_id' | 'summary' | 'link' | 'acknowledge_link'>;
 
 /** What stands behind an alert, field by field as receivers get it. Credits are exact integers. */
 export interface Evidence {

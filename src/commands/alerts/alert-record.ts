@@ -90,7 +90,7 @@ export function ackCommand(cli: CliContext): Command {
     .description(
       'Say that you look after an alert: it is told of again only when it gets worse or grows, and when it is resolved.',
     )
-    .argument('<id>', 'the alert')
+    .argument('<id>', 'the alert, or a message (msg_...): all alerts that it is about')
     .option('--by <name>', 'who looks after it (default: the user of this shell)')
     .option('--note <text>', 'what is known')
     .addHelpText(
@@ -101,12 +101,17 @@ export function ackCommand(cli: CliContext): Command {
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
         const by = options.by ?? systemUser();
-        await writer.call('acknowledgeAlert', {
+        const acknowledged = await writer.call('acknowledgeAlert', {
           alertId: id,
           by,
           note: options.note ?? null,
           nowMs: context.clock.now(),
         });
+        if (id.startsWith('msg_')) {
+          const words = `${counted(acknowledged.length, 'alert')} of ${inertText(id)}`;
+          cli.answer({ notification_id: id, by, acknowledged }, [`acknowledged by ${inertText(by)}: ${words}`]);
+          return;
+        }
         const record = alertRecord(context.reader().connection, id);
         cli.answer(record, [`${id} is acknowledged by ${inertText(by)}`]);
       }),

@@ -5,6 +5,7 @@ import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/track/feedback.ts';
 import { systemUser } from '../../core/process/system-user.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 
@@ -13,7 +14,7 @@ export function feedbackCommand(cli: CliContext): Command {
     .description(
       'Say what an alert turned out to be: real, expected (true, but known before) or false. The last word counts.',
     )
-    .argument('<id>', 'the alert')
+    .argument('<id>', 'the alert, or a message (msg_...): all alerts that it is about')
     .addArgument(new Argument('<label>', 'what it was').choices(FEEDBACK_LABELS))
     .option('--note <text>', 'what is known')
     .option('--by <name>', 'who says so (default: the user of this shell)')
@@ -29,7 +30,18 @@ export function feedbackCommand(cli: CliContext): Command {
         const writer = await context.existingWriter();
         const by = options.by ?? systemUser();
         const nowMs = context.clock.now();
-        await writer.call('recordFeedback', { alertId: id, label, note: options.note ?? null, by, nowMs });
+        const alerts = await writer.call('recordFeedback', {
+          alertId: id,
+          label,
+          note: options.note ?? null,
+          by,
+          nowMs,
+        });
+        if (id.startsWith('msg_')) {
+          const words = `${counted(alerts.length, 'alert')} of ${inertText(id)} were ${label}, says ${inertText(by)}`;
+          cli.answer({ notification_id: id, label, by, alerts }, [words]);
+          return;
+        }
         const { connection } = context.reader();
         const { notification } = alertMoments(connection, alertRecord(connection, id)).now;
         const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;

@@ -3,19 +3,21 @@ import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
+import { requireAlerts } from '../../alerts/track/alert-rows.ts';
 import { timesWords } from '../../alerts/track/mute-times.ts';
 import { isoTime } from '../../core/clock.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { TableColumn } from '../../reports/formats/columns.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
-import { type MuteOptions, muteRequest } from './mute-options.ts';
+import { type MutedSubject, type MuteOptions, muteRequest } from './mute-options.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -119,7 +121,10 @@ function moment(at: string): string {
 function muteCommand(name: string, description: string): Command {
   return reportingCommand(name)
     .description(description)
-    .option('--alert <id>', 'what this alert is about: its workspace, tenant, period and rule')
+    .option(
+      '--alert <id>',
+      'what this alert is about: its workspace, tenant, period and rule; or each of a message (msg_...)',
+    )
     .option('--tenant <pattern>', 'only these tenants, * stands for anything')
     .option('--period <pattern>', 'only these periods, such as 2026-03 or 2026-*')
     .option('--workspace <id>', 'only this workspace')
@@ -141,23 +146,41 @@ const PREVIEW_DAYS = 90;
 async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: MuteOptions): Promise<void> {
   await cli.withContext(async (context) => {
     const nowMs = context.clock.now();
-    const subject = options.alert === undefined ? null : alertRecord(context.reader().connection, options.alert).alert;
-    const request = muteRequest(kind, options, { subject, nowMs });
-    const writer = await context.existingWriter();
-    const silenceId = await writer.call('addSilence', request);
     const { connection } = context.reader();
-    const { workspaceId, tenant } = request;
-    const preview = mutePreview(connection, request, { workspaceId, sinceMs: nowMs - PREVIEW_DAYS * DAY_MS });
+    const requests = subjectsOf(connection, options.alert).map((subject) =>
+      muteRequest(kind, options, { subject, nowMs }),
+    );
+    const writer = await context.existingWriter();
+    const ids: string[] = [];
+    for (const request of requests) ids.push(await writer.call('addSilence', request));
+    const [[silenceId], [request]] = [ids, requests];
+    if (request === undefined) return;
     const until = isoTime(request.untilMs);
     const begins = request.beginsMs === null ? null : isoTime(request.beginsMs);
+    const span = `in force ${begins === null ? '' : `from ${begins} `}until ${until}`;
+    if (ids.length > 1) {
+      cli.answer({ silence_ids: ids, kind, begins, until }, [`${span}:`, ...ids.map((id) => `  ${id}`)]);
+      return;
+    }
+    const { workspaceId, tenant } = request;
+    const preview = mutePreview(connection, request, { workspaceId, sinceMs: nowMs - PREVIEW_DAYS * DAY_MS });
     cli.answer({ silence_id: silenceId, kind, begins, until, last_90_days: preview }, [
-      `${silenceId} is in force ${begins === null ? '' : `from ${begins} `}until ${until}`,
+      `${silenceId} is ${span}`,
       `  in the last ${PREVIEW_DAYS} days it would have muted ${previewWords(preview)}`,
     ]);
     if (!anyTenantFits(connection, tenant, workspaceId)) {
       cli.note(`warning: no tenant of the ledger fits ${JSON.stringify(inertText(tenant))}, so nothing is muted yet`);
     }
   });
+}
+
+/** Whom the alerts are about that an id stands for, each once; null without an id. */
+function subjectsOf(connection: LedgerConnection, alertId: string | undefined): (MutedSubject | null)[] {
+  if (alertId === undefined) return [null];
+  const subjects = requireAlerts(connection, alertId).map((alert) => alertRecord(connection, alert.alertId).alert);
+  const subjectOf = ({ workspace_id, rule, cause, tenant_id, period }: MutedSubject): string =>
+    JSON.stringify([workspace_id, rule, cause, tenant_id, period]);
+  return [...new Map(subjects.map((subject) => [subjectOf(subject), subject])).values()];
 }
 
 function previewWords({ news, alerts, rules }: MutePreview): string {

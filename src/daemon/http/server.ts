@@ -3,6 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
+import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { cookieOf, givenToken, isToken, namesLoopback, withoutToken } from './guards.ts';
 import { GuessLimit } from './guess-limit.ts';
 import type { Measurements } from './measurements.ts';
@@ -15,7 +16,8 @@ import { readiness } from './readiness.ts';
 import { addReportPages, type ReportPagesOptions } from './reports/report-pages.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
-const OPEN_PATHS = ['/healthz', '/readyz'];
+/** A signed link of a message needs no token. */
+const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
 const METRICS_PATH = '/metrics';
 
 /** No page here has a schema: without this, two compilers of them would be in memory for nothing. */
@@ -52,6 +54,8 @@ export interface HttpOptions {
   queues: readonly Queue[];
   /** What the pages of finance are made of; its maker is stopped with the server. */
   reports: ReportPagesOptions;
+  /** What the pages are made of on which alerts are acknowledged; null: there are none. */
+  acknowledging: AcknowledgePageOptions | null;
 }
 
 export interface HttpServer {
@@ -72,6 +76,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     addGuards(app, options);
     addPages(app, options);
     addReportPages(app, options.reports);
+    if (options.acknowledging !== null) addAcknowledgePage(app, options.acknowledging);
     app.addHook('onClose', () => options.reports.maker.stop());
     addQueueBoard(app, options);
     await app.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port }).catch((error: NodeJS.ErrnoException) => {
@@ -99,7 +104,8 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
       return reply.code(421).send({ error: 'unknown_host', hint: 'ask for 127.0.0.1 or localhost' });
     }
     // The route and not the address: however an address is written, only the one route is open.
-    const open = openPaths.includes(request.routeOptions.url ?? '');
+    const { url = '' } = request.routeOptions;
+    const open = openPaths.includes(url);
     const given = givenToken(request.headers, request.url);
     if (!open && !isToken(given, token)) {
       const waitSeconds = guesses.waitSeconds(request.ip);
@@ -121,7 +127,7 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
     const clean = withoutToken(request.url);
     if (!open && clean !== null) return reply.header('set-cookie', cookieOf(token)).redirect(clean, 303);
     // bull-board has routes that change queues, and its own switch for them is only one of the two bars.
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    if (request.method !== 'GET' && request.method !== 'HEAD' && url !== ACKNOWLEDGE_ROUTE) {
       return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'read_only' });
     }
   });
@@ -135,7 +141,9 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
 /** What holds for every answer, of bull-board's too. */
 function addCommon(app: FastifyInstance, logger: Logger): void {
   app.addHook('onSend', async (_request, reply) => {
-    reply.headers(SECURITY_HEADERS);
+    // The one page with a form has a policy of its own.
+    const own = reply.getHeader('content-security-policy');
+    reply.headers(own === undefined ? SECURITY_HEADERS : { ...SECURITY_HEADERS, 'content-security-policy': own });
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((error, request, reply) => {

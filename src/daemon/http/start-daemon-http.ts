@@ -1,3 +1,5 @@
+import type { AcknowledgeRequest } from '../../alerts/notify/actions.ts';
+import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -22,5 +24,11 @@ export function startDaemonHttp(context: Context, probe: HealthProbe, queue: Syn
   const reports = { workspaces: config.workspaces, maker, clock };
   const { host, port, metrics } = config.http;
   const guarded = { host, port, token: makePagesToken(config.http), openMetrics: metrics === 'open' };
-  return startHttp({ ...guarded, logger, version, probe, measured, overview, queues, reports });
+  const acknowledging = {
+    connection,
+    linkKey: linkKeyOf(config.ledger.checkpointKeyFile ?? keyFileOf(config.ledger.path)),
+    acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).call('acknowledgeAlert', request),
+    clock,
+  };
+  return startHttp({ ...guarded, logger, version, probe, measured, overview, queues, reports, acknowledging });
 }

@@ -48,6 +48,7 @@ export function jumpFacts(changes: Partial<Told> = {}): Told {
     run_id: 'run-7',
     created_at: '2026-02-20T12:00:00.000Z',
     public_url: null,
+    acknowledge_link: null,
     ...changes,
   };
 }

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import {
   appendFileSync,
   existsSync,
@@ -94,6 +94,16 @@ export function keyFault(keyFile: string): string | null {
     return null;
   } catch (error) {
     return messageOf(error);
+  }
+}
+
+/** A secret of its own for links, which follows from the ledger's key; null where that cannot be read or made. */
+export function linkKeyOf(keyFile: string): string | null {
+  try {
+    const pem = readOrMakeKey(keyFile).export({ type: 'pkcs8', format: 'pem' });
+    return createHmac('sha256', pem).update('links').digest('hex');
+  } catch {
+    return null;
   }
 }
 

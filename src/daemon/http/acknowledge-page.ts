@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ACKNOWLEDGE_PATH, isSigned } from '../../alerts/notify/acknowledge-link.ts';
+import type { AcknowledgeRequest } from '../../alerts/notify/actions.ts';
+import { alertFacts } from '../../alerts/notify/facts.ts';
+import { alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { type AlertRecord, alertRecord } from '../../alerts/queries/alert-record.ts';
+import { requireAlerts } from '../../alerts/track/alert-rows.ts';
+import type { WallClock } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import { htmlText } from '../../core/text/html-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { pageOf } from '../../reports/page/page-parts.ts';
+
+export interface AcknowledgePageOptions {
+  connection: LedgerConnection;
+  /** What signs the links; null where there is none. */
+  linkKey: string | null;
+  acknowledge(request: AcknowledgeRequest): Promise<unknown>;
+  clock: WallClock;
+}
+
+export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
+const HTML = 'text/html; charset=utf-8';
+const FORM = 'application/x-www-form-urlencoded';
+const MOST_FORM_BYTES = 4096;
+const NAME_CHARACTERS = 80;
+/** The page has nothing but its own form. */
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+type Wanted = Record<'id' | 'episode' | 'channel' | 'signature', string>;
+
+/**
+ * Serves what the signed links of messages open: the alert, or those of a group, and a button. Opening changes nothing, because
+ * whoever scans mail follows its links; posting acknowledges. A link is good for as long as its alert is open.
+ */
+export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePageOptions): void {
+  const { connection, linkKey, acknowledge, clock } = options;
+  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MOST_FORM_BYTES }, (_request, body, done) => {
+    done(null, Object.fromEntries(new URLSearchParams(String(body))));
+  });
+  const openOf = (request: FastifyRequest): AlertRecord[] | null => {
+    const { id, episode, channel, signature } = request.params as Wanted;
+    const target = { id, episode: Number(episode), channel };
+    if (linkKey === null || !isSigned(linkKey, target, signature)) return null;
+    return known(connection, id)
+      .filter((alert) => isOpen(alert.state) && (target.episode === 0 || alert.episode === target.episode))
+      .map((alert) => alertRecord(connection, alert.alertId));
+  };
+  const answer = (reply: FastifyReply, code: number, page: string): FastifyReply =>
+    reply.code(code).header('content-security-policy', POLICY).type(HTML).send(page);
+  app.get(ACKNOWLEDGE_ROUTE, (request, reply) => {
+    const open = openOf(request);
+    if (open === null) return reply.code(404).send({ error: 'not_found' });
+    return open.length === 0 ? answer(reply, 410, OVER) : answer(reply, 200, alertPage(connection, open));
+  });
+  app.post(ACKNOWLEDGE_ROUTE, async (request, reply) => {
+    const open = openOf(request);
+    if (open === null) return reply.code(404).send({ error: 'not_found' });
+    if (open.length === 0) return answer(reply, 410, OVER);
+    const { id, channel } = request.params as Wanted;
+    const { name = '', note = '' } = request.body as { name?: string; note?: string };
+    const by = Array.from(inertText(name.trim())).slice(0, NAME_CHARACTERS).join('');
+    if (by === '') return answer(reply, 400, alertPage(connection, open, 'Say who you are.'));
+    if (open.some(({ alert }) => alert.state === 'firing')) {
+      const who = `${by} (link sent to ${channel})`;
+      try {
+        await acknowledge({ alertId: id, by: who, note: note.trim() || null, nowMs: clock.now() });
+      } catch (error) {
+        // It has ended meanwhile, or another ledger has it.
+        if (error instanceof AppError && !error.retryable) return answer(reply, 410, OVER);
+        throw error;
+      }
+    }
+    return reply.code(303).header('location', request.url).send();
+  });
+}
+
+function known(connection: LedgerConnection, id: string): ReturnType<typeof requireAlerts> {
+  try {
+    return requireAlerts(connection, id);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unknown_alert') return [];
+    throw error;
+  }
+}
+
+function isOpen(state: string): boolean {
+  return state === 'firing' || state === 'acknowledged';
+}
+
+const OVER = pageOf('This link is over', '<p>What it was about has ended, or the message is forgotten.</p>');
+
+/** What is so of each alert now, and a form while one of them fires. */
+function alertPage(connection: LedgerConnection, open: readonly AlertRecord[], fault = ''): string {
+  const sections = open.map((record) => {
+    const { notification } = alertMoments(connection, record).now;
+    const rows = alertFacts(notification).map(
+      ({ label, value }) => `<tr><th scope="row">${htmlText(label)}</th><td>${htmlText(value)}</td></tr>`,
+    );
+    const seen = record.transitions.findLast(({ change }) => change === 'acknowledged');
+    const isSeen = record.alert.state === 'acknowledged' && seen !== undefined;
+    const who = isSeen ? `<p>Acknowledged by ${htmlText(seen.actor)}, ${htmlText(seen.at)}.</p>` : '';
+    const facts = open.length === 1 ? `<table>${rows.join('\n')}</table>` : '';
+    return `<p>${htmlText(notification.summary)}</p>\n${facts}${who}`;
+  });
+  const isFiring = open.some(({ alert }) => alert.state === 'firing');
+  return pageOf(
+    open.length === 1 ? 'Alert' : `${open.length} alerts`,
+    `${sections.join('\n')}\n${isFiring ? form(fault) : ''}`,
+  );
+}
+
+function form(fault: string): string {
+  return `<form method="post">
+${fault === '' ? '' : `<p><strong>${fault}</strong></p>`}
+<p><label>Your name <input name="name" required maxlength="${NAME_CHARACTERS}" autocomplete="name"></label></p>
+<p><label>What is known <input name="note" maxlength="500"></label></p>
+<p><button>Acknowledge</button></p>
+</form>`;
+}

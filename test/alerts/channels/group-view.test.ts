@@ -1,0 +1,84 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { groupMessages } from '../../../src/alerts/notify/group-message.ts';
+import { buildNotification } from '../../../src/alerts/notify/notification.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
+import { startBrowser } from '../../support/browser.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { jumpFacts } from './sample.ts';
+
+const [ROUTE] = routesOf([{ type: 'log', name: 'mail' }]);
+
+/** What a channel gets of tenants that have used so many credits each. */
+function viewOf(credits: readonly bigint[], changes: Parameters<typeof jumpFacts>[0] = {}) {
+  if (ROUTE === undefined) throw new Error('one route is expected');
+  const members = credits.map((current, index) => {
+    const about = {
+      alert_id: `alert_${index}`,
+      tenant_id: `tenant-${index}`,
+      current: { credits: current, requests: 1n },
+    };
+    return { notification: buildNotification(jumpFacts({ ...about, ...changes })), bytes: 1_000 };
+  });
+  const about = { route: ROUTE, at: '2026-02-20T12:00:00.000Z', tenants: 40, mostBytes: 180_000 };
+  const [message] = groupMessages(members, about);
+  const view = messageView(message?.payload ?? '');
+  if (view === null) throw new Error('the payload has no view');
+  return { view, id: message?.notificationId ?? '' };
+}
+
+test('a group shows its members, the largest first, with their ids, what they come to, and what to type about all of them', () => {
+  const { view, id } = viewOf([180_000n, 400_000n, 160_000n]);
+  expect(view.lines).toEqual([
+    'tenant-1: 100,000 to 400,000 (+300,000), alert_1',
+    'tenant-0: 100,000 to 180,000 (+80,000), alert_0',
+    'tenant-2: 100,000 to 160,000 (+60,000), alert_2',
+  ]);
+  expect(view.facts).toEqual([
+    { label: 'Total of 3', value: '300,000 to 740,000 (+440,000) credits' },
+    { label: 'Message', value: id },
+  ]);
+  expect(view.next).toEqual([
+    `usage-ledger alerts ack ${id} --note "..."`,
+    `usage-ledger alerts silence --alert ${id} --until 2026-05-08 --reason "..."`,
+    `usage-ledger alerts feedback ${id} real|expected|false`,
+  ]);
+  const { text, html } = emailText(view);
+  expect(text).toContain('tenant-1: 100,000 to 400,000 (+300,000), alert_1');
+  expect(html).toMatch(/tenant-1.*alert_1.*100,000.*400,000.*\+300,000/);
+});
+
+test('a group about workspaces has no figures, and what has ended needs no acknowledgement', () => {
+  const own = { rule: 'sync_stale', cause: null, tenant_id: null, period: null, previous_period: null } as const;
+  const stale = viewOf([1n, 2n], { ...own, previous: null, current: null, threshold: null }).view;
+  expect(stale.lines).toEqual(['ws-123, alert_0', 'ws-123, alert_1']);
+  expect(stale.facts.map(({ label }) => label)).toEqual(['Message']);
+  const ended = viewOf([1n, 2n], {
+    type: 'alert.resolved',
+    event: 'closed',
+    state: 'resolved',
+    closed_because: 'gone',
+  });
+  expect(ended.view.next).toEqual([`usage-ledger alerts feedback ${ended.id} real|expected|false`]);
+});
+
+test('the table of a group fits a phone and a window, however long the names are', async () => {
+  const { view } = viewOf(
+    Array.from({ length: 100 }, (_, index) => 9_007_199_254_740_993n + BigInt(index)),
+    {
+      tenant_name: '\u{1f980}Gesellschaft'.repeat(22),
+    },
+  );
+  const file = join(temporaryFolder(), 'group.html');
+  writeFileSync(file, emailText(view).html);
+  const look = await startBrowser();
+  for (const width of [375, 600]) {
+    const page = await look(`file://${file}`, width);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    expect(await page.evaluate("document.querySelectorAll('tr').length")).toBe(103);
+    expect(page.complaints).toEqual([]);
+  }
+});

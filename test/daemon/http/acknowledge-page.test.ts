@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { acknowledgeAlert } from '../../../src/alerts/notify/actions.ts';
+import { GONE, JUMPS, ROUTES, TAKEN, world } from '../../alerts/notify/receivers-scene.ts';
+import { messages } from '../../support/messages.ts';
+import { serve, TOKEN } from './served.ts';
+
+const KEY = 'a key of this test';
+const PUBLIC = 'https://ledger.example.com';
+
+/** The pages of a ledger in which a tenant jumps, and the link that the channel got. */
+async function scene() {
+  const scene = await world();
+  const { connection, state, look, deliver } = scene;
+  state.channels = ROUTES.map((route) => ({ ...route, publicUrl: PUBLIC, linkKey: KEY }));
+  look(JUMPS);
+  deliver(TAKEN);
+  const linkOf = (index: number): string => messages(connection)[index]?.payload.acknowledge_link;
+  const acknowledging = {
+    connection,
+    linkKey: KEY,
+    acknowledge: async (request: Parameters<typeof acknowledgeAlert>[1]) => acknowledgeAlert(connection, request),
+    clock: { now: () => state.nowMs },
+  };
+  const server = await serve({ token: TOKEN, acknowledging });
+  const open = async (link: string, init: RequestInit = {}) => {
+    const answer = await fetch(link.replace(PUBLIC, server.url), { redirect: 'manual', ...init });
+    return { status: answer.status, headers: answer.headers, body: await answer.text() };
+  };
+  const post = (link: string, form: Record<string, string>) =>
+    open(link, { method: 'POST', body: new URLSearchParams(form) });
+  const stateOf = () => connection.prepare('SELECT state FROM alerts').pluck().get();
+  return { ...scene, linkOf, open, post, stateOf };
+}
+
+test('a link of a message shows its alert and a button without any token; opening it changes nothing', async () => {
+  const { linkOf, open, stateOf } = await scene();
+  const link = linkOf(0);
+  expect(link).toMatch(/^https:\/\/ledger\.example\.com\/acknowledge\/alert_\w{20}\/1\/a\/[\w-]{32}$/);
+  for (const method of ['GET', 'HEAD', 'GET']) expect((await open(link, { method })).status).toBe(200);
+  const { body, headers } = await open(link);
+  expect(body).toContain('acme used 16,000');
+  expect(body).toContain('<button>Acknowledge</button>');
+  expect(body).not.toMatch(/<script|<a /);
+  expect(headers.get('content-security-policy')).toContain("form-action 'self'");
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(stateOf()).toBe('firing');
+});
+
+test('posting acknowledges, and the history says who it was and whom the link was sent to', async () => {
+  const { connection, linkOf, open, post, stateOf } = await scene();
+  const link = linkOf(0);
+  const nameless = await post(link, { name: ' ' });
+  expect([nameless.status, stateOf()]).toEqual([400, 'firing']);
+  expect(nameless.body).toContain('Say who you are.');
+  expect((await post(link, { name: 'Ada <b>', note: 'load test' })).status).toBe(303);
+  expect(stateOf()).toBe('acknowledged');
+  const last = 'SELECT actor, note FROM alert_transitions ORDER BY revision DESC LIMIT 1';
+  expect(connection.prepare(last).get()).toEqual({ actor: 'Ada <b> (link sent to a)', note: 'load test' });
+  const { body } = await open(link);
+  expect(body).toContain('Acknowledged by Ada &lt;b&gt; (link sent to a)');
+  expect(body).not.toContain('<button>');
+  expect((await post(link, { name: 'Bo' })).status).toBe(303);
+  expect(connection.prepare(last).get()).toMatchObject({ actor: 'Ada <b> (link sent to a)' });
+});
+
+test('a link that was changed opens nothing, and one whose alert has ended says so', async () => {
+  const { linkOf, open, post, look, deliver, pass, stateOf } = await scene();
+  const link = linkOf(0);
+  for (const changed of [
+    link.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+    link.replace('/1/a/', '/2/a/'),
+    link.replace('/a/', '/b/'),
+  ]) {
+    expect((await open(changed)).status).toBe(404);
+    expect((await post(changed, { name: 'Ada' })).status).toBe(404);
+  }
+  expect((await open(`${PUBLIC}/report`)).status).toBe(401);
+  for (const judgement of [GONE, GONE]) look(judgement);
+  deliver(TAKEN);
+  expect((await open(link)).status).toBe(410);
+  expect((await post(link, { name: 'Ada' })).status).toBe(410);
+  expect(linkOf(1)).toBeNull();
+  // It begins anew: that is another matter.
+  pass(2 * 86_400_000);
+  look(JUMPS);
+  deliver(TAKEN);
+  expect(stateOf()).toBe('firing');
+  expect((await open(link)).status).toBe(410);
+  expect((await open(linkOf(2))).status).toBe(200);
+});
