@@ -10,7 +10,6 @@ export interface CommandEntry {
   load: () => Promise<(cli: CliContext) => Command>;
 }
 
-/** The commands in the order in which `--help` shows them. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'init',
@@ -140,7 +139,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     takes: '[options] <file>',
     description:
       'Check a backup and put a copy of it in the place of the ledger, which is kept; the daemon must be stopped.',
-    load: async () => (await import('./ledger/restore.ts')).restoreCommand,
+    load: async () => (await import('./ledger/backup.ts')).restoreCommand,
   },
   {
     name: 'publish',
@@ -164,7 +163,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'embed-token',
     takes: '[options]',
     description: 'Generate a temporary token that previews an embedded dashboard. The token is a secret.',
-    load: async () => (await import('./service/embed-token.ts')).embedTokenCommand,
+    load: async () => (await import('./service/dashboard.ts')).embedTokenCommand,
   },
   {
     name: 'sandbox',

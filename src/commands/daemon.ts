@@ -1,25 +1,21 @@
-import type { Command } from 'commander';
 import { systemClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
 import type { Context } from '../wiring/context.ts';
-import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, plainCommand } from './shared/cli-context.ts';
 
 /** A stop takes no longer than this, whatever hangs; below the kill_timeout in ecosystem.config.cjs. */
 const STOP_DEADLINE_MS = 19_000;
 /** Without its writer a daemon can do nothing: what is left to stop has this long. */
 const DEAD_WRITER_DEADLINE_MS = 800;
 
-export function daemonCommand(cli: CliContext): Command {
+export function daemonCommand(cli: CliContext): CliCommand {
   return plainCommand('daemon')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger daemon',
-        'usage-ledger daemon --config /etc/usage-ledger.yml',
-        'npx pm2 start ecosystem.config.cjs',
-      ),
+    .examples(
+      'usage-ledger daemon',
+      'usage-ledger daemon --config /etc/usage-ledger.yml',
+      'npx pm2 start ecosystem.config.cjs',
     )
     .action(async () => {
       const stop = listenForStop(cli);
@@ -32,7 +28,6 @@ export function daemonCommand(cli: CliContext): Command {
 }
 
 interface Stop {
-  /** Resolves once a stop is asked for. */
   readonly asked: Promise<void>;
   /** Where it is told of, from now on. */
   logTo(logger: Logger): void;
@@ -71,7 +66,6 @@ function listenForStop(cli: CliContext): Stop {
   return { asked: promise, logTo, ask, end };
 }
 
-/** Runs until a stop is asked for, then drains. */
 async function runDaemon(context: Context, stop: Stop): Promise<void> {
   const { logger } = context;
   stop.logTo(logger);

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { Command } from 'commander';
 import { sleep, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { addPeriods, periodAt } from '../core/period.ts';
@@ -17,8 +16,8 @@ import { renderTable } from '../reports/formats/table.ts';
 import { viewColumnKind } from '../reports/queries/finance-view.ts';
 import { type Sandbox, startSandbox } from '../sandbox/server.ts';
 import type { ScenarioInput } from '../sandbox/world/scenario-schema.ts';
-import { findOnPath } from './doctor/check-redis.ts';
-import { type CliContext, examples } from './shared/cli-context.ts';
+import { findOnPath } from './doctor/check-daemon.ts';
+import { CliCommand, type CliContext } from './shared/cli-context.ts';
 import { printProse } from './shared/prose.ts';
 import { withStopSignal } from './shared/stop-signal.ts';
 
@@ -35,10 +34,10 @@ const FINANCE_QUESTIONS = [
   'SELECT run_id, status, pages, records, entries FROM finance_runs',
 ];
 
-export function demoCommand(cli: CliContext): Command {
-  return new Command('demo')
+export function demoCommand(cli: CliContext): CliCommand {
+  return new CliCommand('demo')
     .option('--keep', 'leave sandbox, daemon and ledger up until Ctrl-C, to click and to ask')
-    .addHelpText('after', examples('usage-ledger demo', 'usage-ledger demo --keep'))
+    .examples('usage-ledger demo', 'usage-ledger demo --keep')
     .action(({ keep = false }: { keep?: boolean }) => withStopSignal((stop) => runDemo(cli, keep, stop)));
 }
 

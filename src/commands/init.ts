@@ -1,23 +1,19 @@
 import { userInfo } from 'node:os';
 import { relative, sep } from 'node:path';
-import type { Command } from 'commander';
-import { writeSamples } from '../config/samples/write-samples.ts';
+import { writeSamples } from '../config/samples/run-files.ts';
 import { PACKAGE_FOLDER } from '../core/process/package-file.ts';
-import { type CliContext, examples, reportingCommand } from './shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand } from './shared/cli-context.ts';
 
 interface InitOptions {
   systemd?: boolean;
   compose?: boolean;
 }
 
-export function initCommand(cli: CliContext): Command {
+export function initCommand(cli: CliContext): CliCommand {
   return reportingCommand('init', { config: false })
     .option('--systemd', 'also a unit for systemd: usage-ledger.service')
     .option('--compose', 'also a file for compose, with Valkey: compose.yaml')
-    .addHelpText(
-      'after',
-      examples('usage-ledger init', 'usage-ledger init --systemd', 'cp .env.example .env && chmod 600 .env'),
-    )
+    .examples('usage-ledger init', 'usage-ledger init --systemd', 'cp .env.example .env && chmod 600 .env')
     .action((options: InitOptions) => init(cli, options));
 }
 

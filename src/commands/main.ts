@@ -1,19 +1,18 @@
-import { Command, CommanderError, Help } from 'commander';
-import { readVersion } from '../core/process/version.ts';
+import { type Command, CommanderError, Help } from 'commander';
+import { readVersion } from '../core/process/package-file.ts';
 import { closest } from '../core/text/closest.ts';
 import { inertText } from '../core/text/inert-text.ts';
 import { COMMANDS } from './command-list.ts';
 import {
+  CliCommand,
   CliContext,
   CONFIG_OPTION,
   EXIT,
-  examples,
   type Io,
   JSON_OPTION,
   type TextOutput,
 } from './shared/cli-context.ts';
 
-/** Carries out one command line (without node and script) and returns the exit code. */
 export async function main(argv: string[], io: Io): Promise<number> {
   for (const output of [io.stdout, io.stderr]) tolerateClosedPipe(output);
   const cli = new CliContext(io);
@@ -33,18 +32,15 @@ export async function main(argv: string[], io: Io): Promise<number> {
  * the help and for suggestions: loading them all takes longer than most commands.
  */
 export async function buildProgram(cli: CliContext, isCalled: (name: string) => boolean): Promise<Command> {
-  const program = new Command('usage-ledger')
+  const program = new CliCommand('usage-ledger')
     .description('Keeps metered tenant usage in a SQLite ledger that finance can trust, and alerts when credits jump.')
     .version(readVersion(), '-v, --version', 'show the version')
     .option(...CONFIG_OPTION)
     .option(...JSON_OPTION)
     .configureHelp({ subcommandTerm: termInHelp })
-    .addHelpText(
-      'after',
-      examples('usage-ledger init', 'usage-ledger doctor', 'usage-ledger sync', 'usage-ledger usage --period 2026-02'),
-    );
+    .examples('usage-ledger init', 'usage-ledger doctor', 'usage-ledger sync', 'usage-ledger usage --period 2026-02');
   for (const { name, description, load } of COMMANDS) {
-    const command = isCalled(name) ? (await load())(cli) : new Command(name);
+    const command = isCalled(name) ? (await load())(cli) : new CliCommand(name);
     program.addCommand(command.description(description));
   }
   configure(program, cli);

@@ -1,11 +1,10 @@
-import type { Command } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { readPagesToken } from '../daemon/http/pages-token.ts';
-import { type CliContext, examples, reportingCommand } from './shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand } from './shared/cli-context.ts';
 
-export function openCommand(cli: CliContext): Command {
+export function openCommand(cli: CliContext): CliCommand {
   return reportingCommand('open')
-    .addHelpText('after', examples('usage-ledger open', 'xdg-open "$(usage-ledger open)"'))
+    .examples('usage-ledger open', 'xdg-open "$(usage-ledger open)"')
     .action(async () => {
       const { http } = await cli.loadConfig();
       if (http.port === 0)

@@ -1,21 +1,19 @@
-import type { Command } from 'commander';
 import type { AlertChange } from '../alerts/track/alert-change.ts';
 import { namedFigures } from '../alerts/track/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
-import { keepYoungGenerationSmall } from '../core/process/young-generation.ts';
-import { counted } from '../core/text/counted.ts';
+import { keepYoungGenerationSmall } from '../core/process/memory.ts';
 import { inertText } from '../core/text/inert-text.ts';
-import { type LargestChange, largestChangesOfRun } from '../ledger/journal/runs/largest-changes.ts';
-import { formatInteger } from '../reports/formats/format.ts';
+import { counted } from '../core/text/words.ts';
+import { type LargestChange, largestChangesOfRun } from '../ledger/journal/runs/run-facts.ts';
+import { formatInteger } from '../reports/formats/columns.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import type { Context } from '../wiring/context.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from './shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from './shared/cli-context.ts';
 import { withLedgerCopy } from './shared/ledger-copy.ts';
-import { parsePeriodWindow } from './shared/period-window.ts';
-import { sideBySide } from './shared/side-by-side.ts';
+import { parsePeriodWindow } from './shared/options.ts';
+import { createFleetView } from './shared/progress.ts';
 import { withStopSignal } from './shared/stop-signal.ts';
-import { createFleetView } from './shared/sync-progress.ts';
 
 interface SyncOptions {
   workspace?: string;
@@ -24,32 +22,27 @@ interface SyncOptions {
   dryRun?: boolean;
 }
 
-/** Workspaces that are synced side by side. */
 const SIDE_BY_SIDE = 8;
 /** Messages of one channel between two looks at what is due. */
 const MOST_AT_ONCE = 1_000;
 /** From here on memory counts more than a quick start. */
 const MANY_PAGES = 100;
 
-/** How one workspace fared, as `--json` shows it. */
 type WorkspaceReport =
   | { workspace_id: string; status: 'applied'; [detail: string]: unknown }
   | { workspace_id: string; status: 'ended' }
   | { workspace_id: string; status: 'failed'; error: { code: string; message: string; hint: string | null } };
 
-export function syncCommand(cli: CliContext): Command {
+export function syncCommand(cli: CliContext): CliCommand {
   return reportingCommand('sync')
     .option('--workspace <id>', 'only this workspace')
     .option('--from <period>', 'first period, YYYY-MM (default: as the daemon would plan)')
     .option('--to <period>', 'last period, YYYY-MM (default: the current one)')
     .option('--dry-run', 'show what would change and which alerts would fire; change nothing')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger sync',
-        'usage-ledger sync --workspace ws-123 --from 2026-01 --to 2026-03',
-        'usage-ledger sync --dry-run --json',
-      ),
+    .examples(
+      'usage-ledger sync',
+      'usage-ledger sync --workspace ws-123 --from 2026-01 --to 2026-03',
+      'usage-ledger sync --dry-run --json',
     )
     .action((options: SyncOptions) => sync(cli, options));
 }
@@ -217,4 +210,32 @@ function alertLine(alert: AlertChange, dryRun: boolean): string {
   const limit = alert.threshold === null ? '' : ` (threshold ${formatInteger(alert.threshold)})`;
   const before = formatInteger(alert.previous?.credits ?? 0n);
   return `${head}, ${before} to ${formatInteger(alert.current.credits)} credits${limit}`;
+}
+
+/**
+ * Does the work for each item, at most `width` at a time, in their order; the results come in that order, too. The first
+ * failure ends it once what runs has ended, and is thrown.
+ */
+async function sideBySide<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const failures: unknown[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < items.length && failures.length === 0) {
+      const index = next;
+      next += 1;
+      try {
+        results[index] = await work(items[index] as Item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  if (failures.length > 0) throw failures[0];
+  return results;
 }

@@ -1,23 +1,21 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { type RateCardText, rateCardsSchema } from '../billing/rates/rate-card-schema.ts';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { groupOf } from '../core/text/path.ts';
 import { readProxy } from './proxy.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
-import { readFiles } from './reading/files.ts';
-import { type EmptiedSetting, type Interpolated, interpolate } from './reading/interpolate.ts';
-import { readRegularFile } from './reading/regular-file.ts';
+import { type EmptiedSetting, type Interpolated, interpolate, readFiles } from './reading/files.ts';
+import { readRegularFile } from './reading/secret-sources.ts';
 import { parseYaml } from './reading/yaml.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { type FileConfig, fileSchema } from './schema/file-schema.ts';
 import type { Config } from './types.ts';
 
-/** The name under which a configuration is looked for in the working folder. */
 export const CONFIG_FILE_NAME = 'usage-ledger.yml';
 
 export interface LoadOptions {
-  /** What `--config` says; it must exist. */
   file?: string | undefined;
   env: NodeJS.ProcessEnv;
   /** Where files are looked for and relative paths of the command line start. */
@@ -96,7 +94,7 @@ export function emptiedSettings(file: string, env: NodeJS.ProcessEnv): readonly 
  * The settings of a YAML file, with variables put in; a `.env` beside it adds some. `unreadable` and `empty` are the
  * remedies for a file that cannot be read, `namedBy` is what named it, and for one that holds no settings.
  */
-export function readSettings(
+function readSettings(
   file: string,
   { namedBy, env, unreadable, empty }: { namedBy: string; env: NodeJS.ProcessEnv; unreadable: string; empty: string },
 ): Interpolated {
@@ -142,7 +140,6 @@ function namedByEmptyVariable(fault: ConfigFault, emptied: readonly EmptiedSetti
   return { ...fault, message: `needs the variable ${names}, which is empty`, hint };
 }
 
-/** The settings that the environment alone can give, and their variables. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   'workspaces[0].id': 'USAGE_API_WORKSPACE_ID',
   'workspaces[0].base_url': 'USAGE_API_BASE_URL',
@@ -193,4 +190,29 @@ function readText(file: string, failed: (code: string) => ConfigError): string {
   } catch (error) {
     throw failed((error as NodeJS.ErrnoException).code ?? 'error');
   }
+}
+
+/**
+ * Reads rate cards from a YAML file of their own: `rates:` with a list below it, as in the configuration.
+ *
+ * @throws ConfigError with every fault there is.
+ */
+export function loadRates(file: string, env: NodeJS.ProcessEnv): readonly RateCardText[] {
+  const { value, faults } = readSettings(file, {
+    namedBy: file,
+    env,
+    unreadable: 'Check the path and its permissions',
+    empty: 'Write `rates:` with cards below it, as the sample of `usage-ledger init` shows them',
+  });
+  const { rates, ...others } = value as Record<string, unknown>;
+  const strange = Object.keys(others).map((path) => ({
+    path,
+    message: 'does not belong here',
+    hint: 'Write `rates:` alone into this file',
+  }));
+  const parsed = rateCardsSchema.safeParse(rates);
+  const placed = (parsed.error?.issues ?? []).map((issue) => ({ ...issue, path: ['rates', ...issue.path] }));
+  const all = tidyFaults([...faults, ...strange, ...schemaFaults(placed, value)]);
+  if (parsed.success && all.length === 0) return parsed.data;
+  throw new ConfigError(file, all);
 }

@@ -10,11 +10,9 @@ import { beneath, workspaceSchema } from './schema/workspace-settings.ts';
 /** What may be used in a month: by each tenant that fits, or by the workspace as a whole. */
 type Budget = Omit<FileConfig['budgets'][number], 'workspace'>;
 
-/** Where a configuration came from and what was read beside it. */
 export interface Source {
   /** Absolute path of the file, or null for the environment alone. */
   file: string | null;
-  /** Relative paths start here. */
   folder: string;
   proxy: ProxyConfig | null;
 }
@@ -56,7 +54,6 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     backup: backup === null ? null : { ...backup, folder: beside('backups', backup.folder), to: placed(backup.to) },
     /** Null: the ledger stays on this machine. */
     publish: document.publish,
-    /** What the daemon writes for other tools. */
     exports: document.exports.map(({ workspace: workspaceId = null, ...given }) => ({
       ...given,
       workspaceId,
@@ -76,7 +73,6 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
   };
 }
 
-/** The budgets of a workspace: those that name it, and those that name none. */
 function budgetsOf(workspaceId: string, all: FileConfig['budgets']): { budgets?: readonly Budget[] } {
   const own = all.filter(({ workspace }) => workspace === undefined || workspace === workspaceId);
   return own.length === 0 ? {} : { budgets: own.map(({ workspace, ...budget }) => budget) };

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { CronExpressionParser } from 'cron-parser';
-import { isHttpsOrLoopback, isLoopbackHost } from '../core/net/loopback.ts';
+import { isHttpsOrLoopback, isLoopbackHost } from '../core/net/public-address.ts';
 import { parseSignedText } from './signing-scheme.ts';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
@@ -26,7 +26,6 @@ export const channelAddressRule = urlRule(['https:', 'http:'], 'an https:// addr
   return isHttpsOrLoopback(url) ? null : 'uses http:// to another machine, which would show secrets to the network';
 });
 
-/** A word that a file can be called by, everywhere. */
 export const fileNameRule: Rule = (text) =>
   /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text) ? null : 'is not a word of small letters, digits, - and _';
 
@@ -76,7 +75,6 @@ export function parseS3Url(text: string): { bucket: string; key: string } | null
   return bucket === undefined ? null : { bucket, key };
 }
 
-/** What the names of a place begin with: empty, or with a slash at its end. */
 export function prefixOf(key: string): string {
   const bare = key.replace(/\/+$/, '');
   return bare === '' ? '' : `${bare}/`;
@@ -98,7 +96,6 @@ export const cronRule: Rule = (text) => {
   }
 };
 
-/** The template of the signed text. */
 export const payloadRule: Rule = (text) => {
   const parsed = parseSignedText(text);
   return typeof parsed === 'string' ? parsed : null;

@@ -1,6 +1,5 @@
 /** Says what time it is; the system's clock may be set, and then steps. */
 export interface WallClock {
-  /** Milliseconds since the Unix epoch. */
   now(): number;
 }
 

@@ -1,4 +1,5 @@
-import { counted } from './text/counted.ts';
+import { counted } from './text/words.ts';
+
 /**
  * The one family of errors that this program raises on purpose.
  *
@@ -83,7 +84,7 @@ export function systemFault(error: unknown): AppError | null {
 }
 
 /** An error as plain data: it crosses threads, is stored in the ledger and printed by `--json`. */
-export interface ErrorSummary {
+interface ErrorSummary {
   name: string;
   code: string;
   message: string;
@@ -91,7 +92,6 @@ export interface ErrorSummary {
   hint?: string;
 }
 
-/** What anything thrown says. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
@@ -105,4 +105,32 @@ export function summarizeError(thrown: unknown): ErrorSummary {
   }
   const message = messageOf(error);
   return { name: error instanceof Error ? error.name : 'Error', code: 'internal', message, retryable: false };
+}
+
+/**
+ * An error as it crosses to another thread or process. Classes are lost on the way, so whoever receives one goes by its
+ * `code`, and by the fields of its class, which cross by their names.
+ */
+export interface PackedError extends ErrorSummary {
+  /** The fields that its class has beyond those of every AppError, such as `retryAfterMs`. */
+  details?: Record<string, unknown>;
+  /** Of errors that are not ours, for the log. */
+  stack?: string;
+}
+
+export function packError(thrown: unknown): PackedError {
+  const packed: PackedError = summarizeError(thrown);
+  if (thrown instanceof AppError) {
+    const { name, code, retryable, hint, ...details } = thrown;
+    if (Object.keys(details).length > 0) packed.details = details;
+  } else if (packed.code === 'internal' && thrown instanceof Error && thrown.stack !== undefined) {
+    packed.stack = thrown.stack;
+  }
+  return packed;
+}
+
+export function unpackError({ name, code, message, retryable, hint, details, stack }: PackedError): AppError {
+  const error = Object.assign(new AppError(code, message, { retryable, hint }), details, { name });
+  if (stack !== undefined) error.stack = stack;
+  return error;
 }

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { inertText } from './text/inert-text.ts';
 import type { Redactor } from './text/redact.ts';
 
 export type { Logger } from 'pino';
@@ -40,4 +41,51 @@ function streamOf(destination: LogDestination): DestinationStream {
       destination.write(line, pino.levels.labels[this.lastLevel] ?? 'info');
     },
   } as DestinationStream;
+}
+
+const LEVELS: Readonly<Record<string, { word: string; colour: number }>> = {
+  trace: { word: 'TRACE', colour: 90 },
+  debug: { word: 'DEBUG', colour: 90 },
+  info: { word: 'INFO ', colour: 32 },
+  warn: { word: 'WARN ', colour: 33 },
+  error: { word: 'ERROR', colour: 31 },
+  fatal: { word: 'FATAL', colour: 31 },
+};
+
+/** Fields that are sentences, or longer: each stands on a line of its own below the rest. */
+const LONG_FIELDS: readonly string[] = ['reason', 'hint', 'stack'];
+
+/**
+ * One JSON line of the log in the form for people: UTC time, level, message and fields, what is long below it. Text from
+ * outside cannot act on the terminal. A line that is no such JSON comes back as it is. Ends with a line feed.
+ */
+export function humanLogLine(line: string, { colours }: { colours: boolean }): string {
+  const fields = parseLine(line);
+  if (fields === null) return line.endsWith('\n') ? line : `${line}\n`;
+  const { level, time, msg, ...rest } = fields;
+  const paint = (colour: number, text: string) => (colours ? `\x1b[${colour}m${text}\x1b[39m` : text);
+  const { word, colour } = LEVELS[String(level)] ?? { word: String(level).toUpperCase(), colour: 39 };
+  const short = Object.entries(rest).filter(([name]) => !LONG_FIELDS.includes(name));
+  const words = short.map(([name, value]) => paint(90, `${inertText(name)}=${valueText(value)}`));
+  const head = [paint(90, clockTime(time)), paint(colour, word), inertText(String(msg ?? '')), ...words];
+  const below = LONG_FIELDS.flatMap((name) => String(rest[name] ?? '').split('\n')).filter((text) => text !== '');
+  return `${[head.join(' '), ...below.map((text) => `      ${inertText(text)}`)].join('\n')}\n`;
+}
+
+function parseLine(line: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && 'level' in value ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function clockTime(time: unknown): string {
+  return typeof time === 'string' ? `${time.slice(0, 19).replace('T', ' ')}Z` : '';
+}
+
+function valueText(value: unknown): string {
+  if (typeof value !== 'string') return inertText(JSON.stringify(value));
+  return /^[^\s"=]+$/.test(value) ? inertText(value) : inertText(JSON.stringify(value));
 }

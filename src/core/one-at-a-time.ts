@@ -1,4 +1,3 @@
-/** Work that is never under way twice at once. */
 export interface OneAtATime<T> {
   /** Begins the work, or joins that under way. */
   run(): Promise<T>;

@@ -41,7 +41,6 @@ export function periodFromIndex(index: number): Period {
   return `${String(year).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`;
 }
 
-/** The period `months` later, or earlier when negative. */
 export function addPeriods(period: Period, months: number): Period {
   return periodFromIndex(periodIndex(period) + months);
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { type PackedError, packError, unpackError } from '../core/crossing-errors.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, type PackedError, packError, unpackError } from '../core/errors.ts';
 
 /** What a process of ours says at its end: what has come of its work, or why nothing has. */
 export type ChildAnswer<Done extends object> = Done | { error: PackedError };
@@ -17,7 +16,6 @@ export interface ChildOrder extends ChildWords {
   file: URL;
   /** Sent to it: what it is given on its command line could be read by everybody on this machine. */
   job: object;
-  /** Ends the process at once. */
   stopping: AbortSignal;
 }
 

@@ -1,23 +1,21 @@
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import type { WallClock } from '../core/clock.ts';
+import { summarizeError } from '../core/errors.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { ageMs } from '../core/stored-time.ts';
+import { changeOfCards } from '../ledger/journal/charges/card-store.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
 import type { Context } from '../wiring/context.ts';
-import { applyConfiguredRates } from './configured-rates.ts';
-import { createDaemonEvents, type DaemonEvents } from './daemon-events.ts';
-import { Deliveries } from './deliveries.ts';
+import { createDaemonEvents, type DaemonEvents, Deliveries } from './deliveries.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { readiness } from './http/readiness.ts';
-import { createSyncHandler } from './job-handlers.ts';
-import { JobWaits } from './job-waits.ts';
+import { createSyncHandler, JobWaits } from './job-handlers.ts';
 import { bullmqOpener, type OpenQueue } from './open-queue.ts';
 import type { PublishWatch } from './publish-watch.ts';
-import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
-import { createSlotHistory } from './slot-history.ts';
+import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
 import { startHeartbeat } from './watches/heartbeat.ts';
 import { startStaleWatch } from './watches/stale-watch.ts';
@@ -30,7 +28,6 @@ const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
 /** Then deliveries under way: a receiver that hangs gets the notification anew from the next daemon. */
 const DELIVERIES_TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
-/** What tests put in place of the usual. */
 export interface DaemonOverrides {
   /** What carries the sync jobs; BullMQ when absent. */
   openQueue?: OpenQueue;
@@ -41,7 +38,6 @@ export interface DaemonOverrides {
 export interface Daemon {
   readonly queue: SyncQueue;
   readonly probe: HealthProbe;
-  /** Stops taking work, lets what runs end, and lets go of everything. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -123,7 +119,7 @@ async function startParts(
   }
   if (config.http.port !== 0) {
     // Loaded here only: the pages take longer to load than everything that the other commands need.
-    const { startDaemonHttp } = await import('./http/start-daemon-http.ts');
+    const { startDaemonHttp } = await import('./http/server.ts');
     const http = await startDaemonHttp(context, probe, queue);
     intake.push(() => http.close());
   }
@@ -217,4 +213,32 @@ function staleChecks(probe: HealthProbe, clock: WallClock): StaleCheck[] {
       const sinceMs = ageMs(lastCompleteRunAtMs, clock.now()) ?? staleAfterMs + 1;
       return { workspaceId, sinceMs, staleAfterMs };
     });
+}
+
+/**
+ * Puts the rate cards of the configuration into force when it has some and they are others than those in force. Cards that
+ * cannot be put into force keep no usage from being recorded: those before them stay.
+ */
+export async function applyConfiguredRates(context: Context): Promise<void> {
+  const { config, clock, logger } = context;
+  const { rates } = config;
+  if (rates === null || rates.length === 0) return;
+  const { added, retired } = changeOfCards(context.reader().connection, rates);
+  if (added.length + retired.length === 0) return;
+  try {
+    const writer = await context.writer();
+    const { periods } = await writer.call('setCards', { cards: rates, source: 'configuration', nowMs: clock.now() });
+    const priced = periods.map(({ workspaceId, period }) => `${period} of ${workspaceId}`);
+    logger.info(
+      { added, retired, priced },
+      'the rate cards of the configuration are in force; open periods are priced anew',
+    );
+  } catch (error) {
+    const { code, message: reason } = summarizeError(error);
+    if (code !== 'unclear_cards') throw error;
+    logger.error(
+      { reason, hint: '`usage-ledger rates check` prices the history by them' },
+      'the rate cards of the configuration are not put into force',
+    );
+  }
 }

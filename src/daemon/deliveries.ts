@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { Cancel } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
@@ -14,7 +15,6 @@ const MOST_A_SWEEP = 1000;
 const SHORTEST_REST_MS = 100;
 
 export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
-  /** Makes messages of what is due. */
   compose(): Promise<unknown>;
   /** The messages that are to be tried now, at most `limit` of each channel, the longest due first. */
   due(limit: number): { notificationId: string; channel: string }[];
@@ -24,7 +24,6 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome>;
 }
 
-/** What one channel has in hand. */
 interface Lane {
   due: string[];
   underWay: Map<string, Promise<void>>;
@@ -44,7 +43,6 @@ export class Deliveries {
   #endRest: Cancel = () => undefined;
   #restEndsMs = Number.POSITIVE_INFINITY;
 
-  /** Starts at once. */
   constructor(options: DeliveriesOptions) {
     const { clock, logger } = options;
     this.#options = options;
@@ -138,4 +136,14 @@ export class Deliveries {
     };
     this.#endRest = clock.after(atMs - clock.monotonic(), wake, { background: true });
   }
+}
+
+interface DaemonEventMap {
+  notified: [];
+}
+
+export type DaemonEvents = EventEmitter<DaemonEventMap>;
+
+export function createDaemonEvents(): DaemonEvents {
+  return new EventEmitter<DaemonEventMap>();
 }

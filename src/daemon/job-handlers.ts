@@ -1,17 +1,16 @@
-import { isoTime } from '../core/clock.ts';
+import { isoTime, type WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
 import { endedWorkspaces } from '../ledger/journal/ended.ts';
 import type { SyncHandler } from '../queue/jobs.ts';
 import { latestSlot, nextSlot } from '../queue/slots.ts';
-import { restEndMs } from '../sync/asked-to-wait.ts';
+import { restEndMs } from '../sync/run-deadline.ts';
 import type { Context } from '../wiring/context.ts';
 import { cronOf, scheduleKey } from './schedules.ts';
+import { stillWaits } from './state/staleness.ts';
 
 export interface AfterJobs {
-  /** Told when a job of a workspace has its place. */
   onBegin(workspaceId: string): void;
-  /** Told when a run has left something to tell. */
   notified(): void;
   /** Keeps an entry of the schedule from being enqueued for a while. */
   postpone(key: string, delayMs: number): void;
@@ -24,7 +23,6 @@ const ENDED_REST_MS = 60 * 60_000;
 /** Nothing that fails rests for longer than a day, however rare its slots. */
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
-/** What a job of the queue does. */
 export function createSyncHandler(context: Context, { onBegin, notified, postpone }: AfterJobs): SyncHandler {
   const { clock, logger } = context;
   return async ({ workspaceId, kind, slot, attempt }, job) => {
@@ -79,4 +77,30 @@ function latestOf(slot: string, cron: string, nowMs: number): string {
   const latestMs = latestSlot(cron, nowMs);
   const slotMs = Date.parse(slot);
   return latestMs !== null && (latestMs > slotMs || !canHaveHappened(slotMs, nowMs)) ? isoTime(latestMs) : slot;
+}
+
+/** Since when a workspace's sync job has waited for a place. */
+export class JobWaits {
+  readonly #sinceMs = new Map<string, number>();
+  readonly #clock: WallClock;
+
+  constructor(clock: WallClock) {
+    this.#clock = clock;
+  }
+
+  enqueued(workspaceId: string, nowMs: number): void {
+    if (!this.#sinceMs.has(workspaceId)) this.#sinceMs.set(workspaceId, nowMs);
+  }
+
+  begun(workspaceId: string): void {
+    this.#sinceMs.delete(workspaceId);
+  }
+
+  /** Null when no job waits. `lastAttemptAtMs` is of the ledger. */
+  since(workspaceId: string, lastAttemptAtMs: number | null): number | null {
+    const sinceMs = this.#sinceMs.get(workspaceId);
+    if (sinceMs === undefined || stillWaits(sinceMs, lastAttemptAtMs, this.#clock.now())) return sinceMs ?? null;
+    this.#sinceMs.delete(workspaceId);
+    return null;
+  }
 }

@@ -6,13 +6,10 @@ import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { Context } from '../wiring/context.ts';
 
 export interface QueueOrder {
-  /** Names the queue. */
   ledgerId: string;
-  /** Jobs that this daemon carries out at once. */
   concurrency: number;
 }
 
-/** Opens what carries a daemon's sync jobs. */
 export type OpenQueue = (order: QueueOrder) => Promise<SyncQueue>;
 
 /** BullMQ on the configured Redis, or on a private one that runs as long as its releaser is not called. */
@@ -27,7 +24,6 @@ export function bullmqOpener({ config, logger }: Context, releasers: Releasers):
     openBullmqQueue({ ledgerId, target: await openRedis(), logger, settings: { syncConcurrency: concurrency } });
 }
 
-/** Where the private redis-server of a ledger keeps its files. */
 export function privateRedisFolder(ledgerPath: string): string {
   return `${ledgerPath}.redis`;
 }

@@ -1,5 +1,5 @@
 import { summarizeError } from '../core/errors.ts';
-import { backoffMs } from '../core/net/backoff.ts';
+import { backoffMs } from '../core/net/retry.ts';
 import { oneAtATime } from '../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
@@ -10,7 +10,6 @@ const LOOK_INTERVAL_MS = 2_000;
 const TELL_INTERVAL_MS = 60_000;
 const RETRY = { baseMs: 2_000, maxMs: 5 * 60_000 };
 
-/** How the copy in Postgres stands, as far as this process knows. */
 export interface PublishHealth {
   /** The link of the chain that it holds; null before the first answer. */
   position: number | null;
@@ -20,14 +19,12 @@ export interface PublishHealth {
   fault: { code: string; message: string } | null;
   /** Something has waited for too long, and a try that began since has failed. */
   stale: boolean;
-  /** The daemon is not ready because of it. */
   unready: boolean;
 }
 
 export interface PublishWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   connection: LedgerConnection;
   publish(signal: AbortSignal): Promise<PublishReport>;
-  /** Raises, or with null ends, the alert about the copy. */
   tell(detail: string | null): Promise<void>;
   staleMs: number;
   unreadyWhenStale: boolean;
@@ -63,7 +60,6 @@ export class PublishWatch {
     this.#tasks = [look, tell].map((task) => startPeriodicTask({ clock, logger, ...task }));
   }
 
-  /** Publishes what is new, or joins the publication under way. */
   publish(): Promise<void> {
     return this.#publishing.run();
   }

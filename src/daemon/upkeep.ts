@@ -1,15 +1,14 @@
+import { statSync } from 'node:fs';
 import type { Job } from '../alerts/rules/own/job-failed.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
-import { timesAhead } from '../ledger/journal/times-ahead.ts';
+import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead, timesAhead } from '../ledger/journal/times-ahead.ts';
 import type { Context } from '../wiring/context.ts';
-import type { Pruned } from '../writer/commands/ledger-commands.ts';
+import type { Pruned } from '../writer/commands.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
-import type { DaemonEvents } from './daemon-events.ts';
+import type { DaemonEvents } from './deliveries.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
-import { startClockWatch } from './watches/clock-watch.ts';
-import { startWalWatch } from './watches/wal-watch.ts';
 
 const INTERVAL_MS = 3_600_000;
 /** Transactions of one tick, each a few milliseconds long: what is left over waits for the next tick. */
@@ -17,7 +16,6 @@ const STEPS_A_TICK = 40;
 const DAY_MS = 86_400_000;
 
 export interface RetentionOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
-  /** Forgets some of what is older. */
   prune(request: { beforeMs: number; nowMs: number }): Promise<Pruned>;
   retentionDays: number;
 }
@@ -35,7 +33,6 @@ export async function startUpkeep(context: Context, releasers: Releasers): Promi
   releasers.push(() => retention.stop());
 }
 
-/** Says when the ledger holds times to come. */
 export function startWatchOfClock(context: Context, events: DaemonEvents, releasers: Releasers): void {
   const { clock, logger } = context;
   const { connection } = context.reader();
@@ -44,14 +41,12 @@ export function startWatchOfClock(context: Context, events: DaemonEvents, releas
   releasers.push(() => watch.stop());
 }
 
-/** Raises an alert about a job, or with null ends it. */
 function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: string | null) => Promise<void> {
   return async (detail) => {
     if ((await context.tellOfJob({ job, detail })) > 0) events.emit('notified');
   };
 }
 
-/** The files that are made by themselves. */
 export function startFileSchedules(context: Context, events: DaemonEvents, releasers: Releasers): void {
   const { config, clock, logger } = context;
   const { connection } = context.reader();
@@ -87,6 +82,69 @@ export function startRetention({ prune, retentionDays, clock, logger }: Retentio
         if (!more) break;
       }
       if (Object.values(total).some((count) => count > 0)) logger.info({ ...total, retentionDays }, 'ledger pruned');
+    },
+  });
+}
+
+const CHECK_INTERVAL_MS = 60_000;
+/** What is so is said again after this: a command, whose clock shows another time, may have told otherwise. */
+const SAID_AGAIN_MS = 10 * 60_000;
+
+interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+  timesAhead(nowMs: number): TimesAhead | null;
+  tell(detail: string | null): Promise<void>;
+}
+
+/** Says it once when the ledger holds times to come, and when it does no more. */
+export function startClockWatch({ timesAhead, tell, clock, logger }: ClockWatchOptions): PeriodicTask {
+  let told: boolean | null = null;
+  let toldMs = 0;
+  return startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: CHECK_INTERVAL_MS,
+    atOnce: true,
+    failed: 'times to come could not be looked for',
+    async work() {
+      const nowMs = clock.now();
+      const found = timesAhead(nowMs);
+      const isNews = (found !== null) !== told;
+      if (!isNews && clock.monotonic() - toldMs < SAID_AGAIN_MS) return;
+      const detail = found === null ? null : describeAhead(found, nowMs);
+      if (isNews && detail !== null)
+        logger.warn({ reason: detail, hint: TIMES_AHEAD_REMEDY }, 'the ledger holds times to come');
+      await tell(detail);
+      told = found !== null;
+      toldMs = clock.monotonic();
+    },
+  });
+}
+
+const LOOK_INTERVAL_MS = 15_000;
+/** A write-ahead log longer than this is written back and cut. */
+const NOTABLE_BYTES = 16 * 1024 * 1024;
+
+interface WalWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+  ledgerPath: string;
+  /** Writes the log back and cuts it; false while a reader still needs it. */
+  checkpoint(): Promise<boolean>;
+}
+
+/**
+ * Looks after the ledger's write-ahead log: SQLite cuts it at a commit only, and a reader that stayed open for long may
+ * have gone when no commit comes.
+ */
+export function startWalWatch({ ledgerPath, checkpoint, clock, logger }: WalWatchOptions): PeriodicTask {
+  return startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: LOOK_INTERVAL_MS,
+    failed: 'the write-ahead log could not be written back',
+    async work() {
+      const bytes = statSync(`${ledgerPath}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (bytes <= NOTABLE_BYTES) return;
+      const cut = await checkpoint();
+      logger.debug({ bytes, cut }, 'write-ahead log of the ledger looked after');
     },
   });
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
-import { escapeNul } from './copy-rows.ts';
+import { escapeNul } from './in-postgres.ts';
 import { COPIED_TABLES, type CopiedTable, offsetOf, valuesOf } from './tables.ts';
 
 /** What one table has of one workspace and period: whole numbers, exact, as text. */

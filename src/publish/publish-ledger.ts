@@ -8,9 +8,7 @@ import { keptFromRun } from '../ledger/journal/runs/prune-runs.ts';
 import { type LedgerConnection, openReader } from '../ledger/store/file/open.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { compareCopy, type Difference, unitOf } from './compare-copy.ts';
-import { copyLines, escapeNul, PAUSE, selectLines } from './copy-rows.ts';
-import type { PublishTarget } from './in-postgres.ts';
-import { PublishError } from './publish-error.ts';
+import { copyLines, escapeNul, PAUSE, PublishError, type PublishTarget, selectLines } from './in-postgres.ts';
 import { inCopy, viewsOf } from './schema.ts';
 import { COPIED_TABLES, type CopiedTable, offsetOf } from './tables.ts';
 
@@ -25,7 +23,6 @@ export interface PublishOrder {
   nowMs: number;
   /** `check` compares the copy with the ledger afterwards; `repair` also sends again what differs. */
   compare?: 'check' | 'repair';
-  /** Ends the publication, of which nothing stays. */
   signal?: AbortSignal;
 }
 
@@ -34,7 +31,6 @@ export interface PublishReport {
   from: number;
   to: number;
   headDigest: string;
-  /** Rows sent, of all tables. */
   rows: number;
   /** Asked to compare: how the last link that was published is not one of this ledger; null when it is. */
   parted: string | null;

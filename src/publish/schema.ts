@@ -5,8 +5,7 @@ import { packageFile } from '../core/process/package-file.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import { columnsOf } from '../ledger/store/file/schema-objects.ts';
 import { viewColumnKind } from '../reports/queries/finance-view.ts';
-import { inPostgres, type PublishTarget } from './in-postgres.ts';
-import { PublishError } from './publish-error.ts';
+import { inPostgres, PublishError, type PublishTarget } from './in-postgres.ts';
 import { COPIED_TABLES, createTable } from './tables.ts';
 
 const NOW_IN_SQLITE = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";

@@ -1,6 +1,6 @@
 import { summarizeError } from '../core/errors.ts';
 import { ageMs } from '../core/stored-time.ts';
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/words.ts';
 import { linkAt } from '../ledger/journal/links.ts';
 import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
@@ -8,15 +8,12 @@ import { ledgerId } from '../ledger/store/schema/identity.ts';
 import type { PublishTarget } from './in-postgres.ts';
 import { inCopy } from './schema.ts';
 
-/** How far the copy in Postgres is behind the ledger. */
 export interface Lag {
-  /** Links of the chain that wait. */
   links: number;
   /** Since when the first of them has waited; 0 when none does. */
   seconds: number;
 }
 
-/** How the copy stands to the ledger at hand. */
 export interface CopyStanding {
   /** The link of the chain that it holds; null when nobody knows. */
   position: number | null;

@@ -1,19 +1,20 @@
 import pg from 'pg';
 import { alerts, alertTransitions, deliveryMembers } from '../ledger/store/schema/alert-tables.ts';
 import {
+  adjustments,
   chargeCorrections,
   chargeLines,
   charges,
+  closedUsage,
+  periodEvents,
   rateCards,
   tenantNames,
 } from '../ledger/store/schema/billing-tables.ts';
-import { adjustments, closedUsage, periodEvents } from '../ledger/store/schema/close-tables.ts';
 import { deliveries } from '../ledger/store/schema/delivery-tables.ts';
 import { PERIODS_PER_WORKSPACE } from '../ledger/store/schema/keys.ts';
 import { type NamedTable, namedTable } from '../ledger/store/schema/ledger-tables.ts';
 import type { TableRecord } from '../ledger/store/schema/rows.ts';
-import { runs } from '../ledger/store/schema/run-tables.ts';
-import { tenantUsage, usageEntries } from '../ledger/store/schema/usage-tables.ts';
+import { runs, tenantUsage, usageEntries } from '../ledger/store/schema/run-tables.ts';
 import { periods, tenants, workspaces } from '../ledger/store/schema/workspace-tables.ts';
 
 /**

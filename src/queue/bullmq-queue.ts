@@ -1,25 +1,38 @@
-import type { Queue, Worker } from 'bullmq';
+import type { Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { systemClock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { settlesWithin } from '../core/deadline.ts';
+import { AppError, summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { randomId } from '../core/randomness.ts';
+import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { bullmq } from './bullmq.ts';
 import { StoppingError } from './errors.ts';
-import { type SyncHandler, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
-import { askRedis } from './redis/ask-redis.ts';
 import {
+  DEFAULT_SETTINGS,
+  type JobContext,
+  LOCK_DURATION_MS,
+  MAX_STALLED_COUNT,
+  type QueueSettings,
+  STALLED_INTERVAL_MS,
+  SYNC_RETENTION,
+  type SyncHandler,
+  type SyncJob,
+  syncJobId,
+  WORKER_RETRY_MS,
+  workspaceMark,
+} from './jobs.ts';
+import {
+  askRedis,
   createRedisWatch,
   openProducerConnection,
   openWorkerConnection,
   type RedisTarget,
   type RedisWatch,
+  startHeartbeat,
   whenReady,
 } from './redis/connection.ts';
-import { startHeartbeat } from './redis/heartbeat.ts';
-import { DEFAULT_SETTINGS, type QueueSettings, SYNC_RETENTION } from './settings.ts';
 import type { QueueCounts, StopOptions, SyncQueue } from './sync-queue.ts';
-import { closeWorker, startWorker } from './worker.ts';
 
 export interface BullmqQueueOptions {
   /** Names the queue: two ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
@@ -166,4 +179,99 @@ class BullmqQueue implements SyncQueue {
   #ask<T>(call: () => Promise<T>): Promise<T> {
     return askRedis({ connection: this.#producer, target: this.#options.target, watch: this.#watch }, call);
   }
+}
+
+interface WorkerOptions<D> {
+  queueName: string;
+  connection: Redis;
+  watch: RedisWatch;
+  logger: Logger;
+  concurrency: number;
+  stopSignal: AbortSignal;
+  handle(data: D, context: JobContext): Promise<unknown>;
+  /** Told of every handler that runs, so that a stop can wait for them. */
+  track(running: Promise<unknown>): void;
+}
+
+/** Starts taking jobs at once. Errors are logged; none of them ends the worker. */
+function startWorker<D>(options: WorkerOptions<D>): Worker<D> {
+  const { queueName, connection, watch, concurrency } = options;
+  const limit = createRepeatLimit();
+  const logger = options.logger.child({ queue: queueName });
+  // Two parameters and not three: with a third BullMQ makes a signal of its own, whose reason is a string and no error.
+  const worker = new bullmq.Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
+    connection,
+    concurrency,
+    lockDuration: LOCK_DURATION_MS,
+    stalledInterval: STALLED_INTERVAL_MS,
+    maxStalledCount: MAX_STALLED_COUNT,
+    runRetryDelay: WORKER_RETRY_MS,
+  });
+  worker.on('failed', (job, error) => {
+    const { code, message, retryable } = summarizeError(error);
+    const fields = { job: job?.id, code, retryable, reason: message };
+    // What is not ours by design is a defect: its stack is needed to find it.
+    logger.warn(code === 'internal' ? { ...fields, stack: error.stack } : fields, 'job failed');
+  });
+  worker.on('stalled', (jobId) => logger.warn({ job: jobId }, 'the job of a lost worker is taken up again'));
+  worker.on('error', (error) => {
+    // While Redis is away the watch has said so; each connection and each command would say it again.
+    const level = watch.up ? 'error' : 'debug';
+    const reason = error.message;
+    limit(`${level} ${reason}`, (leftOut) => logger[level]({ reason, leftOut }, 'queue worker error'));
+  });
+  return worker;
+}
+
+async function processJob<D>(
+  job: Job<D>,
+  token: string | undefined,
+  options: WorkerOptions<D>,
+  logger: Logger,
+): Promise<unknown> {
+  const { stopSignal } = options;
+  const context: JobContext = {
+    signal: stopSignal,
+    progress(state) {
+      job.updateProgress(state).catch((error: Error) => {
+        logger.debug({ job: job.id, reason: error.message }, 'progress not shown');
+      });
+    },
+  };
+  try {
+    stopSignal.throwIfAborted();
+    const running = options.handle(job.data, context);
+    options.track(running);
+    return storable(await running);
+  } catch (error) {
+    if (stopSignal.aborted) {
+      // Cut off by us and not failed: the next daemon starts it at once, and no attempt is spent.
+      await job.moveToWait(token);
+      throw new bullmq.WaitingError();
+    }
+    throw error instanceof Error ? error : new AppError('internal', String(error), { retryable: true });
+  }
+}
+
+/** Results are kept as JSON. One that is not (a bigint) would fail a job whose work is done. */
+function storable(result: unknown): unknown {
+  const text = JSON.stringify(result, (_key, value) => (typeof value === 'bigint' ? value.toString() : value));
+  return text === undefined ? null : JSON.parse(text);
+}
+
+/**
+ * Closes the worker once its handlers have ended, within the time that remains. BullMQ's `close` hangs while Redis is away
+ * and its `close(true)`, which does not, is heeded in the first call only: so the handlers come first then.
+ */
+async function closeWorker(
+  worker: Worker,
+  running: ReadonlySet<Promise<unknown>>,
+  watch: RedisWatch,
+  remainingMs: () => number,
+): Promise<boolean> {
+  if (!watch.up) {
+    await worker.pause(true).catch(() => undefined);
+    await settlesWithin(Promise.allSettled(running), remainingMs());
+  }
+  return (await settlesWithin(worker.close(!watch.up), remainingMs())) && running.size === 0;
 }

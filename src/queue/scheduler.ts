@@ -1,11 +1,9 @@
-import { nextTurn } from '../core/clock.ts';
+import { type Cancel, type Clock, every, nextTurn } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
-import { watchClockJumps } from './clock-jumps.ts';
 import { createSlotFinder, type DueAttempt, dueAttempt, type SlotHistory, type SlotSpan } from './slots.ts';
-import { createSpreadTimers, offsetMs, type SpreadTimers } from './spread.ts';
-import { type StartTicks, startCronTicks } from './ticks.ts';
+import { createSpreadTimers, offsetMs, type SpreadTimers, type StartTicks, startCronTicks } from './ticks.ts';
 
 /** How soon a missed slot, the end of a rest or a Redis that works again without a word is noticed. */
 const CATCH_UP_INTERVAL_MS = 10_000;
@@ -29,7 +27,6 @@ export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<Periodic
   onRedisBack(listener: () => void): () => void;
   /** What calls at the times of a cron expression; false: only catching up finds what is due. Those of node-cron when absent. */
   ticks?: StartTicks | false;
-  /** Milliseconds between two looks at what is due. */
   intervalMs?: number;
 }
 
@@ -219,4 +216,22 @@ function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<
     groups.set(cron, group);
   }
   return [...groups.values()];
+}
+
+const LOOK_INTERVAL_MS = 1_000;
+/** Clocks are slewed by less; a machine that slept for less has missed little. */
+const NOTABLE_MS = 30_000;
+
+/**
+ * Calls the listener within a second after the wall clock has jumped: it was set, or the machine slept. Returns what ends
+ * the watch.
+ */
+function watchClockJumps(clock: Clock, onJump: (jumpMs: number) => void): Cancel {
+  const offset = (): number => clock.now() - clock.monotonic();
+  let known = offset();
+  return every(clock, LOOK_INTERVAL_MS, () => {
+    const jumpMs = offset() - known;
+    known += jumpMs;
+    if (Math.abs(jumpMs) > NOTABLE_MS) onJump(jumpMs);
+  });
 }

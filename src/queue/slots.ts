@@ -7,7 +7,6 @@ export interface SlotHistory {
   doneSlot: string | null;
   /** Attempts in a row that have failed since. */
   failures: number;
-  /** The slot of the latest of them, an ISO time. */
   failedSlot: string | null;
   /** When it failed, milliseconds since the epoch. */
   failedAtMs: number | null;
@@ -17,7 +16,6 @@ export interface SlotHistory {
 
 /** A slot that is not done yet, and its attempt, counted from 1 over all slots since the last that was done. */
 export interface DueAttempt {
-  /** ISO time. */
   slot: string;
   attempt: number;
 }

@@ -1,7 +1,6 @@
 import type { Queue } from 'bullmq';
 import type { SyncHandler, SyncJob } from './jobs.ts';
 
-/** Sync jobs by state. */
 export interface QueueCounts {
   waiting: number;
   active: number;
@@ -31,7 +30,6 @@ export interface SyncQueue {
   counts(): Promise<QueueCounts>;
   /** Since when sync jobs have waited, by workspace, in milliseconds since the epoch. */
   waitingSyncs(): Promise<Map<string, number>>;
-  /** Milliseconds that Redis took to answer. */
   ping(): Promise<number>;
   /** Whether all connections stand, as far as is known without asking. */
   readonly redisUp: boolean;

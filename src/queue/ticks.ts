@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { schedule } from 'node-cron';
+import type { Cancel, Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { tickExpressions } from './slots.ts';
 
 export interface TickOptions {
-  /** A cron expression in UTC. */
   cron: string;
   logger: Logger;
   /** Called at each time that the expression names, which is milliseconds since the epoch. */
@@ -15,7 +16,6 @@ export interface TickOptions {
 /** Begins the ticks of an expression; returns what ends them, which does not wait for one under way. */
 export type StartTicks = (options: TickOptions) => () => Promise<void>;
 
-/** The ticks of node-cron. */
 export const startCronTicks: StartTicks = ({ cron, logger, tick, missed }) => {
   const tasks = tickExpressions(cron).map((expression) => {
     const quiet = (message: string | Error): void => logger.debug({ expression, reason: String(message) }, 'node-cron');
@@ -33,3 +33,46 @@ export const startCronTicks: StartTicks = ({ cron, logger, tick, missed }) => {
     await Promise.all(tasks.map((task) => task.destroy()));
   };
 };
+
+/** Room that each entry gets in time. */
+const ROOM_MS = 1000;
+const LONGEST_SPREAD_MS = 5 * 60_000;
+const SPACE = 2 ** 32;
+
+/**
+ * How long after its tick an entry is carried out, in milliseconds, so that many entries with one cron do not come at
+ * once. It depends on the entry's name and stays the same; alone on its cron an entry comes at its tick. `paceMs` lies
+ * between two slots, and no entry is put off by more than half of it.
+ */
+export function offsetMs(key: string, entriesOnCron: number, paceMs: number): number {
+  if (entriesOnCron < 2) return 0;
+  const spreadMs = Math.min(entriesOnCron * ROOM_MS, paceMs / 2, LONGEST_SPREAD_MS);
+  const position = createHash('sha256').update(key, 'utf16le').digest().readUInt32BE(0) / SPACE;
+  return Math.floor(position * spreadMs);
+}
+
+/** Turns that are still to come, by timers: no step of the clock moves them. */
+export interface SpreadTimers {
+  /** Begins after `waitMs`, unless the entry's turn is planned already. */
+  plan(key: string, waitMs: number, begin: () => void): void;
+  end(): void;
+}
+
+export function createSpreadTimers(clock: Clock): SpreadTimers {
+  const planned = new Map<string, Cancel>();
+  let ended = false;
+  return {
+    plan(key, waitMs, begin) {
+      if (ended || planned.has(key)) return;
+      const turn = (): void => {
+        planned.delete(key);
+        begin();
+      };
+      planned.set(key, clock.after(waitMs, turn, { background: true }));
+    },
+    end() {
+      ended = true;
+      for (const cancel of planned.values()) cancel();
+    },
+  };
+}

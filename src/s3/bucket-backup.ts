@@ -3,19 +3,15 @@ import { parseS3Url, prefixOf } from '../config/rules.ts';
 import type { S3Access, S3Place } from '../config/types.ts';
 import { UsageError } from '../core/errors.ts';
 import { inWorkFolder } from '../ledger/store/file/work-folder.ts';
-import { type BackupReport, backupLedger } from '../ledger/transfer/backup/backup.ts';
-import { backupTime, newestBackup } from '../ledger/transfer/backup/backup-names.ts';
+import { type BackupReport, backupLedger, backupTime, newestBackup } from '../ledger/transfer/backup/backup.ts';
 import { withBucket } from './bucket.ts';
-import type { S3Way } from './s3-client.ts';
-import { S3Error } from './s3-error.ts';
+import { S3Error, type S3Way } from './s3-client.ts';
 import { uploadFile } from './upload.ts';
 
 export interface BucketBackupOrder {
   ledgerPath: string;
   way: S3Way;
-  /** Of the object. */
   name: string;
-  /** Replaces the object when it exists. */
   force?: boolean;
   /** Where the backup is put together: in a folder of this name and six more characters. */
   workPrefix: string;

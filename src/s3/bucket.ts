@@ -2,11 +2,19 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { S3Place } from '../config/types.ts';
-import { type ReadAnswer, S3Client, type S3Request, type S3Way, sha256 } from './s3-client.ts';
-import { refusalError, S3Error } from './s3-error.ts';
-import { element, elementsOf, textOf } from './s3-xml.ts';
+import {
+  element,
+  elementsOf,
+  type ReadAnswer,
+  refusalError,
+  S3Client,
+  S3Error,
+  type S3Request,
+  type S3Way,
+  sha256,
+  textOf,
+} from './s3-client.ts';
 
-/** What the service says of an object. */
 export interface ObjectHead {
   sizeBytes: number;
   /** SHA-256 in base64, of parts with their number; null where the service keeps none. */
@@ -20,7 +28,6 @@ export interface SentPart {
   digest: Buffer;
 }
 
-/** Runs `work` with the objects of a place, and lets go of its connections. */
 export async function withBucket<T>(way: S3Way, work: (bucket: Bucket) => Promise<T>): Promise<T> {
   const client = new S3Client(way);
   try {
@@ -40,7 +47,6 @@ export class Bucket {
     this.#place = place;
   }
 
-  /** Such as `s3://bucket/prefix/name`. */
   addressOf(name: string): string {
     return this.#client.addressOf(name);
   }
@@ -143,7 +149,6 @@ export class Bucket {
     await this.#ask({ method: 'DELETE', name, query: { uploadId }, cleansUp: true });
   }
 
-  /** Objects that somebody has begun and not finished. */
   async unfinished(): Promise<{ name: string; uploadId: string }[]> {
     const { prefix } = this.#place;
     const xml = await this.#ask({ method: 'GET', name: null, query: { uploads: '', prefix } });

@@ -3,11 +3,9 @@ import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import type { S3Access, S3Place } from '../config/types.ts';
 import { type Clock, isoTime, sleep } from '../core/clock.ts';
-import { systemFault } from '../core/errors.ts';
-import { backoffMs } from '../core/net/backoff.ts';
+import { AppError, systemFault } from '../core/errors.ts';
 import { proxyAgentOptions } from '../core/net/proxy-options.ts';
-import { connectionError, type Refusal, refusalError, S3Error } from './s3-error.ts';
-import { textOf } from './s3-xml.ts';
+import { backoffMs } from '../core/net/retry.ts';
 
 const MOST_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, maxMs: 8000 };
@@ -31,7 +29,6 @@ export interface S3Request {
   cleansUp?: boolean;
 }
 
-/** How a place in a bucket is reached. */
 export interface S3Way {
   place: S3Place;
   clock: Clock;
@@ -163,4 +160,90 @@ async function readRefusal({ statusCode, headers, body }: Dispatcher.ResponseDat
     code: /^\w{1,64}$/.exec(textOf(text, 'Code') ?? '')?.[0] ?? null,
     region: /^[\w-]{1,32}$/.exec(region ?? '')?.[0] ?? null,
   };
+}
+
+/** What an answer says of its fault. The message of the service is left out: it may quote what was signed. */
+interface Refusal {
+  status: number;
+  /** Such as `NoSuchBucket`; null where the answer has no body, as of HEAD. */
+  code: string | null;
+  region: string | null;
+}
+
+export class S3Error extends AppError {
+  /** Null when no answer came. */
+  readonly status: number | null;
+
+  constructor(code: string, message: string, options: { status: number | null; retryable: boolean; hint: string }) {
+    super(code, message, options);
+    this.status = options.status;
+  }
+}
+
+const RIGHTS =
+  'give the key the rights s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and ' +
+  's3:ListBucketMultipartUploads on that place';
+const WRONG_KEY = 'check `s3.access_key_id` and its secret';
+const REGION_CODES = /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint)/;
+
+const FAULTS: Readonly<Record<string, readonly [code: string, hint: string]>> = {
+  AccessDenied: ['s3_denied', RIGHTS],
+  InvalidAccessKeyId: ['s3_denied', WRONG_KEY],
+  SignatureDoesNotMatch: ['s3_denied', 'check `s3.secret_access_key`, and that it belongs to `s3.access_key_id`'],
+  NoSuchBucket: ['s3_no_bucket', 'create the bucket, or correct its name in `to:`'],
+  NoSuchKey: ['s3_no_object', 'check the name of the object'],
+  RequestTimeTooSkewed: ['s3_clock', "set this machine's clock, best by NTP: it differs from the service's"],
+};
+
+/** The error of an answer that is no success. `what` names the request, such as `PUT s3://bucket/key`. */
+export function refusalError(what: string, { status, code, region }: Refusal): S3Error {
+  const message = `${what}: the service answered ${status}${code === null ? '' : ` ${code}`}`;
+  const isRegion = status === 301 || status === 307 || REGION_CODES.test(code ?? '');
+  if (isRegion || (status === 400 && region !== null)) {
+    const hint = `correct \`s3.region\`${region === null ? '' : `: the bucket is in ${region}`}`;
+    return new S3Error('s3_region', message, { status, retryable: false, hint });
+  }
+  const byStatus = status === 403 ? (['s3_denied', `${WRONG_KEY}; ${RIGHTS}`] as const) : undefined;
+  const [own, hint] = FAULTS[code ?? ''] ?? byStatus ?? ['s3_failed', 'see what the service says of its state'];
+  const retryable = status >= 500 || status === 429 || code === 'RequestTimeout' || code === 'InternalError';
+  return new S3Error(own, message, { status, retryable, hint });
+}
+
+const UNTRUSTED = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** The error of a connection that failed; only its code is told. */
+function connectionError(what: string, error: unknown): S3Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const message = `${what}: no connection or no whole answer (${code})`;
+  const untrusted = UNTRUSTED.test(code);
+  const hint = untrusted
+    ? 'name the authority of its certificate in `s3.ca_file`, or correct `s3.endpoint`'
+    : 'check `s3.endpoint`, the network and the proxy between';
+  const own = untrusted ? 's3_untrusted' : 's3_unreachable';
+  return new S3Error(own, message, { status: null, retryable: !untrusted, hint });
+}
+
+/** What each element of this name holds: more elements, or text as it is written. */
+export function elementsOf(xml: string, name: string): string[] {
+  const found = xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, 'g'));
+  return [...found].map(([, inner = '']) => inner);
+}
+
+/** The text of the first element of this name; null where there is none. */
+export function textOf(xml: string, name: string): string | null {
+  const [first] = elementsOf(xml, name);
+  return first === undefined ? null : unescaped(first);
+}
+
+export function element(name: string, text: string): string {
+  return `<${name}>${text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`)}</${name}>`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function unescaped(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) => {
+    if (name !== undefined) return ENTITIES[name] ?? whole;
+    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16));
+  });
 }

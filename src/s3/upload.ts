@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Bucket, SentPart } from './bucket.ts';
-import { sha256 } from './s3-client.ts';
-import { S3Error } from './s3-error.ts';
+import { S3Error, sha256 } from './s3-client.ts';
 
 /** All that is in memory of a file. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -11,14 +10,12 @@ const MOST_PARTS = 10_000;
 
 export interface UploadOrder {
   bucket: Bucket;
-  /** The file. */
   path: string;
   name: string;
   /** Of another object: nobody goes on with it, so what is unfinished of it is removed. */
   isAbandoned: (name: string) => boolean;
 }
 
-/** What was sent, SHA-256 in base64. */
 interface Sent {
   sizeBytes: number;
   digest: string;

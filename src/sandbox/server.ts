@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { stringify } from 'yaml';
 import { type Clock, systemClock, type WallClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -27,7 +28,6 @@ const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => Listi
 export interface SandboxOptions {
   /** 0, the default, takes any free port. */
   port?: number;
-  /** {@link defaultScenario} when absent. */
   scenario?: ScenarioInput;
   /** Real time: signatures, the Date header and embed tokens; the usage follows it by the scenario's `time`. */
   clock?: Clock;
@@ -40,7 +40,6 @@ export interface SandboxOptions {
   cacheBytes?: number;
 }
 
-/** A running stand-in for the service. */
 export interface Sandbox {
   /** Both base and embed URL, such as `http://127.0.0.1:43210`. */
   readonly url: string;
@@ -161,4 +160,22 @@ function listen(server: Server, port: number): Promise<number> {
       resolve((server.address() as AddressInfo).port);
     });
   });
+}
+
+/**
+ * What an operator pastes into `usage-ledger.yml` to read from this stand-in: a `workspaces:` block, one line each.
+ * Shows the made-up secrets of the scenario.
+ */
+export function describeSandbox(sandbox: Sandbox): string[] {
+  const { signing } = sandbox.scenario;
+  const workspaces = sandbox.scenario.workspaces.map((workspace) => ({
+    id: workspace.id,
+    ...(workspace.name === undefined ? {} : { name: workspace.name }),
+    base_url: sandbox.url,
+    embed_url: sandbox.url,
+    api_key_id: workspace.api_key_id,
+    secret_key: workspace.secret_key,
+    signing: { ...signing },
+  }));
+  return stringify({ workspaces }).trimEnd().split('\n');
 }

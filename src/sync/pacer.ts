@@ -31,7 +31,6 @@ export class HostPacer {
     this.#clock = clock;
   }
 
-  /** The pacer for one workspace. */
   lane(workspaceId: string): Pacer {
     return (signal) => this.#turn(workspaceId, signal);
   }

@@ -1,5 +1,5 @@
 import type { Consistency } from '../config/types.ts';
-import type { WalkVerdict } from '../ledger/journal/runs/walks.ts';
+import type { WalkVerdict } from '../ledger/journal/runs/fail-run.ts';
 import type { WalkFacts } from '../ledger/journal/staging/staging.ts';
 
 /** With `auto`, listings up to this many pages are read until two walks in a row agree. */

@@ -24,7 +24,6 @@ export class StagingRoom {
     this.#free = capacityBytes;
   }
 
-  /** The room of one run. */
   lease(): StagingLease {
     let taken: Promise<() => void> | null = null;
     let granted = false;
@@ -93,6 +92,5 @@ export interface StagingLease {
    * it, and rejects with the signal's reason; undefined when nothing has to be awaited.
    */
   take(stagedRecords: number, announcedRecords: number, signal: AbortSignal): Promise<void> | undefined;
-  /** Gives the room back. May be called twice. */
   release(): void;
 }

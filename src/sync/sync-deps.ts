@@ -7,7 +7,6 @@ import type { Writer } from '../writer/writer.ts';
 import type { Pacer } from './pacer.ts';
 import type { StagingRoom } from './staging-room.ts';
 
-/** Which page of which periods. */
 export interface PageQuery {
   fromPeriod: Period | undefined;
   toPeriod: Period | undefined;
@@ -15,12 +14,10 @@ export interface PageQuery {
   perPage: number;
 }
 
-/** The periods that a request asks for. */
 export function periodsOf({ from, to }: Window): Pick<PageQuery, 'fromPeriod' | 'toPeriod'> {
   return { fromPeriod: from ?? undefined, toPeriod: to ?? undefined };
 }
 
-/** A page as it came. */
 export interface FetchedPage {
   body: Uint8Array[];
   /** To be called when the body is not needed any more: only so much may lie in memory over all runs. */

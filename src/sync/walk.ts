@@ -1,13 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import type { PageReceipt } from '../writer/commands/run-commands.ts';
+import { AppError } from '../core/errors.ts';
+import { counted } from '../core/text/words.ts';
+import type { PageReceipt } from '../writer/run-commands.ts';
 import type { Pacer } from './pacer.ts';
-import { type ListingLimits, requirePlausible } from './plausible.ts';
 import type { FetchedPage } from './sync-deps.ts';
 
 export interface WalkSource {
-  /** Fetches one page; its body comes in pieces. */
   fetchPage(page: number, signal: AbortSignal): Promise<FetchedPage>;
-  /** Hands a body over to staging, which checks it. */
   stagePage(page: number, body: Uint8Array[]): Promise<PageReceipt>;
 }
 
@@ -19,7 +18,6 @@ export interface WalkOptions {
   /** What has to be awaited before more is fetched, where so many records have been staged and announced. */
   room?: (staged: number, announced: number, signal: AbortSignal) => Promise<void> | undefined;
   signal: AbortSignal;
-  /** Called after each page that has been staged. */
   onPage: (done: number, total: number) => void;
 }
 
@@ -102,4 +100,35 @@ function hasMoved(
   // A service that announces pages without end must run dry here, not in our memory.
   if (page < first.totalPages && records < first.records) return true;
   return records > 0 && newKeys === 0;
+}
+
+interface ListingLimits {
+  maxRecords: number;
+  maxPages: number;
+}
+
+/**
+ * Looks at what the first page of a listing announces and refuses what cannot be true, or is longer than allowed, before
+ * anything more is asked for. Throws `implausible_listing` (retryable) or `listing_too_long`.
+ */
+export function requirePlausible(first: Omit<PageReceipt, 'newKeys'>, { maxRecords, maxPages }: ListingLimits): void {
+  const { records, totalPages, totalRecords } = first;
+  const announced = `the service announces ${counted(totalRecords, 'record')} on ${counted(totalPages, 'page')}`;
+  if (totalRecords > maxRecords || totalPages > maxPages) {
+    const most = totalRecords > maxRecords ? `max_records is ${maxRecords}` : `max_pages is ${maxPages}`;
+    throw new AppError('listing_too_long', `${announced}, and ${most}`, {
+      hint: 'ask the service whether that can be; if it can, raise the limit',
+    });
+  }
+  // An empty listing may have one page or none.
+  const expected = records === 0 ? Math.min(totalPages, 1) : Math.ceil(totalRecords / records);
+  const empty = records === 0 && totalRecords > 0;
+  if (totalPages === expected && !empty) return;
+  throw implausible(`${announced}, but its first page holds ${records}`);
+}
+
+/** A listing that contradicts itself; reading on would show nothing but more of the same. */
+export function implausible(message: string): AppError {
+  const hint = 'nothing was applied, the slot is tried again; if it persists, tell the service';
+  return new AppError('implausible_listing', message, { retryable: true, hint });
 }

@@ -1,8 +1,8 @@
 import { summarizeError } from '../core/errors.ts';
 import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
 import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
-import { implausible, requirePlausible } from './plausible.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
+import { implausible, requirePlausible } from './walk.ts';
 
 /** Tenants whose history one run asks for; the rest wait for the next run. */
 const MAX_HISTORIES = 200;

@@ -3,24 +3,29 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { type Randomness, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
-import type { UsageItem } from './answers/check-item.ts';
-import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
-import { parseAnswer } from './answers/parse-answer.ts';
-import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';
+import { parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
+import {
+  type Dashboard,
+  dashboardSchema,
+  type EmbedToken,
+  embedTokenSchema,
+  parseAnswer,
+} from './answers/parse-answer.ts';
 import { CancelledError, type EndpointLabel } from './errors.ts';
 import type { PageLease, PageMemory } from './http/page-memory.ts';
 import { type OriginPool, openPool, type RequestDispatcher, type Route } from './http/pool.ts';
-import { MAX_BODY_BYTES } from './http/read-body.ts';
+import { MAX_BODY_BYTES } from './http/receive.ts';
 import { send, type TransportOptions } from './http/transport.ts';
 import {
   bodyText,
+  parseServiceUrl,
+  pathSegment,
   queryText,
   requireHeaderText,
   requireText,
   requireWithin,
   type UsageQuery,
 } from './request-checks.ts';
-import { parseServiceUrl, pathSegment } from './service-url.ts';
 import { createSigner, type SignedHeaders, type SignedRequest } from './sign.ts';
 import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 

@@ -1,9 +1,7 @@
 /** The service client as a library: what the package exports as `usage-ledger/client`. */
 export { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
-export type { UsageItem } from './answers/check-item.ts';
-export { parseUsagePage, type UsagePage } from './answers/check-page.ts';
-export type { PageWhere } from './answers/page-fault.ts';
-export type { Dashboard, EmbedToken } from './answers/schemas.ts';
+export { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
+export type { Dashboard, EmbedToken } from './answers/parse-answer.ts';
 export {
   type CallOptions,
   type CreateDashboardInput,
@@ -30,7 +28,7 @@ export {
   UnauthorizedError,
 } from './errors.ts';
 export type { RequestDispatcher } from './http/pool.ts';
-export { MAX_BODY_BYTES } from './http/read-body.ts';
+export { MAX_BODY_BYTES } from './http/receive.ts';
 export type { UsageQuery } from './request-checks.ts';
 export { type SignedHeaders, type SignedRequest, type SigningCredentials, signRequest } from './sign.ts';
 export type { ExactUsageItem, UsageListing, UsageListingQuery } from './usage-listing.ts';

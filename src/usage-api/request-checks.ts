@@ -1,3 +1,4 @@
+import { isHttpsOrLoopback } from '../core/net/public-address.ts';
 import { parsePeriod } from '../core/period.ts';
 import { InvalidRequestError } from './errors.ts';
 
@@ -31,7 +32,6 @@ export function requireWithin(value: number | undefined, least: number, most: nu
   throw new InvalidRequestError(`${what} ${value} is out of range`, `give a whole number, ${range}`);
 }
 
-/** Refuses a blank text. */
 export function requireText(value: string, what: string): void {
   if (value.trim() === '') throw new InvalidRequestError(`${what} is empty`, 'give a text');
 }
@@ -51,4 +51,49 @@ export function bodyText(
   const taken = Object.keys(extra).find((name) => Object.hasOwn(own, name));
   if (taken === undefined) return JSON.stringify({ ...extra, ...own });
   throw new InvalidRequestError(`extra has ${JSON.stringify(taken)}, which is set already`, 'give it by its own name');
+}
+
+/** An address of the service, taken apart for a connection pool. */
+interface ServiceUrl {
+  origin: string;
+  /** What stands before `/api/...`, without a slash at its end. */
+  prefix: string;
+}
+
+/**
+ * Refuses anything but https, or http to this very machine: a signature, and in the embed call the secret itself, would
+ * be readable on the way.
+ */
+export function parseServiceUrl(text: string, setting: string): ServiceUrl {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new InvalidRequestError(`${setting} is not an http address`, 'write it like https://api.example.com');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new InvalidRequestError(
+      `${setting} carries credentials, a query or a fragment`,
+      'give only the scheme, the host and a path',
+    );
+  }
+  if (!isHttpsOrLoopback(url)) {
+    throw new InvalidRequestError(
+      `${setting} is plain http to ${url.host}, where secrets would be readable on the way`,
+      'use https; http is only for addresses of this machine',
+    );
+  }
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+}
+
+/**
+ * An id as one segment of a path. `.` and `..` are refused: even percent-encoded, addresses with them are shortened by
+ * servers and proxies, and the request would ask for something else.
+ */
+export function pathSegment(id: string, what: string): string {
+  if (id === '' || id === '.' || id === '..') {
+    throw new InvalidRequestError(`${what} ${JSON.stringify(id)} cannot stand in an address`, 'give a real id');
+  }
+  if (/\p{Cs}/u.test(id)) {
+    throw new InvalidRequestError(`${what} is not valid Unicode`, 'give the id as the service gave it');
+  }
+  return encodeURIComponent(id);
 }

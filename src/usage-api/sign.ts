@@ -15,7 +15,6 @@ export interface SignedRequest {
   method: string;
   /** Percent-encoded, with the query. */
   path: string;
-  /** Absent: none. */
   body?: string | undefined;
 }
 

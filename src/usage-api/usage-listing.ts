@@ -1,6 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { UsageItem } from './answers/check-item.ts';
-import type { UsagePage } from './answers/check-page.ts';
+import type { UsageItem, UsagePage } from './answers/check-page.ts';
 import type { UsageQuery } from './request-checks.ts';
 
 /** Which records are wanted: all of the workspace, or those of one tenant. */
@@ -18,7 +17,6 @@ export interface ExactUsageItem extends Omit<UsageItem, 'credits_used' | 'reques
 
 /** All records of a listing, page after page, each asked for when it is reached. May be iterated more than once. */
 export interface UsageListing<Item> extends AsyncIterable<Item> {
-  /** The same by page. */
   pages(): AsyncIterable<Omit<UsagePage, 'usage'> & { usage: Item[] }>;
 }
 

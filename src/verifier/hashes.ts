@@ -18,7 +18,6 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Whether these are hashes in lower-case hex. */
 export function isPath(path: readonly string[]): boolean {
   return path.every((hash) => /^[0-9a-f]{64}$/.test(hash));
 }

@@ -12,25 +12,28 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { createLogger, type LogDestination, type Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
+import { readVersion } from '../core/process/package-file.ts';
 import { Releasers } from '../core/process/releasers.ts';
-import { readVersion } from '../core/process/version.ts';
 import { type Randomness, randomId, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
-import { keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
-import { LOST_CHECKPOINTS_REMEDY, lostCheckpoints, strangeLedger } from '../ledger/audit/anchor/last-checkpoint.ts';
+import {
+  keyFileOf,
+  LOST_CHECKPOINTS_REMEDY,
+  lostCheckpoints,
+  strangeLedger,
+} from '../ledger/audit/anchor/checkpoint-log.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
-import { firstRun } from '../ledger/journal/runs/first-run.ts';
+import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
 import { lockHolder } from '../ledger/store/file/write-lock.ts';
-import type { NextSlot } from '../sync/asked-to-wait.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
+import type { NextSlot } from '../sync/run-deadline.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
-import { noticeLock } from '../writer/notice-lock.ts';
-import { openThreadedWriter } from '../writer/threaded-writer.ts';
-import type { Writer, WriterStart } from '../writer/writer.ts';
-import type { WriterHandle } from '../writer/writer-handle.ts';
+import type { WriterStart } from '../writer/session.ts';
+import { openThreadedWriter, type ThreadedWriter } from '../writer/threaded-writer.ts';
+import { noticeLock, type Writer } from '../writer/writer.ts';
 import { Post, type TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
@@ -42,14 +45,13 @@ const STRANGE_LEDGER =
 export interface ContextOverrides {
   clock?: Clock;
   logger?: Logger;
-  /** Where log lines go; standard error when absent. */
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: ClientOverrides;
   /** What notifications are handed to, by the names in the configuration. */
   channels?: ReadonlyMap<string, Channel>;
   /** A thread for the writer that has been started already. */
-  thread?: WriterHandle | undefined;
+  thread?: ThreadedWriter | undefined;
   /** How the ledger is opened for writing; in a thread of its own when absent. */
   openWriter?: (start: WriterStart) => Promise<Writer>;
 }
@@ -82,7 +84,6 @@ export class Context {
   /** What each of these channels is to be told of. */
   readonly #routes: readonly ChannelRoute[];
   readonly #staging = new StagingRoom();
-  /** What clients and channels have done, for the metrics. */
   readonly traffic = new Traffic();
   readonly #clients: ServiceClients;
   readonly #post: Post;
@@ -224,7 +225,6 @@ export class Context {
     return randomId(this.#randomness);
   }
 
-  /** The configured workspace of this id. */
   workspace(id: string): WorkspaceConfig {
     const workspace = this.config.workspaces.find((candidate) => candidate.id === id);
     if (workspace !== undefined) return workspace;
@@ -234,12 +234,10 @@ export class Context {
     });
   }
 
-  /** The service's client for a workspace; one for all who ask, so that connections are shared. */
   client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     return this.#clients.client(workspace);
   }
 
-  /** What the answers under way may take, in bytes. */
   get reservedBytes(): number {
     return this.#clients.reservedBytes;
   }
@@ -250,7 +248,6 @@ export class Context {
     await Promise.all([this.writer(), import('../sync/run.ts'), ...clients]);
   }
 
-  /** Plans and carries out one run of one workspace. */
   async sync(order: SyncOrder): Promise<SyncOutcome> {
     const workspace = this.workspace(order.workspaceId);
     // The writer's thread loads its part while this one loads the rest.
@@ -326,12 +323,10 @@ export class Context {
     return dueMs === null ? null : dueMs - nowMs;
   }
 
-  /** Makes one attempt to deliver a notification. */
   deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
     return this.#post.deliver(notificationId, signal);
   }
 
-  /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
   test(name: string, signal: AbortSignal): Promise<TestReport> {
     return this.#post.test(name, signal);
   }

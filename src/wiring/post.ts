@@ -10,7 +10,6 @@ import type { LedgerReader } from '../ledger/store/file/open.ts';
 import type { Writer } from '../writer/writer.ts';
 import type { Traffic } from './traffic.ts';
 
-/** What came of a test message. */
 export interface TestReport {
   channel: string;
   type: string;
@@ -37,7 +36,6 @@ export class Post {
     this.#options = options;
   }
 
-  /** Makes one attempt to deliver a notification. */
   async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
     const { channels, clock, logger, randomness, traffic } = this.#options;
     const writer = await this.#options.writer();

@@ -23,10 +23,8 @@ interface ServiceClientsOptions {
   randomness: Randomness;
   redact: Redactor;
   version: string;
-  /** What the clients have done is noted here. */
   traffic: Traffic;
   overrides: ClientOverrides;
-  /** What is opened is let go of by these. */
   releasers: Releasers;
 }
 

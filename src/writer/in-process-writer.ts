@@ -1,12 +1,10 @@
-import { unpackError } from '../core/crossing-errors.ts';
-import type { AppError } from '../core/errors.ts';
+import { type AppError, unpackError } from '../core/errors.ts';
 import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
 import { closeForWriting } from '../ledger/store/file/open.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
-import { type Args, type CommandName, carryOut, type Result } from './commands/command-table.ts';
-import type { Desk } from './commands/desk.ts';
-import { openDesk, packWriterError } from './open-desk.ts';
-import { closedError, type Writer, type WriterStart } from './writer.ts';
+import { type Args, type CommandName, carryOut, type Result } from './commands.ts';
+import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
+import { closedError, type Writer } from './writer.ts';
 
 /**
  * A writer without a thread, for tests and simulations: what it is given, answers and throws is what would have crossed
@@ -15,20 +13,20 @@ import { closedError, type Writer, type WriterStart } from './writer.ts';
  */
 export function openInProcessWriter(start: WriterStart, claimant: Claimant = {}): Promise<Writer> {
   return crossing(() => {
-    const { desk, migration } = openDesk(start, claimant);
-    return new InProcessWriter(desk, migration);
+    const { session, migration } = openSession(start, claimant);
+    return new InProcessWriter(session, migration);
   });
 }
 
 export class InProcessWriter implements Writer {
   readonly migration: MigrationReport;
   readonly ended: Promise<AppError | null>;
-  readonly #desk: Desk;
+  readonly #session: Session;
   readonly #end: (error: AppError | null) => void;
   #closing: Promise<void> | null = null;
 
-  constructor(desk: Desk, migration: MigrationReport = { applied: 0, backup: null }) {
-    this.#desk = desk;
+  constructor(session: Session, migration: MigrationReport = { applied: 0, backup: null }) {
+    this.#session = session;
     this.migration = migration;
     const { promise, resolve } = Promise.withResolvers<AppError | null>();
     this.ended = promise;
@@ -42,12 +40,12 @@ export class InProcessWriter implements Writer {
   ): Promise<Result<Name>> {
     if (this.#closing !== null) throw closedError();
     const given = structuredClone(args, { transfer: [...transfer] });
-    return crossing(() => structuredClone(carryOut(this.#desk, name, given)));
+    return crossing(() => structuredClone(carryOut(this.#session, name, given)));
   }
 
   close(): Promise<void> {
     this.#closing ??= crossing(() => {
-      closeForWriting(this.#desk.connection);
+      closeForWriting(this.#session.connection);
       this.#end(null);
     });
     return this.#closing;

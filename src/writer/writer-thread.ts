@@ -1,9 +1,8 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
+import type { PackedError } from '../core/errors.ts';
 import { closeForWriting } from '../ledger/store/file/open.ts';
-import { carryOut } from './commands/command-table.ts';
-import type { Desk } from './commands/desk.ts';
-import { openDesk, packWriterError } from './open-desk.ts';
-import type { WriterReply, WriterRequest } from './writer-messages.ts';
+import { type Args, type CommandName, carryOut } from './commands.ts';
+import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
 
 /**
  * The thread that owns the connection which writes: a merge of a million rows never blocks the daemon's event loop,
@@ -12,19 +11,19 @@ import type { WriterReply, WriterRequest } from './writer-messages.ts';
 function main(): void {
   const port = parentPort;
   if (port === null) throw new Error('writer-thread.ts runs as a worker thread only');
-  let desk: Desk | null = null;
+  let session: Session | null = null;
   const answerTo = (request: WriterRequest): unknown => {
     if (request.op === 'open') {
-      const opened = openDesk(request.args);
-      desk = opened.desk;
+      const opened = openSession(request.args);
+      session = opened.session;
       return opened.migration;
     }
-    if (desk === null) throw new Error(`no ledger is open for ${request.op}`);
+    if (session === null) throw new Error(`no ledger is open for ${request.op}`);
     if (request.op === 'close') {
-      closeForWriting(desk.connection);
+      closeForWriting(session.connection);
       return null;
     }
-    return carryOut(desk, request.op, request.args);
+    return carryOut(session, request.op, request.args);
   };
   const answer = (request: WriterRequest): WriterReply => {
     try {
@@ -49,5 +48,15 @@ function post(port: MessagePort, replies: readonly WriterReply[]): void {
     else if (first !== undefined) port.postMessage([{ id: first.id, error: packWriterError(error) }]);
   }
 }
+
+/** What the thread is asked for: first to open the ledger, then commands, and last to close it. */
+export type WriterRequest = { id: number } & (
+  | { op: 'open'; args: WriterStart }
+  | { [Name in CommandName]: { op: Name; args: Args<Name> } }[CommandName]
+  | { op: 'close'; args: null }
+);
+
+/** Answers carry the request's id. */
+export type WriterReply = { id: number; result: unknown } | { id: number; error: PackedError };
 
 main();

@@ -1,25 +1,6 @@
-import type { ChannelRoute } from '../alerts/track/routes.ts';
 import { AppError } from '../core/errors.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
-import type { Args, CommandName, Result } from './commands/command-table.ts';
-
-/** What a writer needs to open the ledger. */
-export interface WriterStart {
-  path: string;
-  /** Version of this program, written beside each migration. */
-  version: string;
-  nowMs: number;
-  /** What a ledger that is made now is called; by chance when absent. */
-  newLedgerId?: string;
-  /** What must not stand in any error, though the service may send it. */
-  secrets?: readonly string[];
-  /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */
-  checkpointKeyFile?: string | undefined;
-  /** The channels of this process, by which it tells. */
-  routes?: readonly ChannelRoute[];
-  /** The group that may read the ledger; none but its user when absent. */
-  readerGroup?: string | undefined;
-}
+import type { Args, CommandName, Result } from './commands.ts';
 
 /**
  * The writing side of the ledger. Commands are carried out one after the other, in the order in which they were given.
@@ -31,7 +12,7 @@ export interface Writer {
   readonly migration: MigrationReport;
   /** Resolves once nothing can be written any more: with null after `close`, else with what ended it. Never rejects. */
   readonly ended: Promise<AppError | null>;
-  /** Carries out one command, see `commands/`. Buffers in `transfer` are given away, not copied. */
+  /** Carries out one command, see `COMMANDS`. Buffers in `transfer` are given away, not copied. */
   call<Name extends CommandName>(
     name: Name,
     args: Args<Name>,
@@ -41,7 +22,23 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-/** What a command is told that comes after `close`. */
 export function closedError(): AppError {
   return new AppError('writer_closed', "the ledger's writer is closed");
+}
+
+/** The same writer, which tells each time that another process's lock has kept it from writing. */
+export function noticeLock(writer: Writer, onLocked: () => void): Writer {
+  return {
+    migration: writer.migration,
+    ended: writer.ended,
+    close: () => writer.close(),
+    async call(name, args, transfer) {
+      try {
+        return await writer.call(name, args, transfer);
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'ledger_busy') onLocked();
+        throw error;
+      }
+    },
+  };
 }

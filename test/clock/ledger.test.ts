@@ -5,7 +5,7 @@ import { closeObstacles } from '../../src/ledger/journal/close/close-obstacles.t
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';
-import { LeaseHeldError } from '../../src/ledger/store/errors.ts';
+import { LeaseHeldError } from '../../src/ledger/store/file/sqlite-errors.ts';
 import { periodKeyOf } from '../../src/ledger/store/schema/keys.ts';
 import { lagOf } from '../../src/publish/standing.ts';
 import { createWorld, FIRST } from '../commands/world.ts';

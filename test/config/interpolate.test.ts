@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { interpolate } from '../../src/config/reading/interpolate.ts';
+import { interpolate } from '../../src/config/reading/files.ts';
 
 const env = { NAME: 'value', EMPTY: '', TRICK: `\${NAME}`, YAML: 'x\nadmin: true' };
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { remedies, remedyFor } from '../../src/config/reading/remedies.ts';
+import { remedies, remedyFor } from '../../src/config/reading/faults.ts';
+import { writeSamples } from '../../src/config/samples/run-files.ts';
 import { sampleConfig, sampleEnv } from '../../src/config/samples/sample-config.ts';
-import { writeSamples } from '../../src/config/samples/write-samples.ts';
 import { AppError } from '../../src/core/errors.ts';
 
 let folder: string;

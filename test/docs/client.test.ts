@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { UsageApiClient } from '../../src/usage-api/client.ts';
-import { MAX_BODY_BYTES } from '../../src/usage-api/http/read-body.ts';
+import { MAX_BODY_BYTES } from '../../src/usage-api/http/receive.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -36,7 +36,7 @@ test('it names each code and class of an error', () => {
   expect(known.length).toBeGreaterThan(10);
   for (const { name, code } of known) expect(text).toContain(`| \`${code}\` | \`${name}\` |`);
   const others = ['bad_period', 'client_closed', 'listing_moved'];
-  const places = ['src/core/period.ts', 'src/usage-api/http/attempt-failure.ts', 'src/usage-api/usage-listing.ts'];
+  const places = ['src/core/period.ts', 'src/usage-api/http/attempt.ts', 'src/usage-api/usage-listing.ts'];
   for (const [at, code] of others.entries()) expect(read(places[at] ?? '')).toContain(`'${code}'`);
   expect(firstColumn('Errors')).toEqual([...known.map(({ code }) => code), ...others].toSorted());
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { copyLines } from '../../src/publish/copy-rows.ts';
-import { inPostgres } from '../../src/publish/in-postgres.ts';
+import { copyLines, inPostgres } from '../../src/publish/in-postgres.ts';
 import { COPIED_TABLES } from '../../src/publish/tables.ts';
 import { rejection } from '../support/rejection.ts';
 import { copyServer } from './copy-server.ts';

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
-import type { QueueSettings } from '../../src/queue/settings.ts';
+import type { QueueSettings, SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../src/core/period.ts';
-import { forecastMonth } from '../../src/ledger/journal/charges/forecast-month.ts';
+import { setCards } from '../../src/ledger/journal/charges/charge-run.ts';
+import { forecastMonth } from '../../src/ledger/journal/charges/credit-pricer.ts';
 import { readStatement } from '../../src/ledger/journal/charges/read-statement.ts';
-import { setCards } from '../../src/ledger/journal/charges/set-cards.ts';
 import { readPageData } from '../../src/reports/page/page-data.ts';
 import { closeMonth, openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { awayFromMonthEnd, NOON } from '../support/time/test-clock.ts';

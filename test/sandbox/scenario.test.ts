@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ConfigError } from '../../src/core/errors.ts';
-import { describeSandbox } from '../../src/sandbox/describe.ts';
-import { startSandbox } from '../../src/sandbox/server.ts';
+import { describeSandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { checkScenario, loadScenario, parseScenario } from '../../src/sandbox/world/scenario.ts';
 import { scenarioWith } from './client.ts';
 

@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { describeSandbox } from '../../src/sandbox/describe.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { describeSandbox, type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

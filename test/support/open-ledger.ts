@@ -12,9 +12,8 @@ import type { Window } from '../../src/ledger/journal/staging/staging.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
-import type { Desk, OpenRun } from '../../src/writer/commands/desk.ts';
-import { runCommands } from '../../src/writer/commands/run-commands.ts';
-import { plainDesk } from '../../src/writer/open-desk.ts';
+import { runCommands } from '../../src/writer/run-commands.ts';
+import { type OpenRun, plainSession, type Session } from '../../src/writer/session.ts';
 import { listingOf } from './run/listing.ts';
 import { LOG_ROUTES, realRun, setRoutes, writerOn } from './run/real-run.ts';
 import { workspaceConfig } from './run/workspace-config.ts';
@@ -68,21 +67,21 @@ export interface ClaimOptions {
   nowMs?: number;
 }
 
-/** A run that has claimed its workspace and has staging to walk into, on the desk of its writer. */
+/** A run that has claimed its workspace and has staging to walk into, on the session of its writer. */
 export interface RunUnderWay extends OpenRun {
-  desk: Desk;
+  session: Session;
 }
 
 export function beginRun(connection: LedgerConnection, options: ClaimOptions = {}): RunUnderWay {
   const { workspaceId = 'ws-1', kind = 'manual', slot = null, nowMs = NOON } = options;
   const window = { from: null, to: null };
-  const desk = plainDesk(connection);
-  const claimed = runCommands.claimRun(desk, {
+  const session = plainSession(connection);
+  const claimed = runCommands.claimRun(session, {
     ...{ workspaceId, workspaceName: workspaceId, kind, slot, window, nowMs },
   });
-  const open = 'runKey' in claimed ? desk.runs.get(claimed.runKey) : undefined;
+  const open = 'runKey' in claimed ? session.runs.get(claimed.runKey) : undefined;
   if (open === undefined) throw new Error('the slot was done');
-  return { ...open, desk };
+  return { ...open, session };
 }
 
 /** Stages the records as one page of one walk. */
@@ -92,10 +91,10 @@ export function stageWalk({ staging }: RunUnderWay, records: readonly StagedReco
   staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenantId).join()));
 }
 
-export function applyWalk({ desk, run, staging }: RunUnderWay, nowMs = NOON) {
+export function applyWalk({ session, run, staging }: RunUnderWay, nowMs = NOON) {
   const { alerts: rules, lookbackPeriods, settleHours } = workspaceConfig('', { id: run.workspaceId });
   const times = { startedAtMs: nowMs, finishedAtMs: nowMs };
-  return runCommands.applyRun(desk, {
+  return runCommands.applyRun(session, {
     runKey: run.runKey,
     walk: { walkNumber: 1, ...times, facts: staging.finishWalk(), verdict: 'accepted', signs: [] },
     ...{ withdrawals: [], unconfirmed: [], nowMs },

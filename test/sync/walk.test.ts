@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
-import type { PageReceipt } from '../../src/writer/commands/run-commands.ts';
+import type { PageReceipt } from '../../src/writer/run-commands.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
-import type { Writer, WriterStart } from '../../src/writer/writer.ts';
-import { WriterHandle } from '../../src/writer/writer-handle.ts';
+import type { WriterStart } from '../../src/writer/session.ts';
+import { openThreadedWriter, ThreadedWriter } from '../../src/writer/threaded-writer.ts';
+import type { Writer } from '../../src/writer/writer.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
@@ -17,7 +17,7 @@ const CLAIM = {
 } as const;
 
 test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
-  const thread = new WriterHandle();
+  const thread = new ThreadedWriter();
   expect((await rejection(thread.call('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
 
   const writer = await openThreadedWriter(freshStart(), thread);

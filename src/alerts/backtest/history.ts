@@ -1,7 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
-import { and, count, eq, isNotNull, max, min } from '../../ledger/store/schema/drizzle.ts';
+import { and, count, eq, isNotNull, max, min, query } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findWorkspace, highest } from '../../ledger/store/subjects.ts';
 

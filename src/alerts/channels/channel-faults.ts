@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
-import { counted } from '../../core/text/counted.ts';
-import { query } from '../../ledger/store/query.ts';
+import { counted } from '../../core/text/words.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, isNull, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { evaluateJob } from '../evaluate/evaluate-self.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
 import { currentRoutes } from '../track/routes.ts';

@@ -1,7 +1,7 @@
 import type { EmailConfig } from '../../config/types.ts';
 import { attemptLimit } from '../../core/attempt-limit.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { isLoopbackHost } from '../../core/net/loopback.ts';
+import { isLoopbackHost } from '../../core/net/public-address.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';
 import { type MessageView, messageView } from './message-view.ts';

@@ -1,4 +1,4 @@
-import { firstOf } from '../../core/text/first-of.ts';
+import { firstOf } from '../../core/text/words.ts';
 import { alertFacts } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
 import { forecast, subjectOf } from '../wording/facts-told.ts';

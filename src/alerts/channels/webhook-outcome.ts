@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '../../core/net/retry-after.ts';
+import { parseRetryAfter } from '../../core/net/retry.ts';
 import type { DeliveryResult } from './channel.ts';
 
 /** A receiver may ask for a longer pause, but cannot put an alert off by more than this. */

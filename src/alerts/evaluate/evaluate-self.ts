@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
-import { prepared } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, eq, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, isNull, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import type { Observation } from '../measures/observation.ts';
 import { AlertBook } from '../notify/alert-book.ts';

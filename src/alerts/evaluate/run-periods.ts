@@ -1,8 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
-import { prepared } from '../../ledger/store/query.ts';
-import { and, asc, desc, eq, gte, lte, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, desc, eq, gte, lte, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';

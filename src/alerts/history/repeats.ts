@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 import { ageMs } from '../../core/stored-time.ts';
-import { prepared } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import { and, count, eq, sql } from '../../ledger/store/schema/drizzle.ts';
-import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
+import { and, count, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
+import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
 import type { Curves } from './curves.ts';
 
 /** What begins again and again ends when its figures have stood for so long. */

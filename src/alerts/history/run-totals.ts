@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { periodStartMs } from '../../core/period.ts';
-import { perConnection } from '../../ledger/store/query.ts';
+import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { countUpTo } from './readings.ts';
 

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ageMs } from '../../core/stored-time.ts';
-import { inserter } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import type { SQL } from '../../ledger/store/schema/drizzle.ts';
+import { inserter, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { PACE_CONFIRM_MS } from '../measures/forecast/telling.ts';

@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { query } from '../../ledger/store/query.ts';
 import { channelStates } from '../../ledger/store/schema/delivery-tables.ts';
-import { asc, eq, isNotNull } from '../../ledger/store/schema/drizzle.ts';
+import { asc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
 import { MOST_BYTES } from './in-parts.ts';
 
 type Connection = Database.Database;

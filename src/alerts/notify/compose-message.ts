@@ -1,7 +1,6 @@
 import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
 import { endOfWorkspace } from '../../ledger/journal/ended.ts';
-import { prepared } from '../../ledger/store/query.ts';
-import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, desc, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { keyedTenantNames } from '../../ledger/store/tenant-names.ts';

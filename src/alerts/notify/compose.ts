@@ -1,10 +1,9 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
-import { inserter, perConnection, query } from '../../ledger/store/query.ts';
 import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, lt } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, inserter, lt, perConnection, query } from '../../ledger/store/schema/drizzle.ts';
 import { isOfReading } from '../rules/table.ts';
 import { type ChannelRoute, currentRoutes, hourOf, nextSummaryMs } from '../track/routes.ts';
 import { mostBytesOf } from './channel-states.ts';

@@ -1,5 +1,5 @@
 import { formatMinute } from '../../core/date-time.ts';
-import { counted } from '../../core/text/counted.ts';
+import { counted } from '../../core/text/words.ts';
 import { messageId } from './compose-message.ts';
 import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './in-parts.ts';
 import { renderPayload } from './notification.ts';

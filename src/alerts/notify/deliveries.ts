@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
-import { perConnection, query } from '../../ledger/store/query.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, ne, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, ne, perConnection, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { DELIVERY_TABLE, type DeliveryEvent } from './delivery-states.ts';
 import { affectMembers, freeGivenUp } from './members.ts';

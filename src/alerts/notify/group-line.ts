@@ -1,5 +1,4 @@
-import { counted } from '../../core/text/counted.ts';
-import { firstOf } from '../../core/text/first-of.ts';
+import { counted, firstOf } from '../../core/text/words.ts';
 import type { UsageRule } from '../rules/rule.ts';
 import { ruleOf } from '../rules/table.ts';
 import { baselineMonth, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';

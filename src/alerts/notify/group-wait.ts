@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import { perConnection } from '../../ledger/store/query.ts';
+import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { isOfReading } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 

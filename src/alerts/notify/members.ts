@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { perConnection } from '../../ledger/store/query.ts';
+import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import type { MemberEffect } from './delivery-states.ts';
 
 type Connection = Database.Database;

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
-import { placeholders, prepared } from '../../ledger/store/query.ts';
 import { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
-import { eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { eq, placeholders, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { Notified } from './news.ts';
 import { NO_WAIT, type Wait } from './wait.ts';
 

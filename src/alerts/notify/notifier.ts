@@ -1,7 +1,6 @@
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import { prepared } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, inArray, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { isSelfRule, usageRule } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';

@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
-import { query } from '../../ledger/store/query.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { asc, eq } from '../../ledger/store/schema/drizzle.ts';
+import { asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { moveDelivery } from './deliveries.ts';

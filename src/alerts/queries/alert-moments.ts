@@ -1,12 +1,10 @@
 import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, desc, eq } from '../../ledger/store/schema/drizzle.ts';
+import { and, desc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { runs } from '../../ledger/store/schema/run-tables.ts';
-import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
+import { runs, tenantUsage } from '../../ledger/store/schema/run-tables.ts';
 import { clear, type UsageFigures } from '../measures/judgement.ts';
 import { observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';

@@ -1,8 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
 import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import { and, eq, gte, inArray, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, gte, inArray, query, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import type { RuleName } from '../measures/judgement.ts';
 import { NEWS } from '../track/alert-change.ts';

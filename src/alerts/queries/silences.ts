@@ -1,7 +1,6 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
-import { and, desc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, desc, eq, gt, isNull, or, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 

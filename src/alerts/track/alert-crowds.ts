@@ -1,8 +1,18 @@
 import { onceEach } from '../../core/one-at-a-time.ts';
-import { prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, count, eq, gt, gte, isNotNull, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
-import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
+import {
+  and,
+  count,
+  eq,
+  gt,
+  gte,
+  isNotNull,
+  prepared,
+  query,
+  type SQL,
+  sql,
+} from '../../ledger/store/schema/drizzle.ts';
+import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
 import type { BookContext } from './alert-change.ts';
 import { isOpenAlert } from './alert-rows.ts';
 

@@ -3,7 +3,6 @@ import type Database from 'better-sqlite3';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts, deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import {
@@ -14,6 +13,9 @@ import {
   inArray,
   isNull,
   or,
+  placeholders,
+  prepared,
+  query,
   type SQL,
   sql,
 } from '../../ledger/store/schema/drizzle.ts';

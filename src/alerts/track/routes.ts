@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import { perConnection } from '../../ledger/store/query.ts';
+import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { ruleSeverities } from '../rules/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */

@@ -1,6 +1,6 @@
 import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { withThousands } from '../../core/text/thousands.ts';
+import { withThousands } from '../../core/text/words.ts';
 
 const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],

@@ -1,14 +1,11 @@
 import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { lessPercent, timesWhole } from '../rates/decimal.ts';
+import { lessPercent, timesWhole } from '../rates/rate-card.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../statement/billed.ts';
 import type { FocusColumn } from './focus-columns.ts';
 
-/** Who bills, and what the service is called, as the specification wants it named. */
 export interface FocusNames {
-  /** The reseller: issues the invoice and provides the service. */
   issuer: string;
-  /** Who runs the service. */
   publisher: string;
   serviceName: string;
   serviceCategory: string;

@@ -1,6 +1,5 @@
 import { minorDigits } from '../../core/money.ts';
-import { divideRounded, parseDecimal } from './decimal.ts';
-import type { Pricing, RateCard } from './rate-card.ts';
+import { divideRounded, type Pricing, parseDecimal, type RateCard } from './rate-card.ts';
 
 /** What a line of a charge is for. `correction` lines are not made here: see the corrections of closed periods. */
 export type ChargeLineKind = 'usage' | 'minimum' | 'discount';
@@ -19,7 +18,6 @@ export interface ChargeLine {
   amountMinor: bigint;
 }
 
-/** What some credits cost by one card. */
 export interface Charge {
   lines: readonly ChargeLine[];
   amountMinor: bigint;

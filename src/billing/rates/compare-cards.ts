@@ -2,7 +2,6 @@ import type { Period } from '../../core/period.ts';
 import type { PeriodPricer } from './period-pricer.ts';
 import type { RateCard } from './rate-card.ts';
 
-/** A tenant's recorded credits in one period. */
 export interface RecordedUsage {
   workspaceId: string;
   tenantId: string;
@@ -25,7 +24,6 @@ export interface CardsComparison {
   unpriced: { workspaceId: string; tenantId: string; period: Period; why: string }[];
 }
 
-/** How the tenants of a workspace and period are priced. */
 export type PricerOf = (workspaceId: string, period: Period) => PeriodPricer<RateCard>;
 
 /** Prices recorded usage as it is and by others, by month and by tenant. Usage must come period by period. */

@@ -33,7 +33,6 @@ const packages = z.strictObject({
 
 const PRICINGS = ['price_per_credit', 'graduated', 'volume', 'package'] as const;
 
-/** One rate card as it is written in a file. */
 export const rateCardSchema = z
   .strictObject({
     name: word.describe('Give a name that people will recognise'),

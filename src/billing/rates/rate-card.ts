@@ -1,5 +1,6 @@
 import type { Rounding } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
+import { includesPattern, patternsOverlap } from '../../core/text/patterns.ts';
 import type { RateCardText } from './rate-card-schema.ts';
 
 /** A price for the credits up to a limit, counted from the first one that is not included. */
@@ -74,4 +75,77 @@ function pricingOf(card: RateCardText): Pricing {
       pricePerCredit: tier.price_per_credit,
     })),
   };
+}
+
+/**
+ * Pairs of cards of which nobody can say which one counts, whoever the tenants are: patterns that overlap, of which neither
+ * includes the other, with the same priority. A sentence each.
+ */
+export function unclearCards(cards: readonly RateCardText[]): string[] {
+  return cards.flatMap((card, index) =>
+    cards.slice(index + 1).flatMap((other) => {
+      if (!areUnclear(card, other)) return [];
+      return [`${nameOf(card)} and ${nameOf(other)} overlap, and neither is the more specific`];
+    }),
+  );
+}
+
+function areUnclear(a: RateCardText, b: RateCardText): boolean {
+  if (a.tenant?.includes('*') !== true || b.tenant?.includes('*') !== true) return false;
+  if ((a.priority ?? 0) !== (b.priority ?? 0)) return false;
+  if (a.workspace !== undefined && b.workspace !== undefined && a.workspace !== b.workspace) return false;
+  if (!reaches(a, b) || !reaches(b, a)) return false;
+  if (includesPattern(a.tenant, b.tenant) || includesPattern(b.tenant, a.tenant)) return false;
+  return patternsOverlap(a.tenant, b.tenant);
+}
+
+/** Whether a card still prices when another one begins. */
+function reaches({ to_period }: RateCardText, { from_period }: RateCardText): boolean {
+  return to_period === undefined || to_period >= from_period;
+}
+
+function nameOf({ name, tenant }: RateCardText): string {
+  return `card ${JSON.stringify(name)} (${tenant})`;
+}
+
+/** An exact decimal: `digits / 10^scale`. Never negative. */
+interface Decimal {
+  digits: bigint;
+  scale: bigint;
+}
+
+/** Reads a plain decimal such as `0.0125`, as the rate cards' schema lets it through. */
+export function parseDecimal(text: string): Decimal {
+  const [whole = '', part = ''] = text.split('.');
+  return { digits: BigInt(whole + part), scale: 10n ** BigInt(part.length) };
+}
+
+/** The whole number nearest to `over / under`, neither of which is negative. */
+export function divideRounded(over: bigint, under: bigint, rounding: Rounding): bigint {
+  const whole = over / under;
+  const twice = (over - whole * under) * 2n;
+  if (twice < under) return whole;
+  if (twice > under || rounding === 'half_up') return whole + 1n;
+  return whole + (whole & 1n);
+}
+
+/** `decimal` times a whole number, exact and without superfluous zeros: 0.0125 x 1000 is `12.5`. */
+export function timesWhole(decimal: string, factor: bigint): string {
+  const { digits, scale } = parseDecimal(decimal);
+  return decimalText(digits * factor, scale);
+}
+
+/** `decimal` less some percent of it, exact and without superfluous zeros: 0.0125 less 10 % is `0.01125`. */
+export function lessPercent(decimal: string, percent: string): string {
+  const [price, off] = [parseDecimal(decimal), parseDecimal(percent)];
+  return decimalText(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);
+}
+
+/** `digits / scale` as text; the scale is a power of ten. */
+function decimalText(digits: bigint, scale: bigint): string {
+  const places = scale.toString().length - 1;
+  const text = (digits < 0n ? -digits : digits).toString().padStart(places + 1, '0');
+  const whole = text.slice(0, text.length - places);
+  const part = text.slice(text.length - places).replace(/0+$/, '');
+  return `${digits < 0n ? '-' : ''}${whole}${part === '' ? '' : `.${part}`}`;
 }

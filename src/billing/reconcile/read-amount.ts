@@ -1,6 +1,5 @@
 import { parseMinor } from '../../core/money.ts';
 
-/** Which mark stands before the decimals. */
 export type DecimalMark = 'point' | 'comma';
 
 const MARKS = { point: '.', comma: ',' } as const;

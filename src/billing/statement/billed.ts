@@ -1,3 +1,4 @@
+import { formatMinor } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import type { ChargeLineKind } from '../rates/charge.ts';
 
@@ -5,13 +6,10 @@ import type { ChargeLineKind } from '../rates/charge.ts';
 export interface BilledLine {
   /** `correction`: a closed period changed; charge(after) - charge(before) on the card of that period. */
   kind: ChargeLineKind | 'correction';
-  /** From 1; 0 for the included credits; null when it is no usage. */
   tier: number | null;
   /** Credits in the tier, or those that a correction adds; null for a discount and a minimum. */
   credits: bigint | null;
-  /** How many credits `unitPrice` buys; null when it is no usage. */
   unitCredits: bigint | null;
-  /** Exact decimal of the currency's major unit; null when it is no usage. */
   unitPrice: string | null;
   /** Null: a correction that cannot be priced. */
   amountMinor: bigint | null;
@@ -49,4 +47,32 @@ export interface BilledPeriod {
   asOf: string | null;
   /** Of the close, else of the latest run. */
   headDigest: string | null;
+}
+
+export interface Money {
+  currency: string;
+  amountMinor: bigint;
+}
+
+export class MoneySums {
+  readonly #byCurrency = new Map<string, bigint>();
+
+  /** What cannot be priced is in no sum. */
+  add({ currency, amountMinor }: { currency: string | null; amountMinor: bigint | null }): void {
+    if (currency === null || amountMinor === null) return;
+    this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);
+  }
+
+  /** In the order of their codes. */
+  get money(): Money[] {
+    const sorted = [...this.#byCurrency].sort(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.map(([currency, amountMinor]) => ({ currency, amountMinor }));
+  }
+}
+
+/** Sums as documents have them. */
+export function totalsOf(money: readonly Money[]) {
+  return money.map(({ currency, amountMinor }) => {
+    return { currency, amount_minor: amountMinor, amount: formatMinor(amountMinor, currency) };
+  });
 }

@@ -1,7 +1,6 @@
 import { formatMinor } from '../../core/money.ts';
-import type { BilledLine, BilledTenant } from './billed.ts';
+import { type BilledLine, type BilledTenant, type Money, MoneySums, totalsOf } from './billed.ts';
 import type { PeriodLeaf } from './leaf.ts';
-import { type Money, MoneySums, totalsOf } from './money-sums.ts';
 
 /** Names the form of the document; another one gets another name. */
 export const STATEMENT_FORMAT = 'usage_ledger.statement.v1';
@@ -39,7 +38,6 @@ export interface Projection {
   money: readonly Money[];
 }
 
-/** A tenant of a statement, with what stands behind it. */
 export interface StatedTenant {
   tenant: BilledTenant;
   proof: LeafProof | null;
@@ -146,7 +144,6 @@ export function documentAround(head: StatementHead, sums: StatementSums) {
   };
 }
 
-/** A tenant as it stands in the document. */
 export function tenantOf({ tenant, proof, projection }: StatedTenant) {
   const charged = new MoneySums();
   for (const line of tenant.lines) charged.add(line);

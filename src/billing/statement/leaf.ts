@@ -8,7 +8,6 @@ export interface Certificate {
   digest: string;
 }
 
-/** What the leaf of the period itself says. */
 export interface PeriodLeaf {
   workspaceId: string;
   period: string;

@@ -1,23 +1,29 @@
-import type { Command } from 'commander';
-import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { type AlertMessage, alertRecord, type OwedMessage } from '../../alerts/queries/alert-record.ts';
-import type { Evidence } from '../../alerts/wording/notification.ts';
+import { dayBars } from '../../alerts/notify/day-bars.ts';
+import { alertFacts } from '../../alerts/notify/facts.ts';
+import { nextCommands } from '../../alerts/notify/next-commands.ts';
+import { type AlertMoment, type AlertMoments, alertMoments } from '../../alerts/queries/alert-moments.ts';
+import {
+  type AlertMessage,
+  type AlertRecord,
+  alertRecord,
+  type OwedMessage,
+} from '../../alerts/queries/alert-record.ts';
+import type { Evidence, Facts } from '../../alerts/wording/notification.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
-import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
-import { renderTable } from '../../reports/formats/table.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { alertChart, alertFactLines, alertHead, nextLines } from './alert-screen.ts';
+import { counted } from '../../core/text/words.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
+import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 
 const SHOWN_ENTRIES = 5;
 
-export function showCommand(cli: CliContext): Command {
+export function showCommand(cli: CliContext): CliCommand {
   return reportingCommand('show')
     .description('Show one alert: its figures, every change of it and what was delivered.')
     .argument('<id>', 'the alert')
-    .addHelpText('after', examples('usage-ledger alerts show alert_64740e88a27593a234fc'))
+    .examples('usage-ledger alerts show alert_64740e88a27593a234fc')
     .action((id: string) =>
       cli.withContext((context) => {
         const record = alertRecord(context.reader().connection, id);
@@ -54,13 +60,13 @@ export function showCommand(cli: CliContext): Command {
     );
 }
 
-export function explainCommand(cli: CliContext): Command {
+export function explainCommand(cli: CliContext): CliCommand {
   return reportingCommand('explain')
     .description(
       'Explain one alert on one screen: the figures then and now, the threshold, since when, what drives it, what to type next.',
     )
     .argument('<id>', 'the alert')
-    .addHelpText('after', examples('usage-ledger alerts explain alert_64740e88a27593a234fc --json'))
+    .examples('usage-ledger alerts explain alert_64740e88a27593a234fc --json')
     .action((id: string) =>
       cli.withContext((context) => {
         const { connection } = context.reader();
@@ -85,7 +91,7 @@ export function explainCommand(cli: CliContext): Command {
     );
 }
 
-export function ackCommand(cli: CliContext): Command {
+export function ackCommand(cli: CliContext): CliCommand {
   return reportingCommand('ack')
     .description(
       'Say that you look after an alert: it is told of again only when it gets worse or grows, and when it is resolved.',
@@ -93,10 +99,7 @@ export function ackCommand(cli: CliContext): Command {
     .argument('<id>', 'the alert, or a message (msg_...): all alerts that it is about')
     .option('--by <name>', 'who looks after it (default: the user of this shell)')
     .option('--note <text>', 'what is known')
-    .addHelpText(
-      'after',
-      examples('usage-ledger alerts ack alert_64740e88a27593a234fc --note "load test, ends Friday"'),
-    )
+    .examples('usage-ledger alerts ack alert_64740e88a27593a234fc --note "load test, ends Friday"')
     .action((id: string, options: { by?: string; note?: string }) =>
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
@@ -140,7 +143,6 @@ function messageLine({ event, form, outcome, attempts, last_error }: AlertMessag
   return `${event}: ${OUTCOMES[outcome]}${others}${tries}${why}`;
 }
 
-/** What no message says yet. */
 function owedLine({ event, due_at, goes_with, failures }: OwedMessage): string {
   if (due_at === null) return `${event}: given up until a replay, or until the channel takes something`;
   const at = `${formatMinute(due_at)} UTC`;
@@ -160,4 +162,110 @@ function entryLines({ entries, entry_count }: Evidence): string[] {
     }),
     ...(left > 0 ? [`and ${formatInteger(left)} earlier entries, see finance_history`] : []),
   ];
+}
+
+/** Of the facts, those that the sentence or the table of figures has said already. */
+const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast'];
+/** A name that the sentence cuts is shown whole. */
+const NAME_CHARACTERS = 80;
+const LABEL_WIDTH = 12;
+
+function alertHead({ alert }: AlertRecord, moments: AlertMoments, options: TableOptions): string[] {
+  const { now } = moments;
+  const since = alert.first_fired_at === null ? '' : ` since ${formatMinute(alert.first_fired_at)} UTC`;
+  return [
+    `${alert.alert_id}  ${alert.severity}  ${alert.state}${alert.state === 'firing' ? since : ''}`,
+    ...(alert.state === 'firing' && alert.muted_because !== null ? [`not told, because ${alert.muted_because}`] : []),
+    ...wrapped(now.notification.summary, '', options),
+    ...longNames(now.notification, options),
+    ...(now.notification.credits === null ? [] : ['', figuresTable(moments, options)]),
+  ];
+}
+
+function alertFactLines({ now }: AlertMoments, options: TableOptions): string[] {
+  const facts = alertFacts(now.notification).filter(({ label }) => !SAID.includes(label));
+  return facts.flatMap(({ label, value }) => wrapped(inertText(value), label, options));
+}
+
+function alertChart({ now: { notification } }: AlertMoments): string[] {
+  const { period, evidence } = notification;
+  if (period === null || evidence.course === null) return [];
+  const { rows, highest } = dayBars(period, evidence.course);
+  return [
+    ...rows.map(
+      ({ period, bars, total }) => `${period.padEnd(LABEL_WIDTH)}${bars.padEnd(31)}  ${formatInteger(total)}`,
+    ),
+    `${''.padEnd(LABEL_WIDTH)}credits a day, the highest ${formatInteger(Math.round(highest))}`,
+  ];
+}
+
+/** Commands to type next; one that does not fit goes on in a second line, as a shell takes it. */
+function nextLines({ now: { notification } }: AlertMoments, nowMs: number, { width }: TableOptions): string[] {
+  const commands = nextCommands(notification, nowMs);
+  if (commands.length === 0) return [];
+  const lines = commands.flatMap((command) => {
+    if (width === undefined || command.length + 2 <= width) return [`  ${command}`];
+    const [head = '', ...options] = command.split(' --');
+    return [`  ${head} --${options[0]} \\`, `    --${options.slice(1).join(' --')}`];
+  });
+  return ['Next', ...lines];
+}
+
+interface FigureRow {
+  name: string;
+  told: bigint | null;
+  now: bigint | null;
+}
+
+/** The same figures of both moments; of one where they are the same, or nobody was told. */
+function figuresTable({ told, now }: AlertMoments, options: TableOptions): string {
+  const before = figureRows(now.notification).map(({ name, value }) => ({ name, now: value }));
+  const earlier = new Map(
+    told === null ? [] : figureRows(told.notification).map(({ name, value }) => [name, value] as const),
+  );
+  const rows = before.map((row): FigureRow => ({ ...row, told: earlier.get(row.name) ?? null }));
+  const same = told === null || rows.every((row) => row.told === row.now);
+  return renderTable<FigureRow>(
+    rows,
+    [
+      { name: 'name', header: '' },
+      ...(same || told === null
+        ? []
+        : [{ name: 'told' as const, header: `Told ${formatMinute(told.at)}`, align: 'right' as const }]),
+      { name: 'now', header: `Now, ${formatMinute(now.at)} UTC`, align: 'right' },
+    ],
+    options,
+  );
+}
+
+function figureRows({ period, previous_period, credits, requests, threshold, evidence }: Facts) {
+  const before = period === previous_period ? 'before' : (previous_period ?? 'before');
+  const rows: { name: string; value: bigint | null }[] = [
+    { name: `Credits ${period}`, value: credits?.current ?? null },
+    { name: `Credits ${before}`, value: credits?.previous ?? null },
+    { name: `Requests ${period}`, value: requests?.current ?? null },
+    { name: `Requests ${before}`, value: requests?.previous ?? null },
+    { name: 'Forecast', value: evidence.projection?.credits ?? null },
+    { name: 'Limit', value: threshold },
+  ];
+  return rows.filter(({ value }) => value !== null);
+}
+
+function longNames({ tenant_id, tenant_name, workspace_id }: Facts, options: TableOptions): string[] {
+  return [
+    ['Tenant', tenant_id],
+    ['Name', tenant_name],
+    ['Workspace', workspace_id],
+  ].flatMap(([label, name]) =>
+    name === null || name === undefined || Array.from(name).length <= NAME_CHARACTERS
+      ? []
+      : wrapped(inertText(name), label ?? '', options),
+  );
+}
+
+/** A label and its words, in lines that fit the terminal; further lines stand below the words. */
+function wrapped(words: string, label: string, { width }: TableOptions): string[] {
+  const indent = label === '' ? 0 : LABEL_WIDTH;
+  const lines = width === undefined ? [words] : wrapText(words, Math.max(20, width - indent));
+  return lines.map((line, index) => `${(index === 0 ? label : '').padEnd(indent)}${line}`);
 }

@@ -1,23 +1,21 @@
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { RuleName, Severity } from '../../alerts/measures/judgement.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
 import { rulesWith } from '../../alerts/rules/table.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import type { TableColumn } from '../../reports/formats/columns.ts';
-import { formatDecimal } from '../../reports/formats/format.ts';
+import { formatDecimal, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { noteNearTenants } from '../finance/unknown-tenant.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
+import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { firstRows, LIMIT_OPTION } from '../shared/options.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { backtestCommand } from './backtest.ts';
+import { replayCommand, testCommand } from './deliveries.ts';
 import { feedbackCommand } from './feedback.ts';
-import { replayCommand } from './replay.ts';
 import { planCommand, silenceCommand, silencesCommand, unsilenceCommand } from './silences.ts';
-import { testCommand } from './test.ts';
 
 interface ListOptions {
   state?: AlertState;
@@ -31,8 +29,8 @@ interface ListOptions {
   limit?: number;
 }
 
-export function alertsCommand(cli: CliContext): Command {
-  return new Command('alerts')
+export function alertsCommand(cli: CliContext): CliCommand {
+  return new CliCommand('alerts')
     .addCommand(listCommand(cli), { isDefault: true })
     .addCommand(showCommand(cli))
     .addCommand(explainCommand(cli))
@@ -45,13 +43,10 @@ export function alertsCommand(cli: CliContext): Command {
     .addCommand(testCommand(cli))
     .addCommand(replayCommand(cli))
     .addCommand(backtestCommand(cli))
-    .addHelpText(
-      'after',
-      examples('usage-ledger alerts', 'usage-ledger alerts list --all', 'usage-ledger alerts test on-call'),
-    );
+    .examples('usage-ledger alerts', 'usage-ledger alerts list --all', 'usage-ledger alerts test on-call');
 }
 
-function listCommand(cli: CliContext): Command {
+function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('List alerts by severity and size; only open ones unless told otherwise.')
     .addOption(new Option('--state <state>', 'only alerts in this state').choices(ALERT_STATES))
@@ -63,14 +58,11 @@ function listCommand(cli: CliContext): Command {
     .addOption(new Option('--rule <rule>', 'only this rule').choices(RULES))
     .addOption(new Option('--severity <severity>', 'only this severity').choices(SEVERITIES))
     .option(...LIMIT_OPTION)
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger alerts list --pending',
-        'usage-ledger alerts list --state resolved --workspace ws-123',
-        'usage-ledger alerts list --rule jump --severity critical --limit 10',
-        'usage-ledger alerts list --all --json',
-      ),
+    .examples(
+      'usage-ledger alerts list --pending',
+      'usage-ledger alerts list --state resolved --workspace ws-123',
+      'usage-ledger alerts list --rule jump --severity critical --limit 10',
+      'usage-ledger alerts list --all --json',
     )
     .action((options: ListOptions) => cli.withContext((context) => listAlerts(cli, context, options)));
 }
@@ -100,7 +92,6 @@ function listedStates({ all, state, pending }: ListOptions): AlertFilters['state
   return pending === true ? 'open or pending' : 'open';
 }
 
-/** Somebody, or a fault of ours, keeps it quiet. */
 function isMuted({ muted_because }: ListedAlert): boolean {
   return /^(silence|inhibited):/.test(muted_because ?? '');
 }
@@ -160,5 +151,4 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
   return columns;
 }
 
-/** The rules that go through levels. */
 const STAGED: readonly string[] = rulesWith(({ hasLevels }) => hasLevels === true);

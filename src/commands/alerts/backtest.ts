@@ -1,19 +1,17 @@
-import type { Command } from 'commander';
 import { type Backtest, type BacktestAlert, backtest } from '../../alerts/backtest/backtest.ts';
 import type { FeedbackLabel } from '../../alerts/track/feedback.ts';
-import { remedyFor } from '../../config/reading/remedies.ts';
+import { remedyFor } from '../../config/reading/faults.ts';
 import { type AlertsInFile, alertsSchema } from '../../config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
-import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
 import { windowBounds } from '../../ledger/store/schema/keys.ts';
-import type { TableColumn } from '../../reports/formats/columns.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { parsePeriodWindow } from '../shared/period-window.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { parsePeriodWindow } from '../shared/options.ts';
 import { createReplayView } from '../shared/progress.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 
@@ -30,7 +28,7 @@ Every recorded run is gone through again, at its own time, by the rules as they
 are now. Silences, plans, acknowledgements, alerts about ourselves (such as
 sync_failed) and what the first run found are left out. The ledger is only read.`;
 
-export function backtestCommand(cli: CliContext): Command {
+export function backtestCommand(cli: CliContext): CliCommand {
   return reportingCommand('backtest')
     .description('Which alerts the settings, or others, would have told over the recorded history.')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
@@ -39,12 +37,9 @@ export function backtestCommand(cli: CliContext): Command {
     .option('--from <period>', 'alerts about this period and later ones, YYYY-MM')
     .option('--to <period>', 'alerts about this period and earlier ones, YYYY-MM')
     .addHelpText('after', LEFT_OUT)
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger alerts backtest --ratio 2 --min-credits 5000',
-        'usage-ledger alerts backtest --workspace ws-123 --from 2026-01 --to 2026-06 --json',
-      ),
+    .examples(
+      'usage-ledger alerts backtest --ratio 2 --min-credits 5000',
+      'usage-ledger alerts backtest --workspace ws-123 --from 2026-01 --to 2026-06 --json',
     )
     .action((options: BacktestOptions) => runBacktest(cli, options));
 }

@@ -1,15 +1,15 @@
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import { muteCommand } from '../../alerts/notify/next-commands.ts';
 import { quietSetting } from '../../alerts/notify/quiet-setting.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/track/feedback.ts';
 import { systemUser } from '../../core/process/system-user.ts';
-import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { counted } from '../../core/text/words.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 
-export function feedbackCommand(cli: CliContext): Command {
+export function feedbackCommand(cli: CliContext): CliCommand {
   return reportingCommand('feedback')
     .description(
       'Say what an alert turned out to be: real, expected (true, but known before) or false. The last word counts.',
@@ -18,12 +18,9 @@ export function feedbackCommand(cli: CliContext): Command {
     .addArgument(new Argument('<label>', 'what it was').choices(FEEDBACK_LABELS))
     .option('--note <text>', 'what is known')
     .option('--by <name>', 'who says so (default: the user of this shell)')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger alerts feedback alert_64740e88a27593a234fc real',
-        'usage-ledger alerts feedback alert_64740e88a27593a234fc expected --note "launch of their shop"',
-      ),
+    .examples(
+      'usage-ledger alerts feedback alert_64740e88a27593a234fc real',
+      'usage-ledger alerts feedback alert_64740e88a27593a234fc expected --note "launch of their shop"',
     )
     .action((id: string, label: FeedbackLabel, options: { note?: string; by?: string }) =>
       cli.withContext(async (context) => {

@@ -1,65 +1,60 @@
-import type { Command } from 'commander';
 import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
+import { isSelfRule, ownRule, SELF_RULES } from '../../alerts/rules/table.ts';
 import { requireAlerts } from '../../alerts/track/alert-rows.ts';
-import { timesWords } from '../../alerts/track/mute-times.ts';
+import { checkTimes, type MuteTimes, timesWords } from '../../alerts/track/mute-times.ts';
 import { isoTime } from '../../core/clock.ts';
 import { formatMinute } from '../../core/date-time.ts';
+import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
-import { counted } from '../../core/text/counted.ts';
+import { fullName, RULES } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
+import { counted } from '../../core/text/words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import type { TableColumn } from '../../reports/formats/columns.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
-import { type MutedSubject, type MuteOptions, muteRequest } from './mute-options.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { firstRows, LIMIT_OPTION, parseMoment } from '../shared/options.ts';
 
 const DAY_MS = 86_400_000;
 
-export function silenceCommand(cli: CliContext): Command {
+export function silenceCommand(cli: CliContext): CliCommand {
   return muteCommand(
     'silence',
     'Mute alerts until a date, or again and again until then. They are still recorded and listed.',
   )
     .option('--rule <pattern>', 'only this rule, * stands for anything; our own faults by their full name alone')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger alerts silence --tenant "trial-*" --until 2026-06-08 --reason "trials end in March"',
-        'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-06-08 --reason "known"',
-        'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-06-08 --reason "onboarding wave"',
-      ),
+    .examples(
+      'usage-ledger alerts silence --tenant "trial-*" --until 2026-06-08 --reason "trials end in March"',
+      'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-06-08 --reason "known"',
+      'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-06-08 --reason "onboarding wave"',
     )
     .action((options: MuteOptions) => mute(cli, 'silence', options));
 }
 
-export function planCommand(cli: CliContext): Command {
+export function planCommand(cli: CliContext): CliCommand {
   return muteCommand(
     'plan',
     'Expect growth until a date: alerts of jump, new_spend and workspace_jump are recorded, not told.',
   )
     .option('--up-to <credits>', 'more than this is told all the same')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-06-08 --reason "launch in March"',
-      ),
+    .examples(
+      'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-06-08 --reason "launch in March"',
     )
     .action((options: MuteOptions) => mute(cli, 'plan', options));
 }
 
-export function silencesCommand(cli: CliContext): Command {
+export function silencesCommand(cli: CliContext): CliCommand {
   return reportingCommand('silences')
     .description('List the silences and plans in force, and how much they have kept quiet.')
     .option('--all', 'also those that have ended')
     .option('--workspace <id>', 'only what mutes this workspace')
     .option(...LIMIT_OPTION)
-    .addHelpText('after', examples('usage-ledger alerts silences --all', 'usage-ledger alerts silences --limit 10'))
+    .examples('usage-ledger alerts silences --all', 'usage-ledger alerts silences --limit 10')
     .action(({ all = false, workspace, limit }: { all?: boolean; workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);
@@ -73,12 +68,12 @@ export function silencesCommand(cli: CliContext): Command {
     );
 }
 
-export function unsilenceCommand(cli: CliContext): Command {
+export function unsilenceCommand(cli: CliContext): CliCommand {
   return reportingCommand('unsilence')
     .description('End a silence or a plan before its time.')
     .argument('<id>', 'the silence or plan')
     .option('--by <name>', 'who ends it (default: the user of this shell)')
-    .addHelpText('after', examples('usage-ledger alerts unsilence silence_1f2e3d4c5b6a'))
+    .examples('usage-ledger alerts unsilence silence_1f2e3d4c5b6a')
     .action((silenceId: string, options: { by?: string }) =>
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
@@ -118,7 +113,7 @@ function moment(at: string): string {
   return formatMinute(at).replace(/ 00:00$/, '');
 }
 
-function muteCommand(name: string, description: string): Command {
+function muteCommand(name: string, description: string): CliCommand {
   return reportingCommand(name)
     .description(description)
     .option(
@@ -187,4 +182,120 @@ function previewWords({ news, alerts, rules }: MutePreview): string {
   if (news === 0) return 'nothing';
   const byRule = rules.map((each) => `${formatInteger(each.news)} ${each.rule}`).join(', ');
   return `${counted(news, 'notification')} of ${counted(alerts, 'alert')} (${byRule})`;
+}
+
+interface MuteOptions {
+  alert?: string;
+  workspace?: string;
+  rule?: string;
+  tenant?: string;
+  period?: string;
+  from?: string;
+  until?: string;
+  weekdays?: string;
+  hours?: string;
+  daysOfMonth?: string;
+  timeZone?: string;
+  reason?: string;
+  by?: string;
+  upTo?: string;
+}
+
+interface MutedSubject {
+  rule: string;
+  cause: string | null;
+  workspace_id: string | null;
+  tenant_id: string | null;
+  period: string | null;
+}
+
+/**
+ * What is asked for, with what `--alert` fills in; options that are given count more. Raises `usage` for what no rule
+ * fits, for our own faults that are not named in full, for dates that have passed and for a plan without any limit.
+ */
+function muteRequest(
+  kind: SilenceRequest['kind'],
+  options: MuteOptions,
+  { subject, nowMs }: { subject: MutedSubject | null; nowMs: number },
+): Required<SilenceRequest> {
+  const { reason } = options;
+  if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
+  const rule = options.rule ?? (kind === 'silence' && subject !== null ? fullName(subject.rule, subject.cause) : '*');
+  const workspaceId = options.workspace ?? subject?.workspace_id ?? null;
+  checkRule(rule, workspaceId);
+  const tenant = options.tenant ?? subject?.tenant_id ?? '*';
+  const upToCredits = parseCredits(options.upTo);
+  if (kind === 'plan' && upToCredits === null && /^\*+$/.test(tenant)) {
+    throw new UsageError(
+      'this plan would mute all growth of everybody',
+      'name the tenants with --tenant, or the most that is expected with --up-to',
+    );
+  }
+  return {
+    kind,
+    rule,
+    tenant,
+    upToCredits,
+    reason,
+    nowMs,
+    workspaceId,
+    period: options.period ?? subject?.period ?? '*',
+    ...parseSpan(options, nowMs),
+    times: parseTimes(options),
+    by: options.by ?? systemUser(),
+  };
+}
+
+function checkRule(pattern: string, workspaceId: string | null): void {
+  const given = JSON.stringify(pattern);
+  // A cause may stand behind the name of a rule of our own.
+  const [name = '', cause] = pattern.split(':');
+  const known = RULES.find((rule) => rule === name);
+  const own = known === undefined ? null : ownRule(known);
+  if (own !== null) {
+    if (cause !== undefined && !own.causes.includes(cause)) {
+      const named = own.causes.map((each) => `${name}:${each}`);
+      throw new UsageError(`there is no rule ${given}`, `give one of ${[name, ...named].join(', ')}`);
+    }
+    if (own.ofLedger === true && workspaceId !== null) {
+      throw new UsageError(`--rule ${given} is about the ledger as a whole, in no workspace`, 'leave out --workspace');
+    }
+    return;
+  }
+  const fitting = RULES.filter((rule) => matchesPattern(pattern, rule));
+  if (fitting.length === 0) throw new UsageError(`there is no rule ${given}`, `the rules are ${RULES.join(', ')}`);
+  if (fitting.every(isSelfRule)) {
+    throw new UsageError(
+      `--rule ${given} fits only alerts about our own faults, which are muted by name alone`,
+      `give one of ${SELF_RULES.join(', ')}`,
+    );
+  }
+}
+
+function parseSpan({ from, until }: MuteOptions, nowMs: number): { beginsMs: number | null; untilMs: number } {
+  if (until === undefined) throw new UsageError('--until is needed', 'write it as 2026-04-01 or 2026-04-01T08:00:00Z');
+  const untilMs = parseMoment('--until', until);
+  if (untilMs <= nowMs) throw new UsageError(`--until ${until} has passed`, 'name a time to come');
+  if (from === undefined) return { beginsMs: null, untilMs };
+  const beginsMs = parseMoment('--from', from);
+  if (beginsMs >= untilMs)
+    throw new UsageError(`--from ${from} is not before --until ${until}`, 'name an earlier time');
+  return { beginsMs, untilMs };
+}
+
+function parseTimes(options: MuteOptions): MuteTimes {
+  const times = {
+    weekdays: options.weekdays ?? null,
+    hours: options.hours ?? null,
+    daysOfMonth: options.daysOfMonth ?? null,
+    timeZone: options.timeZone ?? null,
+  };
+  checkTimes(times);
+  return times;
+}
+
+function parseCredits(text: string | undefined): bigint | null {
+  if (text === undefined) return null;
+  if (!/^\d{1,18}$/.test(text)) throw new UsageError(`--up-to ${JSON.stringify(text)} is not a number of credits`);
+  return BigInt(text);
 }

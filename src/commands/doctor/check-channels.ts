@@ -5,7 +5,7 @@ import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
-import { counted } from '../../core/text/counted.ts';
+import { counted } from '../../core/text/words.ts';
 import { askLedger } from './check-ledger.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 

@@ -1,7 +1,12 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { SECRETS, sourceOf } from '../../config/reading/secret-sources.ts';
+import { parseYaml } from '../../config/reading/yaml.ts';
 import type { Config, S3Place } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { folderFault } from '../../core/process/folder-fault.ts';
+import { groupOf, type Path } from '../../core/text/path.ts';
 import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { exportStanding, readExportState } from '../../reports/files/export-folder.ts';
@@ -75,4 +80,89 @@ async function tryBucket(bucket: Bucket, content: Buffer): Promise<string | null
   await bucket.remove(NAME);
   if (!found) return 'the object that was written is not in the list';
   return digest === sha256(content).toString('base64') ? null : 'what is read is not what was written';
+}
+
+const READABLE_BY_OTHERS = 0o044;
+const READABLE_BY_ALL = 0o004;
+/** These may be secrets, and mostly are none. */
+const RARELY_SECRET = ['access_key_id', 'url', 'redis_url'];
+const ALONE = 'ledger and secrets are readable for their owner alone';
+
+/** Whether others on this machine can read the ledger, or files that hold secrets. */
+export function checkModes(config: Config, cwd: string): Finding[] {
+  const { path, readerGroup } = config.ledger;
+  const ledgerFiles = ['', '-wal', '-shm'].map((suffix) => `${path}${suffix}`);
+  const exposed = [
+    judge(ledgerFiles, 'the ledger', readerGroup === undefined ? READABLE_BY_OTHERS : READABLE_BY_ALL),
+    ...secretFiles(config, cwd).map((file) => judge([file], 'secrets', READABLE_BY_OTHERS)),
+  ].filter((finding) => finding !== null);
+  return exposed.length > 0
+    ? exposed
+    : [
+        ok(
+          'modes',
+          readerGroup === undefined
+            ? ALONE
+            : `secrets are readable for their owner alone, the ledger for ${readerGroup}, too`,
+        ),
+      ];
+}
+
+function judge(files: readonly string[], holds: string, forbidden: number): Finding | null {
+  const exposed = files.filter((file) => (modeOf(file) & forbidden) !== 0);
+  const [first] = exposed;
+  if (first === undefined) return null;
+  const octal = modeOf(first).toString(8).padStart(4, '0');
+  const message = `${first} holds ${holds} and can be read by others (mode ${octal})`;
+  return warn(
+    'modes',
+    message,
+    `run \`chmod ${forbidden === READABLE_BY_ALL ? '640' : '600'} ${exposed.join(' ')}\``,
+    basename(first),
+  );
+}
+
+/** Permissions; none when there is no such file. Of a folder nothing is said: without its x nobody could enter it. */
+function modeOf(file: string): number {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found?.isFile() === true ? found.mode & 0o777 : 0;
+}
+
+/** The configuration when secrets are written into it, the `.env` beside it and the files that it names. */
+function secretFiles(config: Config, cwd: string): string[] {
+  const folder = config.file === null ? cwd : dirname(config.file);
+  const files = [join(folder, '.env')];
+  if (config.file === null) return files;
+  const parsed = parseYaml(readFileSync(config.file, 'utf8'), config.file);
+  const root = groupOf(parsed.faults === undefined ? parsed.value : {});
+  const given = settingsWithin(root, []);
+  if (given.some(({ key, value }) => isSecret(key) && isLiteral(value))) files.push(config.file);
+  for (const { key, value, path } of given) {
+    if (sourceOf(key, path)?.source === 'file' && isLiteral(value)) files.push(resolve(folder, String(value).trim()));
+  }
+  return files;
+}
+
+function isSecret(key: string): boolean {
+  return SECRETS.includes(key) && !RARELY_SECRET.includes(key);
+}
+
+interface GivenSetting {
+  key: string;
+  value: unknown;
+  /** Of the group that it stands in. */
+  path: Path;
+}
+
+function settingsWithin(value: unknown, path: Path): GivenSetting[] {
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    { key, value: inner, path },
+    ...settingsWithin(inner, [...path, key]),
+  ]);
+}
+
+/** Written out, not taken from the environment. */
+function isLiteral(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== '' && !value.includes('${');
 }

@@ -3,15 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
-import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
-import { keyFault, keyFileOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
-import { LOST_CHECKPOINTS_REMEDY, lostCheckpoints, strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
-import { skippedMonths, skippedWords } from '../../ledger/journal/close/skipped-months.ts';
+import { MIN_FREE_BYTES } from '../../daemon/http/probe.ts';
+import {
+  keyFault,
+  keyFileOf,
+  LOST_CHECKPOINTS_REMEDY,
+  lostCheckpoints,
+  strangeLedger,
+} from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
 import { endedWorkspaces } from '../../ledger/journal/ended.ts';
 import { describeAhead, TIMES_AHEAD_REMEDY, timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
-import { nearestFolder, requireLedgerPlace } from '../../ledger/store/file/place.ts';
-import { readerFault } from '../../ledger/store/file/reader-group.ts';
+import { nearestFolder, readerFault, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -21,7 +25,6 @@ const PATIENCE_MS = 5000;
 const STRANGE_REMEDY =
   'unless it was put there on purpose, stop the daemon and restore the right file; the next run settles it';
 
-/** Whether the ledger can be opened by this version, or created, and written. */
 export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] {
   let strange: string | null;
   try {
@@ -63,14 +66,12 @@ export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'work
     .map(({ id }) => warn('ended', 'it was ended in this ledger, and nothing reads it any more', remedy, id));
 }
 
-/** Months between closes that are not closed. */
 export function checkCloses({ path }: Config['ledger']): Finding[] {
   const words = askLedger(path, (connection) => skippedWords(skippedMonths(connection)), null);
   if (words === null) return [];
   return [warn('closes', words, 'close each with `usage-ledger close PERIOD --workspace ID`')];
 }
 
-/** Whether the group that may read the ledger can. */
 function checkReaders(path: string, group: string): Finding {
   try {
     const fault = readerFault(path, group);
@@ -98,14 +99,12 @@ export function checkSqlite(): Finding[] {
   }
 }
 
-/** Room on the ledger's disk. */
 export function checkDisk(path: string): Finding[] {
   const folder = nearestFolder(path);
   const { bavail, bsize } = statfsSync(folder);
   return [judgeDisk(folder, bavail * bsize, statSync(path, { throwIfNoEntry: false })?.size ?? 0)];
 }
 
-/** The worst that is so of a disk is what is said of it. */
 export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number): Finding {
   if (freeBytes <= MIN_FREE_BYTES) {
     return fail('disk', `only ${freeBytes} bytes are free in ${folder}: nothing can be written`, 'make room at once');
@@ -135,7 +134,6 @@ export function askLedger<T>(path: string, ask: (connection: LedgerConnection) =
   }
 }
 
-/** Whether the ledger holds times to come; silent while it holds none. */
 export function checkTimes(path: string, nowMs: number): Finding[] {
   const found = askLedger(path, (connection) => timesAhead(connection, nowMs), null);
   return found === null ? [] : [warn('clock', describeAhead(found, nowMs), TIMES_AHEAD_REMEDY)];

@@ -2,7 +2,7 @@ import { CronExpressionParser } from 'cron-parser';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { AppError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { requestsOfRuns } from '../../ledger/journal/runs/run-sizes.ts';
+import { requestsOfRuns } from '../../ledger/journal/runs/run-facts.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import { type Finding, warn } from './finding.ts';
 

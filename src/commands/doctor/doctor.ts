@@ -1,14 +1,16 @@
-import type { Command } from 'commander';
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
-import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
+import { UnauthorizedError } from '../../usage-api/errors.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { printProse, proseLines } from '../shared/prose.ts';
 import { checkChannels, checkRoutes } from './check-channels.ts';
-import { checkBackups, checkBuckets, checkExports } from './check-files.ts';
+import { checkPm2, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
+import { checkBackups, checkBuckets, checkExports, checkModes } from './check-files.ts';
 import {
   checkCheckpoints,
   checkCloses,
@@ -18,13 +20,7 @@ import {
   checkSqlite,
   checkTimes,
 } from './check-ledger.ts';
-import { checkModes } from './check-modes.ts';
-import { checkPm2 } from './check-pm2.ts';
-import { checkPort } from './check-port.ts';
-import { checkPublish } from './check-publish.ts';
-import { checkRedis } from './check-redis.ts';
 import { checkSchedule } from './check-schedule.ts';
-import { checkService } from './check-service.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { probeService } from './probe/probe.ts';
 import { openTrial, type Trial } from './probe/trial.ts';
@@ -33,10 +29,10 @@ interface DoctorOptions {
   probe?: boolean;
 }
 
-export function doctorCommand(cli: CliContext): Command {
+export function doctorCommand(cli: CliContext): CliCommand {
   return reportingCommand('doctor')
     .option('--probe', 'try on the service what the program takes for granted of it: some ten requests a workspace')
-    .addHelpText('after', examples('usage-ledger doctor', 'usage-ledger doctor --json', 'usage-ledger doctor --probe'))
+    .examples('usage-ledger doctor', 'usage-ledger doctor --json', 'usage-ledger doctor --probe')
     .action((options: DoctorOptions) => doctor(cli, options));
 }
 
@@ -142,7 +138,6 @@ async function examine(checks: readonly Check[]): Promise<Finding[]> {
 }
 
 const WORDS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const;
-/** Below the check's name. */
 const INDENT = 6;
 const COLOURS = { ok: 32, warn: 33, fail: 31 } as const;
 
@@ -159,4 +154,33 @@ function tell(cli: CliContext, findings: readonly Finding[]): void {
     for (const line of [cli.colours ? painted : first, ...rest]) cli.print(line);
     if (remedy !== null) printProse(cli, `${' '.repeat(INDENT)}${inertText(remedy)}`);
   }
+}
+
+const NOTABLE_SKEW_MS = 30_000;
+const HARMFUL_SKEW_MS = 120_000;
+
+/** One signed request: do the credentials work, how fast is the service, and do the clocks agree. */
+async function checkService({ id, baseUrl }: WorkspaceConfig, trial: Trial): Promise<Finding[]> {
+  try {
+    const { page, latencyMs, skewMs } = await trial.ask({ page: 1, perPage: 1 });
+    const records = formatInteger(page.total_records);
+    const answered = ok('service', `${baseUrl} answered in ${latencyMs} ms; it has ${records} records`, id);
+    return skewMs === null ? [answered] : [answered, judgeSkew(skewMs, id)];
+  } catch (error) {
+    const { message, hint } = summarizeError(error);
+    const refused = fail('service', message, hint ?? 'check base_url, and whether the service can be reached', id);
+    if (!(error instanceof UnauthorizedError) || error.clockSkewMs === null) return [refused];
+    return [refused, judgeSkew(error.clockSkewMs, id)];
+  }
+}
+
+function judgeSkew(skewMs: number, workspaceId: string): Finding {
+  const distanceMs = Math.abs(skewMs);
+  const seconds = formatInteger(Math.round(distanceMs / 1000));
+  const side = skewMs < 0 ? 'behind' : 'ahead of';
+  const message = `this machine's clock is ${seconds} s ${side} the service's`;
+  const remedy = 'set the clock and keep it right with NTP: signatures carry a time';
+  if (distanceMs > HARMFUL_SKEW_MS) return fail('clock', message, remedy, workspaceId);
+  if (distanceMs > NOTABLE_SKEW_MS) return warn('clock', message, remedy, workspaceId);
+  return ok('clock', "agrees with the service's", workspaceId);
 }

@@ -1,4 +1,3 @@
-/** What one check found. */
 export interface Finding {
   /** What was looked at, such as `ledger`. */
   check: string;
@@ -7,7 +6,6 @@ export interface Finding {
   /** `fail`: it does not work, or will not. `warn`: it works, and somebody should look. */
   status: 'ok' | 'warn' | 'fail';
   message: string;
-  /** What to do about it; null when all is well. */
   remedy: string | null;
 }
 

@@ -1,13 +1,12 @@
-import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
-import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/skipped-months.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 
 interface CloseOptions {
   workspace?: string;
@@ -16,19 +15,16 @@ interface CloseOptions {
   force?: boolean;
 }
 
-export function closeCommand(cli: CliContext): Command {
+export function closeCommand(cli: CliContext): CliCommand {
   return reportingCommand('close')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--by <name>', 'who closes (default: the user of this shell)')
     .option('--note <text>', 'why, or a reference', '')
     .option('--force', 'close in spite of the reasons against it; that is recorded')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger close 2026-02',
-        'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',
-      ),
+    .examples(
+      'usage-ledger close 2026-02',
+      'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',
     )
     .action((text: string, options: CloseOptions) =>
       cli.withContext(async (context) => {
@@ -51,16 +47,13 @@ export function closeCommand(cli: CliContext): Command {
     );
 }
 
-export function reopenCommand(cli: CliContext): Command {
+export function reopenCommand(cli: CliContext): CliCommand {
   return reportingCommand('reopen')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--by <name>', 'who reopens (default: the user of this shell)')
     .option('--note <text>', 'why (needed)')
-    .addHelpText(
-      'after',
-      examples('usage-ledger reopen 2026-02 --by "Ada Byron" --note "credit note for acme was missing"'),
-    )
+    .examples('usage-ledger reopen 2026-02 --by "Ada Byron" --note "credit note for acme was missing"')
     .action((text: string, options: CloseOptions) =>
       cli.withContext(async (context) => {
         const { by = systemUser(), note } = options;

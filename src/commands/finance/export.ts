@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { Argument, type Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
-import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
+import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
 import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { SHEET_FORMATS, type SheetFormat, writeWorkbook } from '../../reports/files/write-sheet.ts';
 import type { Sheet } from '../../reports/formats/columns.ts';
@@ -10,9 +10,8 @@ import { viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
-import { addPeriodOptions, chosenPeriods, type PeriodOptions } from '../shared/period-window.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, noteMore, type PeriodOptions } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
 import { addSheetOptions, chosenFormat, firstOf, putSheet, type SheetOptions } from './sheet-output.ts';
 import { noteNearTenants } from './unknown-tenant.ts';
@@ -24,22 +23,19 @@ interface ExportOptions extends SheetOptions, PeriodOptions {
   workspace?: string;
 }
 
-export function exportCommand(cli: CliContext): Command {
+export function exportCommand(cli: CliContext): CliCommand {
   const command = addPeriodOptions(reportingCommand('export').addArgument(viewArgument()), { note: '; focus needs it' })
     .addOption(new Option('--format <format>', 'form of the rows (default: csv)').choices(SHEET_FORMATS))
     .option(...LIMIT_OPTION)
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace (focus needs it when there are several)');
   return addSheetOptions(command)
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger export usage --period 2026-02 --format xlsx --out february.xlsx',
-        'usage-ledger export usage charges charge_lines --period 2026-02 --format xlsx --out february.xlsx',
-        'usage-ledger export finance_charges --format parquet --out charges.parquet',
-        'usage-ledger export history --format ndjson > history.ndjson',
-        'usage-ledger export focus --period 2026-02 > focus-2026-02.csv',
-      ),
+    .examples(
+      'usage-ledger export usage --period 2026-02 --format xlsx --out february.xlsx',
+      'usage-ledger export usage charges charge_lines --period 2026-02 --format xlsx --out february.xlsx',
+      'usage-ledger export finance_charges --format parquet --out charges.parquet',
+      'usage-ledger export history --format ndjson > history.ndjson',
+      'usage-ledger export focus --period 2026-02 > focus-2026-02.csv',
     )
     .action((views: string[], options: ExportOptions) =>
       cli.withContext((context) => {
@@ -72,7 +68,6 @@ function sheetOfView(context: Context, view: string, options: ExportOptions): Sh
   return viewSheet(context.reader().connection, view, { workspaceId, tenantId, period: chosenPeriods(options) });
 }
 
-/** One sheet a view, all of one moment. */
 async function exportWorkbook(
   cli: CliContext,
   context: Context,

@@ -1,39 +1,48 @@
-import { Command } from 'commander';
+import { resolve } from 'node:path';
+import { compareCards } from '../../billing/rates/compare-cards.ts';
+import { PeriodPricer } from '../../billing/rates/period-pricer.ts';
+import { resolveRateCard } from '../../billing/rates/rate-card.ts';
 import type { RateCardText } from '../../billing/rates/rate-card-schema.ts';
+import { loadRates } from '../../config/load.ts';
 import { UsageError } from '../../core/errors.ts';
+import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
-import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
 import {
   type CardSource,
   cardsInForce,
   changeOfCards,
+  refuseUnclear,
   type StoredCard,
 } from '../../ledger/journal/charges/card-store.ts';
-import { refuseUnclear } from '../../ledger/journal/charges/set-cards.ts';
+import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
+import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import type { Column } from '../../reports/formats/columns.ts';
+import { renderTable } from '../../reports/formats/table.ts';
+import { recordedUsage } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION, putRows } from '../shared/limit.ts';
-import { comparisonWith, givenCards, putComparison } from './compare-rates.ts';
+import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
 
-export function ratesCommand(cli: CliContext): Command {
-  return new Command('rates')
+export function ratesCommand(cli: CliContext): CliCommand {
+  return new CliCommand('rates')
     .addCommand(applyCommand(cli))
     .addCommand(listCommand(cli))
     .addCommand(checkCommand(cli))
     .addCommand(clearCommand(cli))
-    .addHelpText('after', examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates list'));
+    .examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates list');
 }
 
-function applyCommand(cli: CliContext): Command {
+function applyCommand(cli: CliContext): CliCommand {
   return reportingCommand('apply')
     .description(
       'Show what the cards of a file, or of the configuration, would change in place of all others; do it with --yes.',
     )
     .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
     .option(...YES_OPTION)
-    .addHelpText('after', examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates apply --yes'))
+    .examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates apply --yes')
     .action((file: string | undefined, { yes = false }: { yes?: boolean }) =>
       cli.withContext((context) => {
         const source = file === undefined ? 'configuration' : 'import';
@@ -43,11 +52,11 @@ function applyCommand(cli: CliContext): Command {
     );
 }
 
-function clearCommand(cli: CliContext): Command {
+function clearCommand(cli: CliContext): CliCommand {
   return reportingCommand('clear')
     .description('Show what it would change to have no rate card in force; do it with --yes.')
     .option(...YES_OPTION)
-    .addHelpText('after', examples('usage-ledger rates clear', 'usage-ledger rates clear --yes'))
+    .examples('usage-ledger rates clear', 'usage-ledger rates clear --yes')
     .action(({ yes = false }: { yes?: boolean }) =>
       cli.withContext((context) => {
         refuseConfigured(context);
@@ -135,12 +144,12 @@ const CARD_COLUMNS: readonly Column<CardRow>[] = [
   { name: 'digest', kind: 'id' },
 ];
 
-function listCommand(cli: CliContext): Command {
+function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('The rate cards in force.')
     .option('--period <period>', 'only cards that price this period, YYYY-MM')
     .option(...LIMIT_OPTION)
-    .addHelpText('after', examples('usage-ledger rates list', 'usage-ledger rates list --period 2026-02'))
+    .examples('usage-ledger rates list', 'usage-ledger rates list --period 2026-02')
     .action((options: { period?: string; limit?: number }) =>
       cli.withContext(async (context) => {
         const period = options.period === undefined ? null : parsePeriod(options.period, '--period');
@@ -159,14 +168,14 @@ function prices({ from_period, to_period }: CardRow, period: string): boolean {
   return from_period <= period && (to_period === null || period <= to_period);
 }
 
-function checkCommand(cli: CliContext): Command {
+function checkCommand(cli: CliContext): CliCommand {
   return reportingCommand('check')
     .description(
       'Price the recorded history by the cards of a file, or of the configuration, beside those that hold; nothing is changed.',
     )
     .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
     .option(...LIMIT_OPTION)
-    .addHelpText('after', examples('usage-ledger rates check rates-2027.yml'))
+    .examples('usage-ledger rates check rates-2027.yml')
     .action((file: string | undefined, { limit }: { limit?: number }) =>
       cli.withContext((context) => {
         const cards = givenCards(cli, context, file);
@@ -174,4 +183,93 @@ function checkCommand(cli: CliContext): Command {
         putComparison(cli, comparisonWith(context, cards, { onlyOpen: false }), limit);
       }),
     );
+}
+
+/** Tenants that are shown without --json unless something else is said. */
+const SHOWN_TENANTS = 20;
+
+function givenCards(cli: CliContext, context: Context, file: string | undefined): readonly RateCardText[] {
+  if (file !== undefined) {
+    const cards = loadRates(resolve(cli.io.cwd, file), cli.io.env);
+    for (const { name, workspace } of cards) requireKnownWorkspace(context, workspace, `${name}: workspace`);
+    return cards;
+  }
+  const { config } = context;
+  if (config.rates !== null && config.rates.length > 0) return config.rates;
+  throw new UsageError('the configuration has no `rates:`', 'name a file with rate cards, or write them there');
+}
+
+type RatesComparison = ReturnType<typeof comparisonWith>;
+
+/** What months and tenants cost by the cards that hold for each month, and by others. */
+function comparisonWith(context: Context, cards: readonly RateCardText[], { onlyOpen }: { onlyOpen: boolean }) {
+  const { connection } = context.reader();
+  const others = cards.map(resolveRateCard);
+  return connection.transaction(() => {
+    const nameOf = tenantNames(connection);
+    const { months, tenants, unpriced } = compareCards(
+      recordedUsage(connection, onlyOpen ? { isClosed: false } : {}),
+      (workspaceId, period) => pricerOfPeriod(connection, workspaceId, period),
+      (workspaceId, period) => new PeriodPricer(others, workspaceId, period),
+    );
+    return {
+      months: months.map(({ period, ...sides }) => ({ period, ...amountsOf(sides) })),
+      tenants: tenants
+        .filter(({ nowMinor, otherMinor }) => nowMinor !== otherMinor)
+        .map(({ workspaceId, tenantId, ...sides }) => {
+          const display_name = nameOf(workspaceId, tenantId);
+          return { workspace_id: workspaceId, tenant_id: tenantId, display_name, ...amountsOf(sides) };
+        }),
+      unpriced: unpriced.map(({ workspaceId, tenantId, period, why }) => {
+        return { workspace_id: workspaceId, tenant_id: tenantId, period, why };
+      }),
+    };
+  })();
+}
+
+function putComparison(
+  cli: CliContext,
+  { months, tenants, unpriced }: RatesComparison,
+  limit = cli.json ? tenants.length : SHOWN_TENANTS,
+): void {
+  const shown = tenants.slice(0, limit);
+  if (cli.json) {
+    cli.printJson({ months, tenants: shown, unpriced });
+    return;
+  }
+  cli.print(renderTable(months, MONTH_COLUMNS, cli.tableOptions));
+  cli.print('');
+  cli.print(renderTable(shown, COMPARED_COLUMNS, cli.tableOptions));
+  if (tenants.length > shown.length) cli.print(`${tenants.length - shown.length} more`);
+  for (const { tenant_id, period, why } of unpriced.slice(0, limit)) {
+    cli.print(`${inertText(tenant_id)} is left unpriced in ${period}: ${inertText(why)}`);
+  }
+}
+
+const AMOUNTS = [
+  { name: 'now', kind: 'amount', header: 'Now' },
+  { name: 'other', kind: 'amount', header: 'With these cards' },
+  { name: 'difference', kind: 'amount', header: 'Difference' },
+  { name: 'currency', kind: 'text', header: '' },
+] as const;
+
+const MONTH_COLUMNS: readonly Column<RatesComparison['months'][number]>[] = [
+  { name: 'period', kind: 'text', header: 'Period' },
+  ...AMOUNTS,
+];
+
+const COMPARED_COLUMNS: readonly Column<RatesComparison['tenants'][number]>[] = [
+  { name: 'workspace_id', kind: 'id' },
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'display_name', kind: 'text', header: 'Name', sparse: true },
+  ...AMOUNTS,
+];
+
+function amountsOf({ currency, nowMinor, otherMinor }: { currency: string; nowMinor: bigint; otherMinor: bigint }) {
+  return {
+    currency,
+    now: formatMinor(nowMinor, currency),
+    other: formatMinor(otherMinor, currency),
+    difference: formatMinor(otherMinor - nowMinor, currency),
+  };
 }

@@ -1,17 +1,21 @@
 import { amountReader, type DecimalMark } from '../../billing/reconcile/read-amount.ts';
-import { type ReconciledTenant, reconcile, type SideFigures } from '../../billing/reconcile/reconcile.ts';
-import { type Cause, whyDifferent } from '../../billing/reconcile/why.ts';
+import {
+  type Cause,
+  type ReconciledTenant,
+  reconcile,
+  type SideFigures,
+  whyDifferent,
+} from '../../billing/reconcile/reconcile.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { isCurrency } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { readingsOf } from '../../reports/queries/readings.ts';
+import { readingsOf } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { CsvRow } from '../shared/csv-file.ts';
+import type { CsvRow } from '../shared/given-file.ts';
 
-/** The file's columns. */
 export interface MappedColumns {
   /** Holds ids of tenants, or what the ledger has as their references. */
   tenantColumn: string;
@@ -21,7 +25,6 @@ export interface MappedColumns {
   decimal?: DecimalMark;
 }
 
-/** A line of the invoices about a tenant. */
 export interface InvoiceLine {
   tenantId: string;
   credits: bigint | null;
@@ -85,7 +88,6 @@ function sumOf(lines: readonly InvoiceLine[]): Map<string, SideFigures> {
   return sides;
 }
 
-/** What the service says now. */
 export async function serviceSide(
   context: Context,
   workspaceId: string,
@@ -157,7 +159,6 @@ export function readInvoices(
   return lines;
 }
 
-/** @throws UsageError that says where it stands in the file. */
 function refuse({ line, record }: CsvRow, column: string, why: string, hint: string): never {
   throw new UsageError(`line ${line}, column ${column}: ${JSON.stringify(record[column])} ${why}`, hint);
 }
@@ -179,7 +180,6 @@ function parseCredits(text: string): bigint | null {
   return /^-?\d{1,19}$/.test(grouped) ? BigInt(grouped) : null;
 }
 
-/** Says why a tenant's sides differ, as far as the ledger can tell; null for all others. */
 export function causes(
   connection: LedgerConnection,
   { workspace_id: workspaceId, period, tenants }: StatementDocument,

@@ -1,24 +1,21 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { DecimalMark } from '../../billing/reconcile/read-amount.ts';
-import type { SideFigures } from '../../billing/reconcile/reconcile.ts';
-import type { Cause } from '../../billing/reconcile/why.ts';
+import type { Cause, SideFigures } from '../../billing/reconcile/reconcile.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
-import type { Column } from '../../reports/formats/columns.ts';
-import { formatDecimal } from '../../reports/formats/format.ts';
+import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
-import { readCsvFile } from '../shared/csv-file.ts';
-import { readGiven } from '../shared/given-file.ts';
-import { LIMIT_OPTION } from '../shared/limit.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { readCsvFile, readGiven } from '../shared/given-file.ts';
+import { LIMIT_OPTION } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
 import {
@@ -43,7 +40,7 @@ interface ReconcileOptions extends ListingOptions, MappedColumns {
 
 const DECIMALS = ['point', 'comma'] as const satisfies readonly DecimalMark[];
 
-export function reconcileCommand(cli: CliContext): Command {
+export function reconcileCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('reconcile')
     .argument('<file>', 'the invoice export, a CSV file with a line of headers')
     .requiredOption('--period <period>', 'the period, YYYY-MM')
@@ -67,12 +64,9 @@ export function reconcileCommand(cli: CliContext): Command {
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger reconcile invoices.csv --period 2026-02 --tenant-column customer --amount-column net',
-        'usage-ledger reconcile invoices.csv --period 2026-02 --mapping invoices.yml --format xlsx --out february.xlsx',
-      ),
+    .examples(
+      'usage-ledger reconcile invoices.csv --period 2026-02 --tenant-column customer --amount-column net',
+      'usage-ledger reconcile invoices.csv --period 2026-02 --mapping invoices.yml --format xlsx --out february.xlsx',
     )
     .action((file: string, given: ReconcileOptions) => {
       const options = withMapping(cli, command, given);
@@ -101,7 +95,7 @@ const mappingSchema = z.strictObject({
 });
 
 /** The options, where those that nobody typed come from the mapping. */
-function withMapping(cli: CliContext, command: Command, options: ReconcileOptions): ReconcileOptions {
+function withMapping(cli: CliContext, command: CliCommand, options: ReconcileOptions): ReconcileOptions {
   if (options.mapping === undefined) return options;
   const file = resolve(cli.io.cwd, options.mapping);
   const parsed = mappingSchema.safeParse(readYaml(file));

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { parsePeriod } from '../../core/period.ts';
 import { writeTextFile } from '../../reports/files/write-sheet.ts';
 import { readPageData } from '../../reports/page/page-data.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, plainCommand } from '../shared/cli-context.ts';
 import { noteOtherRates } from './rates.ts';
 
 interface ReportOptions {
@@ -14,15 +13,12 @@ interface ReportOptions {
   out: string;
 }
 
-export function reportCommand(cli: CliContext): Command {
+export function reportCommand(cli: CliContext): CliCommand {
   return plainCommand('report')
     .requiredOption('--out <file>', 'the page: one file that fetches nothing')
     .option('--period <period>', 'up to this period, YYYY-MM (default: the latest)')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .addHelpText(
-      'after',
-      examples('usage-ledger report --out usage.html', 'usage-ledger report --period 2026-02 --out february.html'),
-    )
+    .examples('usage-ledger report --out usage.html', 'usage-ledger report --period 2026-02 --out february.html')
     .action((options: ReportOptions) => cli.withContext((context) => writeReport(cli, context, options)));
 }
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import {
   isTextFormat,
@@ -13,10 +13,9 @@ import { type Column, type Sheet, sheetOf } from '../../reports/formats/columns.
 import type { CsvStyle } from '../../reports/formats/csv.ts';
 import { documentPieces } from '../../reports/formats/json.ts';
 import { renderTable } from '../../reports/formats/table.ts';
-import type { CliContext } from '../shared/cli-context.ts';
-import { noteMore } from '../shared/limit.ts';
+import type { CliCommand, CliContext } from '../shared/cli-context.ts';
+import { noteMore } from '../shared/options.ts';
 
-/** What commands that give rows know of where and how. */
 export interface SheetOptions {
   out?: string | undefined;
   bom?: boolean;
@@ -25,7 +24,6 @@ export interface SheetOptions {
   limit?: number;
 }
 
-/** The forms of a listing. */
 export const LISTING_FORMATS = ['table', ...SHEET_FORMATS] as const;
 export const LISTING_FORMAT = new Option('--format <format>', 'form of the answer (default: table)').choices(
   LISTING_FORMATS,
@@ -36,7 +34,7 @@ export interface ListingOptions extends SheetOptions {
   json?: boolean;
 }
 
-export function addSheetOptions(command: Command): Command {
+export function addSheetOptions(command: CliCommand): CliCommand {
   return command
     .option('--out <file>', 'write into this file instead of stdout; xlsx and parquet need one')
     .addOption(new Option('--locale <name>', 'of CSV: de for semicolons and decimal commas').choices(['de']))
@@ -99,7 +97,6 @@ export async function putListing<Row extends object>(
   return seen.rows;
 }
 
-/** The first rows; all are counted. */
 export function* firstOf<Row>(rows: Iterable<Row>, limit: number | undefined, seen: { rows: number }): Generator<Row> {
   for (const row of rows) {
     seen.rows += 1;
@@ -107,12 +104,10 @@ export function* firstOf<Row>(rows: Iterable<Row>, limit: number | undefined, se
   }
 }
 
-/** Writes a finished text into the file that was asked for, or to stdout. */
 export async function putText(cli: CliContext, text: string, options: Pick<SheetOptions, 'out'>): Promise<void> {
   await putPieces(cli, [text], options);
 }
 
-/** The same for a text that comes in pieces. */
 export async function putPieces(
   cli: CliContext,
   pieces: Iterable<string>,

@@ -1,23 +1,24 @@
-import type { Command } from 'commander';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { isWanted } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
-import { sheetOf } from '../../reports/formats/columns.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { formatInteger, formatSigned, sheetOf, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderJson } from '../../reports/formats/json.ts';
+import { renderTable } from '../../reports/formats/table.ts';
 import {
+  ENTRY_COLUMNS,
   PLACED_ENTRY_COLUMNS,
   type TenantEntry,
   tenantEntries,
   workspacesOfTenant,
-} from '../../reports/queries/tenant.ts';
-import { type UsageRow, usageRows } from '../../reports/queries/usage.ts';
+} from '../../reports/queries/tenants.ts';
+import { USAGE_COLUMNS, type UsageRow, usageRows } from '../../reports/queries/usage.ts';
+import type { UsageItem } from '../../usage-api/answers/check-page.ts';
+import type { UsageApiClient } from '../../usage-api/client.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
-import { parseLimit } from '../shared/limit.ts';
-import { addPeriodOptions, chosenPeriods, type PeriodOptions } from '../shared/period-window.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { addPeriodOptions, chosenPeriods, type PeriodOptions, parseLimit } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import {
   addSheetOptions,
@@ -28,8 +29,6 @@ import {
   putTable,
   putText,
 } from './sheet-output.ts';
-import { compareHistories, fetchLiveHistory } from './tenant-live.ts';
-import { type LiveReport, printTenantReports, type TenantReport } from './tenant-view.ts';
 import { noteNearTenants } from './unknown-tenant.ts';
 
 interface TenantOptions extends ListingOptions, PeriodOptions {
@@ -39,22 +38,19 @@ interface TenantOptions extends ListingOptions, PeriodOptions {
 
 type Asked = TenantOptions & { tenantId: string };
 
-export function tenantCommand(cli: CliContext): Command {
+export function tenantCommand(cli: CliContext): CliCommand {
   const command = addPeriodOptions(reportingCommand('tenant').argument('<tenant>', 'the tenant id'))
     .option('--workspace <id>', 'only in this workspace (default: all that know the tenant)')
     .option('--limit <number>', 'show at most so many entries of a workspace, the latest', parseLimit)
     .option('--live', 'ask the service too, and show both side by side')
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger tenant acme',
-        'usage-ledger tenant acme --workspace ws-123 --live',
-        'usage-ledger tenant acme --period 2026-02 --limit 20',
-        'usage-ledger tenant acme --json',
-        'usage-ledger tenant acme --format csv > acme.csv',
-      ),
+    .examples(
+      'usage-ledger tenant acme',
+      'usage-ledger tenant acme --workspace ws-123 --live',
+      'usage-ledger tenant acme --period 2026-02 --limit 20',
+      'usage-ledger tenant acme --json',
+      'usage-ledger tenant acme --format csv > acme.csv',
     )
     .action((tenantId: string, options: TenantOptions) =>
       cli.withContext((context) =>
@@ -95,7 +91,6 @@ async function showTenant(cli: CliContext, context: Context, options: Asked, sig
   if (failed > 0) cli.exitCode = failed === reports.length ? EXIT.failed : EXIT.partial;
 }
 
-/** The entries of a workspace, the latest of them where so many are wanted only. */
 function askedEntries(cli: CliContext, context: Context, workspaceId: string, options: Asked): TenantEntry[] {
   const { tenantId, limit } = options;
   const wanted = chosenPeriods(options);
@@ -107,7 +102,6 @@ function askedEntries(cli: CliContext, context: Context, workspaceId: string, op
   return shown;
 }
 
-/** The same with what stands in a file beside them. */
 function entryRows(cli: CliContext, context: Context, workspaceId: string, options: Asked) {
   const { tenantId } = options;
   const { connection } = context.reader();
@@ -147,4 +141,128 @@ async function askService(
 function hasSomething({ usage, entries, live }: TenantReport): boolean {
   if (usage.length > 0 || entries.length > 0) return true;
   return live !== null && ('error' in live || live.periods.length > 0);
+}
+
+interface TenantReport {
+  workspace_id: string;
+  /** What people call it there; null without a name. */
+  display_name: string | null;
+  usage: UsageRow[];
+  entries: TenantEntry[];
+  /** Null unless the service was asked. */
+  live: LiveReport | null;
+}
+
+type LiveReport =
+  | { complete: boolean; periods: Comparison[] }
+  | { error: { code: string; message: string; hint: string | null } };
+
+function printTenantReports(cli: CliContext, tenantId: string, reports: readonly TenantReport[]): void {
+  for (const [index, { workspace_id, display_name, usage, entries, live }] of reports.entries()) {
+    if (index > 0) cli.print('');
+    const name = display_name === null ? '' : ` (${inertText(display_name)})`;
+    cli.print(`${inertText(tenantId)}${name} in ${inertText(workspace_id)}`);
+    cli.print('');
+    if (live === null || 'error' in live) cli.print(renderTable(usage, STATE_COLUMNS, cli.tableOptions));
+    else cli.print(renderTable(live.periods, COMPARISON_COLUMNS, cli.tableOptions));
+    cli.print('');
+    cli.print(renderTable(entries, ENTRY_COLUMNS, cli.tableOptions));
+  }
+}
+
+const STATE_COLUMNS = USAGE_COLUMNS.filter(
+  ({ name }) => name !== 'workspace_id' && name !== 'tenant_id' && name !== 'display_name',
+);
+
+const COMPARISON_COLUMNS: readonly TableColumn<Comparison>[] = [
+  { name: 'period', header: 'Period' },
+  { name: 'ledger', header: 'Ledger credits', align: 'right', words: (side) => figure(side?.credits_used) },
+  { name: 'service', header: 'Service credits', align: 'right', words: (side) => figure(side?.credits_used) },
+  {
+    name: 'ledger',
+    header: 'Ledger requests',
+    align: 'right',
+    wide: true,
+    words: (side) => figure(side?.request_count),
+  },
+  {
+    name: 'service',
+    header: 'Service requests',
+    align: 'right',
+    wide: true,
+    words: (side) => figure(side?.request_count),
+  },
+  { name: 'credits_difference', header: 'Difference', kind: 'credits', words: formatSigned },
+  { name: 'same', header: '', words: (_, row) => verdict(row), style: (same) => (same ? 'dim' : 'yellow') },
+];
+
+function verdict({ ledger, service, same }: Comparison): string {
+  if (same) return 'same';
+  if (ledger === null) return '<- only at the service';
+  return service === null ? '<- only in the ledger' : '<- differs';
+}
+
+function figure(value: bigint | undefined): string {
+  return value === undefined ? '-' : formatInteger(value);
+}
+
+interface LiveHistory {
+  items: UsageItem[];
+  /** False when the pages did not add up to what the service announced: the listing moved while it was read. */
+  complete: boolean;
+}
+
+/** Reads all pages of 4.4, one after the other. A period that comes twice counts once, as it came last. */
+async function fetchLiveHistory(
+  client: UsageApiClient,
+  tenantId: string,
+  perPage: number,
+  signal: AbortSignal,
+): Promise<LiveHistory> {
+  const byPeriod = new Map<string, UsageItem>();
+  for (let page = 1; ; page += 1) {
+    const { usage, total_pages, total_records } = await client.getTenantUsage(tenantId, { page, perPage }, { signal });
+    for (const item of usage) byPeriod.set(item.period, item);
+    // An empty page ends the walk too: a service that announces pages without end must not keep us.
+    if (page < total_pages && usage.length > 0) continue;
+    return { items: [...byPeriod.values()], complete: byPeriod.size === total_records };
+  }
+}
+
+interface Figures {
+  credits_used: bigint;
+  request_count: bigint;
+}
+
+interface Comparison {
+  period: string;
+  /** Null when the ledger has nothing, or holds the record as withdrawn. */
+  ledger: Figures | null;
+  service: Figures | null;
+  /** Credits of the service minus those of the ledger; what is absent counts 0. */
+  credits_difference: bigint;
+  same: boolean;
+}
+
+function compareHistories(ledger: readonly UsageRow[], service: readonly UsageItem[]): Comparison[] {
+  const ours = new Map(ledger.filter((row) => !row.withdrawn).map((row) => [row.period, figuresOf(row)]));
+  const theirs = new Map(service.map((item) => [item.period, figuresOf(item)]));
+  const periods = [...new Set([...ours.keys(), ...theirs.keys()])].sort();
+  return periods.map((period) => {
+    const ledgerFigures = ours.get(period) ?? null;
+    const serviceFigures = theirs.get(period) ?? null;
+    return {
+      period,
+      ledger: ledgerFigures,
+      service: serviceFigures,
+      credits_difference: (serviceFigures?.credits_used ?? 0n) - (ledgerFigures?.credits_used ?? 0n),
+      same:
+        ledgerFigures?.credits_used === serviceFigures?.credits_used &&
+        ledgerFigures?.request_count === serviceFigures?.request_count,
+    };
+  });
+}
+
+function figuresOf(record: { credits_used: number | bigint; request_count: number | bigint }): Figures {
+  return { credits_used: BigInt(record.credits_used), request_count: BigInt(record.request_count) };
 }

@@ -1,27 +1,24 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
 import { AppError, UsageError } from '../../core/errors.ts';
-import { counted } from '../../core/text/counted.ts';
-import { firstOf } from '../../core/text/first-of.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { counted, firstOf } from '../../core/text/words.ts';
 import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
-import type { Column } from '../../reports/formats/columns.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { type Column, formatInteger } from '../../reports/formats/columns.ts';
 import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { readCsvFile } from '../shared/csv-file.ts';
-import { LIMIT_OPTION, noteMore, putRows } from '../shared/limit.ts';
+import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { readCsvFile } from '../shared/given-file.ts';
+import { LIMIT_OPTION, noteMore, putRows } from '../shared/options.ts';
 
-export function tenantsCommand(cli: CliContext): Command {
-  return new Command('tenants')
+export function tenantsCommand(cli: CliContext): CliCommand {
+  return new CliCommand('tenants')
     .addCommand(importCommand(cli))
     .addCommand(listCommand(cli))
     .addCommand(forgetCommand(cli))
-    .addHelpText('after', examples('usage-ledger tenants import customers.csv', 'usage-ledger tenants list'));
+    .examples('usage-ledger tenants import customers.csv', 'usage-ledger tenants list');
 }
 
-function importCommand(cli: CliContext): Command {
+function importCommand(cli: CliContext): CliCommand {
   return reportingCommand('import')
     .description(
       'Take over names from a CSV file: tenant_id, display_name, external_ref; all other columns are labels.',
@@ -29,7 +26,7 @@ function importCommand(cli: CliContext): Command {
     .argument('<file>', 'the CSV file; its first line names the columns')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--dry-run', 'say what would change, and change nothing')
-    .addHelpText('after', examples('usage-ledger tenants import customers.csv --dry-run'))
+    .examples('usage-ledger tenants import customers.csv --dry-run')
     .action((file: string, options: { workspace?: string; dryRun?: boolean }) =>
       cli.withContext(async (context) => {
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
@@ -80,13 +77,13 @@ function idsLine(what: string, ids: readonly string[]): string | null {
   return `${formatInteger(ids.length)} ${what}: ${shown}`;
 }
 
-function forgetCommand(cli: CliContext): Command {
+function forgetCommand(cli: CliContext): CliCommand {
   return reportingCommand('forget')
     .description('Take out the names, references and labels of a tenant; see docs/trust.md for what stays.')
     .argument('<tenant>', 'its id')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--yes', 'do it; without it the command says what it would do')
-    .addHelpText('after', examples('usage-ledger tenants forget acme', 'usage-ledger tenants forget acme --yes'))
+    .examples('usage-ledger tenants forget acme', 'usage-ledger tenants forget acme --yes')
     .action((tenantId: string, options: { workspace?: string; yes?: boolean }) =>
       cli.withContext(async (context) => {
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
@@ -134,12 +131,12 @@ function wordsOf(labels: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-function listCommand(cli: CliContext): Command {
+function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('The tenants of the ledger with their names, references and labels.')
     .option('--workspace <id>', 'only this workspace')
     .option(...LIMIT_OPTION)
-    .addHelpText('after', examples('usage-ledger tenants list --json'))
+    .examples('usage-ledger tenants list --json')
     .action(({ workspace, limit }: { workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);

@@ -1,7 +1,6 @@
 import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { workspacesOfTenant } from '../../reports/queries/tenant.ts';
-import { nearTenants } from '../../reports/queries/tenants.ts';
+import { nearTenants, workspacesOfTenant } from '../../reports/queries/tenants.ts';
 import { type CliContext, EXIT } from '../shared/cli-context.ts';
 
 /**

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { usageAsOf } from '../../ledger/journal/runs/as-of.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
@@ -6,10 +5,8 @@ import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { eachUsageRow, USAGE_COLUMNS, type UsageFilters, type UsageRow } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { LIMIT_OPTION } from '../shared/limit.ts';
-import { parseMoment } from '../shared/moment.ts';
-import { addPeriodOptions, chosenPeriods, type PeriodOptions } from '../shared/period-window.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, type PeriodOptions, parseMoment } from '../shared/options.ts';
 import { addSheetOptions, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
 import { noteNearTenants } from './unknown-tenant.ts';
 
@@ -19,7 +16,7 @@ interface UsageOptions extends ListingOptions, PeriodOptions {
   asOf?: string;
 }
 
-export function usageCommand(cli: CliContext): Command {
+export function usageCommand(cli: CliContext): CliCommand {
   const command = addPeriodOptions(reportingCommand('usage'))
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace')
@@ -27,15 +24,12 @@ export function usageCommand(cli: CliContext): Command {
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger usage --period 2026-02',
-        'usage-ledger usage --period 2026-02 --format csv > february.csv',
-        'usage-ledger usage --period 2026-02 --format xlsx --out february.xlsx',
-        'usage-ledger usage --tenant acme --json',
-        'usage-ledger usage --period 2026-02 --as-of 2026-03-05T12:00:00Z',
-      ),
+    .examples(
+      'usage-ledger usage --period 2026-02',
+      'usage-ledger usage --period 2026-02 --format csv > february.csv',
+      'usage-ledger usage --period 2026-02 --format xlsx --out february.xlsx',
+      'usage-ledger usage --tenant acme --json',
+      'usage-ledger usage --period 2026-02 --as-of 2026-03-05T12:00:00Z',
     )
     .action((options: UsageOptions) => cli.withContext((context) => showUsage(cli, context, options)));
 }
@@ -61,7 +55,6 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
   noteNearTenants(cli, connection, filters);
 }
 
-/** What the ledger said at some time, with today's names. */
 function* eachRowAsOf(connection: LedgerConnection, asOf: string, filters: UsageFilters): Generator<UsageRow> {
   const nameOf = tenantNames(connection, filters);
   for (const { closed, ...row } of usageAsOf(connection, asOf, filters)) {

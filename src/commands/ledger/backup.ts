@@ -1,28 +1,27 @@
-import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { leaveOwnAlerts } from '../../alerts/notify/end-alerts.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { type BackupReport, backupLedger } from '../../ledger/transfer/backup/backup.ts';
-import { backupName } from '../../ledger/transfer/backup/backup-names.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
+import { type BackupReport, backupLedger, backupName } from '../../ledger/transfer/backup/backup.ts';
+import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface BackupOptions {
   force?: boolean;
 }
 
-export function backupCommand(cli: CliContext): Command {
+export function backupCommand(cli: CliContext): CliCommand {
   return reportingCommand('backup')
     .argument('<file>', 'the file to write, in a folder that exists, or s3://bucket/prefix, or s3://bucket/name.db')
     .option('--force', 'replace the file or object when it exists')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger backup /mnt/backups/ledger.db',
-        'usage-ledger backup ledger-copy.db --force --json',
-        'usage-ledger backup s3://our-bucket/ledger-1',
-      ),
+    .examples(
+      'usage-ledger backup /mnt/backups/ledger.db',
+      'usage-ledger backup ledger-copy.db --force --json',
+      'usage-ledger backup s3://our-bucket/ledger-1',
     )
     .action((file: string, options: BackupOptions) =>
       cli.withContext((context) => backup(cli, context, file, options)),
@@ -62,5 +61,90 @@ async function toBucket(
     name: name ?? backupName(clock.now()),
     force,
     workPrefix: `${ledgerPath}.uploading-`,
+  });
+}
+
+export function restoreCommand(cli: CliContext): CliCommand {
+  return reportingCommand('restore')
+    .argument(
+      '<file>',
+      'the backup, which is only read, or s3://bucket/name.db, or s3://bucket/prefix for the newest there',
+    )
+    .option(
+      '--as-new',
+      'make the copy a ledger of its own, with an id of its own, to split a machine: see docs/machines.md',
+    )
+    .option('--replace-other', 'also when the ledger in place is another one than that of the backup')
+    .examples(
+      'npx pm2 stop usage-ledger',
+      'usage-ledger restore backups/ledger-20260301T020000Z.db',
+      'usage-ledger restore s3://our-bucket/ledger-1',
+    )
+    .action((file: string, options: RestoreOptions) =>
+      cli.withContext((context) => restore(cli, context, file, options)),
+    );
+}
+
+interface RestoreOptions {
+  asNew?: boolean;
+  replaceOther?: boolean;
+}
+
+async function restore(cli: CliContext, context: Context, name: string, options: RestoreOptions): Promise<void> {
+  const { replaceOther = false, asNew = false } = options;
+  const { version, config } = context;
+  const ledgerPath = config.ledger.path;
+  const nowMs = cli.now();
+  const order = { ledgerPath, replaceOther, version, nowMs };
+  const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveOwnAlerts(nowMs) } : null;
+  const { backup, report } = await withStopSignal(async (signal) => {
+    const asked = { ...order, signal, ...(identity === null ? {} : { asNew: identity }) };
+    if (name.startsWith('s3://')) {
+      return withFetched(context, { address: name, signal }, async (file, source) => ({
+        backup: source,
+        report: await restoreLedger({ ...asked, file, source }),
+      }));
+    }
+    const file = resolve(cli.io.cwd, name);
+    return { backup: file, report: await restoreLedger({ ...asked, file }) };
+  });
+  const { runs, entries, keys, headDigest, outdated, replaced } = report;
+  const record = {
+    ledger: ledgerPath,
+    new_ledger_id: identity?.newLedgerId ?? null,
+    backup,
+    runs,
+    entries,
+    keys,
+    head_digest: headDigest,
+    outdated,
+    replaced: replaced === null ? null : { path: replaced.path, head_digest: replaced.headDigest },
+  };
+  cli.answer(record, [
+    `restored ${inertText(ledgerPath)} from ${inertText(backup)}`,
+    identity === null ? null : `it is a ledger of its own now, ${identity.newLedgerId}`,
+    `no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`,
+    `head digest ${headDigest}`,
+    replaced === null ? 'there was no ledger before' : `the ledger before is kept as ${inertText(replaced.path)}`,
+    replaced === null ? null : `head digest ${replaced.headDigest ?? 'unknown: this version cannot read it'}`,
+  ]);
+  if (outdated && !cli.json)
+    cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
+}
+
+/** Works with a backup of a bucket, which lies beside the ledger meanwhile. */
+async function withFetched<T>(
+  { config, clock }: Context,
+  { address, signal }: { address: string; signal: AbortSignal },
+  work: (file: string, source: string) => Promise<T>,
+): Promise<T> {
+  const { backupAddress, fetchBackup } = await import('../../s3/bucket-backup.ts');
+  const { place, name } = backupAddress(address, config.s3);
+  const { path: ledgerPath } = config.ledger;
+  mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
+  return inWorkFolder(`${ledgerPath}.downloading-`, async (folder) => {
+    const file = join(folder, 'backup.db');
+    const source = await fetchBackup({ place, clock, signal }, name, file);
+    return work(file, source);
   });
 }

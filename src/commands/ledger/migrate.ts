@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
 import type { Context } from '../../wiring/context.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 
-export function migrateCommand(cli: CliContext): Command {
+export function migrateCommand(cli: CliContext): CliCommand {
   return reportingCommand('migrate')
-    .addHelpText('after', examples('usage-ledger migrate', 'usage-ledger migrate --json'))
+    .examples('usage-ledger migrate', 'usage-ledger migrate --json')
     .action(() => cli.withContext((context) => migrate(cli, context), { writes: true }));
 }
 

@@ -1,12 +1,11 @@
-import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import type { Difference, Sums } from '../../publish/compare-copy.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface PublishOptions {
@@ -14,11 +13,11 @@ interface PublishOptions {
   repair?: boolean;
 }
 
-export function publishCommand(cli: CliContext): Command {
+export function publishCommand(cli: CliContext): CliCommand {
   return reportingCommand('publish')
     .option('--check', 'compare the copy with the ledger afterwards; exit 4 when they differ')
     .option('--repair', 'the same, and send again what differs')
-    .addHelpText('after', examples('usage-ledger publish', 'usage-ledger publish --check --json'))
+    .examples('usage-ledger publish', 'usage-ledger publish --check --json')
     .action((options: PublishOptions) => cli.withContext((context) => publish(cli, context, options)));
 }
 

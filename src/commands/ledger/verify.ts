@@ -1,33 +1,33 @@
 import type { KeyObject } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { inertText } from '../../core/text/inert-text.ts';
 import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-anchors.ts';
-import { formatKey } from '../../ledger/audit/anchor/checkpoint.ts';
-import { keyFileOf, publicKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
-import { LOST_CHECKPOINTS_REMEDY, lostCheckpoints } from '../../ledger/audit/anchor/last-checkpoint.ts';
+import {
+  formatKey,
+  keyFileOf,
+  LOST_CHECKPOINTS_REMEDY,
+  lostCheckpoints,
+  publicKeyOf,
+} from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
 import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { givenCheckpoints, givenDigest, givenKey } from '../shared/given-file.ts';
 
-export function verifyCommand(cli: CliContext): Command {
+export function verifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
     .argument('[file]', 'a ledger or a backup, without a configuration (default: the ledger of the configuration)')
     .option('--expect-head <digest>', 'a head digest that was kept elsewhere: the chain must still hold it')
     .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, such as a copy of checkpoints.log')
     .option('--checkpoint-key <key>', 'who must have signed them (default: the key beside the ledger)')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger verify',
-        'usage-ledger verify --json',
-        'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
-        'usage-ledger verify backup.db --expect-head 9d675846...',
-      ),
+    .examples(
+      'usage-ledger verify',
+      'usage-ledger verify --json',
+      'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
+      'usage-ledger verify backup.db --expect-head 9d675846...',
     )
     .action(async (file: string | undefined, options: VerifyOptions) => {
       const { path, checkpointKeyFile = keyFileOf(path) } =
@@ -118,13 +118,11 @@ async function verifyReadable(
   }
 }
 
-/** Where a fault is, with a colon; empty when nothing smaller than the ledger can be named. */
 function placeOf({ runId, entryId }: Fault): string {
   const places = [runId, entryId === null ? null : `entry ${entryId}`].filter((place) => place !== null);
   return places.length === 0 ? '' : `${places.join(', ')}: `;
 }
 
-/** A fault as `--json` shows it. */
 function faultRecord({ check, runId, entryId, message }: Fault) {
   return { check, run_id: runId, entry_id: entryId, message };
 }

@@ -1,20 +1,16 @@
-import { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
-import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { counted } from '../../core/text/words.ts';
+import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 
-export function workspaceCommand(cli: CliContext): Command {
-  return new Command('workspace')
+export function workspaceCommand(cli: CliContext): CliCommand {
+  return new CliCommand('workspace')
     .addCommand(endCommand(cli))
     .addCommand(resumeCommand(cli))
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger workspace end ws-123 --note "contract ended in October"',
-        'usage-ledger workspace end ws-123 --elsewhere --note "machine B reads it"',
-      ),
+    .examples(
+      'usage-ledger workspace end ws-123 --note "contract ended in October"',
+      'usage-ledger workspace end ws-123 --elsewhere --note "machine B reads it"',
     );
 }
 
@@ -24,14 +20,14 @@ interface EndOptions {
   by?: string;
 }
 
-function endCommand(cli: CliContext): Command {
+function endCommand(cli: CliContext): CliCommand {
   return reportingCommand('end')
     .description('Stop reading a workspace for good: no runs, closes or alerts of it. Its history stays.')
     .argument('<id>', 'the workspace')
     .option('--note <text>', 'why; it stands in the chain (needed)')
     .option('--elsewhere', 'another ledger, made of a copy of this one, goes on with it: nobody is told anything here')
     .option('--by <name>', 'who ends it (default: the user of this shell)')
-    .addHelpText('after', examples('usage-ledger workspace end ws-123 --note "contract ended in October"'))
+    .examples('usage-ledger workspace end ws-123 --note "contract ended in October"')
     .action((id: string, options: EndOptions) =>
       cli.withContext(async (context) => {
         const { elsewhere = false, by = systemUser() } = options;
@@ -57,13 +53,13 @@ function notificationWords(notifications: number, elsewhere: boolean): string {
     : `what was open is over: ${counted(notifications, 'notification goes', 'notifications go')} to who had heard of it`;
 }
 
-function resumeCommand(cli: CliContext): Command {
+function resumeCommand(cli: CliContext): CliCommand {
   return reportingCommand('resume')
     .description('Take the end of a workspace back: it is read and closed here again. Both stand in the chain.')
     .argument('<id>', 'the workspace')
     .option('--note <text>', 'why; it stands in the chain (needed)')
     .option('--by <name>', 'who takes it back (default: the user of this shell)')
-    .addHelpText('after', examples('usage-ledger workspace resume ws-123 --note "ended by mistake"'))
+    .examples('usage-ledger workspace resume ws-123 --note "ended by mistake"')
     .action((id: string, options: EndOptions) =>
       cli.withContext(async (context) => {
         const note = requireNote(options.note, 'resume');

@@ -1,9 +1,9 @@
-import { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { parseWholeNumber } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface CreateOptions {
@@ -12,24 +12,21 @@ interface CreateOptions {
   workspace?: string;
 }
 
-export function dashboardCommand(cli: CliContext): Command {
-  return new Command('dashboard')
+export function dashboardCommand(cli: CliContext): CliCommand {
+  return new CliCommand('dashboard')
     .addCommand(createCommand(cli))
-    .addHelpText('after', examples("usage-ledger dashboard create --title 'Usage by team'"));
+    .examples("usage-ledger dashboard create --title 'Usage by team'");
 }
 
-function createCommand(cli: CliContext): Command {
+function createCommand(cli: CliContext): CliCommand {
   return reportingCommand('create')
     .description('Create a dashboard in a workspace. Done twice, it creates two.')
     .requiredOption('--title <title>', 'title of the dashboard')
     .option('--description <text>', 'description of the dashboard')
     .option('--workspace <id>', 'the workspace; may be left out when only one is configured')
-    .addHelpText(
-      'after',
-      examples(
-        "usage-ledger dashboard create --title 'Usage by team'",
-        "usage-ledger dashboard create --title Billing --description 'For finance' --workspace ws-123 --json",
-      ),
+    .examples(
+      "usage-ledger dashboard create --title 'Usage by team'",
+      "usage-ledger dashboard create --title Billing --description 'For finance' --workspace ws-123 --json",
     )
     .action((options: CreateOptions) => cli.withContext((context) => createDashboard(cli, context, options)));
 }
@@ -42,4 +39,37 @@ async function createDashboard(cli: CliContext, context: Context, options: Creat
     (await context.client(workspace)).createDashboard({ title, description }, { signal }),
   );
   cli.answer(dashboard, [`created dashboard ${inertText(dashboard.dashboard_id)} in ${inertText(workspace.id)}`]);
+}
+
+/** The service's own bounds are not shown anywhere; a year is longer than any preview. */
+const LONGEST_VALIDITY_SECONDS = 366 * 24 * 60 * 60;
+
+interface TokenOptions {
+  dashboard: string;
+  validity?: string;
+  workspace?: string;
+}
+
+export function embedTokenCommand(cli: CliContext): CliCommand {
+  return reportingCommand('embed-token')
+    .requiredOption('--dashboard <id>', 'the dashboard to embed')
+    .option('--validity <seconds>', "requested lifetime of the token (default: the service's, one hour)")
+    .option('--workspace <id>', 'the workspace; may be left out when only one is configured')
+    .examples(
+      'usage-ledger embed-token --dashboard d-123',
+      'usage-ledger embed-token --dashboard d-123 --validity 600 --workspace ws-123 --json',
+    )
+    .action((options: TokenOptions) => cli.withContext((context) => generateToken(cli, context, options)));
+}
+
+async function generateToken(cli: CliContext, context: Context, options: TokenOptions): Promise<void> {
+  const { dashboard: dashboardId, validity } = options;
+  if (dashboardId.trim() === '') throw new UsageError('--dashboard is empty', 'give --dashboard the id of a dashboard');
+  const workspace = chooseWorkspace(context.config, options.workspace);
+  const validitySeconds =
+    validity === undefined ? undefined : parseWholeNumber(validity, '--validity', 1, LONGEST_VALIDITY_SECONDS);
+  const { token, expires_at } = await withStopSignal(async (signal) =>
+    (await context.client(workspace)).generateEmbedToken({ dashboardId, validitySeconds }, { signal }),
+  );
+  cli.answer({ token, expires_at }, [`token    ${inertText(token)}`, `expires  ${inertText(expires_at)}`]);
 }

@@ -1,30 +1,25 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { Command } from 'commander';
 import { createLogger } from '../../core/logger.ts';
-import { describeSandbox } from '../../sandbox/describe.ts';
-import { startSandbox } from '../../sandbox/server.ts';
+import { describeSandbox, startSandbox } from '../../sandbox/server.ts';
 import { loadScenario } from '../../sandbox/world/scenario.ts';
-import { type CliContext, examples } from '../shared/cli-context.ts';
+import { CliCommand, type CliContext } from '../shared/cli-context.ts';
+import { parseWholeNumber } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
-import { parseWholeNumber } from '../shared/whole-number.ts';
 
 interface SandboxCommandOptions {
   port?: string;
   scenario?: string;
 }
 
-export function sandboxCommand(cli: CliContext): Command {
-  return new Command('sandbox')
+export function sandboxCommand(cli: CliContext): CliCommand {
+  return new CliCommand('sandbox')
     .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
     .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 made-up tenants over six months)')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger sandbox',
-        'usage-ledger sandbox --port 8787 --scenario ./scenario.yml',
-        'usage-ledger sandbox --port 8787 > sandbox.yml',
-      ),
+    .examples(
+      'usage-ledger sandbox',
+      'usage-ledger sandbox --port 8787 --scenario ./scenario.yml',
+      'usage-ledger sandbox --port 8787 > sandbox.yml',
     )
     .action((options: SandboxCommandOptions) => withStopSignal((signal) => serve(cli, options, signal)));
 }

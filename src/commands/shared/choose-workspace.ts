@@ -26,7 +26,6 @@ function oneOf(ids: readonly string[]): string {
   return `use one of ${ids.map((id) => JSON.stringify(id)).join(', ')}`;
 }
 
-/** What a command about a period says when the ledger has none of it. */
 export function unknownPeriod(period: string, workspaceId: string): AppError {
   const message = `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`;
   return new AppError('unknown_period', message, { hint: '`usage-ledger status` says what the ledger covers' });

@@ -3,16 +3,14 @@ import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { AppError, ConfigError, messageOf, summarizeError, systemFault } from '../../core/errors.ts';
-import type { LogDestination } from '../../core/logger.ts';
+import { humanLogLine, type LogDestination } from '../../core/logger.ts';
 import { exitCodeOf } from '../../core/process/exit-codes.ts';
-import { humanLogLine } from '../../core/text/human-log.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import type { TableOptions } from '../../reports/formats/table.ts';
 import type { Context, ContextOverrides } from '../../wiring/context.ts';
 
-/** Exit codes that scripts may rely on. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -26,7 +24,6 @@ export const EXIT = {
 /** What a shell expects of a program that a signal has ended: 128 and the signal's number. */
 export const STOP_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Ctrl-C, or SIGTERM, ended the command. */
 export class StoppedError extends AppError {
   readonly exitCode: number;
 
@@ -36,7 +33,6 @@ export class StoppedError extends AppError {
   }
 }
 
-/** A stream for words: results go to stdout, everything else to stderr. */
 export interface TextOutput {
   write(text: string): unknown;
   on?(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
@@ -63,7 +59,6 @@ export interface ErasableLine {
   draw(): void;
 }
 
-/** What a command is given: its world, the configuration on demand and how to answer. */
 export class CliContext {
   readonly io: Io;
   exitCode: number = EXIT.done;
@@ -76,13 +71,11 @@ export class CliContext {
     this.io = io;
   }
 
-  /** Takes over the options that all commands share. */
   useOptions(options: { config?: string; json?: boolean; format?: string }): void {
     this.#configFile = options.config;
     this.#json = options.json === true || options.format === 'json';
   }
 
-  /** Whether the answer is to be one JSON document on stdout. */
   get json(): boolean {
     return this.#json;
   }
@@ -103,7 +96,6 @@ export class CliContext {
     return this.io.overrides?.clock ?? systemClock;
   }
 
-  /** Milliseconds since the epoch. */
   now(): number {
     return this.clock.now();
   }
@@ -124,7 +116,7 @@ export class CliContext {
     { config, writes = false, service = false }: { config?: Config; writes?: boolean; service?: boolean } = {},
   ): Promise<T> {
     const own = writes && this.io.overrides?.openWriter === undefined;
-    const thread = own ? new (await import('../../writer/writer-handle.ts')).WriterHandle() : undefined;
+    const thread = own ? new (await import('../../writer/threaded-writer.ts')).ThreadedWriter() : undefined;
     try {
       const wiring = import('../../wiring/context.ts');
       const settings = config ?? (await this.loadConfig());
@@ -188,7 +180,6 @@ export class CliContext {
     this.printDocument(`${this.words(text)}\n`);
   }
 
-  /** A finished document on stdout, as it is. */
   printDocument(text: string): void {
     this.#write(this.io.stdout, this.#redact(text));
   }
@@ -213,7 +204,6 @@ export class CliContext {
     else for (const line of lines) if (line !== null) this.print(line);
   }
 
-  /** Words that are no result, on stderr. */
   note(text: string): void {
     this.#write(this.io.stderr, `${this.#redact(this.words(text))}\n`);
   }
@@ -244,7 +234,6 @@ export class CliContext {
   }
 }
 
-/** Options that stand before a command or after it. */
 export const CONFIG_OPTION = [
   '--config <file>',
   'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
@@ -265,20 +254,21 @@ function drained(output: TextOutput): Promise<void> {
   });
 }
 
+/** A command whose help ends with examples. */
+export class CliCommand extends Command {
+  examples(...lines: string[]): this {
+    return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${folded(line)}`).join('\n')}`);
+  }
+}
+
 /** A command that reports: it knows `--json` and, unless it needs no configuration, `--config`. */
-export function reportingCommand(name: string, { config = true } = {}): Command {
-  const command = config ? plainCommand(name) : new Command(name);
+export function reportingCommand(name: string, { config = true } = {}): CliCommand {
+  const command = config ? plainCommand(name) : new CliCommand(name);
   return command.option(...JSON_OPTION);
 }
 
-/** A command that reads the configuration. */
-export function plainCommand(name: string): Command {
-  return new Command(name).option(...CONFIG_OPTION);
-}
-
-/** Examples at the end of a command's help. */
-export function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  $ ${folded(line)}`).join('\n')}`;
+export function plainCommand(name: string): CliCommand {
+  return new CliCommand(name).option(...CONFIG_OPTION);
 }
 
 /** The columns of a terminal that nobody has widened, less what stands before an example. */

@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
 import { UsageError } from '../../core/errors.ts';
-import { checkpointLines, parseKey } from '../../ledger/audit/anchor/checkpoint.ts';
+import { checkpointLines, parseKey } from '../../ledger/audit/anchor/checkpoint-log.ts';
 
 /** A file that was named. All of these throw UsageError. */
 export function readGiven(file: string): Buffer {
@@ -13,7 +14,6 @@ export function readGiven(file: string): Buffer {
   }
 }
 
-/** The checkpoints of a file that was kept elsewhere. */
 export function givenCheckpoints(file: string): string[] {
   const lines = checkpointLines(readGiven(file).toString());
   if (lines !== null) return lines;
@@ -29,4 +29,72 @@ export function givenKey(text: string): KeyObject {
 export function givenDigest(text: string, option: string): string {
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();
   throw new UsageError(`${option} is no digest`, 'give the 64 hexadecimal digits of the link, as they were said');
+}
+
+/** One line of a CSV file, by the names in its first line. */
+type CsvRecord = Readonly<Record<string, string>>;
+
+export interface CsvRow {
+  /** Of the file, from 1: the last one of the record. */
+  line: number;
+  record: CsvRecord;
+}
+
+/**
+ * Reads a CSV file with a line of headers, as spreadsheets write them: UTF-8 or UTF-16 with or without a mark, else Windows-1252,
+ * with commas, semicolons or tabs, whichever the first line has most of. A line `sep=;` before that of the headers, by which Excel
+ * knows the delimiter, is understood.
+ *
+ * @throws UsageError when it cannot be read, is no CSV, or lacks one of these columns.
+ */
+export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] {
+  const text = readText(file);
+  let rows: CsvRow[];
+  try {
+    const head = /^[^\r\n]*/.exec(text)?.[0] ?? '';
+    const [, said] = /^sep=(.)$/i.exec(head) ?? [];
+    const [most = ','] = [',', ';', '\t'].sort((a, b) => head.split(b).length - head.split(a).length);
+    const options = {
+      columns: true,
+      delimiter: said ?? most,
+      from_line: said === undefined ? 1 : 2,
+      skip_empty_lines: true,
+      trim: false,
+      info: true,
+    } as const;
+    const parsed = parse(text, options) as unknown as { record: CsvRecord; info: { lines: number } }[];
+    rows = parsed.map(({ record, info }) => ({ line: info.lines, record }));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new UsageError(`${file}: ${message}`, 'give a CSV file whose first line names its columns');
+  }
+  const [first] = rows;
+  const missing = columns.filter((column) => first !== undefined && first.record[column] === undefined);
+  if (missing.length === 0) return rows;
+  const found = Object.keys(first?.record ?? {}).join(', ');
+  throw new UsageError(`${file} has no column ${missing.join(', ')}`, `its first line names ${found}`);
+}
+
+/** No byte becomes a question mark: it is read as what it can be, or the file is refused. */
+function readText(file: string): string {
+  const bytes = readGiven(file);
+  const mark = bytes.subarray(0, 2).toString('hex');
+  const encodings = mark === 'fffe' ? ['utf-16le'] : mark === 'feff' ? ['utf-16be'] : ['utf-8', 'windows-1252'];
+  for (const encoding of encodings) {
+    const text = decode(bytes, encoding);
+    if (text !== null) return text;
+  }
+  throw new UsageError(`${file} is text in no encoding that is known here`, 'save it as CSV in UTF-8');
+}
+
+/** Null for bytes that are no text in this encoding. Any bytes are some in windows-1252, but no file of text has its controls. */
+function decode(bytes: Buffer, encoding: string): string | null {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+    const strange = encoding === 'windows-1252' ? /[\u0000-\u0008\u000e-\u001f\u0080-\u009f]/ : /\0/;
+    return strange.test(text) ? null : text;
+  } catch {
+    return null;
+  }
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { clipToWidth } from '../../reports/formats/wrap.ts';
+import { clipToWidth } from '../../reports/formats/table.ts';
 import type { TextOutput } from './cli-context.ts';
 
 const REDRAW_MS = 100;

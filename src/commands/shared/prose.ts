@@ -1,4 +1,4 @@
-import { wrapText } from '../../reports/formats/wrap.ts';
+import { wrapText } from '../../reports/formats/table.ts';
 import type { CliContext } from './cli-context.ts';
 
 /** A sentence as lines of the terminal, those after the first set in; one line where nobody looks. */
@@ -9,7 +9,6 @@ export function proseLines(text: string, width: number | undefined, indent = 0):
   return [' '.repeat(lead) + first, ...rest.map((line) => ' '.repeat(lead + indent) + line)];
 }
 
-/** A result in words, on stdout. */
 export function printProse(cli: CliContext, text: string, indent = 0): void {
   for (const line of proseLines(text, cli.tableOptions.width, indent)) cli.print(line);
 }

@@ -8,10 +8,8 @@ import type { RedisTarget } from '../../queue/redis/connection.ts';
 import { isListening } from '../../queue/redis/redis-server.ts';
 import { prepareServerFolder } from '../../queue/redis/server-folder.ts';
 
-/** A Redis that does not answer within this is not worth waiting for. */
 const ANSWER_MS = 2000;
 
-/** What a Redis says of itself. */
 export interface RedisFacts {
   version: string;
   maxmemoryPolicy: string;

@@ -1,32 +1,38 @@
 import type { DisabledChannel } from '../../alerts/notify/channel-states.ts';
-import { firstOf } from '../../core/text/first-of.ts';
+import { summarizeError } from '../../core/errors.ts';
+import { createLogger } from '../../core/logger.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import type { OutboxCounts } from '../../daemon/state/status.ts';
-import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/state/workspace-state.ts';
-import { type SkippedMonth, skippedWords } from '../../ledger/journal/close/skipped-months.ts';
+import { firstOf } from '../../core/text/words.ts';
+import { type OutboxCounts, type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/state/status.ts';
+import { type SkippedMonth, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
+import { openBullmqQueue } from '../../queue/bullmq-queue.ts';
+import { describeTarget } from '../../queue/redis/connection.ts';
+import type { QueueCounts } from '../../queue/sync-queue.ts';
 import type { ExportStanding } from '../../reports/files/export-folder.ts';
-import type { CellStyle, TableColumn } from '../../reports/formats/columns.ts';
-import { formatInteger, relativeTime, timeAgo } from '../../reports/formats/format.ts';
+import {
+  type CellStyle,
+  formatInteger,
+  relativeTime,
+  type TableColumn,
+  timeAgo,
+} from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
+import type { Context } from '../../wiring/context.ts';
 import { proseLines } from '../shared/prose.ts';
-import { describeQueue, type QueueStatus } from './queue-status.ts';
+import { findRedis, probeRedis } from '../shared/redis-probe.ts';
 
-/** Everything that `status` tells. */
 export interface StatusReport {
   workspaces: WorkspaceLine[];
   openAlerts: number;
   outbox: OutboxCounts;
   disabled: DisabledChannel[];
   queue: QueueStatus;
-  /** Scheduled exports, in the order of the configuration. */
   exports: ExportStanding[];
   /** Who keeps the ledger from being written; null when nobody does. */
   lockedBy: string | null;
-  /** What of the ledger lies in the future; null when nothing does. */
   ahead: TimesAhead | null;
-  /** Months between closes that are not closed. */
   skipped: SkippedMonth[];
   /** The copy in Postgres; null: none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
@@ -34,7 +40,6 @@ export interface StatusReport {
 
 export interface ScreenOptions extends TableOptions {
   nowMs: number;
-  /** Workspaces that are shown. */
   limit: number;
 }
 
@@ -54,7 +59,6 @@ const NAMED = 5;
 /** What follows the first line of a fact stands below its first word. */
 const INDENT = 8;
 
-/** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
   const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped } = report;
   const skippedMonths = skippedWords(skipped);
@@ -158,4 +162,47 @@ function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean):
     ...(wide ? [covers] : []),
     { name: 'open_alerts', header: 'Alerts' },
   ];
+}
+
+/** What is known of the queue without starting anything. */
+type QueueStatus =
+  | { status: 'not_running' }
+  | { status: 'unavailable'; redis: string; reason: string }
+  | { status: 'running'; redis: string; sync: QueueCounts };
+
+/** Of the queue of this ledger, and since when which workspace's sync job has waited for its place. */
+interface QueueLook {
+  status: QueueStatus;
+  waitingSince: ReadonlyMap<string, number>;
+}
+
+export async function lookAtQueue(context: Context, id: string): Promise<QueueLook> {
+  const nothingWaits = new Map<string, number>();
+  const target = await findRedis(context.config);
+  if (target === null) return { status: { status: 'not_running' }, waitingSince: nothingWaits };
+  const redis = describeTarget(target);
+  try {
+    await probeRedis(target);
+    const logger = createLogger({ level: 'silent' });
+    const queue = await openBullmqQueue({ ledgerId: id, target, logger });
+    try {
+      const waitingSince = await queue.waitingSyncs();
+      return { status: { status: 'running', redis, sync: await queue.counts() }, waitingSince };
+    } finally {
+      await queue.stop({ deadlineMs: 1000 });
+    }
+  } catch (error) {
+    const { message: reason } = summarizeError(error);
+    return { status: { status: 'unavailable', redis, reason }, waitingSince: nothingWaits };
+  }
+}
+
+function describeQueue(queue: QueueStatus): string {
+  if (queue.status === 'not_running') return 'not running: the daemon starts it';
+  if (queue.status === 'unavailable') return inertText(`${queue.redis} is not available: ${queue.reason}`);
+  return `${inertText(queue.redis)}; sync ${describeCounts(queue.sync)}`;
+}
+
+function describeCounts({ waiting, active, delayed, failed }: QueueCounts): string {
+  return `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed`;
 }

@@ -1,24 +1,20 @@
-import type { Command } from 'commander';
 import { disabledChannels } from '../../alerts/notify/channel-states.ts';
 import { isoTime, sleep } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
-import { createSlotHistory } from '../../daemon/slot-history.ts';
+import { createSlotHistory } from '../../daemon/schedules.ts';
 import { stillWaits, syncFactsReader } from '../../daemon/state/staleness.ts';
-import { openAlertsOfLedger, outboxCounts, workspaceStatuses } from '../../daemon/state/status.ts';
-import { workspaceLines } from '../../daemon/state/workspace-state.ts';
-import { skippedMonths } from '../../ledger/journal/close/skipped-months.ts';
+import { openAlertsOfLedger, outboxCounts, workspaceLines, workspaceStatuses } from '../../daemon/state/status.ts';
+import { skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand, StoppedError } from '../shared/cli-context.ts';
-import { LIMIT_OPTION } from '../shared/limit.ts';
+import { type CliCommand, type CliContext, reportingCommand, StoppedError } from '../shared/cli-context.ts';
+import { LIMIT_OPTION, parseWholeNumber } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
-import { parseWholeNumber } from '../shared/whole-number.ts';
-import { lookAtQueue } from './queue-status.ts';
-import { type StatusReport, statusLines } from './status-screen.ts';
+import { lookAtQueue, type StatusReport, statusLines } from './status-screen.ts';
 
 interface StatusOptions {
   workspace?: string;
@@ -34,14 +30,14 @@ const WATCH_SECONDS = 5;
 const LINES_AROUND = 12;
 const DEFAULT_ROWS = 24;
 
-export function statusCommand(cli: CliContext): Command {
+export function statusCommand(cli: CliContext): CliCommand {
   return reportingCommand('status')
     .option('--workspace <id>', 'only this workspace')
     .option(...LIMIT_OPTION)
     .option('--watch [seconds]', `show it again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, (text) =>
       parseWholeNumber(text, '--watch', 1, 3600),
     )
-    .addHelpText('after', examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --json'))
+    .examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --json')
     .action((options: StatusOptions) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, options.workspace);

@@ -1,8 +1,8 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ConfigFault } from '../../core/errors.ts';
 import { closest } from '../../core/text/closest.ts';
 import { formatPath, valueAt } from '../../core/text/path.ts';
-import { remedies, remedyFor } from './remedies.ts';
+import { fileSchema } from '../schema/file-schema.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -55,7 +55,6 @@ function describe(issue: Issue, value: unknown): string {
   }
 }
 
-/** The one of the possible words that was mistyped, if it is near one. */
 function meantBy(value: unknown, possible: readonly unknown[]): string | undefined {
   return typeof value === 'string' ? closest(value, possible.map(String)) : undefined;
 }
@@ -99,7 +98,44 @@ function parentOf(path: string): string {
   return path.split('.').slice(0, -1).join('.');
 }
 
-/** The name of the setting itself: `channels` for `alerts.channels`. */
 function lastOf(path: string): string {
   return path.split('.').at(-1) ?? path;
+}
+
+/** What to do about the setting at this path, such as `workspaces[0].cron`: its description in the schema. */
+export function remedyFor(path: string): string {
+  const place = placeOf(path);
+  const known = remedies();
+  const remedy = known.get(place) ?? known.get(place.replace(/\[\]$/, ''));
+  return remedy ?? 'Compare it with the sample that `usage-ledger init` writes';
+}
+
+export function isSetting(path: string): boolean {
+  return remedies().has(placeOf(path));
+}
+
+/** List items are written `[]`. */
+function placeOf(path: string): string {
+  return path.replace(/\[\d+\]/g, '[]');
+}
+
+/** The remedy of each setting that can be written down, groups included, by its path, such as `workspaces[].signing.payload`. */
+export function remedies(): Map<string, string | null> {
+  return new Map(remediesWithin(fileSchema, ''));
+}
+
+function remediesWithin(schema: unknown, path: string): [path: string, remedy: string | null][] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
+    return remediesWithin(schema.unwrap(), path);
+  }
+  if (schema instanceof z.ZodPipe) return remediesWithin(schema.in, path);
+  if (schema instanceof z.ZodArray) return remediesWithin(schema.element, `${path}[]`);
+  if (schema instanceof z.ZodDiscriminatedUnion) {
+    return schema.options.flatMap((option) => remediesWithin(option, path));
+  }
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).flatMap(([key, inner]) => {
+    const own = path === '' ? key : `${path}.${key}`;
+    return [[own, inner.description ?? null], ...remediesWithin(inner, own)];
+  });
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
 import { formatPath, type Path } from '../../core/text/path.ts';
 import { secretRule } from '../rules.ts';
-import { readRegularFile } from './regular-file.ts';
 
 /** What is secret, or may be. For each such setting `NAME_file` or `NAME_command` may stand in its place. */
 export const SECRETS: readonly string[] = [
@@ -76,4 +76,10 @@ function judged(content: string, subject: string): FoundSecret {
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | undefined)?.code ?? 'error';
+}
+
+/** Reads a file of settings. A pipe or a device is refused like a file that cannot be read: it could be waited for without an end. */
+export function readRegularFile(file: string, encoding: 'utf8' | 'latin1' = 'utf8'): string {
+  if (!statSync(file).isFile()) throw Object.assign(new Error(`${file} is no file`), { code: 'it is no regular file' });
+  return readFileSync(file, encoding);
 }

@@ -4,7 +4,6 @@ import type { ConfigFault } from '../../core/errors.ts';
 /** Expanding more aliases than this is refused, so that a few lines cannot grow to gigabytes. */
 const MOST_ALIASES = 100;
 
-/** Either the document's plain value or what is wrong with its text. */
 export type ParsedYaml = { value: unknown; faults?: never } | { faults: ConfigFault[] };
 
 /**

@@ -183,7 +183,6 @@ alerts:
 `;
 }
 
-/** What `defaults` can say, with what counts where it does not. */
 function workspaceDefaults(): string {
   const lines = Object.entries(workspaceSettings).flatMap(([key, schema]) => {
     if (!(schema instanceof z.ZodDefault)) return [];
@@ -195,7 +194,6 @@ function workspaceDefaults(): string {
   return lines.join('\n');
 }
 
-/** The `.env.example`: to be copied to `.env` and filled in. */
 export function sampleEnv(): string {
   return `# Copy this file to .env, fill it in and keep it private: chmod 600 .env
 # Variables that are set in the environment win over the ones in .env.

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isLoopbackHost } from '../../core/net/loopback.ts';
-import { nonPublicKind } from '../../core/net/public-address.ts';
+import { isLoopbackHost, nonPublicKind } from '../../core/net/public-address.ts';
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
@@ -21,7 +20,6 @@ const left = z.strictObject({
   tenants: setting(some(word), 'List the tenants that are left out, such as acme or trial-*, or remove the line'),
 });
 
-/** Which alerts a channel is told of, and when. */
 const routeSettings = {
   severities: setting(some(z.enum(SEVERITIES)), 'List warning, critical, or remove the line for both', [...SEVERITIES]),
   rules: setting(
@@ -49,10 +47,8 @@ export const routeSchema = z
 
 const called = { name: setting(word, 'Give a name that people will recognise, or remove the line') };
 
-/** What all channels of alerts can set. */
 const routed = { ...called, ...leftOut(routeSettings) };
 
-/** What all channels that send to another machine can set. */
 const sending = {
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
   ca_file: caFile,
@@ -145,11 +141,9 @@ export function channelName({ type, name }: { type?: unknown; name?: unknown }, 
   return typeof name === 'string' ? name : `${String(type)}-${index + 1}`;
 }
 
-/** The ports of RFC 8314 for handing in e-mail. */
 const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
 
-/** The channels that alerts are told on, and the places that hear that all is well. */
 export const channels = z.array(channel).transform((list) => ({
   channels: list.flatMap((given, index) =>
     given.type === 'heartbeat' ? [] : [resolveChannel(given, channelName(given, index))],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { isCurrency, parseMinor } from '../../core/money.ts';
-import { isLoopbackHost } from '../../core/net/loopback.ts';
+import { isLoopbackHost } from '../../core/net/public-address.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { proxyRule, redisRule } from '../rules.ts';

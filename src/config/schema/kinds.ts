@@ -3,7 +3,6 @@ import { formatPath, groupOf, type Path } from '../../core/text/path.ts';
 import { setting, word } from '../../core/text/setting-kinds.ts';
 import { addressRule, cronRule, type Rule, secretRule } from '../rules.ts';
 
-/** Text that a rule has nothing against. */
 export function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
   return schema.superRefine((text, context) => {
     const mistake = rule(text);
@@ -20,13 +19,11 @@ export function cronRemedy(example: string): string {
 /** Paths are appended to it, so it ends without a slash. */
 export const address = obeys(word, addressRule).transform((text) => new URL(text).href.replace(/\/+$/, ''));
 
-/** The certificates of the file, once it has been read. */
 export const caFile = setting(
   word,
   'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
 );
 
-/** A list with an item at least. */
 export function some<Schema extends z.ZodType>(item: Schema) {
   return z.array(item).min(1);
 }

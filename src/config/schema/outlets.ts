@@ -14,7 +14,6 @@ const to = orNull(
   'Give a place such as s3://bucket/prefix, or remove the line to keep the files in `folder:`',
 );
 
-/** Backups that the daemon makes by itself. */
 export const backup = z.strictObject({
   cron: setting(cron, cronRemedy('0 2 * * *'), '0 2 * * *'),
   keep: setting(integer(1, 1000), KEEP, 7),
@@ -22,7 +21,6 @@ export const backup = z.strictObject({
   to,
 });
 
-/** A store of objects that speaks S3. */
 export const s3 = judged(
   z.strictObject({
     endpoint: orNull(address, 'Give the https:// address of the service, or remove the line for Amazon'),
@@ -41,7 +39,6 @@ export const s3 = judged(
   ca,
 }));
 
-/** Where in Postgres the ledger is published to. */
 export const publish = judged(
   z.strictObject({
     url: obeys(word, postgresRule).describe(

@@ -5,7 +5,6 @@ import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
 import { address, caFile, cron, cronRemedy, leftOut, named, obeys, type Written } from './kinds.ts';
 
-/** What the sample says of a setting behind its default. */
 export const notes = z.registry<{ note: string }>();
 
 /** How the alert rules judge; for a workspace, and for some of its tenants. A jump: `max(ratio * baseline, baseline + min_credits)`. */
@@ -25,7 +24,6 @@ const tenantRules = z.strictObject({
   ...leftOut(ruleSettings),
 });
 
-/** The group `alerts` of `defaults` and of each workspace. */
 export const alertsSchema = z.strictObject({
   ...ruleSettings,
   tenants: setting(z.array(tenantRules), 'List patterns of tenants: `- match: acme-*` with settings below it', []),
@@ -107,7 +105,6 @@ function count(unit: string, least: number, most: number, byDefault: number, not
   return shown(integer(least, most), remedy, byDefault, note);
 }
 
-/** What a workspace has alone. */
 const ownSettings = {
   id: obeys(word, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
   name: setting(word, 'Give a name that people will recognise, or remove the line'),
@@ -117,7 +114,6 @@ const ownSettings = {
 export const workspaceInFile = z.strictObject({ ...ownSettings, ...leftOut(workspaceSettings) });
 export const defaultsInFile = z.strictObject(leftOut(workspaceSettings));
 
-/** A workspace once what it leaves out stands in it. */
 export const workspaceSchema = z
   .object({ ...ownSettings, ...workspaceSettings })
   .transform(({ id, name = id, ca_file: ca = null, alerts, ...settings }) => ({

@@ -1,10 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /** The folder of this package. The code that asks may lie in any file of it: the build puts modules together. */
 export const PACKAGE_FOLDER = dirname(findPackageJSON(import.meta.url) as string);
 
-/** The path of a file of this package that is no code. */
 export function packageFile(...parts: string[]): string {
   return join(PACKAGE_FOLDER, ...parts);
+}
+
+export function readVersion(): string {
+  const text = readFileSync(packageFile('package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
-import { firstOf } from '../text/first-of.ts';
+import { firstOf } from '../text/words.ts';
 import { othersInGroup } from './groups.ts';
 
 const WORLD_WRITABLE = 0o002;

@@ -21,7 +21,6 @@ export function groupOf(value: unknown): Record<PropertyKey, unknown> {
   return isGroup(value) && !Array.isArray(value) ? value : {};
 }
 
-/** A list's items; empty for anything else. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -5,7 +5,6 @@ import { type BackupReport, backupLedger, workFolderPrefix } from '../../ledger/
 import { backupToBucket } from '../../s3/bucket-backup.ts';
 import { answerParent } from '../child-answer.ts';
 
-/** One backup to be made. */
 export interface BackupJob {
   ledgerPath: string;
   /** The file to write; with `to` it is only put together beside it. */

@@ -1,15 +1,22 @@
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
-import { isoTime } from '../../core/clock.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { makeFolder } from '../../core/process/folder-fault.ts';
 import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
-import { type BackupReport, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
-import { backupName, backupTime, newestBackup, oldBackups } from '../../ledger/transfer/backup/backup-names.ts';
+import {
+  type BackupReport,
+  backupName,
+  backupTime,
+  newestBackup,
+  oldBackups,
+  workFolderPrefix,
+} from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
+import { withBucket } from '../../s3/bucket.ts';
 import { askChild } from '../child-answer.ts';
-import { backupPlace, removeUnfinished } from './backup-place.ts';
 import type { BackupJob } from './backup-process.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
@@ -17,13 +24,11 @@ const CHECK_INTERVAL_MS = 15_000;
 export interface BackupScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   ledgerPath: string;
   backup: BackupConfig;
-  /** Raises the alert about a backup, or with null ends it. */
   tell(detail: string | null): Promise<void>;
 }
 
 export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of the folder';
 
-/** What has failed and may succeed later is tried again after this. */
 const REST_MS = 15 * 60_000;
 
 /**
@@ -93,4 +98,50 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
     failed: 'backup failed',
     work: makeIfDue,
   });
+}
+
+/** The folder in which a backup is put together, up to what its name has at random. */
+const UNFINISHED_NAME = /^ledger-\d{8}T\d{6}Z\.db\.part-/;
+
+interface BackupPlace {
+  addressOf(name: string): string;
+  names(signal: AbortSignal): Promise<string[]>;
+  remove(names: readonly string[], signal: AbortSignal): Promise<void>;
+}
+
+function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
+  if (to === null) {
+    return {
+      addressOf: (name) => join(folder, name),
+      names: async () => namesIn(folder),
+      remove: async (names) => {
+        for (const name of names) rmSync(join(folder, name));
+      },
+    };
+  }
+  return {
+    addressOf: (name) => `s3://${to.bucket}/${to.prefix}${name}`,
+    names: (signal) => withBucket({ place: to, clock, signal }, (bucket) => bucket.names()),
+    remove: (names, signal) =>
+      withBucket({ place: to, clock, signal }, async (bucket) => {
+        for (const name of names) await bucket.remove(name);
+      }),
+  };
+}
+
+/** Removes what backups that were killed have left in a folder. */
+export function removeUnfinished(folder: string): void {
+  for (const name of namesIn(folder)) {
+    const prefix = UNFINISHED_NAME.exec(name)?.[0];
+    if (prefix !== undefined) removeAbandoned(join(folder, prefix));
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }

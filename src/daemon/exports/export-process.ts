@@ -3,7 +3,7 @@ import type { ExportConfig, FocusConfig, S3Place } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
-import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
+import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { isFileOf, workFolderPrefix } from '../../reports/files/export-folder.ts';
@@ -15,7 +15,6 @@ import { withBucket } from '../../s3/bucket.ts';
 import { uploadFile } from '../../s3/upload.ts';
 import { answerParent } from '../child-answer.ts';
 
-/** One file to be written. */
 export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'> {
   ledgerPath: string;
   /** The file to write; its folder is there. */

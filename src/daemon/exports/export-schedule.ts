@@ -21,18 +21,15 @@ import { askChild } from '../child-answer.ts';
 import type { ExportJob } from './export-process.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
-/** What has failed is tried again after this. */
 const REST_MS = 5 * 60_000;
 
 export interface ExportScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
   /** The closes that are in force and newer than this one, oldest first. */
   closesAfter: (eventSeq: number) => CloseInForce[];
-  /** Raises the alert about exports, or with null ends it. */
   tell(detail: string | null): Promise<void>;
 }
 
-/** One file that is due. */
 interface Due {
   occasion: ExportOccasion;
   period: Period | null;
@@ -157,7 +154,6 @@ interface Facts {
   nowMs: number;
 }
 
-/** The files that are due now, in the order in which they are to be written. */
 function dueOf(wanted: ExportConfig, state: ExportState, { ids, closesAfter, nowMs }: Facts): Due[] {
   const { cron, period, workspaceId, keep } = wanted;
   if (cron !== null) {

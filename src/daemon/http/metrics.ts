@@ -1,9 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { within } from '../../core/deadline.ts';
 import type { PublishHealth } from '../publish-watch.ts';
-import type { Measurements } from './measurements.ts';
+import type { Measurements, RunCount } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
-import type { RunCount } from './run-tally.ts';
 
 /** Prometheus gives up on a scrape after 10 s by default. */
 const QUEUE_DEADLINE_MS = 2_000;
@@ -16,7 +15,6 @@ const EVENT_LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p9
 /** So many a double holds exactly. */
 const HEAD_DIGITS = 12;
 
-/** The labels of a time series, and its value now. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** A metric without `usage_ledger_` before its name; what is read at a scrape is all that it says. */
@@ -95,7 +93,6 @@ function only(value: number): Sample[] {
   return [[{}, value]];
 }
 
-/** How fresh each workspace is, and what its runs have done. */
 function runFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   const runs = (value: (run: RunCount) => number): Sample[] =>
     probe.runs().map((run) => [{ workspace: run.workspaceId, status: run.status }, value(run)]);
@@ -151,7 +148,6 @@ function runFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   ];
 }
 
-/** What was asked of the service. */
 function trafficFamilies(measured: Measurements): Family[] {
   return [
     {
@@ -186,7 +182,6 @@ function trafficFamilies(measured: Measurements): Family[] {
   ];
 }
 
-/** The ledger's file, and the head of its chain. */
 function ledgerFamilies(measured: Measurements): Family[] {
   return [
     {
@@ -219,7 +214,6 @@ function ledgerFamilies(measured: Measurements): Family[] {
   ];
 }
 
-/** Alerts, and the notifications of them. */
 function alertFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   return [
     {
@@ -255,7 +249,6 @@ function alertFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   ];
 }
 
-/** The queue of syncs; without values while Redis is away. */
 function queueFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   return [
     {
@@ -281,7 +274,6 @@ function queueFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   ];
 }
 
-/** Without exports in the configuration they have no values. */
 function exportFamilies(measured: Measurements): Family[] {
   return [
     {

@@ -1,19 +1,19 @@
+import { accessSync, constants, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Severity } from '../../alerts/measures/judgement.ts';
 import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
+import { summarizeError } from '../../core/errors.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { PublishHealth } from '../publish-watch.ts';
-import { staleAfterMs } from '../state/stale-after.ts';
-import { isStale, syncFactsReader } from '../state/staleness.ts';
+import { isStale, staleAfterMs, syncFactsReader } from '../state/staleness.ts';
 import { type OutboxCounts, outboxCounts } from '../state/status.ts';
-import { ledgerFault } from './ledger-writable.ts';
-import { createRunTally, type RunCount, type RunTally } from './run-tally.ts';
+import { createRunTally, type RunCount, type RunTally } from './measurements.ts';
 
 const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
 
-/** How fresh one configured workspace is. */
 export interface Freshness {
   workspaceId: string;
   /** When the last complete run ended, in milliseconds since the epoch; null when there never was one. */
@@ -38,7 +38,6 @@ export interface HealthProbe {
   /** Alerts whose cause has not ended; every severity is listed. */
   openAlerts(): { severity: Severity; count: number }[];
   outbox(): OutboxCounts;
-  /** Runs that have ended; the counts only grow. */
   runs(): RunCount[];
   onRun: RunTally['onRun'];
   /** How the copy in Postgres stands; absent where there is none. */
@@ -113,4 +112,24 @@ export function createHealthProbe({
     onRun: tally.onRun,
     ...(publishing === undefined ? {} : { publishing }),
   };
+}
+
+/** With less than this on the disk, nothing is begun. */
+export const MIN_FREE_BYTES = 10 * 1024 * 1024;
+
+/**
+ * Why the ledger at `path` cannot be written, in words, or null when it can: the file and its folder must be open to
+ * this user, because SQLite writes its log beside the file, and the disk must have more than `minFreeBytes` left.
+ */
+export function ledgerFault(path: string, minFreeBytes = MIN_FREE_BYTES): string | null {
+  const folder = dirname(path);
+  try {
+    accessSync(path, constants.W_OK);
+    accessSync(folder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    const freeBytes = bavail * bsize;
+    return freeBytes > minFreeBytes ? null : `only ${freeBytes} bytes are free in ${folder}`;
+  } catch (error) {
+    return summarizeError(error).message;
+  }
 }

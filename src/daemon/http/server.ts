@@ -1,19 +1,23 @@
 import type { Queue } from 'bullmq';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { AcknowledgeRequest } from '../../alerts/notify/actions.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { isLoopbackHost } from '../../core/net/loopback.ts';
+import { isLoopbackHost } from '../../core/net/public-address.ts';
+import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
+import type { SyncQueue } from '../../queue/sync-queue.ts';
+import type { Context } from '../../wiring/context.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
-import { cookieOf, givenToken, isToken, namesLoopback, withoutToken } from './guards.ts';
-import { GuessLimit } from './guess-limit.ts';
-import type { Measurements } from './measurements.ts';
+import { cookieOf, GuessLimit, givenToken, isToken, namesLoopback, withoutToken } from './guards.ts';
+import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
-import type { Overview } from './pages/overview-data.ts';
-import { overviewPage } from './pages/overview-page.ts';
+import { type Overview, overviewPage, readOverview, readWorkspaces } from './pages/overview-page.ts';
+import { makePagesToken } from './pages-token.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
 import { readiness } from './readiness.ts';
-import { addReportPages, type ReportPagesOptions } from './reports/report-pages.ts';
+import { addReportPages, createReportMaker, type ReportPagesOptions } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** A signed link of a message needs no token. */
@@ -49,7 +53,6 @@ export interface HttpOptions {
   version: string;
   probe: HealthProbe;
   measured: Measurements;
-  /** What the page at the root shows. */
   overview: () => Promise<Overview>;
   queues: readonly Queue[];
   /** What the pages of finance are made of; its maker is stopped with the server. */
@@ -214,4 +217,26 @@ function urlOf(app: FastifyInstance, host: string): string {
   if (address === null || typeof address === 'string') throw new Error('a TCP address is expected');
   const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   return `http://${name}:${address.port}`;
+}
+
+export function startDaemonHttp(context: Context, probe: HealthProbe, queue: SyncQueue): Promise<HttpServer> {
+  const { config, clock, logger, version, traffic } = context;
+  const reader = context.reader();
+  const { queues } = queue;
+  const reservedBytes = () => context.reservedBytes;
+  const workspaces = () => readWorkspaces({ reader, config, clock, probe });
+  const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes, workspaces });
+  const overview = () => readOverview({ reader, config, clock, version, probe, measured });
+  const { connection } = reader;
+  const maker = createReportMaker({ ledgerPath: config.ledger.path, head: () => headOfChain(connection).digest });
+  const reports = { workspaces: config.workspaces, maker, clock };
+  const { host, port, metrics } = config.http;
+  const guarded = { host, port, token: makePagesToken(config.http), openMetrics: metrics === 'open' };
+  const acknowledging = {
+    connection,
+    linkKey: linkKeyOf(config.ledger.checkpointKeyFile ?? keyFileOf(config.ledger.path)),
+    acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).call('acknowledgeAlert', request),
+    clock,
+  };
+  return startHttp({ ...guarded, logger, version, probe, measured, overview, queues, reports, acknowledging });
 }

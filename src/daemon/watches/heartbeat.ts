@@ -8,7 +8,6 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 export interface HeartbeatOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   heartbeat: HeartbeatConfig;
   proxy: ProxySettings | null;
-  /** Whether all is well. */
   isWell(): boolean;
 }
 

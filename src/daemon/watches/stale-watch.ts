@@ -4,11 +4,8 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 const CHECK_INTERVAL_MS = 60_000;
 
 export interface StaleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
-  /** The workspaces that are stale now. */
   stale(): StaleCheck[];
-  /** Writes the alerts down; resolves with how many notifications there are. */
   raise(workspaces: StaleCheck[]): Promise<number>;
-  /** Told when there are any. */
   notified(): void;
 }
 

@@ -1,8 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
-import { query } from '../store/query.ts';
-import { eq, sql } from '../store/schema/drizzle.ts';
+import { eq, query, sql } from '../store/schema/drizzle.ts';
 import { leases } from '../store/schema/run-tables.ts';
 import { workspaceEnds, workspaces } from '../store/schema/workspace-tables.ts';
 import { findWorkspace } from '../store/subjects.ts';
@@ -23,13 +22,11 @@ export interface EndRequest extends ResumeRequest {
   elsewhere: boolean;
 }
 
-/** The link of the chain that an end, or the taking back of one, has left. */
 export interface EndLink {
   seq: number;
   digest: string;
 }
 
-/** A workspace at its end, inside the transaction that ends it. */
 export interface EndingWorkspace {
   workspaceId: string;
   workspaceKey: number;

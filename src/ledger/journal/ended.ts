@@ -1,7 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
-import { query } from '../store/query.ts';
-import { asc, eq, isNotNull } from '../store/schema/drizzle.ts';
+import { asc, eq, isNotNull, query } from '../store/schema/drizzle.ts';
 import { workspaceEnds, workspaces } from '../store/schema/workspace-tables.ts';
 
 /** In SQL: 1 when another ledger reads the workspace in the place of this one, else 0. */
@@ -10,7 +9,6 @@ export function elsewhereSql(workspaceKey: string): string {
     WHERE z.workspace_key = ${workspaceKey} AND x.action = 'elsewhere')`;
 }
 
-/** This ledger no longer reads the workspace. */
 export class WorkspaceEndedError extends AppError {
   constructor(workspaceId: string, { action, at, actor, note }: WorkspaceEnd) {
     const where = action === 'elsewhere' ? '; another ledger reads it' : '';
@@ -24,7 +22,7 @@ export class WorkspaceEndedError extends AppError {
   }
 }
 
-export type WorkspaceEnd = typeof workspaceEnds.$inferSelect;
+type WorkspaceEnd = typeof workspaceEnds.$inferSelect;
 
 /** The end of a workspace that this ledger no longer reads; null while it reads it. */
 export function endOfWorkspace(connection: LedgerConnection, workspaceKey: number): WorkspaceEnd | null {

@@ -1,7 +1,6 @@
 import type { LedgerConnection } from '../store/file/open.ts';
-import { query } from '../store/query.ts';
-import { periodEvents } from '../store/schema/close-tables.ts';
-import { eq } from '../store/schema/drizzle.ts';
+import { periodEvents } from '../store/schema/billing-tables.ts';
+import { eq, query } from '../store/schema/drizzle.ts';
 import { runs } from '../store/schema/run-tables.ts';
 import { workspaceEnds } from '../store/schema/workspace-tables.ts';
 
@@ -14,7 +13,6 @@ export function linkAt(connection: LedgerConnection, seq: number): { digest: str
   return event ?? db.select().from(workspaceEnds).where(eq(workspaceEnds.endSeq, seq)).get() ?? null;
 }
 
-/** Whether the chain has a link with this digest. */
 export function hasLink(connection: LedgerConnection, digest: string): boolean {
   const db = query(connection);
   const run = db.select().from(runs).where(eq(runs.digest, digest)).get();

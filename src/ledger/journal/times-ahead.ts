@@ -1,6 +1,5 @@
 import { latestKnown } from '../../core/stored-time.ts';
-import { counted } from '../../core/text/counted.ts';
-import { inOneUnit } from '../../core/text/duration.ts';
+import { counted, inOneUnit } from '../../core/text/words.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
 
 /** So many of the latest runs are looked at: what lies further back makes nothing due or fresh. */
@@ -12,7 +11,6 @@ export const TIMES_AHEAD_REMEDY =
 /** Runs and closes that a clock has dated more than a minute into the future. */
 export interface TimesAhead {
   count: number;
-  /** ISO time. */
   latestAt: string;
 }
 

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
-import { perConnection } from './query.ts';
+import { perConnection } from './schema/drizzle.ts';
 
-/** What stands of a tenant in a period. */
 export interface KeyFigures {
   credits: bigint;
   requests: bigint;

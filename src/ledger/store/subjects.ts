@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
-import { prepared, query } from './query.ts';
-import { eq, max, type SQLiteColumn, sql } from './schema/drizzle.ts';
+import { eq, max, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from './schema/keys.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
@@ -23,7 +22,6 @@ export function nameWorkspace(
   return insert.onConflictDoUpdate({ target, set: { name } }).returning().get();
 }
 
-/** Looks up the row of a workspace by the name that the service gave it. */
 export function findWorkspace(connection: Database.Database, workspaceId: string) {
   return query(connection).select().from(workspaces).where(eq(workspaces.workspaceId, workspaceId)).get();
 }
@@ -40,13 +38,11 @@ export function findPeriod(connection: Database.Database, periodKey: number) {
   return periodByKey(connection).get({ periodKey });
 }
 
-/** The row of a period by its names. */
 export function findPeriodOf(connection: Database.Database, workspaceId: string, period: Period) {
   const workspace = findWorkspace(connection, workspaceId);
   return workspace && findPeriod(connection, periodKeyOf(workspace.workspaceKey, period));
 }
 
-/** The row of the workspace that a period is of. */
 export function workspaceOf(connection: Database.Database, periodKey: number): typeof workspaces.$inferSelect {
   const isOwner = eq(workspaces.workspaceKey, workspaceKeyOf(periodKey));
   const found = query(connection).select().from(workspaces).where(isOwner).get();
@@ -61,7 +57,6 @@ const tenantByKey = prepared((db) =>
     .where(eq(tenants.tenantKey, sql.placeholder('tenantKey'))),
 );
 
-/** The name behind a tenant's key. */
 export function tenantIdOf(connection: Database.Database, tenantKey: number): string {
   const found = tenantByKey(connection).get({ tenantKey });
   if (found === undefined) throw new Error(`the ledger has no tenant with the key ${tenantKey}`);

@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
-import { prepared } from './query.ts';
-import { closedUsage } from './schema/close-tables.ts';
-import { eq, sql } from './schema/drizzle.ts';
-import { tenantUsage } from './schema/usage-tables.ts';
+import { closedUsage } from './schema/billing-tables.ts';
+import { eq, prepared, sql } from './schema/drizzle.ts';
+import { tenantUsage } from './schema/run-tables.ts';
 
 /** What a period comes to: the tenants that are not withdrawn, and the figures of all. */
 export interface UsageSum {

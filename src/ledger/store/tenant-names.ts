@@ -1,7 +1,6 @@
 import type { LedgerConnection } from './file/open.ts';
-import { prepared } from './query.ts';
 import { tenantNames as names } from './schema/billing-tables.ts';
-import { and, desc, eq, sql } from './schema/drizzle.ts';
+import { and, desc, eq, prepared, sql } from './schema/drizzle.ts';
 import { tenants, workspaces } from './schema/workspace-tables.ts';
 import { whereClause } from './where.ts';
 

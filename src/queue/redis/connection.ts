@@ -1,9 +1,12 @@
-import { Redis, type RedisOptions } from 'ioredis';
-import { within } from '../../core/deadline.ts';
-import { AppError } from '../../core/errors.ts';
+import { Redis, type RedisOptions, ReplyError } from 'ioredis';
+import { type Cancel, every, systemClock } from '../../core/clock.ts';
+import { settlesWithin, within } from '../../core/deadline.ts';
+import { AppError, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { backoffMs } from '../../core/net/backoff.ts';
-import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../settings.ts';
+import { backoffMs } from '../../core/net/retry.ts';
+import { oneAtATime } from '../../core/one-at-a-time.ts';
+import { RedisUnavailableError } from '../errors.ts';
+import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../jobs.ts';
 
 /** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
 export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };
@@ -45,9 +48,7 @@ export function describeTarget(target: RedisTarget): string {
 export interface RedisWatch {
   /** False from the moment a connection is lost until all of them are ready again. */
   readonly up: boolean;
-  /** Message of the latest connection error; null before the first. */
   readonly lastFault: string | null;
-  /** Follows a connection until it is disconnected on purpose. */
   follow(name: string, connection: Redis): void;
   /** Told whether Redis takes writes: null when it does, else why not. */
   heard(fault: string | null): void;
@@ -143,4 +144,69 @@ export async function whenReady(connection: Redis): Promise<void> {
   } finally {
     connection.off('ready', ready);
   }
+}
+
+/** First words of the answers by which Redis refuses a command that there is nothing wrong with. */
+const REFUSALS = [
+  ...['BUSY', 'CLUSTERDOWN', 'EXECABORT', 'LOADING', 'MASTERDOWN', 'MISCONF', 'NOAUTH', 'NOPERM', 'NOREPLICAS', 'OOM'],
+  ...['READONLY', 'TRYAGAIN', 'UNKILLABLE', 'WRONGPASS'],
+];
+
+interface Asked {
+  connection: Redis;
+  target: RedisTarget;
+  watch: RedisWatch;
+}
+
+/**
+ * Asks Redis within about 5 s. Fails with `redis_unavailable` when it is away, does not answer or refuses; what else goes
+ * wrong, as in BullMQ or in a command of ours, is a defect and thrown as it is.
+ */
+export async function askRedis<T>({ connection, target, watch }: Asked, call: () => Promise<T>): Promise<T> {
+  const unavailable = (reason: string): RedisUnavailableError =>
+    new RedisUnavailableError(describeTarget(target), watch.up ? reason : (watch.lastFault ?? reason));
+  await whenReady(connection).catch((error: Error) => {
+    throw unavailable(error.message);
+  });
+  const asked = call();
+  if (!(await settlesWithin(asked, PRODUCER_DEADLINE_MS))) {
+    throw unavailable(`no answer within ${PRODUCER_DEADLINE_MS} ms`);
+  }
+  return asked.catch((error: Error) => {
+    throw !watch.up || isOfRedis(error, connection) ? unavailable(error.message) : error;
+  });
+}
+
+/** An error that comes with a lost connection is its, whatever it says. */
+function isOfRedis(error: Error, connection: Redis): boolean {
+  if (error instanceof ReplyError) return REFUSALS.includes(error.message.split(' ', 1)[0] ?? '');
+  return connection.status !== 'ready';
+}
+
+const ANSWER_MS = 4_000;
+const KEPT_MS = 60_000;
+
+interface HeartbeatOptions {
+  connection: Redis;
+  watch: RedisWatch;
+  key: string;
+  intervalMs: number;
+}
+
+/**
+ * Writes to Redis again and again and tells the watch how it went: a Redis that is frozen, read-only or full breaks no
+ * connection, so neither its outage nor the end of it would be noticed otherwise. Returns what ends it.
+ */
+export function startHeartbeat({ connection, watch, key, intervalMs }: HeartbeatOptions): Cancel {
+  const { run } = oneAtATime(async () => {
+    // A connection that is lost has told the watch so itself.
+    if (connection.status !== 'ready') return;
+    try {
+      await within(connection.set(key, '1', 'PX', KEPT_MS), ANSWER_MS);
+      watch.heard(null);
+    } catch (error) {
+      watch.heard(messageOf(error));
+    }
+  });
+  return every(systemClock, intervalMs, () => void run());
 }

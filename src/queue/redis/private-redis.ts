@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { sleep, systemClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { backoffMs } from '../../core/net/backoff.ts';
+import { backoffMs } from '../../core/net/retry.ts';
 import type { RedisTarget } from './connection.ts';
 import { beginServer, endServer, hasExited } from './redis-server.ts';
 import { prepareServerFolder, removeSocketFolder } from './server-folder.ts';
@@ -17,10 +17,8 @@ export interface PrivateRedisOptions {
   logger: Logger;
 }
 
-/** A `redis-server` that belongs to one ledger and lives as long as its daemon. */
 export interface PrivateRedis {
   readonly target: RedisTarget;
-  /** Process id of the server that runs now. */
   readonly pid: number;
   /** Stops the server and waits until it is gone. May be called twice. */
   close(): Promise<void>;

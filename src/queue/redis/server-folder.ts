@@ -10,7 +10,6 @@ export const LOG_FILE = 'redis.log';
 export const APPEND_FOLDER = 'appendonlydir';
 const OWN_FILES = [LOG_FILE, APPEND_FOLDER, 'redis.sock'];
 
-/** The files of one private server. */
 export interface ServerFolder {
   /** Data and log; canonical, so that every path of a ledger leads to the same socket. */
   dir: string;
@@ -62,7 +61,6 @@ export function removeSocketFolder({ dir, socketPath }: ServerFolder): void {
   if (folder !== dir) rmSync(folder, { recursive: true, force: true });
 }
 
-/** The last lines that the server wrote. */
 export function serverLogTail(dir: string): string {
   const path = join(dir, LOG_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n').slice(-5).join('\n') : 'it wrote no log';

@@ -116,7 +116,6 @@ export function oldExports(files: readonly string[], name: string, { keep, nowMs
   });
 }
 
-/** Whether a file is one of this export. */
 export function isFileOf(name: string): (file: string) => boolean {
   const { timed, closed } = patternsOf(name);
   return (file) => timed.test(file) || closed.test(file);

@@ -1,3 +1,6 @@
+import { canHaveHappened } from '../../core/stored-time.ts';
+import { inOneUnit, withThousands } from '../../core/text/words.ts';
+
 /**
  * What a column holds: `credits` and `count` are integers, exact to 64 bits; `amount` and `price` are text of an exact decimal
  * with up to 4 and 18 decimals, `decimal` of any; `percent` is a double, `date` ISO-8601 UTC text, `day` such as `2026-02-28`.
@@ -23,7 +26,6 @@ export interface SheetColumn {
   sum?: true;
 }
 
-/** How a cell stands out when colours are on. */
 export type CellStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 export type Alignment = 'left' | 'right';
 
@@ -65,7 +67,6 @@ export interface Sheet {
   rows: Iterable<readonly SheetValue[]>;
 }
 
-/** A sheet of rows that are objects. */
 export function sheetOf<Row extends object>(
   name: string,
   columns: readonly Column<NoInfer<Row>>[],
@@ -82,4 +83,38 @@ function plainValue(value: unknown): SheetValue {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return value;
   return String(value);
+}
+
+/**
+ * An integer with thousands separators, the same in every locale: `1,234,567`. Exact for any bigint.
+ *
+ * @throws RangeError when a number has a fraction: credits and counts never do.
+ */
+export function formatInteger(value: number | bigint): string {
+  return withThousands(BigInt(value).toString());
+}
+
+/** A change: `+1,234`, `-5`, `0`. */
+export function formatSigned(value: bigint): string {
+  return value > 0n ? `+${formatInteger(value)}` : formatInteger(value);
+}
+
+/** A plain decimal, such as an amount, with thousands separators: `-1,234.50`. For people; exact. */
+export function formatDecimal(plain: string): string {
+  return plain.replace(/^-?\d+/, withThousands);
+}
+
+/** How long ago something happened, in words; `unknown` where it lies more than a minute in the future. */
+export function timeAgo(at: string | null, nowMs: number): string {
+  if (at === null) return 'never';
+  const epochMs = Date.parse(at);
+  return canHaveHappened(epochMs, nowMs) ? relativeTime(epochMs, nowMs) : 'unknown';
+}
+
+/** The time between two instants in words, rounded down to one unit: `3 min ago`, `in 2 h`, `just now` below 1 s. */
+export function relativeTime(epochMs: number, nowMs: number): string {
+  const distanceMs = Math.abs(nowMs - epochMs);
+  if (distanceMs < 1000) return 'just now';
+  const words = inOneUnit(distanceMs);
+  return epochMs <= nowMs ? `${words} ago` : `in ${words}`;
 }

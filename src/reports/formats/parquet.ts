@@ -5,7 +5,6 @@ import type { ColumnKind, Sheet, SheetValue } from './columns.ts';
 type SchemaElement = NonNullable<ParquetWriteOptions['schema']>[number];
 
 const CREATED_BY = 'usage-ledger';
-/** Rows that are in memory at a time. */
 const ROWS_A_GROUP = 5_000;
 /** Digits before and behind the point: of any amount of 64 bits in the minor unit of any currency, and of any price. */
 const DECIMALS = {

@@ -3,16 +3,13 @@ import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 
-/** An alert that is open, as it would be told now. */
 export interface AlertSentence {
   severity: string;
   state: string;
-  /** ISO-8601 UTC. */
   since: string | null;
   summary: string;
 }
 
-/** The alerts that are open of a workspace, or of one of its tenants: critical ones first, then the latest. */
 export function alertSentences(
   connection: LedgerConnection,
   { workspaceId, tenantId }: { workspaceId: string; tenantId?: string },

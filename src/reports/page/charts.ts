@@ -28,7 +28,6 @@ interface BarOptions {
 export interface Charts {
   /** Bars by month, one on the other; `series` in the order of `COLOURS`. */
   stackedBars(rows: { month: string; series: string; value: number }[], options: BarOptions, text: ChartText): string;
-  /** Lines by day. */
   lines(rows: { day: number; series: string; value: number }[], series: string[], text: ChartText): string;
 }
 

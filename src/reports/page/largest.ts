@@ -1,7 +1,6 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
-import { periodEvents } from '../../ledger/store/schema/close-tables.ts';
-import { eq } from '../../ledger/store/schema/drizzle.ts';
+import { periodEvents } from '../../ledger/store/schema/billing-tables.ts';
+import { eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { findPeriod } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 

@@ -1,14 +1,11 @@
 import { htmlText } from '../../core/text/html-text.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
-import { and, desc, eq, isNotNull } from '../../ledger/store/schema/drizzle.ts';
+import { and, desc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
-/** What a page was made from, for whoever checks it later. */
 export interface PageOrigin {
-  /** The workspace's last run that was applied; null without one. */
   runId: string | null;
   /** The end of the ledger's chain, which `verify` recomputes. */
   head: { seq: number; digest: string };
@@ -25,7 +22,6 @@ export function readOrigin(connection: LedgerConnection, workspaceId: string): P
   return { runId: last?.runId ?? null, head: headOfChain(connection) };
 }
 
-/** The origin as a paragraph of HTML. */
 export function originHtml({ runId, head }: PageOrigin): string {
   const run = runId === null ? 'Made before any run' : `Made from run ${htmlText(runId)}`;
   return `<p class="quiet">${run}, head of the ledger ${htmlText(head.digest)} (link ${head.seq})</p>`;

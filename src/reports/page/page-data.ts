@@ -1,18 +1,17 @@
+import { BudgetTable, budgetUse } from '../../alerts/rules/budget/budget-table.ts';
 import type { Budget } from '../../config/types.ts';
-import { addPeriods, periodAt, periodRange } from '../../core/period.ts';
-import { type Forecast, forecastMonth } from '../../ledger/journal/charges/forecast-month.ts';
+import { addPeriods, type Period, periodAt, periodRange } from '../../core/period.ts';
+import { creditPricer, type Forecast, forecastMonth } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
 import { rateCards } from '../../ledger/store/schema/billing-tables.ts';
-import { asc } from '../../ledger/store/schema/drizzle.ts';
+import { asc, query } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
+import { recordedUsage } from '../queries/usage.ts';
 import { type AlertSentence, alertSentences } from './alert-sentences.ts';
-import { budgetsUsed, type PageBudget } from './budgets-used.ts';
 import { creditsByDay, largestMoves, largestTenants, monthFigures, movesToDate } from './largest.ts';
 import { type PageOrigin, readOrigin } from './origin.ts';
 
-/** Months on the page. */
 const MONTHS = 12;
 /** Tenants that have a colour of their own; the others are added up. */
 const TOP = 5;
@@ -43,7 +42,6 @@ export interface PageRequest {
   budgets: readonly Budget[];
 }
 
-/** What the page shows of one workspace, of one moment. */
 export interface PageData {
   workspaceId: string;
   workspaceName: string;
@@ -75,7 +73,6 @@ export interface PageData {
   adjustments: { name: string; corrects: string; credits: bigint; at: string }[];
 }
 
-/** Of a month that the ledger has nothing of. */
 const NOTHING = { tenants: 0, credits: 0n };
 
 interface MonthRow {
@@ -216,4 +213,47 @@ function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow |
   return current
     .map((value, at) => ({ day: at + 1, current: value, previous: previous[at] ?? null }))
     .filter((row) => row.current !== null || row.previous !== null);
+}
+
+interface PageBudget {
+  /** The tenant, or the workspace as a whole. */
+  name: string;
+  /** That may be used, and that are. */
+  credits: bigint;
+  used: bigint;
+}
+
+interface BudgetRequest {
+  workspaceId: string;
+  period: Period;
+  /** Credits of the whole workspace in the period. */
+  total: bigint;
+  limit: number;
+  /** What people call a tenant; of null: the workspace. */
+  nameOf: (tenantId: string | null) => string;
+}
+
+/** What a period has used of the budgets: of the workspace's first, then of tenants, the most used first. */
+function budgetsUsed(
+  connection: LedgerConnection,
+  budgets: readonly Budget[],
+  { workspaceId, period, total, limit, nameOf }: BudgetRequest,
+): PageBudget[] {
+  const table = new BudgetTable(budgets);
+  const whole = table.ofWorkspace()?.credits ?? null;
+  const found: PageBudget[] = whole === null ? [] : [{ name: nameOf(null), credits: whole, used: total }];
+  if (budgets.every(({ tenant }) => tenant === null)) return found;
+  const priceOf = creditPricer(connection, workspaceId);
+  const ofTenants: { tenantId: string; credits: bigint; used: bigint }[] = [];
+  for (const { tenantId, credits: used } of recordedUsage(connection, { workspaceId, period })) {
+    const budget = table.ofTenant(tenantId);
+    const use = budget && budgetUse(budget, used, (credits) => priceOf(tenantId, period, credits));
+    if (use !== null) ofTenants.push({ tenantId, credits: use.limit, used });
+  }
+  // By the share that is used, exactly: a/b against c/d.
+  ofTenants.sort((a, b) => Number(b.used * a.credits - a.used * b.credits) || (a.tenantId < b.tenantId ? -1 : 1));
+  return [
+    ...found,
+    ...ofTenants.slice(0, limit).map(({ tenantId, credits, used }) => ({ name: nameOf(tenantId), credits, used })),
+  ];
 }

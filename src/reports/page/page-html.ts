@@ -1,7 +1,7 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import type { Forecast } from '../../ledger/journal/charges/forecast-month.ts';
-import { formatDecimal, formatInteger, formatSigned } from '../formats/format.ts';
+import type { Forecast } from '../../ledger/journal/charges/credit-pricer.ts';
+import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
 import { originHtml } from './origin.ts';
 import type { PageData } from './page-data.ts';

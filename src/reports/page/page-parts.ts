@@ -1,8 +1,7 @@
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatInteger } from '../formats/format.ts';
+import { formatInteger } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import { COLOURS } from './charts.ts';
-import { PAGE_STYLE } from './page-style.ts';
 
 /** A cell of a table; a bigint is grouped and set to the right. `html` is markup of ours; that of a figure is a `span`. */
 export type Cell = string | bigint | null | { html: string };
@@ -10,7 +9,6 @@ export type Cell = string | bigint | null | { html: string };
 /** Where the pages of tenants are; a page that is a file has no such links. */
 export interface PageLinks {
   tenant(tenantId: string): string;
-  /** The page of the workspace, for the month at hand. */
   workspace: string;
 }
 
@@ -73,3 +71,31 @@ function cellHtml(cell: Cell): string {
   if (typeof cell === 'string') return `<td>${htmlText(cell)}</td>`;
   return `<td${isNumeric(cell) ? ' class="number"' : ''}>${cell.html}</td>`;
 }
+
+/** Light and dark by the reader's setting, phone and paper; nothing is fetched. */
+const PAGE_STYLE = `
+:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
+body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); margin: 0 auto; max-width: 60rem; padding: 1rem; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
+section { break-inside: avoid; margin: 2rem 0; }
+.lead { font-size: 1.25rem; line-height: 1.4; }
+.quiet { color: light-dark(#555, #b0b0b0); font-size: .85rem; overflow-wrap: anywhere; }
+.scroll { overflow-x: auto; }
+svg { height: auto; max-width: 100%; }
+.chart svg { width: 100%; }
+.legend span { print-color-adjust: exact; }
+svg.spark { height: 24px; width: 100px; }
+.legend { display: flex; flex-wrap: wrap; font-size: .85rem; gap: .25rem 1rem; list-style: none; margin: 0 0 .5rem; padding: 0; }
+.legend li { max-width: 100%; overflow-wrap: anywhere; }
+.legend span { border-radius: 2px; display: inline-block; height: .7rem; margin-right: .35rem; width: .7rem; }
+a { color: light-dark(#1d4fb8, #8ab4ff); }
+meter { height: .8rem; width: 5rem; }
+table { border-collapse: collapse; font-size: .9rem; width: 100%; }
+th, td { border-bottom: 1px solid light-dark(#ddd, #444); max-width: 22rem; overflow-wrap: break-word; padding: .3rem .5rem; text-align: left; vertical-align: top; }
+th.number, td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
+li { overflow-wrap: anywhere; }
+details { margin-top: .5rem; }
+@media screen and (max-width: 40rem) { .chart svg { max-width: none; width: 34rem; } }
+@media print { :root { color-scheme: light; font-size: 12px; } body { max-width: none; padding: 0; } .scroll { overflow: visible; } thead { display: table-header-group; } tr { break-inside: avoid; } details:not([open]) { display: none; } }
+`;

@@ -1,26 +1,21 @@
 import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
-import { tenantEntries } from '../queries/tenant.ts';
+import { tenantEntries } from '../queries/tenants.ts';
 import { alertSentences } from './alert-sentences.ts';
 import { readOrigin } from './origin.ts';
 import type { PageData, PageRequest } from './page-data.ts';
 
-/** Months on the page, and rows of each table. */
 const MONTHS = 12;
 const ROWS = 20;
 
-/** What the page of a tenant shows, of one moment. */
 export interface TenantPageData
   extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts' | 'origin'> {
   tenantId: string;
-  /** Its name, or its id without one. */
   name: string;
   externalRef: string | null;
-  /** By month. */
   credits: bigint[];
   requests: bigint[];
-  /** Of the period. */
   state: string;
   withdrawn: boolean;
   lines: { kind: string; credits: bigint | null; amount: bigint | null; currency: string; card: string }[];

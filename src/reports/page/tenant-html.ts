@@ -1,6 +1,6 @@
 import { formatMinor } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatDecimal, formatInteger, formatSigned } from '../formats/format.ts';
+import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
 import type { Charts } from './charts.ts';
 import { originHtml } from './origin.ts';
 import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';

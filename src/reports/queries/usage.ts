@@ -1,10 +1,11 @@
 import type { Period, PeriodWindow } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
-import { asc } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { financeUsage } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
-import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { usageEntries } from '../../ledger/store/schema/run-tables.ts';
+import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { findPeriodOf } from '../../ledger/store/subjects.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../formats/columns.ts';
@@ -63,8 +64,47 @@ export function usageRows(connection: LedgerConnection, filters: UsageFilters): 
   return [...eachUsageRow(connection, filters)];
 }
 
-/** The workspaces that the ledger knows, by id. */
 export function ledgerWorkspaces(connection: LedgerConnection): string[] {
   const all = query(connection).select().from(workspaces).orderBy(asc(workspaces.workspaceId)).all();
   return all.map(({ workspaceId }) => workspaceId);
+}
+
+export function readingsOf(
+  connection: LedgerConnection,
+  { workspaceId, period, tenantId }: { workspaceId: string; period: string; tenantId: string },
+): bigint[] {
+  const found = findPeriodOf(connection, workspaceId, period);
+  if (found === undefined) return [];
+  const isTenant = and(eq(tenants.workspaceKey, found.workspaceKey), eq(tenants.tenantId, tenantId));
+  return query(connection)
+    .select({ credits: usageEntries.creditsAfter })
+    .from(usageEntries)
+    .innerJoin(tenants, eq(tenants.tenantKey, usageEntries.tenantKey))
+    .where(and(eq(usageEntries.periodKey, found.periodKey), isTenant))
+    .orderBy(asc(usageEntries.entryId))
+    .all()
+    .map(({ credits }) => credits);
+}
+
+interface RecordedUsageRow {
+  workspaceId: string;
+  tenantId: string;
+  period: string;
+  credits: bigint;
+}
+
+/** The usage that is not withdrawn, workspace by workspace and period by period, one row at a time. */
+export function recordedUsage(
+  connection: LedgerConnection,
+  { workspaceId, period, isClosed }: { workspaceId?: string; period?: string; isClosed?: boolean } = {},
+): IterableIterator<RecordedUsageRow> {
+  const state = isClosed === undefined ? undefined : isClosed ? 'closed' : ['open', 'settling'];
+  const { where, values } = whereClause({ workspace_id: workspaceId, period, state });
+  return connection
+    .prepare(
+      `SELECT workspace_id AS workspaceId, tenant_id AS tenantId, period, credits_used AS credits
+       FROM finance_usage ${where === '' ? 'WHERE' : `${where} AND`} withdrawn = 0 ORDER BY workspace_id, period`,
+    )
+    .safeIntegers()
+    .iterate(...values) as IterableIterator<RecordedUsageRow>;
 }

@@ -1,6 +1,6 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatDecimal, formatInteger } from '../formats/format.ts';
+import { formatDecimal, formatInteger } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import { lineWords, priceWords, STATEMENT_COLUMNS } from './statement-lines.ts';
 

@@ -1,6 +1,5 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
-import type { Column } from '../formats/columns.ts';
-import { formatDecimal, formatInteger } from '../formats/format.ts';
+import { type Column, formatDecimal, formatInteger } from '../formats/columns.ts';
 
 type Tenant = StatementDocument['tenants'][number];
 type Place = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
@@ -51,7 +50,6 @@ export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
   { name: 'corrects_period', kind: 'text' },
 ];
 
-/** What a line is for, in words. */
 export function lineWords({ kind, tier, credits, amount, corrects_period }: LineWords): string {
   if (kind === 'unpriced') return 'not priced';
   if (kind === 'correction') return `correction of ${corrects_period}${amount === null ? ', not priced' : ''}`;

@@ -1,7 +1,6 @@
 export const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 export const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
-/** How cells are written, by name, as spreadsheets say it. */
 const FORMATS = {
   general: 'General',
   text: '@',

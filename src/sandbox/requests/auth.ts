@@ -1,16 +1,13 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WallClock } from '../../core/clock.ts';
-import type { ScenarioSigning } from '../world/scenario-schema.ts';
+import { type ScenarioSigning, type SignedValues, signedText } from '../world/scenario-schema.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
-import type { SandboxCall } from './call.ts';
-import { failure, type Reply } from './reply.ts';
-import { type SignedValues, signedText } from './signed-text.ts';
+import { failure, type Reply, type SandboxCall } from './call.ts';
 
 const DAY_MS = 86_400_000;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 
-/** An API key: it opens one workspace. */
 export interface ApiKey {
   id: string;
   secret: string;

@@ -8,7 +8,6 @@ const METHODS: Record<Endpoint, 'GET' | 'POST'> = {
   embed_token: 'POST',
 };
 
-/** A request as far as its first line tells. */
 export interface SandboxCall {
   method: string;
   /** As sent: still percent-encoded, without the query. */
@@ -18,17 +17,13 @@ export interface SandboxCall {
   query: URLSearchParams;
   /** Null: the path is none of the service's. */
   endpoint: Endpoint | null;
-  /** The workspace in the path, decoded; null where the path has none. */
   workspaceId: string | null;
-  /** The tenant in the path, decoded; null where the path has none. */
   tenantId: string | null;
   /** The page asked for; 1 when the query says nothing, NaN when it is no number. */
   page: number;
-  /** The percent-encoding of the path is broken. */
   malformed: boolean;
 }
 
-/** The method that an endpoint answers to. */
 export function methodOf(endpoint: Endpoint): 'GET' | 'POST' {
   return METHODS[endpoint];
 }
@@ -65,11 +60,33 @@ function locate(path: string): Place {
   return { endpoint, workspaceId, tenantId, malformed: false };
 }
 
-/** Null when the percent-encoding is broken. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {
     return null;
   }
+}
+
+export interface Envelope {
+  message: string;
+  success: boolean;
+  data: Record<string, unknown> | null;
+}
+
+/** An answer before it is written. An envelope is JSON text already, so that integers stay exact. */
+export interface Reply {
+  status: number;
+  body: string | Buffer;
+  /** Besides Date, Content-Length and Content-Type: application/json, which they may replace. */
+  headers?: Record<string, string>;
+}
+
+/** A success envelope around `dataJson`, which is JSON text. */
+export function success(message: string, dataJson: string): Reply & { body: string } {
+  return { status: 200, body: `{"message":${JSON.stringify(message)},"success":true,"data":${dataJson}}` };
+}
+
+export function failure(status: number, message: string, headers: Record<string, string> = {}): Reply {
+  return { status, body: JSON.stringify({ success: false, message, data: null }), headers };
 }

@@ -4,8 +4,7 @@ import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseNumbers, stringifyExact } from '../../core/text/exact-json.ts';
 import type { FaultAction, FaultQueue } from '../world/faults.ts';
-import { parseCall, type SandboxCall } from './call.ts';
-import { type Envelope, failure, type Reply } from './reply.ts';
+import { type Envelope, failure, parseCall, type Reply, type SandboxCall } from './call.ts';
 import type { RequestRecord, RequestRecorder } from './request-log.ts';
 import type { Router } from './router.ts';
 

@@ -6,9 +6,7 @@ import type { Endpoint } from './call.ts';
 /** What is kept of a request: never a header's value, never a body. */
 export interface RequestRecord {
   method: string;
-  /** As sent, percent-encoded, without the query. */
   path: string;
-  /** As sent, without the question mark. */
   query: string;
   endpoint: Endpoint | null;
   headerNames: readonly string[];
@@ -35,7 +33,6 @@ export interface RequestRecorder extends RequestLog {
     request: Pick<RequestRecord, 'method' | 'path' | 'query' | 'endpoint'>,
     headers: IncomingHttpHeaders,
   ): RequestRecord;
-  /** The request is answered or its connection gone. */
   end(): void;
 }
 

@@ -2,8 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { isPeriod, type Period, periodEndMs } from '../../core/period.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
-import type { SandboxCall } from './call.ts';
-import { failure, type Reply, success } from './reply.ts';
+import { failure, type Reply, type SandboxCall, success } from './call.ts';
 
 /**
  * Answers kept for load tests, where the stand-in must not be what is measured. A full cache takes nothing more in:
@@ -77,7 +76,6 @@ export function createUsageRoute(cacheBytes: number): UsageRoute {
   };
 }
 
-/** NaN unless the text is a plain integer. */
 function integerParameter(text: string | null, fallback: number): number {
   if (text === null) return fallback;
   return /^-?\d+$/.test(text) ? Number(text) : Number.NaN;

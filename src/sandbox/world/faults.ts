@@ -1,5 +1,4 @@
-import type { Endpoint, SandboxCall } from '../requests/call.ts';
-import type { Envelope } from '../requests/reply.ts';
+import type { Endpoint, Envelope, SandboxCall } from '../requests/call.ts';
 
 /** What a fault does to a request. The ones marked "ends" stand in for the answer; the others let it go on. */
 export type FaultAction =
@@ -13,7 +12,6 @@ export type FaultAction =
   | { type: 'truncate'; keepBytes?: number }
   /** Replaces the envelope; integers beyond 2^53 arrive as bigint and may be returned as bigint. */
   | { type: 'mutate'; mutate: (envelope: Envelope, call: SandboxCall) => unknown }
-  /** Waits before answering. */
   | { type: 'delay'; delayMs: number }
   /** Runs before the answer is worked out: to change the data between two pages. */
   | { type: 'before'; run: (call: SandboxCall) => void | Promise<void> };

@@ -1,7 +1,6 @@
 import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { type Period, parsePeriod, periodAt, periodRange } from '../../core/period.ts';
-import type { Dashboard } from '../requests/dashboard.ts';
 import { type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
 import { createCursor, positionsByCredits, type Segment, type StoredTenant, shuffledPositions } from './listing.ts';
 
@@ -24,9 +23,7 @@ export interface UsageQuery {
   limit: number;
 }
 
-/** What a reading says beside its records. */
 export interface UsageSlice {
-  /** Records of the whole listing. */
   total: number;
   /** The same slice will read the same as long as the workspace's stamp does. */
   settled: boolean;
@@ -138,7 +135,6 @@ export class SandboxWorkspace {
     return `${this.#version} ${periodAt(nowMs)}`;
   }
 
-  /** Visits the records of a slice in order. */
   read(query: UsageQuery, visit: RowVisitor): UsageSlice {
     const nowMs = this.#clock.now();
     const segments = this.#segments(query, periodAt(nowMs));
@@ -268,4 +264,20 @@ function exactInteger(what: string, value: number | bigint): number | bigint {
 /** Order of code units, the same on every machine. */
 function byId(left: { id: string }, right: { id: string }): number {
   return left.id < right.id ? -1 : 1;
+}
+
+export interface Dashboard {
+  dashboard_id: string;
+  title: string;
+  description: string;
+  workspace_id: string;
+  dashboard_status: string;
+  meta: Record<string, unknown>;
+  configuration: Record<string, unknown>;
+  is_public: boolean;
+  created_by: string;
+  modified_by: string;
+  deleted_by: string;
+  created_at: string;
+  modified_at: string;
 }

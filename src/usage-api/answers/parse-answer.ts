@@ -1,10 +1,10 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { parseDateTime } from '../../core/date-time.ts';
 import { formatPath, valueAt } from '../../core/text/path.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import type { Answer } from '../http/transport.ts';
-import { repeatedMember } from './repeated-member.ts';
-import { successEnvelope } from './schemas.ts';
+import { repeatedMember } from './parse-json.ts';
 import { describeValue, envelopeMessage } from './server-text.ts';
 
 /**
@@ -45,7 +45,6 @@ export function parseAnswer<T>(
   });
 }
 
-/** Undefined when the body is not UTF-8. */
 function decode(body: Uint8Array[]): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(body));
@@ -54,7 +53,6 @@ function decode(body: Uint8Array[]): string | undefined {
   }
 }
 
-/** Undefined when the text is not JSON: JSON itself has no such value. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -66,3 +64,35 @@ function parse(text: string): unknown {
 function kindOf(value: unknown): string {
   return typeof value === 'string' ? (value === '' ? 'empty' : 'a text') : describeValue(value);
 }
+
+const dateTime = z.string().refine((text) => parseDateTime(text) !== null, 'is not an ISO-8601 date-time');
+
+/** The envelope of every successful answer, around this data. */
+function successEnvelope<T extends z.ZodType>(data: T) {
+  return z.looseObject({ message: z.unknown().optional(), success: z.literal(true), data });
+}
+
+/**
+ * A dashboard. Only its id is insisted on: whoever asked for it needs that, and refusing the answer for any other field
+ * would hide that the dashboard now exists.
+ */
+export const dashboardSchema = z.looseObject({
+  dashboard_id: z.string().min(1),
+  title: z.string().nullish(),
+  description: z.string().nullish(),
+  workspace_id: z.string().nullish(),
+  dashboard_status: z.string().nullish(),
+  meta: z.record(z.string(), z.unknown()).nullish(),
+  configuration: z.record(z.string(), z.unknown()).nullish(),
+  is_public: z.boolean().nullish(),
+  created_by: z.string().nullish(),
+  modified_by: z.string().nullish(),
+  deleted_by: z.string().nullish(),
+  created_at: z.string().nullish(),
+  modified_at: z.string().nullish(),
+});
+
+export const embedTokenSchema = z.looseObject({ token: z.string().min(1), expires_at: dateTime });
+
+export type Dashboard = z.infer<typeof dashboardSchema>;
+export type EmbedToken = z.infer<typeof embedTokenSchema>;

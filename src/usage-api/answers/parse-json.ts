@@ -92,3 +92,54 @@ function isDigit(byte: number | undefined): boolean {
 function isDigitOrPoint(byte: number | undefined): boolean {
   return isDigit(byte) || byte === POINT;
 }
+
+/**
+ * The name of a member that stands twice in one object of this JSON text, or null. JSON's readers keep one of the two, so
+ * what the other says would be lost without a word.
+ *
+ * `value` is what was read from the text. Its names and colons are as many as the text has, unless a member was lost.
+ */
+export function repeatedMember(text: string, value: unknown): string | null {
+  // An escape may stand for a colon.
+  if (!text.includes('\\') && colonsIn(text) === colonsNeeded(value)) return null;
+  return findRepeated(text);
+}
+
+function colonsNeeded(value: unknown): number {
+  let colons = 0;
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === 'string') colons += colonsIn(next);
+    else if (Array.isArray(next)) for (const element of next) left.push(element);
+    else if (typeof next === 'object' && next !== null) {
+      for (const name in next) {
+        colons += 1 + colonsIn(name);
+        left.push((next as Record<string, unknown>)[name]);
+      }
+    }
+  }
+  return colons;
+}
+
+function colonsIn(text: string): number {
+  let colons = 0;
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) colons++;
+  return colons;
+}
+
+function findRepeated(text: string): string | null {
+  const names: Set<string>[] = [];
+  let latest = '';
+  for (const [token] of text.matchAll(/"(?:[^"\\]+|\\.)*"|[{}[\]:]/g)) {
+    if (token === '{' || token === '[') names.push(new Set());
+    else if (token === '}' || token === ']') names.pop();
+    else if (token !== ':') latest = token;
+    else {
+      const name = String(JSON.parse(latest));
+      if (names.at(-1)?.has(name)) return name;
+      names.at(-1)?.add(name);
+    }
+  }
+  return null;
+}

@@ -5,7 +5,6 @@ const PLACES = 512;
 /** Of those, so many may be longer than `SMALL_BYTES` at a time; with pages of 4 MiB that makes 64 MiB in all. */
 const LARGE_PLACES = 8;
 
-/** Room for one answer. */
 export interface PageLease {
   /** Waits until the answer may be as long as any; at once when it may already. */
   grow(): Promise<void>;

@@ -7,7 +7,6 @@ export type RequestDispatcher = Pick<Dispatcher, 'dispatch'>;
 /** Connections to one origin, through a proxy where there is one. */
 export type OriginPool = RequestDispatcher & { close(): Promise<void> };
 
-/** How a client reaches its service. */
 export interface Route {
   /** Certificates (PEM) that count instead of the public ones. */
   ca?: string | null | undefined;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../../core/clock.ts';
-import { jitteredBackoffMs } from '../../core/net/backoff.ts';
+import { jitteredBackoffMs } from '../../core/net/retry.ts';
 import {
   type ApiError,
   CancelledError,

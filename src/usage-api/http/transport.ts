@@ -1,18 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
-import { parseHttpDate, parseRetryAfter } from '../../core/net/retry-after.ts';
+import { parseHttpDate, parseRetryAfter } from '../../core/net/retry.ts';
 import type { Randomness } from '../../core/randomness.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { describeLocation, envelopeMessage } from '../answers/server-text.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
 import type { SignedHeaders, SignedRequest } from '../sign.ts';
-import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
-import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
+import { Attempt, AttemptFailure, connectionFailure, statusError, unwatchAbort, watchAbort } from './attempt.ts';
 import type { PageLease } from './page-memory.ts';
 import type { RequestDispatcher } from './pool.ts';
-import { decodeBody } from './read-body.ts';
-import { type Received, receive } from './receive.ts';
+import { decodeBody, type Received, receive } from './receive.ts';
 import { finalError, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
-import { statusError } from './status-error.ts';
 
 /** Bytes of a failed answer that are read for its message. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
@@ -41,11 +38,9 @@ export interface TransportRequest {
   path: string;
   /** JSON text of a POST; never part of an error. */
   body?: string;
-  /** Room for the answer, where room is bounded. */
   lease?: PageLease | null;
 }
 
-/** What one call brings along; see `CallOptions`. */
 export interface SendOptions {
   signal?: AbortSignal | undefined;
   beforeRetry?: ((signal: AbortSignal) => Promise<void>) | undefined;

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
-import { ledgerCommands } from '../../../src/writer/commands/ledger-commands.ts';
-import { plainDesk } from '../../../src/writer/open-desk.ts';
+import { carryOut } from '../../../src/writer/commands.ts';
+import { plainSession } from '../../../src/writer/session.ts';
 import { JUMPS, ROUTES, TAKEN, world } from './receivers-scene.ts';
 
 test('a channel that was renamed while another ledger read the workspace hears of what is open once the end is taken back', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(TAKEN);
-  const desk = plainDesk(connection);
+  const session = plainSession(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  ledgerCommands.endWorkspace(desk, { ...said, elsewhere: true, nowMs: state.nowMs });
+  carryOut(session, 'endWorkspace', { ...said, elsewhere: true, nowMs: state.nowMs });
   state.channels = ROUTES.map((route) => ({ ...route, channel: 'renamed' }));
   pass(86_400_000);
-  ledgerCommands.resumeWorkspace(desk, { ...said, nowMs: state.nowMs });
+  carryOut(session, 'resumeWorkspace', { ...said, nowMs: state.nowMs });
   pass(1);
   deliver(TAKEN);
   expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FocusNames, focusRows } from '../../../src/billing/focus/focus-rows.ts';
-import { timesWhole } from '../../../src/billing/rates/decimal.ts';
+import { timesWhole } from '../../../src/billing/rates/rate-card.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../../../src/billing/statement/billed.ts';
 import { csvPieces } from '../../../src/reports/formats/csv.ts';
 import { focusSheet } from '../../../src/reports/statement/focus-sheet.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooserFor, tiedCards } from '../../../src/billing/rates/rate-book.ts';
+import { chooserFor, tiedCards } from '../../../src/billing/rates/period-pricer.ts';
 import { type RateCard, resolveRateCard } from '../../../src/billing/rates/rate-card.ts';
 import { rateCardSchema, rateCardsSchema } from '../../../src/billing/rates/rate-card-schema.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { unclearCards } from '../../../src/billing/rates/rate-card.ts';
 import type { RateCardText } from '../../../src/billing/rates/rate-card-schema.ts';
-import { unclearCards } from '../../../src/billing/rates/unclear-cards.ts';
 import { includesPattern, matchesPattern, patternsOverlap } from '../../../src/core/text/patterns.ts';
 
 const CARD = { from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Circumstances, whyDifferent } from '../../../src/billing/reconcile/why.ts';
+import { type Circumstances, whyDifferent } from '../../../src/billing/reconcile/reconcile.ts';
 
 const LEDGER = { credits: 100n, amountMinor: 1250n };
 const PLAIN: Circumstances = { lines: 2, correctedMinor: 0n, earlier: [{ credits: 90n, amountMinor: 900n }] };

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type LeafProof, type StatementDocument, statementForTenant } from '../../../src/billing/statement/document.ts';
+import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { importNames } from '../../../src/ledger/journal/charges/names.ts';
 import { readStatement } from '../../../src/ledger/journal/charges/read-statement.ts';
-import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
 import { PAGE_SCRIPT } from '../../../src/reports/statement/page-script.ts';

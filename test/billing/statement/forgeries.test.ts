@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { CommitTree } from '../../../src/billing/proof/salted-tree.ts';
 import type { BilledTenant } from '../../../src/billing/statement/billed.ts';
-import { CommitTree } from '../../../src/billing/statement/commit-tree.ts';
 import {
   type StatementDocument,
   statementDocument,

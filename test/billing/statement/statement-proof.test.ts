@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { importNames } from '../../../src/ledger/journal/charges/names.ts';
 import { readStatement } from '../../../src/ledger/journal/charges/read-statement.ts';
-import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { textWidth } from '../../../src/reports/formats/wrap.ts';
+import { textWidth } from '../../../src/reports/formats/table.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
 import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';

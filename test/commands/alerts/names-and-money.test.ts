@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
-import { textWidth } from '../../../src/reports/formats/wrap.ts';
+import { textWidth } from '../../../src/reports/formats/table.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
 import { notifications } from '../../support/messages.ts';
 import { payloadFaults } from '../../support/payload-schema.ts';

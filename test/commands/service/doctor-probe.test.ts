@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SandboxCall } from '../../../src/sandbox/requests/call.ts';
-import type { Envelope } from '../../../src/sandbox/requests/reply.ts';
+import type { Envelope, SandboxCall } from '../../../src/sandbox/requests/call.ts';
 import type { FaultAction } from '../../../src/sandbox/world/faults.ts';
 import { type Check, examine } from '../examine.ts';
 import { createWorld, FIRST, type World } from '../world.ts';

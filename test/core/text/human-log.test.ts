@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger } from '../../../src/core/logger.ts';
-import { humanLogLine } from '../../../src/core/text/human-log.ts';
+import { createLogger, humanLogLine } from '../../../src/core/logger.ts';
 
 const PLAIN = { colours: false };
 

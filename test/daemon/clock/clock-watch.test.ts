@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { checkTimes } from '../../../src/commands/doctor/check-ledger.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';
+import { startClockWatch } from '../../../src/daemon/upkeep.ts';
 import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';

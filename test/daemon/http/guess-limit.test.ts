@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { GuessLimit } from '../../../src/daemon/http/guess-limit.ts';
+import { GuessLimit } from '../../../src/daemon/http/guards.ts';
 
 function limitAt(): { limit: GuessLimit; pass(ms: number): void } {
   let nowMs = 0;

@@ -1,6 +1,6 @@
 import type { Measurements } from '../../../src/daemon/http/measurements.ts';
-import type { Overview } from '../../../src/daemon/http/pages/overview-data.ts';
-import type { WorkspaceLine } from '../../../src/daemon/state/workspace-state.ts';
+import type { Overview } from '../../../src/daemon/http/pages/overview-page.ts';
+import type { WorkspaceLine } from '../../../src/daemon/state/status.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */

@@ -4,7 +4,7 @@ import type { Budget } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { createReportMaker } from '../../../src/daemon/http/reports/report-maker.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
-import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
+import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
 import { closeMonth, openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON, testClock } from '../../support/time/test-clock.ts';

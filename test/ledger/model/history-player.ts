@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { AppError } from '../../../src/core/errors.ts';
 import type { SyncOutcome } from '../../../src/sync/run.ts';
-import type { Args, CommandName, Result } from '../../../src/writer/commands/command-table.ts';
+import type { Args, CommandName, Result } from '../../../src/writer/commands.ts';
 import type { Writer } from '../../../src/writer/writer.ts';
 import { type Gate, gate } from '../../support/gate.ts';
 import { realRun, writerOn } from '../../support/run/real-run.ts';

@@ -5,10 +5,9 @@ import type { RateCardText } from '../../../src/billing/rates/rate-card-schema.t
 import { checkMoney } from '../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
 import { replaceCards } from '../../../src/ledger/journal/charges/card-store.ts';
-import { chargeOpenPeriods } from '../../../src/ledger/journal/charges/charge-run.ts';
+import { chargeOpenPeriods, setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { billedTenants } from '../../../src/ledger/journal/charges/read-billed.ts';
-import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';

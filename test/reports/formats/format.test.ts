@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatDecimal, formatInteger, relativeTime } from '../../../src/reports/formats/format.ts';
+import { formatDecimal, formatInteger, relativeTime } from '../../../src/reports/formats/columns.ts';
 
 test('integers have a comma between each three digits', () => {
   expect([0, 7, 999, 1000, -1000, 1_234_567].map(formatInteger)).toEqual([

@@ -2,8 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TableColumn } from '../../../src/reports/formats/columns.ts';
-import { renderTable } from '../../../src/reports/formats/table.ts';
-import { textWidth, wrapText } from '../../../src/reports/formats/wrap.ts';
+import { renderTable, textWidth, wrapText } from '../../../src/reports/formats/table.ts';
 import { startCpuTime } from '../../support/time/test-clock.ts';
 
 interface Row {

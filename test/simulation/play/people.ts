@@ -150,6 +150,6 @@ export async function loadCommands(): Promise<void> {
     ...typed.map(({ load }) => load()),
     import('../../../src/usage-api/client.ts'),
     import('../../../src/sync/pacer.ts'),
-    import('../../../src/writer/writer-handle.ts'),
+    import('../../../src/writer/threaded-writer.ts'),
   ]);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
-import { hasNoRoomToRepeat, repeatedMember } from '../../../src/usage-api/answers/repeated-member.ts';
+import { hasNoRoomToRepeat, parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
+import { repeatedMember } from '../../../src/usage-api/answers/parse-json.ts';
 import { item, page } from '../service-double.ts';
 
 const parse = (text: string) => parseUsagePage(new TextEncoder().encode(text), { page: 7, workspaceId: 'ws-1' });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseRetryAfter } from '../../../src/core/net/retry-after.ts';
+import { parseRetryAfter } from '../../../src/core/net/retry.ts';
 import {
   BadRequestError,
   InvalidResponseError,

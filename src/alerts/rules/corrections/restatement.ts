@@ -1,6 +1,5 @@
-import { perConnection, prepared } from '../../../ledger/store/query.ts';
-import { adjustments } from '../../../ledger/store/schema/close-tables.ts';
-import { eq, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { adjustments } from '../../../ledger/store/schema/billing-tables.ts';
+import { eq, perConnection, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { findPeriod } from '../../../ledger/store/subjects.ts';
 import { clear, holds, type Judgement, NO_USAGE, UNDECIDED, type UsageFigures } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';

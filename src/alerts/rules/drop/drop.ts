@@ -1,6 +1,6 @@
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
-import { perConnection } from '../../../ledger/store/query.ts';
+import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { clear, type Judgement, NO_USAGE } from '../../measures/judgement.ts';
 import type { Former } from '../../measures/observation.ts';

@@ -1,7 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
-import { prepared } from '../../../ledger/store/query.ts';
-import { and, eq, gt, lte, max, min, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { and, eq, gt, lte, max, min, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import type { Judging } from '../judging/judging.ts';
 import type { Found } from '../rule.ts';

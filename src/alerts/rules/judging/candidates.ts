@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
-import { query } from '../../../ledger/store/query.ts';
-import { count, eq } from '../../../ledger/store/schema/drizzle.ts';
-import { tenantUsage } from '../../../ledger/store/schema/usage-tables.ts';
+import { count, eq, query } from '../../../ledger/store/schema/drizzle.ts';
+import { tenantUsage } from '../../../ledger/store/schema/run-tables.ts';
 import { pair } from '../../measures/judgement.ts';
 import type { Judging, TenantFacts } from './judging.ts';
 import type { PeriodFacts } from './period-facts.ts';

@@ -1,5 +1,5 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
-import { perConnection } from '../../../ledger/store/query.ts';
+import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { buildThreshold, type Threshold, wholeMonth } from '../../measures/threshold.ts';
 import { historyOf, type Judging, type TenantFacts } from './judging.ts';
 

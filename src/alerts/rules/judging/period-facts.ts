@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
-import { prepared } from '../../../ledger/store/query.ts';
-import { eq, min, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { eq, min, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../../ledger/store/schema/workspace-tables.ts';

@@ -1,4 +1,4 @@
-import { perConnection } from '../../../ledger/store/query.ts';
+import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { asWarning, NO_USAGE } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';
 import { baselineMonth, goesOn, heads, plan } from '../../wording/facts-told.ts';

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
-import { perConnection } from '../../../ledger/store/query.ts';
+import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import type { Former } from '../../measures/observation.ts';
 import { DAYS_BEFORE, type UseBefore } from '../drop/stopped.ts';

@@ -1,4 +1,4 @@
-import { inOneUnit } from '../../../core/text/duration.ts';
+import { inOneUnit } from '../../../core/text/words.ts';
 import { holds } from '../../measures/judgement.ts';
 import { type Observation, ownObservation } from '../../measures/observation.ts';
 import type { OwnRule } from '../rule.ts';

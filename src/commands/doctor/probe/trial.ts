@@ -10,7 +10,6 @@ interface TrialOptions {
   proxy: Config['proxy'];
 }
 
-/** An answer that has been believed. */
 export interface Asked {
   page: UsagePage;
   latencyMs: number;
@@ -18,7 +17,6 @@ export interface Asked {
   skewMs: number | null;
 }
 
-/** Asks the service for usage, one request after the other. */
 export interface Trial {
   ask(query: UsagePageQuery): Promise<Asked>;
   close(): Promise<void>;

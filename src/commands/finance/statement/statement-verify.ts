@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { UsageError } from '../../../core/errors.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
-import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint.ts';
-import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/later-events.ts';
+import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
+import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint-log.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from '../../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../../shared/cli-context.ts';
 import { givenCheckpoints, givenDigest, givenKey, readGiven } from '../../shared/given-file.ts';
 
 interface VerifyOptions {
@@ -29,7 +28,7 @@ interface Anchor {
 /** Asks what was kept elsewhere of the close with this digest. */
 type Source = (closeDigest: string) => Anchor | Promise<Anchor>;
 
-export function statementVerifyCommand(cli: CliContext): Command {
+export function statementVerifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
     .description(
       'Check the statement of a closed period against what was kept elsewhere of its close; exit code 4 when it fails.',
@@ -40,14 +39,11 @@ export function statementVerifyCommand(cli: CliContext): Command {
     .option('--checkpoint-key <key>', 'who must have signed the checkpoint, as `usage-ledger verify` says it')
     .option('--ledger', 'the ledger of the configuration, which also tells whether the close is still in force')
     .option('--consistency-only', 'only whether the statement agrees with itself, which authenticates nothing')
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger statement verify acme.json --digest 9d675846...',
-        'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
-        'usage-ledger statement verify acme.json --ledger',
-        'usage-ledger statement verify acme.json --consistency-only',
-      ),
+    .examples(
+      'usage-ledger statement verify acme.json --digest 9d675846...',
+      'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
+      'usage-ledger statement verify acme.json --ledger',
+      'usage-ledger statement verify acme.json --consistency-only',
     )
     .action(async (file: string, options: VerifyOptions) => {
       const sources = sourcesOf(cli, options);

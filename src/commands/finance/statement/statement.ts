@@ -1,12 +1,11 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { type StatementDocument, statementForTenant } from '../../../billing/statement/document.ts';
 import { UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
-import { keepYoungGenerationSmall } from '../../../core/process/young-generation.ts';
+import { keepYoungGenerationSmall } from '../../../core/process/memory.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
-import { sheetOf } from '../../../reports/formats/columns.ts';
-import { formatDecimal, formatInteger } from '../../../reports/formats/format.ts';
+import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
 import { documentPieces, renderJson } from '../../../reports/formats/json.ts';
 import { renderTable } from '../../../reports/formats/table.ts';
 import { PAGE_SCRIPT } from '../../../reports/statement/page-script.ts';
@@ -15,7 +14,7 @@ import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement
 import { tenantPage } from '../../../reports/statement/tenant-page.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
-import { type CliContext, examples, reportingCommand } from '../../shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../../shared/cli-context.ts';
 import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
@@ -40,7 +39,7 @@ interface StatementOptions extends SheetOptions {
 
 const FORMATS = [...LISTING_FORMATS, 'html'] as const;
 
-export function statementCommand(cli: CliContext): Command {
+export function statementCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('statement')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
@@ -48,15 +47,12 @@ export function statementCommand(cli: CliContext): Command {
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
   return addSheetOptions(command)
-    .addHelpText(
-      'after',
-      examples(
-        'usage-ledger statement 2026-02',
-        'usage-ledger statement 2026-02 --tenant acme --format json > acme.json',
-        'usage-ledger statement 2026-02 --for-tenant acme --format html --out acme.html',
-        'usage-ledger statement verify acme.json --digest 9d675846...',
-        'usage-ledger statement 2026-02 --format html --out february.html',
-      ),
+    .examples(
+      'usage-ledger statement 2026-02',
+      'usage-ledger statement 2026-02 --tenant acme --format json > acme.json',
+      'usage-ledger statement 2026-02 --for-tenant acme --format html --out acme.html',
+      'usage-ledger statement verify acme.json --digest 9d675846...',
+      'usage-ledger statement 2026-02 --format html --out february.html',
     )
     .action((text: string, options: StatementOptions) =>
       cli.withContext((context) => showStatement(cli, context, text, options)),
@@ -93,7 +89,6 @@ async function showStatement(
   }
 }
 
-/** Returns whether there was any tenant. */
 async function putStatement(
   cli: CliContext,
   { begin, end, tenants }: StatementStream,
@@ -120,7 +115,6 @@ async function putStatement(
   return hasTenants;
 }
 
-/** The statement as its tenant may have it. */
 async function showForTenant(
   cli: CliContext,
   statement: StatementDocument,

@@ -1,9 +1,26 @@
+import { alertRows, type ListedAlert } from '../../../alerts/queries/alerts.ts';
+import type { Config } from '../../../config/types.ts';
+import type { WallClock } from '../../../core/clock.ts';
+import { within } from '../../../core/deadline.ts';
 import { fullName } from '../../../core/text/alert-words.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
-import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/format.ts';
-import type { WorkspaceLine, WorkspaceState } from '../../state/workspace-state.ts';
+import type { LedgerReader } from '../../../ledger/store/file/open.ts';
+import type { QueueCounts } from '../../../queue/sync-queue.ts';
+import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
+import { createSlotHistory } from '../../schedules.ts';
+import { syncFactsReader } from '../../state/staleness.ts';
+import {
+  type OutboxCounts,
+  type WorkspaceLine,
+  type WorkspaceState,
+  workspaceLines,
+  workspaceStatuses,
+  worstFirst,
+} from '../../state/status.ts';
+import type { Measurements } from '../measurements.ts';
+import type { HealthProbe } from '../probe.ts';
 import { QUEUE_BOARD_PATH } from '../queue-board.ts';
-import type { Overview } from './overview-data.ts';
+import { type ReadinessFault, readinessFaults } from '../readiness.ts';
 
 /** More are counted: the list of all is for `usage-ledger alerts`. */
 const SHOWN_ALERTS = 20;
@@ -162,4 +179,59 @@ function duration(seconds: number): string {
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+}
+
+const QUEUE_DEADLINE_MS = 2_000;
+
+export interface Overview {
+  version: string;
+  nowMs: number;
+  uptimeSeconds: number;
+  faults: ReadinessFault[];
+  workspaces: WorkspaceLine[];
+  alerts: ListedAlert[];
+  outbox: OutboxCounts;
+  /** Null while Redis does not answer. */
+  queues: Readonly<Record<string, QueueCounts>> | null;
+  storage: ReturnType<Measurements['storage']>;
+}
+
+interface WorkspaceSources {
+  reader: LedgerReader;
+  config: Config;
+  clock: WallClock;
+  probe: HealthProbe;
+}
+
+interface OverviewSources extends WorkspaceSources {
+  version: string;
+  measured: Measurements;
+}
+
+export function readWorkspaces({ reader, config, clock, probe }: WorkspaceSources): WorkspaceLine[] {
+  const { connection } = reader;
+  const sources = {
+    factsOf: syncFactsReader(connection),
+    waitingSince: probe.waitingSince.bind(probe),
+    historyOf: createSlotHistory(connection, clock, 0),
+  };
+  return workspaceLines(config, workspaceStatuses(connection), sources, clock.now());
+}
+
+export async function readOverview(sources: OverviewSources): Promise<Overview> {
+  const { reader, clock, version, probe, measured } = sources;
+  const { connection } = reader;
+  const nowMs = clock.now();
+  const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
+  return {
+    version,
+    nowMs,
+    uptimeSeconds: process.uptime(),
+    faults: readinessFaults(probe),
+    workspaces: worstFirst(readWorkspaces(sources)),
+    alerts: alertRows(connection, { states: 'open' }),
+    outbox: probe.outbox(),
+    queues,
+    storage: measured.storage(),
+  };
 }

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type PackedError, packError } from '../../../core/crossing-errors.ts';
+import { type PackedError, packError } from '../../../core/errors.ts';
 import { openReader } from '../../../ledger/store/file/open.ts';
 import { type Charts, createCharts } from '../../../reports/page/charts.ts';
 import { type PageRequest, readPageData } from '../../../reports/page/page-data.ts';
@@ -8,7 +8,6 @@ import type { PageLinks } from '../../../reports/page/page-parts.ts';
 import { readTenantPage } from '../../../reports/page/tenant-data.ts';
 import { tenantHtml } from '../../../reports/page/tenant-html.ts';
 
-/** A page to be made: of a tenant, or of the workspace. */
 export type ReportOrder = PageRequest & { tenantId?: string | undefined };
 
 /** The page as HTML; null when the ledger has nothing of it. */
@@ -16,7 +15,6 @@ export type ReportReply = { id: number } & ({ html: string | null } | { error: P
 
 let charts: Charts | null = null;
 
-/** Makes one page, of one moment of the ledger. */
 async function makePage(ledgerPath: string, order: ReportOrder): Promise<string | null> {
   charts ??= await createCharts();
   const drawing = charts;

@@ -1,9 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { hasLink, linkAt } from '../../journal/links.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { periodEvents } from '../../store/schema/billing-tables.ts';
+import { and, asc, eq, gt, query } from '../../store/schema/drizzle.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
-import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint.ts';
+import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
 
 /** The chain holds the link whose digest was once kept elsewhere: nothing up to it was rewritten since. */
 export function expectHead(digest: string): Check {
@@ -49,4 +51,28 @@ function checkpointFault(
 
 function fault(message: string): Fault {
   return { check: 'anchor', runId: null, entryId: null, message };
+}
+
+export interface LaterEvent {
+  action: 'close' | 'reopen';
+  at: string;
+  actor: string;
+}
+
+/** What has happened to a period since the close with this digest, oldest first; null when the ledger has no such close. */
+export function eventsSinceClose(connection: LedgerConnection, digest: string): LaterEvent[] | null {
+  const db = query(connection);
+  const close = db
+    .select()
+    .from(periodEvents)
+    .where(and(eq(periodEvents.digest, digest), eq(periodEvents.action, 'close')))
+    .get();
+  if (close === undefined) return null;
+  return db
+    .select()
+    .from(periodEvents)
+    .where(and(eq(periodEvents.periodKey, close.periodKey), gt(periodEvents.eventSeq, close.eventSeq)))
+    .orderBy(asc(periodEvents.eventSeq))
+    .all()
+    .map(({ action, at, actor }) => ({ action, at, actor }));
 }

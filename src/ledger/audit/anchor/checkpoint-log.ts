@@ -1,4 +1,12 @@
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
 import {
   appendFileSync,
   existsSync,
@@ -13,8 +21,11 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
 import { folderFault } from '../../../core/process/folder-fault.ts';
 import { randomId } from '../../../core/randomness.ts';
+import { linkAt } from '../../journal/links.ts';
+import { headOfChain } from '../../journal/runs/digest.ts';
 import { linkTo } from '../../store/file/ledger-file.ts';
-import { type Checkpoint, signCheckpoint } from './checkpoint.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { ledgerId } from '../../store/schema/identity.ts';
 
 /** From this size on the log gives way to a new one; the one before stays beside it as `checkpoints.log.1`. */
 const LARGEST_LOG_BYTES = 8 * 1024 * 1024;
@@ -31,8 +42,7 @@ interface CheckpointLogOptions {
   alone?: (work: () => void) => void;
 }
 
-/** Where the checkpoints of a ledger lie. */
-export function checkpointsBeside(ledgerPath: string): string {
+function checkpointsBeside(ledgerPath: string): string {
   return join(dirname(ledgerPath), 'checkpoints.log');
 }
 
@@ -125,5 +135,121 @@ function makeKey(keyFile: string): void {
     if (!existsSync(keyFile)) throw error;
   } finally {
     rmSync(part, { force: true });
+  }
+}
+
+/**
+ * Why the file at the ledger's path is not the ledger that was last written there, with both heads: another one, an older
+ * copy, or one with another history. Null when it goes on from its last checkpoint, or there is none to compare with.
+ */
+export function strangeLedger(connection: LedgerConnection, ledgerPath: string): string | null {
+  const id = ledgerId(connection);
+  const last = lastCheckpoint(ledgerPath, id);
+  if (last === null) return null;
+  const head = headOfChain(connection);
+  const here = `link ${head.seq} (${head.digest})`;
+  const then = `link ${last.seq} (${last.digest}, ${last.at})`;
+  if (last.ledgerId !== id)
+    return `it is the ledger ${id} at ${here}; the last checkpoint is of ${last.ledgerId} at ${then}`;
+  if (last.seq > head.seq) return `it is an older copy, which ends at ${here}; its last checkpoint is ${then}`;
+  const digest = linkAt(connection, last.seq)?.digest;
+  return digest === last.digest
+    ? null
+    : `its link ${last.seq} is ${digest}; its last checkpoint is ${then}, another history`;
+}
+
+/**
+ * Why nothing beside the ledger tells what its chain ended with, though it has links, and the key that signs each of them: somebody
+ * has taken the log away, or emptied it. Null when there is a checkpoint, or was none to be expected.
+ */
+export function lostCheckpoints(connection: LedgerConnection, ledgerPath: string, keyFile: string): string | null {
+  if (!existsSync(keyFile) || headOfChain(connection).seq === 0) return null;
+  if (lastCheckpoint(ledgerPath, ledgerId(connection)) !== null) return null;
+  const log = checkpointsBeside(ledgerPath);
+  const found = existsSync(log) ? `${log} holds no checkpoint` : `${log} is gone`;
+  return `${found}, though the key that signs them, ${keyFile}, is there`;
+}
+
+export const LOST_CHECKPOINTS_REMEDY =
+  'unless you have moved it yourself, compare the ledger with a copy that was kept elsewhere (`usage-ledger verify --checkpoint FILE`); ' +
+  'the next run begins a new log';
+
+/** Of this ledger if a log has one, for ledgers in one folder share it; else of whichever was there last. */
+function lastCheckpoint(ledgerPath: string, id: string): Checkpoint | null {
+  const log = checkpointsBeside(ledgerPath);
+  let another: Checkpoint | null = null;
+  for (const file of [log, `${log}.1`]) {
+    for (const line of linesOf(file).reverse()) {
+      const checkpoint = parseCheckpoint(line);
+      if (checkpoint?.ledgerId === id) return checkpoint;
+      another ??= checkpoint;
+    }
+  }
+  return another;
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+/** What the chain of a ledger ended with at some moment. */
+interface Checkpoint {
+  ledgerId: string;
+  seq: number;
+  digest: string;
+  at: string;
+}
+
+interface SignedCheckpoint extends Checkpoint {
+  /** The beginning of its line, up to the comma before the signature: these bytes were signed. */
+  signed: string;
+  signature: Buffer;
+}
+
+const LINE =
+  /^(\{"ledger":"([^"\\]+)","seq":([1-9]\d{0,15}),"digest":"([0-9a-f]{64})","at":"([^"\\]*)"),"signature":"([A-Za-z0-9+/]{86}==)"\}$/;
+
+/** A line of JSON, without its line feed, signed by Ed25519. */
+function signCheckpoint({ ledgerId, seq, digest, at }: Checkpoint, privateKey: KeyObject): string {
+  const signed = JSON.stringify({ ledger: ledgerId, seq, digest, at }).slice(0, -1);
+  return `${signed},"signature":"${sign(null, Buffer.from(signed), privateKey).toString('base64')}"}`;
+}
+
+/** Reads what `signCheckpoint` has written; null for anything else. */
+export function parseCheckpoint(line: string): SignedCheckpoint | null {
+  const [, signed, ledgerId, seq, digest, at, base64] = LINE.exec(line) ?? [];
+  if (signed === undefined || ledgerId === undefined || digest === undefined || at === undefined) return null;
+  const signature = Buffer.from(String(base64), 'base64');
+  // The last digit has bits that say nothing.
+  if (signature.toString('base64') !== base64) return null;
+  return { ledgerId, seq: Number(seq), digest, at, signed, signature };
+}
+
+/** The lines of a file of checkpoints; null when none of them is one. */
+export function checkpointLines(file: string): string[] | null {
+  const lines = file.split('\n').filter((line) => line !== '');
+  return lines.some((line) => parseCheckpoint(line) !== null) ? lines : null;
+}
+
+export function isSignedBy({ signed, signature }: SignedCheckpoint, key: KeyObject): boolean {
+  return verify(null, Buffer.from(signed), key, signature);
+}
+
+/** A public key in one word: what stands between the two lines of its PEM. */
+export function formatKey(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'der' }).toString('base64');
+}
+
+/** Reads what `formatKey` has written; null for anything else. */
+export function parseKey(text: string): KeyObject | null {
+  try {
+    const key = createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+    return key.asymmetricKeyType === 'ed25519' && formatKey(key) === text ? key : null;
+  } catch {
+    return null;
   }
 }

@@ -17,9 +17,7 @@ export interface Fault {
     | 'money'
     | 'anchor'
     | 'schema';
-  /** The run, when the fault can be pinned to one. */
   runId: string | null;
-  /** The entry, when the fault can be pinned to one. */
   entryId: number | null;
   message: string;
 }
@@ -27,5 +25,4 @@ export interface Fault {
 /** Faults listed of one check; the first is what matters. */
 export const FAULTS_A_CHECK = 10;
 
-/** One more look at a ledger, in the same read transaction. */
 export type Check = (connection: LedgerConnection) => Fault[];

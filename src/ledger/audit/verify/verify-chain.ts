@@ -3,7 +3,7 @@ import { createLinkDigests, type DigestedEnd, type DigestedRun, GENESIS_DIGEST }
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
-import { IS_FIGURES } from './verify-entries.ts';
+import { IS_FIGURES } from './verify-keys.ts';
 
 type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
   type: 'run';
@@ -92,7 +92,6 @@ function nameOf(link: ChainLink): string {
 interface StrangeEntry {
   entryId: number;
   message: string;
-  /** Some entry of the range is not there. */
   missing: boolean;
 }
 

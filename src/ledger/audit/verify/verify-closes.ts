@@ -1,8 +1,6 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
-import { closeCommitments } from '../../store/schema/billing-tables.ts';
-import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
-import { asc, eq, isNull, ne, notInArray, sql } from '../../store/schema/drizzle.ts';
+import { closeCommitments, closedUsage, periodEvents } from '../../store/schema/billing-tables.ts';
+import { asc, eq, isNull, ne, notInArray, query, sql } from '../../store/schema/drizzle.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';

@@ -9,7 +9,6 @@ const CACHE_KIB = 49_152;
 
 /** The two looks that read every page and depend on nothing else; they take half of the time. */
 export interface Scan {
-  /** What SQLite finds wrong with the pages, indexes and constraints of the file. */
   integrity: Fault[];
   /** Some key's entries or state are not what they must be; `checkEntries` and `checkState` say which. */
   isStrange: boolean;
@@ -41,7 +40,6 @@ function seemsStrange(connection: LedgerConnection): boolean {
 
 /** The same on a thread of its own, see scan-thread.ts. */
 export class ScanThread {
-  /** Rejects when the thread fails. */
   readonly result: Promise<Scan>;
   readonly #worker: Worker;
 

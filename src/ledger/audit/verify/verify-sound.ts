@@ -1,9 +1,8 @@
-import { LedgerError } from '../../store/errors.ts';
 import { isDamage } from '../../store/file/ledger-file.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { type VerifyReport, verifyLedger } from './verify.ts';
 
-/** How the error `backup_faulty` speaks of a file. */
 export interface SuspectFile {
   /** Such as `the copy of /data/ledger.db`. */
   what: string;

@@ -5,13 +5,10 @@ import { countRows } from '../../store/file/schema-objects.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from './fault.ts';
 import { type ChainReport, checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
-import { checkControls } from './verify-controls.ts';
-import { checkEntries } from './verify-entries.ts';
-import { checkPeriods } from './verify-periods.ts';
-import { checkRuns, checkWalks } from './verify-runs.ts';
+import { checkControls, checkSchema } from './verify-controls.ts';
+import { checkEntries, checkFigures, checkState } from './verify-keys.ts';
+import { checkPeriods, checkRuns, checkWalks } from './verify-runs.ts';
 import { type Scan, ScanThread, scanLedger } from './verify-scan.ts';
-import { checkSchema } from './verify-schema.ts';
-import { checkFigures, checkState } from './verify-state.ts';
 
 /** Most checks read each page once. */
 const CACHE_KIB = 4096;
@@ -60,7 +57,6 @@ export async function verifyLedgerFile(
 
 interface Contents {
   chain: ChainReport;
-  /** What the other checks have found. */
   others: Fault[];
 }
 

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
-import { type RateCard, resolveRateCard } from '../../../billing/rates/rate-card.ts';
+import { type RateCard, resolveRateCard, unclearCards } from '../../../billing/rates/rate-card.ts';
 import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
 import { isoTime } from '../../../core/clock.ts';
+import { AppError } from '../../../core/errors.ts';
 import { minorDigits } from '../../../core/money.ts';
-import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
+import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
-import { and, asc, eq, gte, isNull, lt, or, type SQL } from '../../store/schema/drizzle.ts';
+import { and, asc, eq, gte, isNull, lt, or, query, type SQL } from '../../store/schema/drizzle.ts';
 import { headOfChain } from '../runs/digest.ts';
 
-/** Where cards come from: the configuration, or a file (`import`). */
 export type CardSource = 'configuration' | 'import';
 
 /** A card as the ledger keeps it: what it says never changes, it only goes out of force. */
@@ -18,7 +17,6 @@ export interface StoredCard extends RateCard {
   cardKey: number;
   source: CardSource;
   recordedAt: string;
-  /** SHA-256 of what it says, hex. */
   digest: string;
 }
 
@@ -27,7 +25,6 @@ export function hasCards(connection: LedgerConnection): boolean {
   return query(connection).select({ cardKey: rateCards.cardKey }).from(rateCards).limit(1).get() !== undefined;
 }
 
-/** The cards in force now, in the order in which they were recorded. */
 export function cardsInForce(connection: LedgerConnection): StoredCard[] {
   return readCards(connection, isNull(rateCards.retiredAfterSeq)).map(toCard);
 }
@@ -106,4 +103,13 @@ function toCard({ cardKey, definition, digest, source, recordedAt }: CardRow): S
       cause,
     });
   }
+}
+
+export function refuseUnclear(cards: readonly RateCardText[]): void {
+  const faults = unclearCards(cards);
+  if (faults.length === 0) return;
+  const list = ['the rate cards leave open which one counts:', ...faults.map((fault) => `  - ${fault}`)];
+  throw new AppError('unclear_cards', list.join('\n'), {
+    hint: 'give one of each two a higher `priority:`, or change its `tenant:`',
+  });
 }

@@ -1,5 +1,4 @@
-import { SALT_BYTES } from '../../../billing/proof/close-salt.ts';
-import { CommitTree } from '../../../billing/statement/commit-tree.ts';
+import { CommitTree, SALT_BYTES } from '../../../billing/proof/salted-tree.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
@@ -9,7 +8,6 @@ import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
-/** Builds the tree of a close with this salt. */
 export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt: string): CommitTree {
   const { workspaceId } = workspaceOf(connection, place.periodKey);
   const period = periodOfKey(place.periodKey);

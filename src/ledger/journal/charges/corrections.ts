@@ -1,18 +1,22 @@
 import { isStorable, PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { prepared, query } from '../../store/query.ts';
-import { type CorrectionCause, chargeCorrections, charges, rateCards } from '../../store/schema/billing-tables.ts';
-import { adjustments, closedUsage } from '../../store/schema/close-tables.ts';
-import { and, asc, eq, sql } from '../../store/schema/drizzle.ts';
+import {
+  adjustments,
+  type CorrectionCause,
+  chargeCorrections,
+  charges,
+  closedUsage,
+  rateCards,
+} from '../../store/schema/billing-tables.ts';
+import { and, asc, eq, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
-import { tenantUsage, usageEntries } from '../../store/schema/usage-tables.ts';
+import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
 import { bookingPeriodKey } from '../close/adjustments.ts';
 import type { PeriodAtEvent } from '../close/close-period.ts';
 import { cardsAt, type StoredCard } from './card-store.ts';
 
-/** A tenant in a period. */
 export interface ChargedKey {
   periodKey: number;
   tenantKey: number;
@@ -27,7 +31,6 @@ export interface Difference {
   amountMinor: bigint | null;
 }
 
-/** Where a difference is booked, and why. */
 export interface Booking {
   bookedPeriodKey: number;
   cause: CorrectionCause;
@@ -108,7 +111,6 @@ export class ChargeBook {
     return { credits, cardKey, currency, amountMinor };
   }
 
-  /** Null while the period is not closed. */
   #closeOf(periodKey: number): Close | null {
     const closedSeq = findPeriod(this.#connection, periodKey)?.closedSeq ?? null;
     if (closedSeq === null) return null;

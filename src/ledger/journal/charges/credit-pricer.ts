@@ -1,6 +1,9 @@
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
-import type { Period } from '../../../core/period.ts';
+import { type BilledLine, type Money, MoneySums } from '../../../billing/statement/billed.ts';
+import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { chargeCorrections, rateCards } from '../../store/schema/billing-tables.ts';
+import { and, eq, isNotNull, query } from '../../store/schema/drizzle.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
@@ -38,4 +41,100 @@ export function pricerOfPeriod(
   const closedSeq = findPeriodOf(connection, workspaceId, period)?.closedSeq ?? null;
   const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
   return new PeriodPricer(cards, workspaceId, period);
+}
+
+/** What a tenant, or all of them, come to at the end of an open month when they go on as so far. */
+export interface Forecast {
+  credits: bigint;
+  /** By currency, in the order of their codes: projected credits by the tenants' cards, and the corrections that are booked. */
+  money: Money[];
+}
+
+interface OpenMonth {
+  workspaceId: string;
+  period: Period;
+  /** When the month was read last, ISO-8601 UTC. */
+  asOf: string | null;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Projects in a straight line from what was read last, as `finance_month_to_date` does, to the digit; null before a day of
+ * the month was read, and once it was read to its end.
+ */
+function projector({ period, asOf }: OpenMonth): ((credits: bigint) => bigint) | null {
+  const elapsedMs = asOf === null ? 0 : Date.parse(asOf) - periodStartMs(period);
+  const lengthMs = periodEndMs(period) - periodStartMs(period);
+  if (elapsedMs < DAY_MS || elapsedMs >= lengthMs) return null;
+  const ratio = lengthMs / 1000 / (elapsedMs / 1000);
+  return (credits) => {
+    const size = BigInt(Math.round(Math.abs(Number(credits)) * ratio));
+    return credits < 0n ? -size : size;
+  };
+}
+
+/**
+ * Gives what each tenant comes to: its projected credits, priced by the tiers of its card, which no line can say. Null when
+ * that cannot be said.
+ */
+export function tenantForecaster(connection: LedgerConnection, month: OpenMonth) {
+  const project = projector(month);
+  if (project === null) return null;
+  const priceOf = creditPricer(connection, month.workspaceId);
+  const ofUsage = (tenantId: string, used: bigint): { credits: bigint; price: Money | null } => {
+    const credits = project(used);
+    return { credits, price: priceOf(tenantId, month.period, credits) };
+  };
+  return {
+    ofUsage,
+    /** Who has only corrections, and no record of the month, is charged nothing else for it. */
+    ofTenant({
+      tenantId,
+      creditsUsed,
+      lines,
+    }: {
+      tenantId: string;
+      creditsUsed: bigint;
+      lines: readonly BilledLine[];
+    }) {
+      const money = new MoneySums();
+      const { credits, price } = ofUsage(tenantId, creditsUsed);
+      for (const line of lines) if (line.kind === 'correction') money.add(line);
+      if (price !== null && lines.some(({ kind }) => kind !== 'correction')) money.add(price);
+      return { credits, money: money.money } satisfies Forecast;
+    },
+  };
+}
+
+/** What all tenants of a month come to, read without their lines. */
+export function forecastMonth(
+  connection: LedgerConnection,
+  { periodKey, ...month }: OpenMonth & { periodKey: bigint },
+): Forecast | null {
+  const forecaster = tenantForecaster(connection, month);
+  if (forecaster === null) return null;
+  const money = new MoneySums();
+  let credits = 0n;
+  const rows = connection
+    .prepare(
+      `SELECT t.tenant_id, u.credits_used
+       FROM tenant_usage u JOIN tenants t ON t.tenant_key = u.tenant_key WHERE u.period_key = ? AND u.withdrawn = 0`,
+    )
+    .safeIntegers()
+    .raw()
+    .iterate(periodKey) as IterableIterator<[tenantId: string, creditsUsed: bigint]>;
+  for (const [tenantId, creditsUsed] of rows) {
+    const forecast = forecaster.ofUsage(tenantId, creditsUsed);
+    credits += forecast.credits;
+    if (forecast.price !== null) money.add(forecast.price);
+  }
+  const { amountMinor, bookedPeriodKey, cardKey } = chargeCorrections;
+  const corrections = query(connection)
+    .select({ currency: rateCards.currency, amountMinor })
+    .from(chargeCorrections)
+    .innerJoin(rateCards, eq(rateCards.cardKey, cardKey))
+    .where(and(eq(bookedPeriodKey, Number(periodKey)), isNotNull(amountMinor)));
+  for (const correction of corrections.all()) money.add(correction);
+  return { credits, money: money.money };
 }

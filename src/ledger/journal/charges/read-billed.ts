@@ -1,9 +1,8 @@
 import type { BilledLine, BilledTenant } from '../../../billing/statement/billed.ts';
 import type { Certificate } from '../../../billing/statement/leaf.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
-import { and, desc, eq, gte, lt, lte } from '../../store/schema/drizzle.ts';
+import { and, desc, eq, gte, lt, lte, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 

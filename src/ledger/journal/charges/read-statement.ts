@@ -1,5 +1,5 @@
+import { CommitTree } from '../../../billing/proof/salted-tree.ts';
 import type { BilledPeriod, BilledTenant } from '../../../billing/statement/billed.ts';
-import { CommitTree } from '../../../billing/statement/commit-tree.ts';
 import {
   type CloseProof,
   documentAround,
@@ -10,30 +10,26 @@ import {
 } from '../../../billing/statement/document.ts';
 import { elapsedFraction, type Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
-import { closeCommitments } from '../../store/schema/billing-tables.ts';
-import { periodEvents } from '../../store/schema/close-tables.ts';
-import { eq } from '../../store/schema/drizzle.ts';
+import { closeCommitments, periodEvents } from '../../store/schema/billing-tables.ts';
+import { eq, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
-import { coveringRun } from '../close/quiet-periods.ts';
+import { coveringRun } from '../close/adjustments.ts';
 import { linkAt } from '../links.ts';
 import { createLinkDigests } from '../runs/digest.ts';
-import { tenantForecaster } from './forecast-month.ts';
+import { tenantForecaster } from './credit-pricer.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 interface StatementRequest {
   workspaceId: string;
   period: Period;
-  /** Undefined: all tenants. */
   tenantId?: string | undefined;
   nowMs: number;
   /** False: without proofs, which take most of the time, for forms that show none. */
   proven?: boolean;
 }
 
-/** A period with all that is billed in it. */
 export interface BilledPeriodPlace extends BilledPeriod {
   place: PeriodPlace;
 }
@@ -114,7 +110,6 @@ export function streamStatement(connection: LedgerConnection, request: Statement
 
 interface Close {
   line: string;
-  /** What the line has but the hash of. */
   internal: { line: string; nonce: string };
   digest: string;
   leaves: number;

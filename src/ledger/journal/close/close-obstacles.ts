@@ -2,10 +2,8 @@ import { isoTime } from '../../../core/clock.ts';
 import { type Period, periodEndMs } from '../../../core/period.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
-import { and, asc, count, eq, gte, inArray, lte, max } from '../../store/schema/drizzle.ts';
-import { runs } from '../../store/schema/run-tables.ts';
-import { absences, usageEntries } from '../../store/schema/usage-tables.ts';
+import { and, asc, count, eq, gte, inArray, lte, max, query } from '../../store/schema/drizzle.ts';
+import { absences, runs, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod } from '../../store/subjects.ts';
 
 /** Two complete walks that agree must lie this far apart to prove that a period has stopped moving. */

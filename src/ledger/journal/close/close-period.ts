@@ -3,20 +3,17 @@ import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import { systemUser } from '../../../core/process/system-user.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
-import { closeCommitments } from '../../store/schema/billing-tables.ts';
-import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
-import { eq } from '../../store/schema/drizzle.ts';
-import { tenantUsage, usageEntries } from '../../store/schema/usage-tables.ts';
+import { closeCommitments, closedUsage, periodEvents } from '../../store/schema/billing-tables.ts';
+import { eq, query } from '../../store/schema/drizzle.ts';
+import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriodOf, findWorkspace, highest } from '../../store/subjects.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { digestOfEvent, headOfChain } from '../runs/digest.ts';
-import { reverseAdjustments } from './adjustments.ts';
+import { addQuietPeriod, reverseAdjustments } from './adjustments.ts';
 import { closeObstacles } from './close-obstacles.ts';
 import type { DigestedEvent } from './event-line.ts';
-import { addQuietPeriod } from './quiet-periods.ts';
 
 export interface CloseRequest {
   workspaceId: string;
@@ -64,10 +61,8 @@ export interface PeriodAtEvent {
   nowMs: number;
 }
 
-/** The Merkle tree over what a period says when it is closed. */
 export interface Commitment {
   leaves: number;
-  /** Hex. */
   root: string;
   /** Hex: what the leaves' salts and the line's nonce are drawn from. */
   salt: string;

@@ -1,10 +1,9 @@
 import type { Period } from '../../../core/period.ts';
+import { counted } from '../../../core/text/words.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
-import { asc, eq, gt } from '../../store/schema/drizzle.ts';
+import { asc, eq, gt, query } from '../../store/schema/drizzle.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 
-/** A close that no reopen has taken back. */
 export interface CloseInForce {
   eventSeq: number;
   workspaceId: string;
@@ -23,4 +22,32 @@ export function closesInForce(connection: LedgerConnection, afterSeq: number): C
   return closes.map(({ periods: { closedSeq, period }, workspaces: { workspaceId } }) => {
     return { eventSeq: closedSeq ?? 0, workspaceId, period };
   });
+}
+
+/** A month that is not closed although one before it and one after it are. */
+export interface SkippedMonth {
+  workspaceId: string;
+  period: Period;
+}
+
+/** Every one of them, by workspace and month; those of workspaces that have ended are nobody's work. */
+export function skippedMonths(connection: LedgerConnection): SkippedMonth[] {
+  return connection
+    .prepare(
+      `SELECT w.workspace_id AS workspaceId, p.period FROM periods p JOIN workspaces w USING (workspace_key)
+       JOIN (SELECT workspace_key, min(period) AS first, max(period) AS last FROM periods
+         WHERE closed_seq IS NOT NULL GROUP BY workspace_key) closed USING (workspace_key)
+       WHERE p.closed_seq IS NULL AND w.ended_seq IS NULL AND p.period > closed.first AND p.period < closed.last
+       ORDER BY w.workspace_id, p.period`,
+    )
+    .all() as SkippedMonth[];
+}
+
+/** In words: "2026-01 of ws-1 and 2 more months are not closed, though a later month is"; null when there is none. */
+export function skippedWords(skipped: readonly SkippedMonth[]): string | null {
+  const [first] = skipped;
+  if (first === undefined) return null;
+  const more = skipped.length - 1;
+  const rest = more === 0 ? '' : ` and ${counted(more, 'more month')}`;
+  return `${first.period} of ${first.workspaceId}${rest} ${more === 0 ? 'is' : 'are'} not closed, though a later month is`;
 }

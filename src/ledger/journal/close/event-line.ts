@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { CloseSalt } from '../../../billing/proof/close-salt.ts';
-import { prepared } from '../../store/query.ts';
+import { CloseSalt } from '../../../billing/proof/salted-tree.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
-import { eq, sql } from '../../store/schema/drizzle.ts';
+import { eq, prepared, sql } from '../../store/schema/drizzle.ts';
 
 /** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
 export interface DigestedEvent {
@@ -24,7 +23,6 @@ export interface DigestedEvent {
   systemUser: string;
 }
 
-/** The line of a close or reopen in the chain, without its line feed. */
 export interface EventLine {
   line: string;
   /** Of a close, what the line has but the hash of; null for a reopen. */

@@ -1,8 +1,7 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { placeholders, prepared, query } from '../../store/query.ts';
-import { and, asc, count, eq, gte, lte, sql } from '../../store/schema/drizzle.ts';
+import { and, asc, count, eq, gte, lte, placeholders, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, windowBounds } from '../../store/schema/keys.ts';
-import { absences, tenantUsage } from '../../store/schema/usage-tables.ts';
+import { absences, tenantUsage } from '../../store/schema/run-tables.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { ClaimedRun } from './claim-run.ts';
@@ -39,7 +38,6 @@ function isInWindow({ workspaceKey, window }: ClaimedRun) {
   return and(eq(periods.workspaceKey, workspaceKey), gte(periods.period, from), lte(periods.period, to));
 }
 
-/** A walk, as the list of absences is brought up to it. */
 export interface WalkedKeys {
   run: ClaimedRun;
   keys: KeySet;

@@ -1,13 +1,24 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { periodBounds } from '../../../core/period.ts';
-import { collectGarbage } from '../../../core/process/collect-garbage.ts';
-import { FencedError } from '../../store/errors.ts';
-import { perConnection, prepared, query } from '../../store/query.ts';
-import { and, eq, gte, isNotNull, lte, max, min, ne, sql } from '../../store/schema/drizzle.ts';
+import { collectGarbage } from '../../../core/process/memory.ts';
+import { FencedError } from '../../store/file/sqlite-errors.ts';
+import {
+  and,
+  eq,
+  gte,
+  isNotNull,
+  lte,
+  max,
+  min,
+  ne,
+  perConnection,
+  prepared,
+  query,
+  sql,
+} from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
-import { runs } from '../../store/schema/run-tables.ts';
-import { usageEntries } from '../../store/schema/usage-tables.ts';
+import { runs, usageEntries } from '../../store/schema/run-tables.ts';
 import { periods, tenants, workspaces } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
@@ -15,9 +26,9 @@ import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked } from './absences.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
+import { recordWalk, type WalkRecord } from './fail-run.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
-import { recordWalk, type WalkRecord } from './walks.ts';
 
 type Connection = Database.Database;
 
@@ -245,7 +256,6 @@ const coveredPeriods = prepared((db) => {
     .where(and(isOwn, eq(periods.coveredRunKey, placeholder('runKey'))));
 });
 
-/** Marks every period of a run's window as covered by it. */
 export function coverPeriods(
   connection: Connection,
   { workspaceKey, runKey, window }: Pick<ClaimedRun, 'workspaceKey' | 'runKey' | 'window'>,

@@ -2,7 +2,6 @@ import type { Period, PeriodWindow } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 
-/** What the ledger said of one tenant in one period at some time. */
 export interface UsageAsOf {
   workspace_id: string;
   tenant_id: string;
@@ -11,7 +10,6 @@ export interface UsageAsOf {
   period_end: string;
   credits_used: bigint;
   request_count: bigint;
-  /** What it was then. */
   state: 'open' | 'settling' | 'closed';
   first_seen_at: string;
   /** The last change by then, or by the close. */
@@ -21,7 +19,6 @@ export interface UsageAsOf {
   closed: boolean;
 }
 
-/** What is asked for, byte for byte; all of it when absent. */
 export interface AsOfFilters {
   workspaceId?: string | undefined;
   tenantId?: string | undefined;

@@ -43,7 +43,6 @@ export interface DigestedEnd {
   at: string;
   actor: string;
   note: string;
-  /** The row changes after this one, up to `lastChangeSeq`, are the link's. */
   changesAfter: number;
   lastChangeSeq: number;
 }
@@ -53,7 +52,6 @@ export interface LinkDigests {
   ofRun(run: DigestedRun): string;
   ofEvent(event: DigestedEvent): string;
   ofEnd(end: DigestedEnd): string;
-  /** What stands for a close or reopen. */
   lineOfEvent(event: DigestedEvent): EventLine;
 }
 

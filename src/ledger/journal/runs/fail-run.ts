@@ -1,14 +1,12 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { query } from '../../store/query.ts';
-import { and, count, eq, gte, lte } from '../../store/schema/drizzle.ts';
+import { and, count, eq, gte, lte, query } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
-import { runs } from '../../store/schema/run-tables.ts';
-import { tenantUsage } from '../../store/schema/usage-tables.ts';
+import { runs, tenantUsage, walks } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
+import type { WalkFacts } from '../staging/staging.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
 
-/** Why a run applied nothing. */
 export interface RunFailure {
   status: 'failed' | 'unstable' | 'suspicious_empty';
   code: string;
@@ -48,4 +46,40 @@ export function countKnownRecords(connection: Database.Database, run: ClaimedRun
     .where(and(isInWindow, eq(tenantUsage.withdrawn, 0)))
     .get();
   return known?.records ?? 0;
+}
+
+/** `accepted`: proven complete. `moved`: the listing changed under it. `unconfirmed`: another walk must agree first. */
+export type WalkVerdict = (typeof walks.$inferSelect)['verdict'];
+
+export interface WalkRecord {
+  walkNumber: number;
+  startedAtMs: number;
+  finishedAtMs: number;
+  facts: WalkFacts;
+  verdict: WalkVerdict;
+  /** Stable names of the signs of movement that were seen, see src/sync/prove.ts. */
+  signs: readonly string[];
+}
+
+export function recordWalk(connection: Database.Database, runKey: number, walk: WalkRecord): void {
+  const { walkNumber, facts, verdict, signs } = walk;
+  const { pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest } = facts;
+  query(connection)
+    .insert(walks)
+    .values({
+      runKey,
+      walkNumber,
+      startedAt: isoTime(walk.startedAtMs),
+      finishedAt: isoTime(walk.finishedAtMs),
+      pages,
+      records,
+      distinctKeys,
+      totalRecords,
+      totalPages,
+      keySetDigest,
+      contentDigest,
+      verdict,
+      signs: JSON.stringify(signs),
+    })
+    .run();
 }

@@ -1,13 +1,11 @@
 import type Database from 'better-sqlite3';
-import { perConnection, prepared } from '../../store/query.ts';
-import { eq, sql } from '../../store/schema/drizzle.ts';
+import { eq, perConnection, prepared, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
-import { tenantUsage } from '../../store/schema/usage-tables.ts';
+import { tenantUsage } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { OrderMemory } from '../staging/figure-columns.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
-import { KnownFigures } from './known-figures.ts';
 import { figureSql } from './sum-limits.ts';
 
 type Connection = Database.Database;
@@ -36,7 +34,6 @@ const ROWS_A_STATEMENT = 100;
 /** Entries that one statement brings into the state: SQLite keeps the pages that it changes twice until it ends. */
 const ENTRIES_A_STATEMENT = 2048;
 
-/** What a run changed, as counts of entries by kind. */
 export interface EntryCounts {
   opened: number;
   increased: number;
@@ -45,7 +42,6 @@ export interface EntryCounts {
   restored: number;
 }
 
-/** What is merged into what. */
 export interface Merge {
   run: ClaimedRun;
   staging: RunStaging;
@@ -62,7 +58,6 @@ export interface EntryRange {
   last: number;
 }
 
-/** What a merge has changed. */
 export interface Merged {
   counts: EntryCounts;
   /** The periods that have entries, and where these lie. */
@@ -176,4 +171,55 @@ export function countEntries(connection: Connection, lastEntryIdBefore: number, 
     .prepare(`SELECT ${sums.join(', ')} FROM usage_entries WHERE entry_id > ?`)
     .get(lastEntryIdBefore) as EntryCounts;
   for (const kind of Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]) counts[kind] += more[kind];
+}
+
+const KEYS_A_READ = 4096;
+
+type KnownFigure = [tenantKey: number, credits: number, requests: number];
+
+/**
+ * What the ledger holds of one period, read along with records that come in the order of its keys. Most records of a sync
+ * say what is known already: to see that here spares SQLite a look-up for each.
+ */
+export class KnownFigures {
+  readonly #read: Database.Statement;
+  readonly #periodKey: number;
+  #figures: KnownFigure[] = [];
+  #at = 0;
+  #isLast = false;
+
+  constructor(connection: Database.Database, periodKey: number) {
+    this.#read = connection
+      .prepare(
+        `SELECT tenant_key, credits_used, request_count FROM tenant_usage
+         WHERE period_key = ? AND tenant_key > ? AND withdrawn = 0 ORDER BY tenant_key LIMIT ${KEYS_A_READ}`,
+      )
+      .raw();
+    this.#periodKey = periodKey;
+  }
+
+  /**
+   * Whether the ledger holds these very figures of the tenant; keys must be asked for in ascending order. False means
+   * that it may hold others: figures beyond 2^53 are read as the nearest double, which no smaller integer equals.
+   */
+  holds(tenantKey: number, credits: number | bigint, requests: number | bigint): boolean {
+    for (;;) {
+      const figure = this.#figures[this.#at];
+      if (figure === undefined) {
+        if (this.#isLast) return false;
+        this.#readOn();
+      } else if (figure[0] < tenantKey) {
+        this.#at += 1;
+      } else {
+        return figure[0] === tenantKey && figure[1] === credits && figure[2] === requests;
+      }
+    }
+  }
+
+  #readOn(): void {
+    const after = this.#figures.at(-1)?.[0] ?? 0;
+    this.#figures = this.#read.all(this.#periodKey, after) as KnownFigure[];
+    this.#at = 0;
+    this.#isLast = this.#figures.length < KEYS_A_READ;
+  }
 }

@@ -1,22 +1,30 @@
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
-import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, ne, notInArray, or } from '../../store/schema/drizzle.ts';
+import {
+  and,
+  asc,
+  eq,
+  gte,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  notInArray,
+  or,
+  query,
+} from '../../store/schema/drizzle.ts';
 import { readMeta, writeMeta } from '../../store/schema/identity.ts';
 import { leases, runs, walks } from '../../store/schema/run-tables.ts';
 
 /** The name of what is kept in `ledger_meta`; triggers have it, too. */
 const KEPT_FROM_RUN = 'kept_from_run';
 
-/** Runs that one transaction looks at. */
 const RUNS_A_STEP = 500;
 
 export interface PrunedRuns {
-  /** Certificates that are gone. */
   certificates: number;
-  /** Runs that are gone: none of them had been applied. */
   runs: number;
-  /** Older runs are left to look at. */
   more: boolean;
 }
 

@@ -1,15 +1,13 @@
 import type { Statement } from 'better-sqlite3';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { prepared, query } from '../../store/query.ts';
-import { asc, eq, sql } from '../../store/schema/drizzle.ts';
+import { asc, eq, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
 
 type SlotKind = 'scheduled' | 'reconcile';
 
-/** What the ledger knows of the slots of one workspace and kind. */
 export interface SlotRecord {
   /** The latest slot whose run was applied, ISO-8601 UTC; null when there is none. */
   doneSlot: string | null;

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
-import { LedgerError } from '../../store/errors.ts';
+import { LedgerError } from '../../store/file/sqlite-errors.ts';
 
 /** The one integer of SQLite that is no figure. In a statement that writes a figure, what becomes this must fail. */
 export const NO_FIGURE = `${-LARGEST_FIGURE - 1n}`;

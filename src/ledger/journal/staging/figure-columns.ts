@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
-import { LedgerError } from '../../store/errors.ts';
+import { LedgerError } from '../../store/file/sqlite-errors.ts';
 
 /** Figures of which a double cannot hold one exactly. */
 interface LargeFigures {
@@ -117,7 +117,6 @@ export class OrderMemory {
   }
 }
 
-/** The figures of one period by tenant number. */
 export class OrderedFigures {
   readonly #blocks: readonly Block[];
   readonly #large: ReadonlyMap<number, LargeFigures>;

@@ -9,7 +9,6 @@ export class KeySet {
   readonly #bitsOfPeriod = new Map<number, Bits>();
   #size = 0;
 
-  /** Number of distinct keys. */
   get size(): number {
     return this.#size;
   }
@@ -35,7 +34,6 @@ export class KeySet {
     return this.#bitsOfPeriod.get(periodKey)?.has(tenantKey) ?? false;
   }
 
-  /** Number of keys of one period. */
   sizeOf(periodKey: number): number {
     return this.#bitsOfPeriod.get(periodKey)?.count ?? 0;
   }
@@ -73,12 +71,10 @@ export class KeySet {
   }
 }
 
-/** A growing row of bits. */
 export class Bits implements Iterable<number> {
   #bytes = Buffer.alloc(256);
   #count = 0;
 
-  /** How many bits are set. */
   get count(): number {
     return this.#count;
   }

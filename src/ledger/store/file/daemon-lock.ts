@@ -3,8 +3,8 @@ import type Database from 'better-sqlite3';
 import { type Clock, isoTime, sleep } from '../../../core/clock.ts';
 import { holdFile } from '../../../core/process/held-file.ts';
 import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
-import { LedgerError } from '../errors.ts';
 import { preparePlace } from './open.ts';
+import { LedgerError } from './sqlite-errors.ts';
 
 const RETRY_MS = 20;
 /** The system frees the lock of a process that was killed a moment after the signal. */

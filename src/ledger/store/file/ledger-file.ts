@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, realpathSync, sta
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../../core/errors.ts';
-import { LedgerError } from '../errors.ts';
+import { LedgerError } from './sqlite-errors.ts';
 
 /** 8 MiB: what is copied between two looks at the signal. */
 const PAGES_A_STEP = 2048;

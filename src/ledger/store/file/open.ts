@@ -2,14 +2,11 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { messageOf, systemFault } from '../../../core/errors.ts';
-import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
-import { claimFile, requireOwnFile } from './ownership.ts';
-import { refuseDanglingLink, requireLedgerPlace } from './place.ts';
-import { shareWithGroup } from './reader-group.ts';
+import { refuseDanglingLink, requireLedgerPlace, shareWithGroup } from './place.ts';
 import { addRowDigest } from './row-digest.ts';
-import { ledgerErrorOf } from './sqlite-errors.ts';
-import { truncateLog } from './truncate-log.ts';
+import { columnsOf, schemaObjects } from './schema-objects.ts';
+import { LedgerError, ledgerErrorOf } from './sqlite-errors.ts';
 
 export type LedgerConnection = Database.Database;
 
@@ -118,7 +115,6 @@ export function openReader(path: string): LedgerReader {
   return { connection, close: () => connection.close() };
 }
 
-/** The version of the SQLite library inside, such as `3.53.2`. */
 export function sqliteVersion(connection: LedgerConnection): string {
   return String(connection.prepare('SELECT sqlite_version()').pluck().get());
 }
@@ -164,4 +160,49 @@ function isOlder(version: string, oldest: readonly number[]): boolean {
     if (part !== minimum) return part < minimum;
   }
   return false;
+}
+
+/** `uled`: by this number in its header a file says that it is a ledger, as `file` and SQLite's own tools know of others. */
+const APPLICATION_ID = 0x756c6564;
+
+/** Throws `not_a_ledger` for another program's database. One without content is nobody's. */
+function requireOwnFile(connection: Database.Database, path: string): void {
+  const id = idOf(connection);
+  if (id === APPLICATION_ID || (id === 0 && isEmpty(connection)) || hasOwnMigrations(connection)) return;
+  throw new LedgerError('not_a_ledger', `${path} is a SQLite database of another program`, {
+    hint: 'set ledger.path to a file of its own; nothing was written to this one',
+  });
+}
+
+/** Makes an empty database a ledger's, before it has a log, so that the file itself says so at any moment. */
+function claimFile(connection: Database.Database): void {
+  if (idOf(connection) === 0 && isEmpty(connection)) connection.pragma(`application_id = ${APPLICATION_ID}`);
+}
+
+function idOf(connection: Database.Database): unknown {
+  return connection.pragma('application_id', { simple: true });
+}
+
+function isEmpty(connection: Database.Database): boolean {
+  return schemaObjects(connection).length === 0;
+}
+
+/** A ledger from before the first release says no number; which it is, and what to do, its migrations tell. */
+function hasOwnMigrations(connection: Database.Database): boolean {
+  return columnsOf(connection, 'schema_migrations').join() === 'created_at,hash,version,applied_at';
+}
+
+/**
+ * Writes the write-ahead log back into the ledger and cuts it to nothing; false when a reader still needs it. Waits for
+ * nobody: this connection has other things to do.
+ */
+export function truncateLog(connection: Database.Database): boolean {
+  const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;
+  connection.pragma('busy_timeout = 0');
+  try {
+    const [result] = connection.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } finally {
+    connection.pragma(`busy_timeout = ${timeoutMs}`);
+  }
 }

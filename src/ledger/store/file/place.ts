@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, chownSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
+import { groupId } from '../../../core/process/groups.ts';
 import { requireSafePlace } from '../../../core/process/safe-place.ts';
-import { LedgerError } from '../errors.ts';
-import { requireGroup } from './reader-group.ts';
+import { SIDECARS } from './ledger-file.ts';
+import { LedgerError } from './sqlite-errors.ts';
 
 /**
  * Refuses a place where no ledger can be written, or where somebody else could put something, before anything is made
@@ -50,4 +51,99 @@ function requireWritable(place: string): void {
       cause,
     });
   }
+}
+
+/** Set-group-id, and rwxr-x: what SQLite makes in the folder belongs to the group, who may not make anything there. */
+const SHARED_FOLDER = 0o2050;
+const SHARED_FILE = 0o640;
+const WRITABLE_BY_OTHERS = 0o022;
+const SOFT = { throwIfNoEntry: false } as const;
+
+/** Why the members of a group cannot read the ledger, and what helps. */
+interface ReaderFault {
+  message: string;
+  hint: string;
+}
+
+/**
+ * Gives the ledger's folder and files to a group whose members may read them; files that SQLite makes later get the same.
+ *
+ * @throws LedgerError `reader_group` when there is no such group, or this user may not give files to it.
+ */
+export function shareWithGroup(path: string, group: string): void {
+  const gid = gidOf(group);
+  const folder = dirname(path);
+  const { mode } = statSync(folder);
+  share(folder, gid, ((mode & 0o7777) | SHARED_FOLDER) & ~WRITABLE_BY_OTHERS, group);
+  for (const file of filesOf(path)) share(file, gid, SHARED_FILE, group);
+}
+
+/** Throws what `shareWithGroup` would, and changes nothing. */
+function requireGroup(path: string, group: string): void {
+  const gid = gidOf(group);
+  const foreign = [dirname(path), ...filesOf(path)].find((place) => statSync(place, SOFT)?.gid !== gid);
+  const own = process.getgroups?.() ?? [];
+  if (foreign === undefined || process.geteuid?.() === 0 || own.includes(gid)) return;
+  throw cannotShare(foreign, group, 'this user is not in it');
+}
+
+/** What keeps the group from reading the ledger as it lies there; null when nothing does. */
+export function readerFault(path: string, group: string): ReaderFault | null {
+  const gid = gidOf(group);
+  const unreadable = [dirname(path), ...filesOf(path)].find((place) => !groupMay(place, gid, 4));
+  if (unreadable !== undefined) {
+    return {
+      message: `the group ${group} cannot read ${unreadable}`,
+      hint: 'the next start of the daemon, or `usage-ledger migrate`, gives it the right',
+    };
+  }
+  const barred = foldersAbove(path).find((folder) => !groupMay(folder, gid, 1));
+  if (barred === undefined) return null;
+  return {
+    message: `the group ${group} cannot reach the ledger: it may not pass through ${barred}`,
+    hint: `chmod o+x ${barred}, or set ledger.path to a place that the group can reach`,
+  };
+}
+
+function filesOf(path: string): string[] {
+  return ['', ...SIDECARS].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file));
+}
+
+/** From the ledger's own folder up to the root. */
+function foldersAbove(path: string): string[] {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...foldersAbove(folder)];
+}
+
+/** Whether members of the group have a right (4 read, 1 pass through) that everybody or the group has. */
+function groupMay(place: string, gid: number, right: number): boolean {
+  const found = statSync(place);
+  return (found.mode & (found.gid === gid ? right << 3 : right)) !== 0;
+}
+
+function share(place: string, gid: number, mode: number, group: string): void {
+  const found = statSync(place);
+  try {
+    if (found.gid !== gid) chownSync(place, found.uid, gid);
+    // After the owner: a change of that takes set-group-id away.
+    if (found.gid !== gid || (found.mode & 0o7777) !== mode) chmodSync(place, mode);
+  } catch (cause) {
+    throw cannotShare(place, group, messageOf(cause), cause);
+  }
+}
+
+function cannotShare(place: string, group: string, reason: string, cause?: unknown): LedgerError {
+  return new LedgerError('reader_group', `cannot give ${place} to the group ${group}: ${reason}`, {
+    hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in anew, or give it the right to change ${place}`,
+    cause,
+  });
+}
+
+/** By its number, or by its name. */
+function gidOf(group: string): number {
+  const found = /^\d+$/.test(group) ? Number(group) : groupId(group);
+  if (found !== undefined) return found;
+  throw new LedgerError('reader_group', `ledger.reader_group: this machine has no group ${JSON.stringify(group)}`, {
+    hint: `create it (groupadd ${group}), or correct or remove ledger.reader_group`,
+  });
 }

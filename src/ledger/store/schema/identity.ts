@@ -1,6 +1,5 @@
 import type { LedgerConnection } from '../file/open.ts';
-import { query } from '../query.ts';
-import { eq } from './drizzle.ts';
+import { eq, query } from './drizzle.ts';
 import { ledgerMeta } from './workspace-tables.ts';
 
 /** The id that every copy of this ledger has, but one that was made to be a ledger of its own. */

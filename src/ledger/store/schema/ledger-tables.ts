@@ -1,14 +1,11 @@
 import { alertRecords } from './alert-tables.ts';
-import { billingRecords } from './billing-tables.ts';
-import { closeRecords } from './close-tables.ts';
+import { billingRecords, closeRecords } from './billing-tables.ts';
 import { deliveryRecords } from './delivery-tables.ts';
 import { getTableConfig } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
-import { runRecords } from './run-tables.ts';
-import { usageRecords } from './usage-tables.ts';
+import { runRecords, usageRecords } from './run-tables.ts';
 import { workspaceRecords } from './workspace-tables.ts';
 
-/** Every table of the ledger. */
 export const LEDGER_TABLES: readonly TableRecord[] = [
   ...[...workspaceRecords, ...runRecords, ...usageRecords, ...closeRecords],
   ...[...alertRecords, ...deliveryRecords, ...billingRecords],
@@ -20,7 +17,6 @@ export interface NamedColumn {
   notNull: boolean;
 }
 
-/** A table by the names that it has in SQL. */
 export interface NamedTable {
   name: string;
   columns: readonly NamedColumn[];

@@ -5,15 +5,14 @@ import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { isoTime } from '../../../core/clock.ts';
 import { packageFile } from '../../../core/process/package-file.ts';
 import { randomId } from '../../../core/randomness.ts';
-import { LedgerError } from '../errors.ts';
 import { addRowDigest } from '../file/row-digest.ts';
 import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
+import { LedgerError } from '../file/sqlite-errors.ts';
 import { makeGuards } from './guards.ts';
 
 type Connection = Database.Database;
 
 const MIGRATIONS_FOLDER = packageFile('drizzle');
-/** The text of every `finance_*` view as it is now. */
 const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
 
 /** Copies of before a migration that stay: of the last one, and of the one before. */

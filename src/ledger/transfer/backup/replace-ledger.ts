@@ -3,21 +3,18 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
-import { LedgerError } from '../../store/errors.ts';
 import { isDamage, isSameFile, linkTo, syncPath } from '../../store/file/ledger-file.ts';
 import { type LedgerConnection, refuseOtherProgram } from '../../store/file/open.ts';
+import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
-/** The ledger that was replaced, kept beside the new one. */
 export interface ReplacedLedger {
   path: string;
   /** Null when this version cannot read it. */
   headDigest: string | null;
 }
 
-/** What is put in the ledger's place, and how. */
 export interface Exchange {
-  /** Of the new one. */
   ledgerId: string;
   /** Also in the place of a ledger with another id. */
   replaceOther: boolean;

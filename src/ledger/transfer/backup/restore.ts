@@ -1,22 +1,21 @@
 import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { nextTurn } from '../../../core/clock.ts';
+import { isoTime, nextTurn } from '../../../core/clock.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
 import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
-import { LedgerError } from '../../store/errors.ts';
-import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
+import { headOfChain } from '../../journal/runs/digest.ts';
+import { copyLedger, isLedgerItself, syncPath, withRemedy } from '../../store/file/ledger-file.ts';
 import { type LedgerConnection, openForWriting } from '../../store/file/open.ts';
 import { refuseDanglingLink } from '../../store/file/place.ts';
 import { holdsLedger } from '../../store/file/schema-objects.ts';
+import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { inWorkFolder } from '../../store/file/work-folder.ts';
-import { ledgerId } from '../../store/schema/identity.ts';
+import { ledgerId, writeMeta } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
-import { giveIdentity, type NewIdentity } from './new-identity.ts';
 import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
 
 export interface RestoreOrder {
-  /** The backup; it is read and stays where it is. */
   file: string;
   /** Where the file came from, for messages; its path when absent. */
   source?: string;
@@ -25,7 +24,6 @@ export interface RestoreOrder {
   replaceOther?: boolean;
   /** Set: the copy becomes a ledger of its own. */
   asNew?: NewIdentity;
-  /** Of this program. */
   version: string;
   nowMs: number;
   signal: AbortSignal;
@@ -39,7 +37,6 @@ export interface RestoreReport {
   headDigest: string;
   /** It has the schema of an older version: the next start migrates it. */
   outdated: boolean;
-  /** Null when there was no ledger. */
   replaced: ReplacedLedger | null;
 }
 
@@ -139,4 +136,35 @@ function isCurrent(connection: LedgerConnection): boolean {
     if (error instanceof LedgerError && error.code === 'ledger_outdated') return false;
     throw error;
   }
+}
+
+interface NewIdentity {
+  newLedgerId: string;
+  /** What of the original's own affairs is not the copy's; runs in the transaction that gives it its id. */
+  leave: (connection: LedgerConnection) => void;
+}
+
+/**
+ * Gives the ledger file `copy`, which nobody else has open, an id of its own, and has it say which ledger and which head it was
+ * made of (`made_of` in `ledger_meta`). Chain, entries and ids of alerts of workspaces stay as they are.
+ */
+function giveIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs: number): void {
+  const connection = openForWriting(copy);
+  try {
+    assertSchemaIsCurrent(connection);
+    connection
+      .transaction(() => {
+        const { seq, digest } = headOfChain(connection);
+        const origin = { ledger_id: ledgerId(connection), position: seq, head_digest: digest, at: isoTime(nowMs) };
+        writeMeta(connection, 'made_of', JSON.stringify(origin));
+        writeMeta(connection, 'ledger_id', newLedgerId);
+        leave(connection);
+      })
+      .immediate();
+    // As `copyLedger` leaves a copy: one file.
+    connection.pragma('journal_mode = DELETE');
+  } finally {
+    connection.close();
+  }
+  syncPath(copy);
 }

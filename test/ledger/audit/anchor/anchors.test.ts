@@ -4,13 +4,14 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { expectCheckpoints, expectHead } from '../../../../src/ledger/audit/anchor/check-anchors.ts';
 import {
+  CheckpointLog,
   checkpointLines,
   formatKey,
   isSignedBy,
+  keyFileOf,
   parseCheckpoint,
   parseKey,
-} from '../../../../src/ledger/audit/anchor/checkpoint.ts';
-import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
+} from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { anchoredLedger, linesOf, ownKey, rewriteLast } from './anchored-ledger.ts';
 

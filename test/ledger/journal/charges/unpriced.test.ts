@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
+import { setCards } from '../../../../src/ledger/journal/charges/charge-run.ts';
 import { closeMonth, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 

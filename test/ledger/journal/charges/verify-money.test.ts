@@ -4,7 +4,7 @@ import type { RateCardText } from '../../../../src/billing/rates/rate-card-schem
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { checkControls } from '../../../../src/ledger/audit/verify/verify-controls.ts';
-import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
+import { setCards } from '../../../../src/ledger/journal/charges/charge-run.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import {
   closeMonth,

@@ -9,8 +9,8 @@ import {
   reopenPeriod,
 } from '../../../../src/ledger/journal/close/close-period.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
-import { FencedError } from '../../../../src/ledger/store/errors.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { FencedError } from '../../../../src/ledger/store/file/sqlite-errors.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';

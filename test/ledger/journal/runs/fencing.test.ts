@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type ClaimedRun, claimRun, LEASE_MS, renewLease } from '../../../../src/ledger/journal/runs/claim-run.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
-import { LeaseHeldError } from '../../../../src/ledger/store/errors.ts';
+import { LeaseHeldError } from '../../../../src/ledger/store/file/sqlite-errors.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';

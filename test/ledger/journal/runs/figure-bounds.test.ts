@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { FINANCE_VIEWS } from '../../../../src/core/text/finance-views.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts';
-import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/largest-changes.ts';
+import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/run-facts.ts';
 import { refuseTooLarge } from '../../../../src/ledger/journal/runs/sum-limits.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KnownFigures } from '../../../../src/ledger/journal/runs/known-figures.ts';
+import { KnownFigures } from '../../../../src/ledger/journal/runs/merge-staged.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 
 const LARGE = 2n ** 53n;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { knownTenants } from '../../../../src/ledger/journal/staging/known-tenants.ts';
+import { knownTenants } from '../../../../src/ledger/journal/staging/staging.ts';
 import { openLedger } from '../../../support/open-ledger.ts';
 
 test('the tenants of one workspace come with their numbers, whatever their ids are made of and however many', () => {

@@ -7,7 +7,7 @@ import { openForWriting } from '../../../../build/ledger/store/file/open.js';
 import { syncWorkspace } from '../../../../build/sync/run.js';
 import { StagingRoom } from '../../../../build/sync/staging-room.js';
 import { InProcessWriter } from '../../../../build/writer/in-process-writer.js';
-import { plainDesk } from '../../../../build/writer/open-desk.js';
+import { plainSession } from '../../../../build/writer/session.js';
 
 const RECORDS_A_RUN = 40;
 /** Keeps the ledger small enough to be checked thirty times in a test. */
@@ -25,7 +25,7 @@ const WORKSPACE = workspaceSchema.parse({
 
 const [path] = process.argv.slice(2);
 const connection = openForWriting(path);
-const writer = new InProcessWriter(plainDesk(connection));
+const writer = new InProcessWriter(plainSession(connection));
 const staging = new StagingRoom();
 const logger = createLogger({ level: 'silent' });
 const states = [stateOf()];

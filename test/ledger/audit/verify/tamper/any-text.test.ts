@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
-import { setCards } from '../../../../../src/ledger/journal/charges/set-cards.ts';
+import { setCards } from '../../../../../src/ledger/journal/charges/charge-run.ts';
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 import { buildRichLedger } from './rich-ledger.ts';

@@ -1,8 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { checkEntries } from '../../../../../src/ledger/audit/verify/verify-entries.ts';
-import { hasStrangeKey } from '../../../../../src/ledger/audit/verify/verify-keys.ts';
-import { checkState } from '../../../../../src/ledger/audit/verify/verify-state.ts';
+import { checkEntries, checkState, hasStrangeKey } from '../../../../../src/ledger/audit/verify/verify-keys.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 import { Random } from '../../../../support/random.ts';
 import { COVERED, carryOut, describeEdit, Editor } from './edits.ts';

@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Config } from '../../config/types.ts';
+import { attemptLimit } from '../../core/attempt-limit.ts';
+import type { Clock } from '../../core/clock.ts';
+import { summarizeError } from '../../core/errors.ts';
+import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
+import { privateRedisFolder } from '../../daemon/open-queue.ts';
+import { openReader } from '../../ledger/store/file/open.ts';
+import { RedisMissingError } from '../../queue/errors.ts';
+import { describeTarget, type RedisTarget } from '../../queue/redis/connection.ts';
+import { serverFolderAt } from '../../queue/redis/server-folder.ts';
+import { probeRedis } from '../shared/redis-probe.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+const ANSWER_MS = 2_000;
+
+/** Whether the daemon's pages have their port: it is free, or the daemon itself listens there. */
+export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<Finding[]> {
+  if (port === 0) return [];
+  const place = `${host}, port ${port}`;
+  const address = host.replace(/^\[(.*)\]$/, '$1');
+  const server = createServer();
+  try {
+    server.listen({ host: address, port });
+    await once(server, 'listening');
+    return [ok('http', `${place} is free`)];
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE' && (await isDaemon(host, port, clock)))
+      return [ok('http', `a daemon answers on ${place}`)];
+    const reason = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be had: ${message}`;
+    return [fail('http', `${place} ${reason}`, 'choose another http.port; http.port: 0 switches the pages off')];
+  } finally {
+    server.close();
+  }
+}
+
+async function isDaemon(host: string, port: number, clock: Clock): Promise<boolean> {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const limit = attemptLimit(clock, ANSWER_MS);
+  try {
+    const answer = await fetch(`http://${name}:${port}/healthz`, { signal: limit.signal });
+    const said = (await answer.json()) as { status?: unknown; uptime_seconds?: unknown };
+    return said.status === 'ok' && typeof said.uptime_seconds === 'number';
+  } catch {
+    return false;
+  } finally {
+    limit.release();
+  }
+}
+
+/** The daemon takes up to 19 s to stop. */
+const SHORTEST_KILL_TIMEOUT_MS = 20_000;
+
+/** What pm2's file in this folder says of the daemon, and whether pm2 is there; nothing when there is no such file. */
+export function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
+  const file = join(cwd, 'ecosystem.config.cjs');
+  if (!existsSync(file)) return [];
+  let apps: readonly unknown[];
+  try {
+    apps = listOf(groupOf(createRequire(file)(file)).apps);
+  } catch (error) {
+    return [fail('pm2', `${file} cannot be loaded: ${summarizeError(error).message}`, 'correct it')];
+  }
+  const ours = apps.map(groupOf).filter(({ name, script, args }) => {
+    return JSON.stringify([name, script, args]).includes('usage-ledger');
+  });
+  if (ours.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
+  const findings = ours.flatMap(checkApp);
+  if (isInstalled(cwd, env.PATH ?? '')) return findings;
+  return [...findings, warn('pm2', 'pm2 is not installed', 'npm install pm2, or npm install --global pm2')];
+}
+
+/** `npx pm2` takes it from the folder or one above, else from PATH. */
+function isInstalled(cwd: string, path: string): boolean {
+  const above = dirname(cwd);
+  if (existsSync(join(cwd, 'node_modules', '.bin', 'pm2'))) return true;
+  if (above !== cwd) return isInstalled(above, path);
+  return path.split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, 'pm2')));
+}
+
+function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
+  const subject = typeof app.name === 'string' ? app.name : null;
+  const findings: Finding[] = [];
+  if (!(Number(app.kill_timeout) >= SHORTEST_KILL_TIMEOUT_MS)) {
+    const message = 'kill_timeout is too short: pm2 kills the daemon before it has finished its jobs';
+    findings.push(fail('pm2', message, `set kill_timeout to ${SHORTEST_KILL_TIMEOUT_MS} or more`, subject));
+  }
+  if (app.wait_ready !== true) {
+    const message = 'wait_ready is not set: pm2 takes a start for a success that may fail yet';
+    findings.push(fail('pm2', message, 'set wait_ready to true', subject));
+  }
+  if (app.treekill !== false) {
+    const message = 'treekill is on: pm2 ends the private redis-server before the daemon';
+    findings.push(fail('pm2', message, 'set treekill to false', subject));
+  }
+  const left = listOf(app.stop_exit_codes).map(Number);
+  const lacking = LASTING_EXIT_CODES.filter((code) => !left.includes(code));
+  if (lacking.length > 0) {
+    const message = `stop_exit_codes lacks ${lacking.join(', ')}: pm2 starts the daemon again and again with a configuration that is wrong`;
+    findings.push(warn('pm2', message, `set stop_exit_codes to [${LASTING_EXIT_CODES.join(', ')}]`, subject));
+  }
+  if (findings.length > 0) return findings;
+  return [ok('pm2', 'kill_timeout, wait_ready, treekill and stop_exit_codes are right', subject)];
+}
+
+/** Whether Postgres can be reached, takes what is published, and has what the ledger has. */
+export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<Finding[]> {
+  // Without a ledger there is nothing to publish; the check of the ledger says so.
+  if (publish === null || !existsSync(ledger.path)) return [];
+  const { describeStanding, standingOf } = await import('../../publish/standing.ts');
+  const reader = openReader(ledger.path);
+  try {
+    const standing = await standingOf(publish, reader.connection, nowMs);
+    const words = describeStanding(standing);
+    if (standing.fault !== null) return [fail('publish', words, standing.fault.hint)];
+    if (standing.lag.seconds * 1000 <= publish.staleMs) return [ok('publish', words)];
+    const remedy = 'see whether the daemon runs and what its log says; `usage-ledger publish` sends it now';
+    return [warn('publish', words, remedy)];
+  } finally {
+    reader.close();
+  }
+}
+
+/** BullMQ's own minimum. */
+const OLDEST_REDIS = [6, 2] as const;
+const VERSION_TIMEOUT_MS = 5000;
+
+/** The configured Redis, or the program that the daemon would start. */
+export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  if (config.redisUrl !== null) return checkServer({ kind: 'url', url: config.redisUrl });
+  try {
+    serverFolderAt(privateRedisFolder(config.ledger.path), env.XDG_RUNTIME_DIR);
+  } catch (error) {
+    const { message, hint } = summarizeError(error);
+    return [fail('redis', message, hint ?? 'correct what the message names, or set redis_url')];
+  }
+  return checkProgram(env);
+}
+
+async function checkServer(target: RedisTarget): Promise<Finding[]> {
+  const place = describeTarget(target);
+  try {
+    const { version, maxmemoryPolicy, pingMs } = await probeRedis(target);
+    const findings = [judgeVersion(version, `${place} is Redis ${version}, answered in ${pingMs.toFixed(1)} ms`)];
+    if (maxmemoryPolicy !== 'noeviction') {
+      const message = `maxmemory-policy of ${place} is ${maxmemoryPolicy}: Redis may drop jobs`;
+      findings.push(fail('redis', message, 'set maxmemory-policy to noeviction, or use a Redis of its own'));
+    }
+    return findings;
+  } catch (error) {
+    const { message } = summarizeError(error);
+    return [fail('redis', `${place} is not available: ${message}`, 'start it, or correct redis_url')];
+  }
+}
+
+async function checkProgram(env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const program = findOnPath('redis-server', env.PATH ?? '');
+  if (program === null) {
+    const { message, hint } = new RedisMissingError();
+    return [fail('redis', message, hint ?? '')];
+  }
+  try {
+    const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: VERSION_TIMEOUT_MS });
+    const version = /\bv=(\S+)/.exec(stdout)?.[1] ?? 'unknown';
+    return [judgeVersion(version, `${program} is version ${version}; the daemon starts it for itself`)];
+  } catch (error) {
+    const { message } = summarizeError(error);
+    return [fail('redis', `${program} cannot be run: ${message}`, 'reinstall redis-server, or set redis_url')];
+  }
+}
+
+function judgeVersion(version: string, message: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_REDIS;
+  // A fork with numbers of its own, or none, is not judged by them.
+  const old = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+  return old ? fail('redis', message, `use Redis ${OLDEST_REDIS.join('.')} or newer, or Valkey`) : ok('redis', message);
+}
+
+/** The program of this name in the first folder of `path` that has it. */
+export function findOnPath(name: string, path: string): string | null {
+  for (const folder of path.split(delimiter)) {
+    if (folder === '') continue;
+    const candidate = join(folder, name);
+    try {
+      accessSync(candidate, constants.X_OK);
+      return candidate;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
+}

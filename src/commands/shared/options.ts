@@ -1,0 +1,84 @@
+import { parseDateTime } from '../../core/date-time.ts';
+import { UsageError } from '../../core/errors.ts';
+import { type Period, type PeriodWindow, parsePeriod } from '../../core/period.ts';
+import { type Column, formatInteger } from '../../reports/formats/columns.ts';
+import { renderTable } from '../../reports/formats/table.ts';
+import type { CliCommand, CliContext } from './cli-context.ts';
+
+/** Milliseconds since the epoch of what an option says; a date alone is its first instant, and without a zone it is UTC. */
+export function parseMoment(option: string, text: string): number {
+  const epochMs = parseDateTime(text.includes('T') ? text : `${text}T00:00:00Z`);
+  if (epochMs !== null) return epochMs;
+  throw new UsageError(
+    `${option} ${JSON.stringify(text)} is not a time`,
+    'write it as ISO-8601, such as 2026-04-01 or 2026-04-01T08:00:00Z; without a zone it is UTC',
+  );
+}
+
+export function parseWholeNumber(text: string, option: string, least: number, most: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new UsageError(
+    `${option} ${JSON.stringify(text)} is out of range`,
+    `give ${option} a whole number from ${least} to ${most}`,
+  );
+}
+
+/** The periods that `--from` and `--to` name, both included; either may be absent. */
+export function parsePeriodWindow({ from, to }: { from?: string; to?: string }): PeriodWindow {
+  const window = {
+    ...(from === undefined ? {} : { from: parsePeriod(from, '--from') }),
+    ...(to === undefined ? {} : { to: parsePeriod(to, '--to') }),
+  };
+  if (window.from !== undefined && window.to !== undefined && window.from > window.to) {
+    throw new UsageError(`--from ${window.from} lies after --to ${window.to}`, 'give the earlier period as --from');
+  }
+  return window;
+}
+
+export interface PeriodOptions {
+  period?: string;
+  from?: string;
+  to?: string;
+}
+
+export function addPeriodOptions(command: CliCommand, { note = '' } = {}): CliCommand {
+  return command
+    .option('--period <period>', `only this period, YYYY-MM${note}`)
+    .option('--from <period>', 'only from this period on, YYYY-MM')
+    .option('--to <period>', 'only up to this period, YYYY-MM');
+}
+
+/** The periods that were asked for; undefined: all. */
+export function chosenPeriods({ period, ...window }: PeriodOptions): Period | PeriodWindow | undefined {
+  const isWindow = window.from !== undefined || window.to !== undefined;
+  if (period === undefined) return isWindow ? parsePeriodWindow(window) : undefined;
+  if (isWindow) throw new UsageError('--period contradicts --from and --to', 'give one period, or the first and last');
+  return parsePeriod(period, '--period');
+}
+
+export const parseLimit = (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000);
+
+export const LIMIT_OPTION = ['--limit <number>', 'show at most so many', parseLimit] as const;
+
+/** The first rows; says how many are left out. */
+export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: number | undefined): Row[] {
+  const shown = rows.slice(0, limit);
+  noteMore(cli, rows.length - shown.length);
+  return shown;
+}
+
+export function noteMore(cli: CliContext, count: number): void {
+  if (count > 0) cli.note(`${formatInteger(count)} more`);
+}
+
+/** A short list: JSON with what stands before the rows, else a table, which is not shown without rows. */
+export function putRows<Row extends object>(
+  cli: CliContext,
+  rows: readonly Row[],
+  columns: readonly Column<NoInfer<Row>>[],
+  head: object = {},
+): void {
+  if (cli.json) cli.printJson({ ...head, rows });
+  else if (rows.length > 0) cli.print(renderTable(rows, columns, cli.tableOptions));
+}

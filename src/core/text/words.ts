@@ -1,0 +1,28 @@
+/** A count with its noun: `1 alert`, `1,200 alerts`. `many` is the plural where it is not the noun with an s. */
+export function counted(count: number | bigint, one: string, many = `${one}s`): string {
+  return `${withThousands(String(count))} ${Number(count) === 1 ? one : many}`;
+}
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A duration in words, rounded down to one unit: `3 min`, `2 h`, `1 day`. */
+export function inOneUnit(durationMs: number): string {
+  if (durationMs < MINUTE_MS) return `${Math.floor(durationMs / SECOND_MS)} s`;
+  if (durationMs < HOUR_MS) return `${Math.floor(durationMs / MINUTE_MS)} min`;
+  if (durationMs < DAY_MS) return `${Math.floor(durationMs / HOUR_MS)} h`;
+  return counted(Math.floor(durationMs / DAY_MS), 'day');
+}
+
+/** The first of many, and how many more there are: `a, b and 1,200 more`. `count` is of all where not all are at hand. */
+export function firstOf(names: readonly string[], most: number, count = names.length): string {
+  const shown = names.slice(0, most).join(', ');
+  return count > most ? `${shown} and ${withThousands(String(count - most))} more` : shown;
+}
+
+/** Whole digits with a comma at each thousand, exact at any length; a locale of Intl takes 15 ms to load for the first one. */
+export function withThousands(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ',');
+}

@@ -1,0 +1,53 @@
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { eq, query } from '../../store/schema/drizzle.ts';
+import { runs } from '../../store/schema/run-tables.ts';
+import { workspaces } from '../../store/schema/workspace-tables.ts';
+
+interface FirstRun {
+  /** When it began, ISO-8601 UTC, if it read the whole history up to then; null where somebody may have asked for a part. */
+  wholeReadAt: string | null;
+}
+
+/** Null when nothing has been applied. */
+export function firstRun(connection: LedgerConnection, workspaceId: string): FirstRun | null {
+  const { kind, startedAt } = runs;
+  const found = query(connection)
+    .select({ kind, startedAt })
+    .from(workspaces)
+    .innerJoin(runs, eq(runs.runKey, workspaces.firstRunKey))
+    .where(eq(workspaces.workspaceId, workspaceId))
+    .get();
+  return found === undefined ? null : { wholeReadAt: found.kind === 'manual' ? null : found.startedAt };
+}
+
+export interface LargestChange {
+  tenant_id: string;
+  period: string;
+  kind: string;
+  credits_delta: bigint;
+  credits_after: bigint;
+}
+
+/** The entries of a run that moved the most credits, at most 20. */
+export function largestChangesOfRun(connection: LedgerConnection, runId: string): LargestChange[] {
+  return connection
+    .prepare(
+      `SELECT tenant_id, period, kind, credits_delta, credits_after FROM finance_history
+       WHERE run_id = ? ORDER BY abs(credits_delta) DESC, entry_id LIMIT 20`,
+    )
+    .safeIntegers()
+    .all(runId) as LargestChange[];
+}
+
+/** Requests that the latest applied run of each workspace made, reconciliations and retries left out. */
+export function requestsOfRuns(connection: LedgerConnection): Map<string, number> {
+  const rows = connection
+    .prepare(
+      `SELECT w.workspace_id AS id, r.pages * max(1, (SELECT count(*) FROM walks x WHERE x.run_key = r.run_key)) AS requests
+       FROM workspaces w JOIN runs r ON r.run_key = (
+         SELECT max(l.run_key) FROM runs l
+         WHERE l.workspace_key = w.workspace_key AND l.status = 'applied' AND l.kind <> 'reconcile')`,
+    )
+    .all() as { id: string; requests: number }[];
+  return new Map(rows.map(({ id, requests }) => [id, requests]));
+}

@@ -1,0 +1,145 @@
+import { endFaultsOfOthers, tellOfChannel } from '../alerts/channels/channel-faults.ts';
+import type { ChannelReport } from '../alerts/channels/deliver.ts';
+import { evaluateJob, evaluateStale, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import {
+  acknowledgeAlert,
+  addSilence,
+  endSilence,
+  recordFeedback,
+  type SilenceRequest,
+} from '../alerts/notify/actions.ts';
+import { disableChannel } from '../alerts/notify/channel-states.ts';
+import { compose } from '../alerts/notify/compose.ts';
+import { type AttemptRecord, claimDelivery, recordAttempt } from '../alerts/notify/deliveries.ts';
+import { endAlerts, withdrawMessages } from '../alerts/notify/end-alerts.ts';
+import { evaluateAgain, evaluateAll } from '../alerts/notify/evaluate-due.ts';
+import { type PrunedDeliveries, pruneDeliveries } from '../alerts/notify/prune-deliveries.ts';
+import { replayDead } from '../alerts/notify/replay.ts';
+import type { JobNews } from '../alerts/rules/own/job-failed.ts';
+import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import { isoTime } from '../core/clock.ts';
+import { setCards } from '../ledger/journal/charges/charge-run.ts';
+import { chargeReopened, commitClose } from '../ledger/journal/charges/commit-close.ts';
+import { forgetNames, importNames } from '../ledger/journal/charges/names.ts';
+import {
+  type CloseRequest,
+  closePeriod,
+  type PeriodEvent,
+  type ReopenRequest,
+  reopenPeriod,
+} from '../ledger/journal/close/close-period.ts';
+import {
+  type EndLink,
+  type EndRequest,
+  endWorkspace,
+  type ResumeRequest,
+  resumeWorkspace,
+} from '../ledger/journal/end-workspace.ts';
+import { type PrunedRuns, pruneRuns } from '../ledger/journal/runs/prune-runs.ts';
+import { truncateLog } from '../ledger/store/file/open.ts';
+import { runCommands } from './run-commands.ts';
+import { type Command, onConnection, type Recorded, recordHead, type Session } from './session.ts';
+
+/** Everything that a writer can be asked for. */
+const COMMANDS = {
+  ...runCommands,
+
+  recordFeedback: onConnection(recordFeedback),
+  acknowledgeAlert: onConnection(acknowledgeAlert),
+  /** Returns the id of the silence. */
+  addSilence: ({ connection, claimant }: Session, request: SilenceRequest): string =>
+    addSilence(connection, request, claimant.randomness),
+  endSilence: onConnection(endSilence),
+
+  /** Raises alerts for workspaces without a complete run for too long. */
+  raiseStale: (
+    { connection }: Session,
+    { workspaces, nowMs }: { workspaces: StaleCheck[]; nowMs: number },
+  ): RunAlerts => evaluateStale(connection, workspaces, nowMs),
+
+  /** Raises an alert about a job of the ledger; `detail` null ends it. */
+  tellOfJob: ({ connection }: Session, { nowMs, ...news }: JobNews & { nowMs: number }): RunAlerts =>
+    evaluateJob(connection, news, nowMs),
+
+  compose: onConnection(compose),
+  claimDelivery: onConnection(claimDelivery),
+  /** Also raises or ends the alert about the channel, by what the attempt says of it. */
+  recordAttempt({ connection }: Session, { about, ...record }: AttemptRecord & { about: ChannelReport | null }): void {
+    connection
+      .transaction(() => {
+        recordAttempt(connection, record);
+        if (about === null) return;
+        const { channel, says } = about;
+        const reason = record.error ?? 'it was refused';
+        if (says === 'disabled') disableChannel(connection, channel, reason, record.nowMs);
+        tellOfChannel(connection, { channel, reason: says === 'works' ? null : reason }, record.nowMs);
+      })
+      .immediate();
+  },
+  replayDead: onConnection(replayDead),
+  /** For a daemon that starts: asks for everything that is open, and ends what is told of channels that are not its own. */
+  evaluateAll({ connection }: Session, { nowMs }: { nowMs: number }): void {
+    endFaultsOfOthers(connection, nowMs);
+    evaluateAll(connection, nowMs);
+  },
+
+  closePeriod: (session: Session, request: CloseRequest): PeriodEvent & Recorded =>
+    recorded(
+      session,
+      closePeriod(session.connection, request, (period) => commitClose(period, session.claimant.randomness)),
+      request.nowMs,
+    ),
+
+  reopenPeriod: (session: Session, request: ReopenRequest): PeriodEvent & Recorded =>
+    recorded(session, reopenPeriod(session.connection, request, chargeReopened), request.nowMs),
+
+  setCards: onConnection(setCards),
+  importNames: onConnection(importNames),
+  forgetNames: onConnection(forgetNames),
+
+  /** Forgets some of what is older than `beforeMs` and need not be kept. */
+  prune({ connection }: Session, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {
+    const before = isoTime(beforeMs);
+    const runs = pruneRuns(connection, before, nowMs);
+    const { notifications, more } = pruneDeliveries(connection, before);
+    return { ...runs, notifications, more: runs.more || more };
+  },
+
+  /** Cuts the write-ahead log; false while a reader still needs it. */
+  truncateLog: ({ connection }: Session, _args: undefined): boolean => truncateLog(connection),
+
+  /** `notifications`: how many tell of what is over, or were taken back because another ledger sends them. */
+  endWorkspace(session: Session, request: EndRequest): EndLink & { notifications: number } & Recorded {
+    const { connection } = session;
+    const { settled, seq, digest } = endWorkspace(connection, request, (workspace) =>
+      request.elsewhere
+        ? withdrawMessages(connection, workspace.workspaceKey, request.nowMs)
+        : endAlerts(connection, { ...workspace, by: request.by, nowMs: request.nowMs }),
+    );
+    return { seq, digest, notifications: settled, ...recordHead(session, seq, digest, request.nowMs) };
+  },
+  resumeWorkspace(session: Session, request: ResumeRequest): EndLink & Recorded {
+    const { connection } = session;
+    const link = resumeWorkspace(connection, request, ({ workspaceKey }) =>
+      evaluateAgain(connection, workspaceKey, request.nowMs),
+    );
+    return { ...link, ...recordHead(session, link.seq, link.digest, request.nowMs) };
+  },
+};
+
+type Commands = typeof COMMANDS;
+export type CommandName = keyof Commands;
+export type Args<Name extends CommandName> = Parameters<Commands[Name]>[1];
+export type Result<Name extends CommandName> = ReturnType<Commands[Name]>;
+
+export function carryOut<Name extends CommandName>(session: Session, name: Name, args: Args<Name>): Result<Name> {
+  const command = COMMANDS[name] as Command<Args<Name>, Result<Name>>;
+  return command(session, args);
+}
+
+function recorded(session: Session, event: PeriodEvent, nowMs: number): PeriodEvent & Recorded {
+  return { ...event, ...recordHead(session, event.eventSeq, event.digest, nowMs) };
+}
+
+/** What one step has forgotten, and whether there is more of it. */
+export type Pruned = PrunedRuns & PrunedDeliveries;

@@ -1,0 +1,158 @@
+import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
+import { evaluateFailure, evaluateJob } from '../alerts/evaluate/evaluate-self.ts';
+import type { RunFault } from '../alerts/rules/own/sync-failed.ts';
+import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import { chargeRun } from '../ledger/journal/charges/charge-run.ts';
+import { creditPricer } from '../ledger/journal/charges/credit-pricer.ts';
+import { type AbsentKey, absentAgain } from '../ledger/journal/runs/absences.ts';
+import { type ApplyResult, applyRun } from '../ledger/journal/runs/apply-run.ts';
+import {
+  type ClaimedRun,
+  type ClaimRequest,
+  claimRun,
+  renewLease,
+  type SlotDone,
+} from '../ledger/journal/runs/claim-run.ts';
+import {
+  countKnownRecords,
+  failRun,
+  type RunFailure,
+  recordWalk,
+  type WalkRecord,
+} from '../ledger/journal/runs/fail-run.ts';
+import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
+import { RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
+import { parseUsagePage, type UsageItem, type UsagePage } from '../usage-api/answers/check-page.ts';
+import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
+
+/** A run under way is named by its key. */
+interface OfRun {
+  runKey: number;
+}
+
+export interface PageReceipt {
+  records: number;
+  /** Of them, those whose key no page before on the walk had; records outside the window do not count. */
+  newKeys: number;
+  totalPages: number;
+  totalRecords: number;
+}
+
+interface Publication extends OfRun {
+  walk: WalkRecord;
+  withdrawals: AbsentKey[];
+  unconfirmed: AbsentKey[];
+  nowMs: number;
+  alerts: RunAlertSettings;
+}
+
+interface FailedRun extends OfRun {
+  failure: RunFailure;
+  fault: RunFault | null;
+  nowMs: number;
+}
+
+export const runCommands = {
+  claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {
+    const run = claimRun(connection, request, claimant);
+    if ('runKey' in run) {
+      runs.set(run.runKey, { run, staging: new RunStaging(connection, run.workspaceKey, run.window) });
+    }
+    return run;
+  },
+
+  /** False when another run has taken the workspace. A run that has ended meanwhile has nothing left to lose. */
+  renewLease({ connection, runs }: Session, { runKey, nowMs }: OfRun & { nowMs: number }): boolean {
+    const open = runs.get(runKey);
+    return open === undefined || renewLease(connection, open.run, nowMs);
+  },
+
+  beginWalk: (session: Session, { runKey }: OfRun): void => openRun(session, runKey).staging.beginWalk(),
+
+  stagePage(session: Session, { runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
+    const { run, staging } = openRun(session, runKey);
+    const bytes = new Uint8Array(body);
+    const content = toStagedPage(parseUsagePage(bytes, { page, workspaceId: run.workspaceId, redact: session.redact }));
+    const newKeys = staging.stagePage(page, content, bytes);
+    const { records, totalPages, totalRecords } = content;
+    return { records: records.length, newKeys, totalPages, totalRecords };
+  },
+
+  finishWalk: (session: Session, { runKey }: OfRun): WalkFacts => openRun(session, runKey).staging.finishWalk(),
+
+  /** Keeps the certificate of a walk that was not accepted. */
+  recordWalk: ({ connection }: Session, { runKey, walk }: OfRun & { walk: WalkRecord }): void =>
+    recordWalk(connection, runKey, walk),
+
+  countKnownRecords: (session: Session, { runKey }: OfRun): number =>
+    countKnownRecords(session.connection, openRun(session, runKey).run),
+
+  /** Keys that are absent from this run's walk and were from an earlier run's. */
+  absentAgain(session: Session, { runKey }: OfRun): AbsentKey[] {
+    const { run, staging } = openRun(session, runKey);
+    return absentAgain(session.connection, run, staging.keys);
+  },
+
+  /** Applies the run; its staging is gone afterwards. */
+  applyRun(
+    session: Session,
+    { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: Publication,
+  ): ApplyResult<RunAlerts> & Recorded {
+    const { run, staging } = openRun(session, runKey);
+    const result = applyRun(session.connection, {
+      run,
+      staging,
+      facts,
+      walk,
+      withdrawals,
+      unconfirmed,
+      nowMs,
+      afterMerge: (merged) => {
+        chargeRun(merged);
+        return evaluateRun(merged, alerts, { priceOf: creditPricer(merged.connection, run.workspaceId) });
+      },
+    });
+    endRun(session, runKey);
+    const recorded = recordHead(session, result.appliedSeq, result.digest, nowMs);
+    const news = { job: 'checkpoint' as const, detail: recorded.checkpointFault };
+    result.extra.due += evaluateJob(session.connection, news, nowMs).due;
+    return { ...result, ...recorded };
+  },
+
+  /** Ends a run that applies nothing, and raises its alert unless nobody is at fault (`fault` null), or it was overtaken before. */
+  failRun(session: Session, { runKey, failure, fault, nowMs }: FailedRun): RunAlerts {
+    const { connection } = session;
+    const { run } = openRun(session, runKey);
+    const fail = connection.transaction((): RunAlerts => {
+      const isOwn = failRun(connection, run, failure, nowMs);
+      if (fault === null || !isOwn) return { changes: [], due: 0 };
+      return evaluateFailure(connection, run, fault, nowMs);
+    });
+    try {
+      return fail.immediate();
+    } finally {
+      // Also when the failure itself cannot be written: staging would stay in memory for good.
+      endRun(session, runKey);
+    }
+  },
+};
+
+function openRun({ runs }: Session, runKey: number): OpenRun {
+  const open = runs.get(runKey);
+  if (open === undefined) throw new Error(`run ${runKey} is not open in this process`);
+  return open;
+}
+
+function endRun({ connection, runs }: Session, runKey: number): void {
+  runs.delete(runKey);
+  connection.pragma('shrink_memory');
+}
+
+/** A checked page of the service in the ledger's words; its periods' bounds follow from their labels. */
+function toStagedPage({ usage, total_records, total_pages }: UsagePage): StagedPage {
+  return { records: usage.map(toStagedRecord), totalRecords: total_records, totalPages: total_pages };
+}
+
+function toStagedRecord({ tenant_id, period, credits_used, request_count }: UsageItem): StagedRecord {
+  return { tenantId: tenant_id, period, credits: credits_used, requests: request_count };
+}

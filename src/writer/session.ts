@@ -1,0 +1,112 @@
+import { type ChannelRoute, setRoutes } from '../alerts/track/routes.ts';
+import { isoTime } from '../core/clock.ts';
+import { type PackedError, packError } from '../core/errors.ts';
+import { createRedactor, type Redactor } from '../core/text/redact.ts';
+import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import type { Claimant, ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
+import type { RunStaging } from '../ledger/journal/staging/staging.ts';
+import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
+import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
+import { ledgerId } from '../ledger/store/schema/identity.ts';
+import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
+
+export interface WriterStart {
+  path: string;
+  /** Version of this program, written beside each migration. */
+  version: string;
+  nowMs: number;
+  /** What a ledger that is made now is called; by chance when absent. */
+  newLedgerId?: string;
+  /** What must not stand in any error, though the service may send it. */
+  secrets?: readonly string[];
+  /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */
+  checkpointKeyFile?: string | undefined;
+  /** The channels of this process, by which it tells. */
+  routes?: readonly ChannelRoute[];
+  /** The group that may read the ledger; none but its user when absent. */
+  readerGroup?: string | undefined;
+}
+
+/** What commands work with: the one connection that writes, and what lives as long as it does. */
+export interface Session {
+  readonly connection: LedgerConnection;
+  /** Takes secrets out of what a page says before it becomes an error. */
+  readonly redact: Redactor;
+  /** Absent where nobody keeps heads elsewhere. */
+  readonly checkpoints: CheckpointLog | null;
+  readonly claimant: Claimant;
+  /** Runs under way, by their keys. */
+  readonly runs: Map<number, OpenRun>;
+}
+
+export interface OpenRun {
+  run: ClaimedRun;
+  staging: RunStaging;
+}
+
+/**
+ * Something that writes to the ledger. It is carried out at once, between no others. Arguments and results cross threads,
+ * so they are plain data; the time comes with them, because the caller owns the clock.
+ */
+export type Command<Args, Result> = (session: Session, args: Args) => Result;
+
+/** A command that needs the connection only. */
+export function onConnection<Args, Result>(
+  work: (connection: LedgerConnection, args: Args) => Result,
+): Command<Args, Result> {
+  return ({ connection }, args) => work(connection, args);
+}
+
+export interface Recorded {
+  /** Why it could not be written; null when it was. */
+  checkpointFault: string | null;
+}
+
+/** Leaves a signed checkpoint of a head that has been committed. */
+export function recordHead({ checkpoints }: Session, seq: number, digest: string, nowMs: number): Recorded {
+  return { checkpointFault: checkpoints?.note({ seq, digest, at: isoTime(nowMs) }) ?? null };
+}
+
+/** Creates or migrates the ledger. */
+export function openSession(
+  start: WriterStart,
+  claimant: Claimant = {},
+): { session: Session; migration: MigrationReport } {
+  const connection = openForWriting(start.path, start.readerGroup);
+  try {
+    connection.pragma('cache_size = -32768');
+    connection.pragma('temp_store = MEMORY');
+    connection.pragma('journal_size_limit = 16777216');
+    const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
+    const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
+    setRoutes(connection, signing(start.routes ?? [], keyFile));
+    const checkpoints = new CheckpointLog(start.path, {
+      keyFile,
+      ledgerId: ledgerId(connection),
+      alone: (work) => connection.transaction(work).immediate(),
+    });
+    const redact = createRedactor(start.secrets ?? []);
+    return { session: { ...plainSession(connection), redact, checkpoints, claimant }, migration };
+  } catch (error) {
+    closeForWriting(connection);
+    throw error;
+  }
+}
+
+/** Routes whose messages have links to the pages get what signs them. */
+function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute[] {
+  return routes.map((route) => {
+    const linkKey = route.publicUrl === undefined ? null : linkKeyOf(keyFile);
+    return linkKey === null ? route : { ...route, linkKey };
+  });
+}
+
+/** A session over a ledger that is open already, without secrets and checkpoints. */
+export function plainSession(connection: LedgerConnection): Session {
+  return { connection, redact: (text) => text, checkpoints: null, claimant: {}, runs: new Map() };
+}
+
+/** An error of the writer on its way to who gave the command: what SQLite says becomes an error of the ledger. */
+export function packWriterError(error: unknown): PackedError {
+  return packError(ledgerErrorOf(error) ?? error);
+}
