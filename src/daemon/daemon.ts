@@ -201,7 +201,7 @@ function probeOf(
     queueSystem,
     waitingSince: (workspaceId, lastAttemptAtMs) => waits.since(workspaceId, lastAttemptAtMs),
     writerFault: () => context.writerFault,
-    ...(publishing === null ? {} : { publishing: () => publishing.health() }),
+    publishing: publishing === null ? null : () => publishing.health(),
   });
 }
 

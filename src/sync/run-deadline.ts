@@ -79,11 +79,12 @@ export type NextSlot = (nowMs: number) => number;
 
 /**
  * A run's error in which the service wants us to stay away, in words that name the wait and its end; any other as it is. A
- * run by hand has no next slot (null), and only whoever calls it knows when it is asked again.
+ * run by hand has no next slot, and only whoever calls it knows when it is asked again.
  */
-export function nameWait(error: unknown, nowMs: number, nextSlot: NextSlot | null): unknown {
+export function nameWait(error: unknown, nowMs: number, nextSlot?: NextSlot): unknown {
   if (!(error instanceof RateLimitedError) || error.retryAfterMs === null) return error;
-  const again = nextSlot === null ? '' : `; it is asked again from ${isoTime(restEndMs(error, nowMs, nextSlot))} on`;
+  const again =
+    nextSlot === undefined ? '' : `; it is asked again from ${isoTime(restEndMs(error, nowMs, nextSlot))} on`;
   const wait = error.retryAfterMs > YEAR_MS ? 'more than a year' : inOneUnit(error.retryAfterMs);
   const message = `${error.message}; the service wants no request for ${wait}${again}`;
   const { endpoint, status, serverMessage, retryAfterMs } = error;

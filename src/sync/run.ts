@@ -23,8 +23,8 @@ const MANY_PAGES = 10_000;
 export interface SyncRequest {
   kind: RunKind;
   slot: string | null;
-  /** When the schedule asks again at the latest, seen from a moment; null for a run by hand. */
-  nextSlot: NextSlot | null;
+  /** When the schedule asks again at the latest, seen from a moment; absent for a run by hand. */
+  nextSlot?: NextSlot;
   window: Window;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;

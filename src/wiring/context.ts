@@ -22,19 +22,17 @@ import {
   lostCheckpoints,
   strangeLedger,
 } from '../ledger/audit/anchor/checkpoint-log.ts';
-import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
 import { lockHolder } from '../ledger/store/file/write-lock.ts';
 import { planWindow } from '../sync/plan.ts';
-import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
-import type { NextSlot } from '../sync/run-deadline.ts';
+import type { SyncOutcome, SyncRequest } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
 import type { WriterStart } from '../writer/session.ts';
 import { openThreadedWriter, type ThreadedWriter } from '../writer/threaded-writer.ts';
 import { noticeLock, type Writer } from '../writer/writer.ts';
-import { Post, type TestReport } from './post.ts';
+import { deliver, sendTest, type TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
 
@@ -57,16 +55,10 @@ export interface ContextOverrides {
 }
 
 /** One sync as a command or a job asks for it. */
-export interface SyncOrder {
+export interface SyncOrder extends Omit<SyncRequest, 'window'> {
   workspaceId: string;
-  kind: RunKind;
-  slot: string | null;
-  /** When the schedule asks again at the latest; absent for a run by hand. */
-  nextSlot?: NextSlot;
   from?: Period | undefined;
   to?: Period | undefined;
-  signal: AbortSignal;
-  onProgress?: (progress: SyncProgress) => void;
 }
 
 /**
@@ -86,8 +78,7 @@ export class Context {
   readonly #staging = new StagingRoom();
   readonly traffic = new Traffic();
   readonly #clients: ServiceClients;
-  readonly #post: Post;
-  readonly #randomness: Randomness;
+  readonly randomness: Randomness;
   readonly #openWriterAt: (start: WriterStart) => Promise<Writer>;
   #writer: Promise<Writer> | null = null;
   readonly #writerDeath = Promise.withResolvers<AppError>();
@@ -103,31 +94,12 @@ export class Context {
     const { logDestination: destination } = overrides;
     this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact, destination });
     this.version = readVersion();
-    const randomness = overrides.randomness ?? systemRandomness;
-    this.#randomness = randomness;
+    this.randomness = overrides.randomness ?? systemRandomness;
     const channels = channelsOf(config);
     this.channels =
       overrides.channels ?? createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
     this.#routes = routesOf(channels, config.http.publicUrl);
-    this.#clients = new ServiceClients({
-      config,
-      clock: this.clock,
-      randomness,
-      redact: this.redact,
-      version: this.version,
-      traffic: this.traffic,
-      overrides: overrides.clientOptions ?? {},
-      releasers: this.#releasers,
-    });
-    this.#post = new Post({
-      channels: this.channels,
-      clock: this.clock,
-      logger: this.logger,
-      randomness,
-      writer: () => this.writer(),
-      reader: () => this.reader(),
-      traffic: this.traffic,
-    });
+    this.#clients = new ServiceClients(this, this.#releasers, overrides.clientOptions);
     this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
   }
 
@@ -222,7 +194,7 @@ export class Context {
   }
 
   newLedgerId(): string {
-    return randomId(this.#randomness);
+    return randomId(this.randomness);
   }
 
   workspace(id: string): WorkspaceConfig {
@@ -256,16 +228,8 @@ export class Context {
       this.client(workspace),
       import('../sync/run.ts'),
     ]);
-    const window = planWindow({
-      nowMs: this.clock.now(),
-      first: firstRun(this.reader().connection, workspace.id) === null,
-      kind: order.kind,
-      lookbackPeriods: workspace.lookbackPeriods,
-      settleHours: workspace.settleHours,
-      from: order.from,
-      to: order.to,
-    });
-    const { kind, slot, nextSlot = null, signal, onProgress } = order;
+    const first = firstRun(this.reader().connection, workspace.id) === null;
+    const window = planWindow({ ...workspace, ...order, first, nowMs: this.clock.now() });
     return syncWorkspace(
       {
         writer,
@@ -276,14 +240,7 @@ export class Context {
         clock: this.clock,
         logger: this.logger,
       },
-      {
-        kind,
-        slot,
-        nextSlot,
-        window,
-        signal,
-        ...(onProgress === undefined ? {} : { onProgress }),
-      },
+      { ...order, window },
     );
   }
 
@@ -324,11 +281,11 @@ export class Context {
   }
 
   deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    return this.#post.deliver(notificationId, signal);
+    return deliver(this, notificationId, signal);
   }
 
   test(name: string, signal: AbortSignal): Promise<TestReport> {
-    return this.#post.test(name, signal);
+    return sendTest(this, name, signal);
   }
 
   /** Lets go of everything that was opened. May be called twice. */

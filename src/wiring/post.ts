@@ -18,69 +18,61 @@ export interface TestReport {
   result: DeliveryResult;
 }
 
-interface PostOptions {
-  channels: ReadonlyMap<string, Channel>;
-  clock: Clock;
-  logger: Logger;
-  randomness: Randomness;
-  writer: () => Promise<Writer>;
-  reader: () => LedgerReader;
-  traffic: Traffic;
+/** What sending takes of the wiring. */
+interface Office {
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly randomness: Randomness;
+  readonly traffic: Traffic;
+  writer(): Promise<Writer>;
+  reader(): LedgerReader;
 }
 
-/** What goes out through the channels: the notifications of the ledger, and test messages. */
-export class Post {
-  readonly #options: PostOptions;
-
-  constructor(options: PostOptions) {
-    this.#options = options;
-  }
-
-  async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    const { channels, clock, logger, randomness, traffic } = this.#options;
-    const writer = await this.#options.writer();
-    const reader = this.#options.reader();
-    const outcome = await deliverNotification(
-      {
-        access: {
-          whyDisabled: (name) =>
-            disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
-          claim: (request) => writer.call('claimDelivery', request),
-          record: (record) => writer.call('recordAttempt', record),
-        },
-        channels,
-        clock,
-        random: () => randomness.fraction(),
-        onAttempt: (channel, outcome) => traffic.delivery(channel, outcome),
+export async function deliver(office: Office, notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+  const { channels, clock, logger, randomness, traffic } = office;
+  const writer = await office.writer();
+  const reader = office.reader();
+  const outcome = await deliverNotification(
+    {
+      access: {
+        whyDisabled: (name) =>
+          disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
+        claim: (request) => writer.call('claimDelivery', request),
+        record: (record) => writer.call('recordAttempt', record),
       },
-      notificationId,
-      signal,
-    );
-    if (outcome.state === 'dead') {
-      const { channel, reason, disabled } = outcome;
-      if (disabled) logger.error({ channel, reason }, 'channel disabled, nothing more is sent to it');
-      else logger.error({ channel, notification: notificationId, reason }, 'notification given up');
-    }
-    return outcome;
+      channels,
+      clock,
+      random: () => randomness.fraction(),
+      onAttempt: (channel, outcome) => traffic.delivery(channel, outcome),
+    },
+    notificationId,
+    signal,
+  );
+  if (outcome.state === 'dead') {
+    const { channel, reason, disabled } = outcome;
+    if (disabled) logger.error({ channel, reason }, 'channel disabled, nothing more is sent to it');
+    else logger.error({ channel, notification: notificationId, reason }, 'notification given up');
   }
+  return outcome;
+}
 
-  /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
-  async test(name: string, signal: AbortSignal): Promise<TestReport> {
-    const { channels, clock, randomness } = this.#options;
-    const channel = channels.get(name) ?? onlyOfType(channels, name);
-    if (channel === undefined) {
-      const known = [...channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
-      throw new AppError('unknown_channel', `channel ${JSON.stringify(name)} is not configured`, {
-        hint: `use one of ${known}`,
-      });
-    }
-    const notificationId = `msg_test_${randomness.bytes(16).toString('hex')}`;
-    const payload = testPayload({ notificationId, channel: channel.name, createdAt: isoTime(clock.now()) });
-    const startedAt = clock.monotonic();
-    const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
-    const latencyMs = Math.round(clock.monotonic() - startedAt);
-    return { channel: channel.name, type: channel.type, notificationId, latencyMs, result };
+/** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
+export async function sendTest(office: Office, name: string, signal: AbortSignal): Promise<TestReport> {
+  const { channels, clock, randomness } = office;
+  const channel = channels.get(name) ?? onlyOfType(channels, name);
+  if (channel === undefined) {
+    const known = [...channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
+    throw new AppError('unknown_channel', `channel ${JSON.stringify(name)} is not configured`, {
+      hint: `use one of ${known}`,
+    });
   }
+  const notificationId = `msg_test_${randomness.bytes(16).toString('hex')}`;
+  const payload = testPayload({ notificationId, channel: channel.name, createdAt: isoTime(clock.now()) });
+  const startedAt = clock.monotonic();
+  const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
+  const latencyMs = Math.round(clock.monotonic() - startedAt);
+  return { channel: channel.name, type: channel.type, notificationId, latencyMs, result };
 }
 
 /** Channels without a name of their own are called `log-1`, `slack-2`: the type alone says which one, where there is one only. */

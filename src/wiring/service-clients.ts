@@ -17,27 +17,30 @@ export type ClientOverrides = Pick<
   'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs' | 'dispatcher'
 >;
 
-interface ServiceClientsOptions {
-  config: Config;
-  clock: Clock;
-  randomness: Randomness;
-  redact: Redactor;
-  version: string;
-  traffic: Traffic;
-  overrides: ClientOverrides;
-  releasers: Releasers;
+/** What clients take of the wiring. */
+interface ClientWiring {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly redact: Redactor;
+  readonly version: string;
+  readonly traffic: Traffic;
 }
 
 /** The clients of all workspaces, and what they share: the memory of answers under way and the rates of hosts. */
 export class ServiceClients {
-  readonly #options: ServiceClientsOptions;
+  readonly #wiring: ClientWiring;
+  readonly #releasers: Releasers;
+  readonly #overrides: ClientOverrides;
   readonly #memory: PageMemory;
   readonly #clients = new Map<string, Promise<UsageApiClient>>();
   readonly #pacers = new Map<string, HostPacer>();
 
-  constructor(options: ServiceClientsOptions) {
-    this.#options = options;
-    this.#memory = pageMemory(options.config.workspaces);
+  constructor(wiring: ClientWiring, releasers: Releasers, overrides: ClientOverrides = {}) {
+    this.#wiring = wiring;
+    this.#releasers = releasers;
+    this.#overrides = overrides;
+    this.#memory = pageMemory(wiring.config.workspaces);
   }
 
   /** The service's client for a workspace; one for all who ask, so that connections are shared. */
@@ -49,7 +52,7 @@ export class ServiceClients {
 
   async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
-    const { config, clock, randomness, redact, version, traffic, overrides, releasers } = this.#options;
+    const { config, clock, randomness, redact, version, traffic } = this.#wiring;
     const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes, ca } = workspace;
     const client = new UsageApiClient({
       baseUrl,
@@ -68,21 +71,21 @@ export class ServiceClients {
       clock,
       randomness,
       onAttempt: (outcome, seconds) => traffic.attempt(workspace.id, outcome, seconds),
-      ...overrides,
+      ...this.#overrides,
     });
-    releasers.push(() => client.close());
+    this.#releasers.push(() => client.close());
     return client;
   }
 
   /** What the answers under way may take, in bytes. */
   get reservedBytes(): number {
-    return this.#memory.reservedBytes(longestPage(this.#options.config.workspaces));
+    return this.#memory.reservedBytes(longestPage(this.#wiring.config.workspaces));
   }
 
   /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
   async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
     const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
-    const { config, clock, traffic } = this.#options;
+    const { config, clock, traffic } = this.#wiring;
     const { host } = new URL(baseUrl);
     const sharing = config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
     const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));

@@ -52,6 +52,7 @@ it('makes the daemon unready from the first write that it refuses until it is go
   const probe = createHealthProbe({
     ...{ reader: context.reader(), config, clock, waitingSince: () => null, writerFault: () => context.writerFault },
     queueSystem: { redisUp: true, counts: () => Promise.reject(new Error('not asked')) },
+    publishing: null,
   });
   const { words, release } = await lockByShell(config.ledger.path);
   expect(await rejection(sync())).toMatchObject({ code: 'ledger_busy' });

@@ -67,7 +67,7 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
-  measured.onAttempt((seconds) => attemptTook.observe(seconds));
+  measured.traffic.onAttempt((seconds) => attemptTook.observe(seconds));
   return registry;
 }
 
@@ -156,7 +156,7 @@ function trafficFamilies(measured: Measurements): Family[] {
       kind: 'counter',
       labels: ['workspace', 'status'],
       read: () =>
-        measured
+        measured.traffic
           .attempts()
           .map(({ workspaceId, outcome, count }) => [{ workspace: workspaceId, status: outcome }, count]),
     },
@@ -165,14 +165,14 @@ function trafficFamilies(measured: Measurements): Family[] {
       help: 'Requests that had to wait for their turn of the request rate of a host name of the service.',
       kind: 'counter',
       labels: ['workspace'],
-      read: () => measured.waits().map(({ workspaceId, count }) => [{ workspace: workspaceId }, count]),
+      read: () => measured.traffic.waits().map(({ workspaceId, count }) => [{ workspace: workspaceId }, count]),
     },
     {
       name: 'rate_wait_seconds_total',
       help: 'How long they waited.',
       kind: 'counter',
       labels: ['workspace'],
-      read: () => measured.waits().map(({ workspaceId, seconds }) => [{ workspace: workspaceId }, seconds]),
+      read: () => measured.traffic.waits().map(({ workspaceId, seconds }) => [{ workspace: workspaceId }, seconds]),
     },
     {
       name: 'reserved_bytes',
@@ -244,7 +244,7 @@ function alertFamilies(probe: HealthProbe, measured: Measurements): Family[] {
       help: 'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
       kind: 'counter',
       labels: ['channel', 'outcome'],
-      read: () => measured.deliveries().map(({ channel, outcome, count }) => [{ channel, outcome }, count]),
+      read: () => measured.traffic.deliveries().map(({ channel, outcome, count }) => [{ channel, outcome }, count]),
     },
   ];
 }
@@ -296,7 +296,7 @@ function exportFamilies(measured: Measurements): Family[] {
 
 /** Only where the ledger is published: a lag of 0 that nobody measures would be a lie. */
 function publishFamilies({ publishing }: HealthProbe): Family[] {
-  if (publishing === undefined) return [];
+  if (publishing === null) return [];
   const families: [name: string, help: string, value: (health: PublishHealth) => number][] = [
     ['position', 'Link of the chain that Postgres holds; 0 before its first answer.', ({ position }) => position ?? 0],
     ['lag_links', 'Links of the chain that wait to be published.', ({ lagLinks }) => lagLinks],

@@ -9,8 +9,8 @@ import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { PublishHealth } from '../publish-watch.ts';
 import { isStale, staleAfterMs, syncFactsReader } from '../state/staleness.ts';
-import { type OutboxCounts, outboxCounts } from '../state/status.ts';
-import { createRunTally, type RunCount, type RunTally } from './measurements.ts';
+import { outboxCounts } from '../state/status.ts';
+import { createRunTally } from './measurements.ts';
 
 const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
 
@@ -24,27 +24,21 @@ export interface Freshness {
 }
 
 /** What the pages of health and metrics ask. Only `queueCounts` goes beyond this machine; it may reject. */
-export interface HealthProbe {
-  redisUp(): boolean;
-  /** Why the ledger cannot be written; null when it can. */
-  ledgerWritable(): string | null;
-  freshness(): Freshness[];
-  /** How many of the workspaces may be stale while the daemon is ready. */
-  readonly mostStale: number;
-  /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */
-  waitingSince(workspaceId: string, lastAttemptAtMs: number | null): number | null;
-  /** Jobs by the name of their queue and by state. */
-  queueCounts(): Promise<Readonly<Record<string, QueueCounts>>>;
-  /** Alerts whose cause has not ended; every severity is listed. */
-  openAlerts(): { severity: Severity; count: number }[];
-  outbox(): OutboxCounts;
-  runs(): RunCount[];
-  onRun: RunTally['onRun'];
-  /** How the copy in Postgres stands; absent where there is none. */
-  publishing?(): PublishHealth;
-}
+export type HealthProbe = ReturnType<typeof createHealthProbe>;
 
-export interface HealthProbeSources {
+/**
+ * The probe of a running daemon; make it when the daemon starts, because from then on a workspace has time for its
+ * first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
+ */
+export function createHealthProbe({
+  reader: { connection },
+  config,
+  clock,
+  queueSystem,
+  waitingSince,
+  writerFault,
+  publishing,
+}: {
   reader: LedgerReader;
   config: Pick<Config, 'ledger' | 'workspaces' | 'http'>;
   clock: Clock;
@@ -53,23 +47,9 @@ export interface HealthProbeSources {
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   /** What the ledger's writer has died of; null while it lives. */
   writerFault: () => string | null;
-  publishing?: () => PublishHealth;
-}
-
-/**
- * The probe of a running daemon; make it when the daemon starts, because from then on a workspace has time for its
- * first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
- */
-export function createHealthProbe({
-  reader,
-  config,
-  clock,
-  queueSystem,
-  waitingSince,
-  writerFault,
-  publishing,
-}: HealthProbeSources): HealthProbe {
-  const { connection } = reader;
+  /** How the copy in Postgres stands; null where there is none. */
+  publishing: (() => PublishHealth) | null;
+}) {
   const startedMs = clock.monotonic();
   const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
   for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, clock.now()));
@@ -82,8 +62,9 @@ export function createHealthProbe({
 
   return {
     redisUp: () => queueSystem.redisUp,
+    /** Why the ledger cannot be written; null when it can. */
     ledgerWritable: () => writerFault() ?? ledgerFault(config.ledger.path),
-    freshness() {
+    freshness(): Freshness[] {
       const nowMs = clock.now();
       const upMs = clock.monotonic() - startedMs;
       return config.workspaces.map(({ id, cron, runMinutes }) => {
@@ -95,11 +76,15 @@ export function createHealthProbe({
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },
+    /** How many of the workspaces may be stale while the daemon is ready. */
     mostStale: Math.floor((config.workspaces.length * config.http.readyWhenStalePercent) / 100),
+    /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */
     waitingSince: waitingWhileUp,
-    async queueCounts() {
+    /** Jobs by the name of their queue and by state. */
+    async queueCounts(): Promise<Readonly<Record<string, QueueCounts>>> {
       return { sync: await queueSystem.counts() };
     },
+    /** Alerts whose cause has not ended; every severity is listed. */
     openAlerts() {
       const counts = countAlerts(connection);
       return SEVERITIES.map((severity) => ({
@@ -110,7 +95,7 @@ export function createHealthProbe({
     outbox: () => outboxCounts(connection),
     runs: tally.counts,
     onRun: tally.onRun,
-    ...(publishing === undefined ? {} : { publishing }),
+    publishing,
   };
 }
 

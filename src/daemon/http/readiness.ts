@@ -46,9 +46,9 @@ function publishOf(probe: HealthProbe): NonNullable<Readiness['publish']> | null
 }
 
 /** Null where there is none, and for a ledger that cannot be read, which is a reason of its own. */
-function healthOf(probe: HealthProbe): PublishHealth | null {
+function healthOf({ publishing }: HealthProbe): PublishHealth | null {
   try {
-    return probe.publishing?.() ?? null;
+    return publishing?.() ?? null;
   } catch {
     return null;
   }

@@ -52,6 +52,7 @@ function probed(
     queueSystem: { redisUp: true, counts: async () => counts },
     waitingSince: (id) => waiting.get(id) ?? null,
     writerFault: () => writerFault,
+    publishing: null,
   });
   return { ledger, clock, probe, waiting };
 }

@@ -5,16 +5,18 @@ import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */
 export const MEASURED: Measurements = {
-  attempts: () => [
-    { workspaceId: 'ws-1', outcome: '200', count: 11 },
-    { workspaceId: 'ws-1', outcome: 'timeout', count: 2 },
-  ],
-  onAttempt: (listener) => listener(0.2),
-  waits: () => [{ workspaceId: 'ws-1', count: 3, seconds: 0.75 }],
-  deliveries: () => [
-    { channel: 'on-call', outcome: 'delivered', count: 5 },
-    { channel: 'on-call', outcome: 'retry', count: 6 },
-  ],
+  traffic: {
+    attempts: () => [
+      { workspaceId: 'ws-1', outcome: '200', count: 11 },
+      { workspaceId: 'ws-1', outcome: 'timeout', count: 2 },
+    ],
+    onAttempt: (listener) => listener(0.2),
+    waits: () => [{ workspaceId: 'ws-1', count: 3, seconds: 0.75 }],
+    deliveries: () => [
+      { channel: 'on-call', outcome: 'delivered', count: 5 },
+      { channel: 'on-call', outcome: 'retry', count: 6 },
+    ],
+  },
   nextAttempts: () => [{ workspaceId: 'ws-1', atMs: NOON + 30_000 }],
   reservedBytes: () => 65_536,
   storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),

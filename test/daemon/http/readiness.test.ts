@@ -8,9 +8,9 @@ const late: PublishHealth = {
   fault: { code: 'publish_unreachable', message: 'nobody answers' },
 };
 
-function probeOf(publishing?: () => PublishHealth): HealthProbe {
+function probeOf(publishing: (() => PublishHealth) | null = null): HealthProbe {
   const probe = { redisUp: () => true, ledgerWritable: () => null, freshness: () => [], mostStale: 0 };
-  return { ...probe, ...(publishing === undefined ? {} : { publishing }) } as Partial<HealthProbe> as HealthProbe;
+  return { ...probe, publishing } as Partial<HealthProbe> as HealthProbe;
 }
 
 test('without a copy in Postgres nothing is said of one', () => {

@@ -22,6 +22,7 @@ export function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
     outbox: () => ({ pending: 8, held: 7, dead: 9 }),
     runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10, seconds: 2.5, pages: 30, records: 40 }],
     onRun: (listener) => listener(2.5),
+    publishing: null,
     ...some,
   };
 }

@@ -64,7 +64,7 @@ export async function realRun({
   const config = workspaceConfig('http://localhost', { consistency: 'counted', ...workspace });
   const outcome = await syncWorkspace(
     { writer, source, clock, workspace: config, pace: async () => {}, staging, logger },
-    { kind, slot, nextSlot: null, window: window ?? { from: null, to: null }, signal },
+    { kind, slot, window: window ?? { from: null, to: null }, signal },
   );
   if (outcome.status !== 'applied') throw new Error(`the slot was done by ${outcome.runId}`);
   return outcome;

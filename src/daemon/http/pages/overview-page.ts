@@ -1,16 +1,14 @@
-import { alertRows, type ListedAlert } from '../../../alerts/queries/alerts.ts';
+import { alertRows } from '../../../alerts/queries/alerts.ts';
 import type { Config } from '../../../config/types.ts';
 import type { WallClock } from '../../../core/clock.ts';
 import { within } from '../../../core/deadline.ts';
 import { fullName } from '../../../core/text/alert-words.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import type { LedgerReader } from '../../../ledger/store/file/open.ts';
-import type { QueueCounts } from '../../../queue/sync-queue.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
 import { createSlotHistory } from '../../schedules.ts';
 import { syncFactsReader } from '../../state/staleness.ts';
 import {
-  type OutboxCounts,
   type WorkspaceLine,
   type WorkspaceState,
   workspaceLines,
@@ -20,7 +18,7 @@ import {
 import type { Measurements } from '../measurements.ts';
 import type { HealthProbe } from '../probe.ts';
 import { QUEUE_BOARD_PATH } from '../queue-board.ts';
-import { type ReadinessFault, readinessFaults } from '../readiness.ts';
+import { readinessFaults } from '../readiness.ts';
 
 /** More are counted: the list of all is for `usage-ledger alerts`. */
 const SHOWN_ALERTS = 20;
@@ -183,18 +181,7 @@ function megabytes(bytes: number): string {
 
 const QUEUE_DEADLINE_MS = 2_000;
 
-export interface Overview {
-  version: string;
-  nowMs: number;
-  uptimeSeconds: number;
-  faults: ReadinessFault[];
-  workspaces: WorkspaceLine[];
-  alerts: ListedAlert[];
-  outbox: OutboxCounts;
-  /** Null while Redis does not answer. */
-  queues: Readonly<Record<string, QueueCounts>> | null;
-  storage: ReturnType<Measurements['storage']>;
-}
+export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 interface WorkspaceSources {
   reader: LedgerReader;
@@ -218,7 +205,7 @@ export function readWorkspaces({ reader, config, clock, probe }: WorkspaceSource
   return workspaceLines(config, workspaceStatuses(connection), sources, clock.now());
 }
 
-export async function readOverview(sources: OverviewSources): Promise<Overview> {
+export async function readOverview(sources: OverviewSources) {
   const { reader, clock, version, probe, measured } = sources;
   const { connection } = reader;
   const nowMs = clock.now();
@@ -231,6 +218,7 @@ export async function readOverview(sources: OverviewSources): Promise<Overview> 
     workspaces: worstFirst(readWorkspaces(sources)),
     alerts: alertRows(connection, { states: 'open' }),
     outbox: probe.outbox(),
+    /** Null while Redis does not answer. */
     queues,
     storage: measured.storage(),
   };

@@ -66,7 +66,7 @@ async function publish(round) {
       clock: { now, monotonic: now, after: () => () => {} },
     },
     {
-      ...{ kind: 'manual', slot: null, nextSlot: null, window: { from: null, to: null } },
+      ...{ kind: 'manual', slot: null, window: { from: null, to: null } },
       signal: new AbortController().signal,
     },
   );
