@@ -72,6 +72,6 @@ workspaces:
     api_key_id: ak_bench
     secret_key: sk_bench_not_a_secret
     concurrency: ${concurrency}
-    requests_per_second: 10000
+    requests_per_second: 1000000
 ${more}`;
 }

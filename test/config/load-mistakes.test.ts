@@ -98,7 +98,7 @@ workspaces:
     ['concurrency: 0', 'concurrency: must be at least 1'],
     ['concurrency: 257', 'concurrency: must be at most 256'],
     ['requests_per_second: 0', 'requests_per_second: must be at least 1'],
-    ['requests_per_second: 10001', 'requests_per_second: must be at most 10000'],
+    ['requests_per_second: 1000001', 'requests_per_second: must be at most 1000000'],
     ['lookback_periods: -1', 'lookback_periods: must be at least 0'],
     ['lookback_periods: 121', 'lookback_periods: must be at most 120'],
     ['alerts: { ratio: 0.99 }', 'alerts.ratio: must be at least 1'],

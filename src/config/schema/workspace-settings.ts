@@ -74,7 +74,7 @@ export const workspaceSettings = {
   settle_hours: count('hours', 0, 1440, 48, 'after its end a month may still move so long; then it can be closed'),
   per_page: count('records', 1, 100, 100, '1 to 100'),
   concurrency: count('requests', 1, 256, 8, 'requests at a time'),
-  requests_per_second: count('requests', 1, 10_000, 50, 'to one host name of the service, over all its workspaces'),
+  requests_per_second: count('requests', 1, 1_000_000, 50, 'to one host name of the service, over all its workspaces'),
   consistency: shown(
     z.enum(['auto', 'twice', 'counted']),
     'Choose auto, unless you know how the service pages',
