@@ -179,9 +179,22 @@ function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string |
     const message = `cannot be read (${code})`;
     return new ConfigError(configFile, [{ path: file, message, hint: 'Make it readable for this user, or remove it' }]);
   });
-  const merged: NodeJS.ProcessEnv = { ...parseEnv(text) };
+  const given = parseEnv(text);
+  const faults = cutValues(text, given).map((name) => ({
+    path: `.env: ${name}`,
+    message: 'has a # in a value without quotes, where it would begin a comment',
+    hint: `Write ${name}="..." if the # belongs to the value, or put a blank before it`,
+  }));
+  if (faults.length > 0) throw new ConfigError(configFile, faults);
+  const merged: NodeJS.ProcessEnv = { ...given };
   for (const [name, value] of Object.entries(env)) if (value !== undefined) merged[name] = value;
   return merged;
+}
+
+/** The variables whose value ends at a `#` that nothing sets off from it: Node and dotenv begin a comment there. */
+function cutValues(text: string, given: NodeJS.Dict<string>): string[] {
+  const lines = text.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*([^"'`\s#][^#\n]*\S|[^"'`\s#])#/gm);
+  return [...lines].filter(([, name = '', value]) => given[name] === value).map(([, name = '']) => name);
 }
 
 function readText(file: string, failed: (code: string) => ConfigError): string {

@@ -72,6 +72,31 @@ describe('where the configuration comes from', () => {
     expect(loadConfig({ file, env: { ID: 'from-env' }, cwd: cases.cwd }).workspaces[0]?.id).toBe('from-env');
   });
 
+  test('a mark of the byte order before .env, the configuration and a secret loses nothing', () => {
+    write('.env', '\uFEFFID=ws-env\n');
+    write('key', '\uFEFFsk_file');
+    write(
+      'usage-ledger.yml',
+      `\uFEFFworkspaces:${WORKSPACE.replace('ws-1', `\${ID}`).replace('secret_key: sk_one', 'secret_key_file: key')}`,
+    );
+    expect(loadConfig({ env: {}, cwd: cases.cwd }).workspaces[0]).toMatchObject({ id: 'ws-env', secretKey: 'sk_file' });
+  });
+
+  test('a # that would cut a value of .env is a mistake; one after a blank, or in quotes, is none', () => {
+    write(
+      '.env',
+      'ID=ws-1\nKEY=sk_a#b\nexport URL = https://x.example/#y\nOTHER=a # comment\nQUOTED="a#b"\nEMPTY=#c\n',
+    );
+    write('usage-ledger.yml', `workspaces:${WORKSPACE}`);
+    expect(failure(() => loadConfig({ env: {}, cwd: cases.cwd })).faults).toEqual(
+      ['KEY', 'URL'].map((name) => ({
+        path: `.env: ${name}`,
+        message: 'has a # in a value without quotes, where it would begin a comment',
+        hint: `Write ${name}="..." if the # belongs to the value, or put a blank before it`,
+      })),
+    );
+  });
+
   test('a folder called .env is no file of variables', () => {
     mkdirSync(join(cases.cwd, '.env'));
     expect(loadConfig({ env: ENV, cwd: cases.cwd }).workspaces[0]?.id).toBe('ws-env');

@@ -78,8 +78,11 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | undefined)?.code ?? 'error';
 }
 
-/** Reads a file of settings. A pipe or a device is refused like a file that cannot be read: it could be waited for without an end. */
+/**
+ * Reads a file of settings, without the mark that some editors put before UTF-8. A pipe or a device is refused like a file
+ * that cannot be read: it could be waited for without an end.
+ */
 export function readRegularFile(file: string, encoding: 'utf8' | 'latin1' = 'utf8'): string {
   if (!statSync(file).isFile()) throw Object.assign(new Error(`${file} is no file`), { code: 'it is no regular file' });
-  return readFileSync(file, encoding);
+  return readFileSync(file, encoding).replace(/^\uFEFF/, '');
 }

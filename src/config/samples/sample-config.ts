@@ -196,7 +196,7 @@ function workspaceDefaults(): string {
 
 export function sampleEnv(): string {
   return `# Copy this file to .env, fill it in and keep it private: chmod 600 .env
-# Variables that are set in the environment win over the ones in .env.
+# Variables that are set in the environment win over the ones in .env. A value with a # needs quotes: NAME="a#b".
 
 USAGE_API_WORKSPACE_ID=
 USAGE_API_KEY_ID=

@@ -40,29 +40,33 @@ test('the ledger that is edited holds everything that one can hold, and is sound
   );
 });
 
-test(`each of ${edits} edits behind the ledger's back is found, and the first fault names where (TAMPER_SEED=${seed})`, async () => {
-  const connection = await buildRichLedger();
-  const editor = new Editor(connection);
-  const triggers = triggersOf(connection);
-  for (const name of triggers.keys()) connection.exec(`DROP TRIGGER ${name}`);
-  const bytes = connection.serialize();
-  const random = new Random(seed);
-  const missed: string[] = [];
-  for (let done = 0; done < edits; ) {
-    const covered = COVERED[done % COVERED.length];
-    if (covered === undefined) break;
-    const copy = new Database(bytes);
-    copy.pragma('foreign_keys = OFF');
-    const edit = editor.random(random, covered);
-    if (carryOut(copy, edit)) {
-      for (const sql of triggers.values()) copy.exec(sql);
-      missed.push(...complaintsAbout(edit, verifyLedger(copy).faults, editor));
-      done += 1;
+test(
+  `each of ${edits} edits behind the ledger's back is found, and the first fault names where (TAMPER_SEED=${seed})`,
+  async () => {
+    const connection = await buildRichLedger();
+    const editor = new Editor(connection);
+    const triggers = triggersOf(connection);
+    for (const name of triggers.keys()) connection.exec(`DROP TRIGGER ${name}`);
+    const bytes = connection.serialize();
+    const random = new Random(seed);
+    const missed: string[] = [];
+    for (let done = 0; done < edits; ) {
+      const covered = COVERED[done % COVERED.length];
+      if (covered === undefined) break;
+      const copy = new Database(bytes);
+      copy.pragma('foreign_keys = OFF');
+      const edit = editor.random(random, covered);
+      if (carryOut(copy, edit)) {
+        for (const sql of triggers.values()) copy.exec(sql);
+        missed.push(...complaintsAbout(edit, verifyLedger(copy).faults, editor));
+        done += 1;
+      }
+      copy.close();
     }
-    copy.close();
-  }
-  expect(missed).toEqual([]);
-}, 120_000 + 1_000 * edits);
+    expect(missed).toEqual([]);
+  },
+  120_000 + 1_000 * edits,
+);
 
 describe('an edit of two rows that agree with each other', () => {
   test.each([
