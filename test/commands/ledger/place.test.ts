@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { LEDGER_MISTAKES } from '../../support/ledger-mistakes.ts';
@@ -30,8 +32,11 @@ test.each(['folder', 'file'])(
     const folder = dirname(world.ledgerPath);
     chmodSync(locked === 'folder' ? folder : world.ledgerPath, locked === 'folder' ? 0o500 : 0o400);
 
-    expect(asUser(world.folder, 'daemon')).toEqual({ code: 2, said: expect.stringContaining('cannot be written') });
-    expect(asUser(world.folder, 'doctor')).toEqual({
+    expect(await asUser(world.folder, 'daemon')).toEqual({
+      code: 2,
+      said: expect.stringContaining('cannot be written'),
+    });
+    expect(await asUser(world.folder, 'doctor')).toEqual({
       code: 4,
       said: expect.stringMatching(/FAIL {2}ledger: \S+ cannot be written: EACCES/),
     });
@@ -48,15 +53,12 @@ test('a reader group that this machine does not have is told before there is a l
   expect({ code, out }).toEqual({ code: 4, out: expect.stringMatching(told) });
 });
 
-/** Runs a command in a folder as somebody who is not root. */
-function asUser(folder: string, command: string): { code: number | null; said: string } {
+/** Runs a command in a folder as somebody who is not root; meanwhile the sandbox, which is in this process, answers. */
+async function asUser(folder: string, command: string): Promise<{ code: number | null; said: string }> {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) spawnSync('chown', ['-R', `${NOBODY}:${NOBODY}`, folder]);
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
-  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, command], {
-    cwd: folder,
-    encoding: 'utf8',
-    ...user,
-  });
-  return { code: status, said: stdout + stderr };
+  const child = spawn(process.execPath, [CLI, command], { cwd: folder, ...user });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, said: stdout + stderr };
 }

@@ -58,16 +58,16 @@ export async function play(): Promise<Played> {
   };
   const clientOptions = { retries: 1, retryBaseMs: 1, requestTimeoutMs: 3_000 };
   const context = fixture.another(() => config, { logger, clientOptions });
-  const errors: string[] = [];
-  for (const { id } of config.workspaces) {
+  const failures = config.workspaces.map(async ({ id }) => {
     const thrown = await context.sync(manualOrder({ workspaceId: id })).catch((error: unknown) => error);
-    errors.push(inspect(thrown, { depth: 9, showHidden: true }), String((thrown as Error).stack));
-  }
+    return [inspect(thrown, { depth: 9, showHidden: true }), String((thrown as Error).stack)];
+  });
+  const errors = (await Promise.all(failures)).flat();
   const daemon = await startDaemon(context);
   onTestFinished(() => daemon.stop());
   await eventually(() => {
     // What waits for others of its kind waits by this clock.
-    fixture.clock.advance(1_000);
+    fixture.clock.advance(30_000);
     const failed = lines.filter((line) => line.includes('run failed')).length;
     expect(failed).toBeGreaterThanOrEqual(names.length);
     // What fails together is told together: a message names many workspaces, and a webhook has each of them whole.
