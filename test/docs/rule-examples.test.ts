@@ -18,7 +18,7 @@ const day = (words: string) => Date.parse(`2026-${words}${words.includes('T') ? 
 
 /** Reads every day at noon; what a tenant has used of a month stands from its day on. */
 async function months(world: DayWorld, until: string, figures: Record<string, Record<string, number>>): Promise<void> {
-  for (let atMs = Date.parse('2025-11-20T12:00Z'); atMs <= day(until); atMs += DAY_MS) {
+  for (let atMs = Date.parse('2026-01-20T12:00Z'); atMs <= day(until); atMs += DAY_MS) {
     for (const [tenant, days] of Object.entries(figures)) {
       for (const [from, credits] of Object.entries(days)) {
         if (atMs >= Date.parse(`${from}T00:00Z`)) world.state(tenant, from.slice(0, 7), BigInt(credits));
@@ -35,7 +35,7 @@ async function days(
   uses: Record<string, (atMs: number) => number>,
   hours = [10, 22],
 ): Promise<void> {
-  for (let dayMs = Date.parse('2025-11-20'); dayMs < day(until); dayMs += DAY_MS) {
+  for (let dayMs = Date.parse('2026-01-20'); dayMs < day(until); dayMs += DAY_MS) {
     for (const [tenant, of] of Object.entries(uses)) world.post(tenant, dayMs, of(dayMs));
     for (const hour of hours) await world.read(dayMs + hour * HOUR_MS);
   }
