@@ -1,3 +1,6 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AlertChange } from '../alerts/track/alert-change.ts';
 import { namedFigures } from '../alerts/track/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
@@ -5,12 +8,14 @@ import { type Period, periodAt } from '../core/period.ts';
 import { keepYoungGenerationSmall } from '../core/process/memory.ts';
 import { inertText } from '../core/text/inert-text.ts';
 import { counted } from '../core/text/words.ts';
+import { releaseAllLeases } from '../ledger/journal/runs/claim-run.ts';
 import { type LargestChange, largestChangesOfRun } from '../ledger/journal/runs/run-facts.ts';
+import { copyLedger } from '../ledger/store/file/ledger-file.ts';
+import { openForWriting, openReader } from '../ledger/store/file/open.ts';
 import { formatInteger } from '../reports/formats/columns.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from './shared/cli-context.ts';
-import { withLedgerCopy } from './shared/ledger-copy.ts';
 import { parsePeriodWindow } from './shared/options.ts';
 import { createFleetView } from './shared/progress.ts';
 import { withStopSignal } from './shared/stop-signal.ts';
@@ -238,4 +243,41 @@ async function sideBySide<Item, Result>(
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
   if (failures.length > 0) throw failures[0];
   return results;
+}
+
+/**
+ * Runs `use` on a copy of the ledger that is thrown away afterwards: a dry run goes through every step that a real one
+ * does, and the ledger itself is only read. Runs that are under way in the ledger hold nothing in the copy.
+ */
+async function withLedgerCopy<T>(
+  cli: CliContext,
+  signal: AbortSignal,
+  use: (context: Context) => Promise<T>,
+): Promise<T> {
+  const config = await cli.loadConfig();
+  const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-dry-run-'));
+  try {
+    const copy = join(folder, 'ledger.db');
+    if (existsSync(config.ledger.path)) {
+      const reader = openReader(config.ledger.path);
+      try {
+        await copyLedger(reader.connection, copy, signal);
+      } finally {
+        reader.close();
+      }
+      freeWorkspaces(copy);
+    }
+    return await cli.withContext(use, { config: { ...config, ledger: { ...config.ledger, path: copy } } });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function freeWorkspaces(copy: string): void {
+  const connection = openForWriting(copy);
+  try {
+    releaseAllLeases(connection);
+  } finally {
+    connection.close();
+  }
 }

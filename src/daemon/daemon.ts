@@ -1,6 +1,11 @@
+import { channelUrl } from '../alerts/channels/outbound/channel-url.ts';
+import { postJson } from '../alerts/channels/outbound/post-json.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import type { WallClock } from '../core/clock.ts';
+import type { HeartbeatConfig } from '../config/types.ts';
+import { isoTime, type WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
+import type { ProxySettings } from '../core/net/proxy-options.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { ageMs } from '../core/stored-time.ts';
 import { changeOfCards } from '../ledger/journal/charges/card-store.ts';
@@ -17,8 +22,6 @@ import { bullmqOpener, type OpenQueue } from './open-queue.ts';
 import type { PublishWatch } from './publish-watch.ts';
 import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
-import { startHeartbeat } from './watches/heartbeat.ts';
-import { startStaleWatch } from './watches/stale-watch.ts';
 
 /**
  * Running jobs are cut off when the grace is over: a run that goes on for longer applies nothing and is begun anew by the
@@ -241,4 +244,58 @@ export async function applyConfiguredRates(context: Context): Promise<void> {
       'the rate cards of the configuration are not put into force',
     );
   }
+}
+
+interface HeartbeatOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+  heartbeat: HeartbeatConfig;
+  proxy: ProxySettings | null;
+  isWell(): boolean;
+}
+
+/** Tells a place elsewhere that all is well, again and again: who hears nothing there knows that something is not. */
+export function startHeartbeat({ heartbeat, proxy, isWell, clock, logger }: HeartbeatOptions): PeriodicTask {
+  const { name, allowPrivate, timeoutMs, everyMs, ca } = heartbeat;
+  const url = channelUrl(heartbeat);
+  return startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: everyMs,
+    atOnce: true,
+    failed: 'heartbeat not sent',
+    async work(signal) {
+      if (!isWell()) return;
+      const body = JSON.stringify({ status: 'ok', at: isoTime(clock.now()) });
+      const post = { url, headers: {}, body, policy: { allowPrivate }, timeoutMs, ca, proxy, clock, signal };
+      const result = await postJson(post);
+      if ('reason' in result) logger.warn({ channel: name, reason: result.reason }, 'heartbeat not taken');
+    },
+  });
+}
+
+const CHECK_INTERVAL_MS = 60_000;
+
+interface StaleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+  stale(): StaleCheck[];
+  raise(workspaces: StaleCheck[]): Promise<number>;
+  notified(): void;
+}
+
+/**
+ * Looks every minute for workspaces without a complete run. No run can do that: it is about runs that do not come. What two
+ * looks find is raised: a process that stood still finds all of them stale when it goes on, and reads them at once.
+ */
+export function startStaleWatch({ stale, raise, notified, clock, logger }: StaleWatchOptions): PeriodicTask {
+  let before = new Set<string>();
+  return startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: CHECK_INTERVAL_MS,
+    failed: 'stale workspaces could not be looked for',
+    async work() {
+      const found = stale();
+      const workspaces = found.filter(({ workspaceId }) => before.has(workspaceId));
+      before = new Set(found.map(({ workspaceId }) => workspaceId));
+      if (workspaces.length > 0 && (await raise(workspaces)) > 0) notified();
+    },
+  });
 }

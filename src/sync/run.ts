@@ -1,21 +1,21 @@
 import type { RunFault } from '../alerts/rules/own/sync-failed.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import type { Consistency } from '../config/types.ts';
 import { every } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import { collectGarbage } from '../core/process/memory.ts';
+import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
 import type { ApplyResult } from '../ledger/journal/runs/apply-run.ts';
 import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/journal/runs/claim-run.ts';
-import type { RunFailure, WalkRecord } from '../ledger/journal/runs/fail-run.ts';
-import type { Window } from '../ledger/journal/staging/staging.ts';
+import type { RunFailure, WalkRecord, WalkVerdict } from '../ledger/journal/runs/fail-run.ts';
+import type { WalkFacts, Window } from '../ledger/journal/staging/staging.ts';
 import { FencedError } from '../ledger/store/file/sqlite-errors.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
 import type { Writer } from '../writer/writer.ts';
-import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
 import { type NextSlot, nameWait, type RunDeadline, startRunDeadline } from './run-deadline.ts';
 import type { StagingLease } from './staging-room.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
-import { walkPages } from './walk.ts';
-import { confirmWithdrawals } from './withdrawals.ts';
+import { implausible, requirePlausible, walkPages } from './walk.ts';
 
 /** Pages whose requests leave tens of MB behind. */
 const MANY_PAGES = 10_000;
@@ -230,4 +230,121 @@ function toFailure(error: unknown, walk: WalkRecord | null): RunFailure {
   const { code, message } = summarizeError(error);
   const status = code === 'unstable' || code === 'suspicious_empty' ? code : 'failed';
   return { status, code, message, pages: walk?.facts.pages ?? 0, records: walk?.facts.records ?? 0 };
+}
+
+/** With `auto`, listings up to this many pages are read until two walks in a row agree. */
+const AUTO_TWICE_PAGES = 50;
+/** Walks a run may take; after the last one it applies nothing. */
+const MAX_WALKS = 3;
+
+/** Something that a complete, unmoved listing cannot show. */
+export type Sign =
+  | 'totals_moved'
+  | 'pages_missing'
+  | 'records_missing'
+  | 'records_repeated'
+  | 'short_page'
+  | 'page_repeated'
+  | 'outside_window';
+
+interface WalkJudgement {
+  verdict: WalkVerdict;
+  signs: Sign[];
+}
+
+/**
+ * Judges one walk. Complete means: every page seen, the same totals on every page, as many distinct keys as records
+ * were announced, nothing repeated and everything inside the window. Rows that only move are caught by the count (a
+ * row missed means another one repeated); a deletion together with an addition is not, so `twice` also demands that
+ * the walk before was clean and had the same keys.
+ */
+export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWasClean: boolean): WalkJudgement {
+  const signs = signsOfMovement(facts);
+  if (signs.length > 0) return { verdict: 'moved', signs };
+  const twice = consistency === 'twice' || (consistency === 'auto' && facts.totalPages <= AUTO_TWICE_PAGES);
+  const confirmed = previousWasClean && facts.sameKeysAsPrevious === true;
+  return { verdict: twice && !confirmed ? 'unconfirmed' : 'accepted', signs };
+}
+
+export function signsOfMovement(facts: WalkFacts): Sign[] {
+  const signs: Sign[] = [];
+  // An empty listing has no pages, yet its first one is always read.
+  if (facts.pages !== Math.max(1, facts.totalPages)) signs.push('pages_missing');
+  if (facts.totalsMoved) signs.push('totals_moved');
+  if (facts.recordsOutsideWindow > 0) signs.push('outside_window');
+  const repeated = facts.records - facts.recordsOutsideWindow - facts.distinctKeys;
+  if (repeated > 0) signs.push('records_repeated');
+  if (facts.distinctKeys !== facts.totalRecords) signs.push('records_missing');
+  if (facts.shortPages > 0) signs.push('short_page');
+  if (facts.repeatedPages > 0) signs.push('page_repeated');
+  return signs;
+}
+
+/** Tenants whose history one run asks for; the rest wait for the next run. */
+const MAX_HISTORIES = 200;
+const HISTORY_PER_PAGE = 100;
+
+interface AskedHistories {
+  /** Keys that two walks of different runs have missed and that the tenant's own history does not have either. */
+  withdrawals: AbsentKey[];
+  /** Keys that stay absent although their tenants were asked for: the others' turn comes before theirs. */
+  unconfirmed: AbsentKey[];
+}
+
+/**
+ * Asks the tenants' own histories for the keys that two walks have missed, those first that have waited longest. Runs
+ * before the transaction that applies. A history that cannot be read withdraws nothing.
+ */
+async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal: AbortSignal): Promise<AskedHistories> {
+  const absent = await deps.writer.call('absentAgain', { runKey: run.runKey });
+  const byTenant = new Map<string, AbsentKey[]>();
+  for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
+  const asked: AskedHistories = { withdrawals: [], unconfirmed: [] };
+  for (const [tenantId, keys] of [...byTenant].slice(0, MAX_HISTORIES)) {
+    try {
+      const periods = await readHistory(deps, run, tenantId, signal);
+      for (const key of keys) asked[periods.has(key.period) ? 'unconfirmed' : 'withdrawals'].push(key);
+    } catch (error) {
+      signal.throwIfAborted();
+      asked.unconfirmed.push(...keys);
+      const { code, message } = summarizeError(error);
+      deps.logger.warn(
+        { runId: run.runId, code, reason: message },
+        'a history could not be read, nothing of it withdrawn',
+      );
+    }
+  }
+  return asked;
+}
+
+/** The periods of a tenant's own history; empty when the service does not know the tenant any more. */
+async function readHistory(
+  { source, pace, workspace }: SyncDeps,
+  { window }: ClaimedRun,
+  tenantId: string,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const periods = new Set<string>();
+  const limits = periodsOf(window);
+  let totalPages = 1;
+  for (let page = 1; page <= totalPages; page += 1) {
+    await pace(signal);
+    try {
+      const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
+      const answer = await source.getTenantUsage(tenantId, query, { signal, beforeRetry: pace });
+      const known = periods.size;
+      for (const { period } of answer.usage) periods.add(period);
+      if (page > 1 && periods.size === known) throw implausible(`page ${page} of a history brings no other month`);
+      totalPages = answer.total_pages;
+      if (page === 1) {
+        const { usage, total_pages, total_records } = answer;
+        requirePlausible({ records: usage.length, totalPages: total_pages, totalRecords: total_records }, workspace);
+      }
+    } catch (error) {
+      // Only of the first page: a later one that is missing says that the history moved, not that there is none.
+      if (page === 1 && summarizeError(error).code === 'not_found') return periods;
+      throw error;
+    }
+  }
+  return periods;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { verifyLedger } from '../../src/ledger/audit/verify/verify.ts';
-import { closeObstacles } from '../../src/ledger/journal/close/close-obstacles.ts';
+import { closeObstacles } from '../../src/ledger/journal/close/close-period.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';

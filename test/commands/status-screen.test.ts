@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type StatusReport, statusLines } from '../../src/commands/status/status-screen.ts';
+import { type StatusReport, statusLines } from '../../src/commands/status/status.ts';
 import { lineOf } from '../daemon/http/measured.ts';
 import { NOON } from '../support/time/test-clock.ts';
 

@@ -6,7 +6,7 @@ import {
   largestTenants,
   type MonthKey,
   monthFigures,
-} from '../../src/reports/page/largest.ts';
+} from '../../src/reports/page/page-data.ts';
 import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 

@@ -1,17 +1,25 @@
+import { CronExpressionParser } from 'cron-parser';
+import { tryMailServer } from '../../alerts/channels/email-channel.ts';
+import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
+import { disabledChannels } from '../../alerts/notify/channel-states.ts';
+import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
+import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
 import { emptiedSettings } from '../../config/load.ts';
-import type { Config, WorkspaceConfig } from '../../config/types.ts';
-import { ConfigError, summarizeError } from '../../core/errors.ts';
+import type { ChannelConfig, Config, WorkspaceConfig } from '../../config/types.ts';
+import { AppError, ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
+import { requestsOfRuns } from '../../ledger/journal/runs/run-facts.ts';
+import { openReader } from '../../ledger/store/file/open.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { UnauthorizedError } from '../../usage-api/errors.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { printProse, proseLines } from '../shared/prose.ts';
-import { checkChannels, checkRoutes } from './check-channels.ts';
 import { checkPm2, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
 import { checkBackups, checkBuckets, checkExports, checkModes } from './check-files.ts';
 import {
+  askLedger,
   checkCheckpoints,
   checkCloses,
   checkDisk,
@@ -20,7 +28,6 @@ import {
   checkSqlite,
   checkTimes,
 } from './check-ledger.ts';
-import { checkSchedule } from './check-schedule.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { probeService } from './probe/probe.ts';
 import { openTrial, type Trial } from './probe/trial.ts';
@@ -183,4 +190,134 @@ function judgeSkew(skewMs: number, workspaceId: string): Finding {
   if (distanceMs > HARMFUL_SKEW_MS) return fail('clock', message, remedy, workspaceId);
   if (distanceMs > NOTABLE_SKEW_MS) return warn('clock', message, remedy, workspaceId);
   return ok('clock', "agrees with the service's", workspaceId);
+}
+
+/**
+ * Whether the receiver of each channel answers, the channel is not disabled and has lost nothing. No message is sent: to a
+ * webhook no byte after the connection, to a mail server only the login.
+ */
+export async function checkChannels({ alerts, ledger, proxy }: Config): Promise<Finding[]> {
+  const dead = askLedger(ledger.path, deadLetters, []);
+  const disabledOnes = askLedger(ledger.path, disabledChannels, []);
+  const disabled = new Map(disabledOnes.map((channel) => [channel.name, channel]));
+  const findings = await Promise.all(
+    alerts.channels.map(async (channel): Promise<Finding> => {
+      const state = disabled.get(channel.name);
+      if (state === undefined) return checkReceiver(channel, proxy);
+      const message = `disabled since ${state.disabledAt}: ${state.reason}`;
+      return warn('channel', message, 'correct its address, then run `usage-ledger alerts replay`', channel.name);
+    }),
+  );
+  const lost = [...Map.groupBy(dead, ({ channel }) => channel)].map(([channel, letters]) =>
+    deadFinding(channel, letters),
+  );
+  return [...findings, ...lost];
+}
+
+function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
+  const count = counted(letters.length, 'notification is dead', 'notifications are dead');
+  const message = `${count}, the last one because: ${letters.at(-1)?.last_error ?? 'it was refused'}`;
+  return fail('channel', message, '`usage-ledger alerts replay` lists them, `--all-dead` sends them again', channel);
+}
+
+async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Promise<Finding> {
+  const { name } = channel;
+  if (channel.type === 'log') return ok('channel', 'writes to the log', name);
+  // The path of an address is often a secret.
+  const place = channel.type === 'email' ? `${channel.host}:${channel.port}` : new URL(channel.url).host;
+  try {
+    if (channel.type === 'email') await tryMailServer(channel);
+    else {
+      const { allowPrivate, timeoutMs, ca } = channel;
+      await tryConnection(new URL(channel.url), { policy: { allowPrivate }, timeoutMs, ca, proxy });
+    }
+    return ok('channel', `${place} answers; \`usage-ledger alerts test ${name}\` sends a message`, name);
+  } catch (error) {
+    const { message, hint = 'correct what the message names' } = summarizeError(error);
+    return fail('channel', error instanceof UnreachableError ? `${place}: ${message}` : message, hint, name);
+  }
+}
+
+/** What no channel is told of. */
+function checkRoutes(config: Config): Finding[] {
+  const routes = routesOf(channelsOf(config), config.http.publicUrl);
+  const { workspaces } = config;
+  const found = Map.groupBy(
+    workspaces.flatMap(({ id }) => unheardRules(routes, id).map((unheard) => ({ id, ...unheard }))),
+    ({ severity, rules }) => `${severity} ${rules.join(', ')}`,
+  );
+  return [...found].map(([what, where]) => {
+    const all = where.length === workspaces.length;
+    return warn(
+      'routes',
+      `no channel is told of ${what}${all ? '' : ` of ${where.map(({ id }) => id).join(', ')}`}`,
+      'add them to the `severities`, `rules` and `workspaces` of a channel, unless nobody has to know',
+    );
+  });
+}
+
+/** Of the slots to come, so many show the usual pause between two. */
+const LOOKED_AT_SLOTS = 50;
+/** A listing is read twice as a rule, and one that nobody has read yet has a page at least. */
+const LEAST_REQUESTS = 2;
+const NAMED_WORKSPACES = 3;
+const REMEDY =
+  'give the largest ones a slower cron, or raise requests_per_second if the service allows it: slots that come too soon are left out';
+
+interface Demand {
+  workspace: WorkspaceConfig;
+  /** Requests a second that its cron asks for. */
+  perSecond: number;
+}
+
+/**
+ * Whether the crons ask for more requests than the rates allow, by what the latest runs took: of each host name of the service together, and
+ * of each workspace that has a lower rate of its own.
+ */
+function checkSchedule({ workspaces, ledger }: Config, nowMs: number): Finding[] {
+  const known = readRequests(ledger.path);
+  const demands = workspaces.map((workspace): Demand => {
+    const requests = Math.max(LEAST_REQUESTS, known.get(workspace.id) ?? 0);
+    return { workspace, perSecond: (requests * 1000) / usualPauseMs(workspace.cron, nowMs) };
+  });
+  const byHost = Map.groupBy(demands, ({ workspace }) => new URL(workspace.baseUrl).host);
+  return [...byHost].flatMap(([host, sharing]) => {
+    const rate = Math.max(...sharing.map(({ workspace }) => workspace.requestsPerSecond));
+    const wanted = sharing.reduce((sum, { perSecond }) => sum + perSecond, 0);
+    if (wanted > rate) return [tooDense(host, wanted, rate, sharing)];
+    return sharing
+      .filter(({ workspace, perSecond }) => perSecond > workspace.requestsPerSecond)
+      .map((one) => tooDense(host, one.perSecond, one.workspace.requestsPerSecond, [one]));
+  });
+}
+
+function tooDense(host: string, wanted: number, rate: number, demands: readonly Demand[]): Finding {
+  const largest = demands.toSorted((a, b) => b.perSecond - a.perSecond).slice(0, NAMED_WORKSPACES);
+  const names = largest.map(({ workspace }) => inertText(workspace.id)).join(', ');
+  const who = demands.length === 1 ? 'workspace' : `${demands.length} workspaces, the largest of them`;
+  const message = `the crons ask ${host} for ${wanted.toFixed(1)} requests a second, and ${rate} are allowed (${who} ${names})`;
+  return warn('schedule', message, REMEDY, host);
+}
+
+/** The middle one of the next pauses, in milliseconds: a night without slots says nothing about the day. */
+function usualPauseMs(cron: string, nowMs: number): number {
+  const slots = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
+  const times = Array.from({ length: LOOKED_AT_SLOTS }, () => slots.next().getTime());
+  const pauses = times.slice(1).map((time, index) => time - (times[index] ?? time));
+  return pauses.toSorted((a, b) => a - b)[Math.floor(pauses.length / 2)] ?? Number.POSITIVE_INFINITY;
+}
+
+/** None while there is no ledger that can be read: another check tells of that. */
+function readRequests(path: string): Map<string, number> {
+  try {
+    const reader = openReader(path);
+    try {
+      return requestsOfRuns(reader.connection);
+    } finally {
+      reader.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError) return new Map();
+    throw error;
+  }
 }

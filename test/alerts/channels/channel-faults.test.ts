@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { checkChannels } from '../../../src/commands/doctor/check-channels.ts';
+import { checkChannels } from '../../../src/commands/doctor/doctor.ts';
 import type { ChannelConfig } from '../../../src/config/types.ts';
 import { deliverWaiting, messages } from '../../support/messages.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
-import { type Receiver, startReceiver } from '../channels/receiver.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
 
 test('a channel that loses notifications is one piece of news on the others until it works, and doctor fails', async () => {
   const world = await startWorld();

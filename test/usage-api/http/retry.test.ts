@@ -7,7 +7,7 @@ import {
   RateLimitedError,
   ServerError,
 } from '../../../src/usage-api/errors.ts';
-import { finalError, retryDelayMs } from '../../../src/usage-api/http/retry.ts';
+import { finalError, retryDelayMs } from '../../../src/usage-api/http/transport.ts';
 
 const endpoint = 'workspace usage';
 const policy = { retries: 4, baseMs: 100, maxRetryAfterMs: 10_000 };

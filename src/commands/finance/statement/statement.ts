@@ -1,9 +1,13 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { type StatementDocument, statementForTenant } from '../../../billing/statement/document.ts';
 import { UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../../core/process/memory.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
+import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
+import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint-log.ts';
 import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
 import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
 import { documentPieces, renderJson } from '../../../reports/formats/json.ts';
@@ -12,9 +16,11 @@ import { PAGE_SCRIPT } from '../../../reports/statement/page-script.ts';
 import { projectionWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
 import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement-lines.ts';
 import { tenantPage } from '../../../reports/statement/tenant-page.ts';
+import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, reportingCommand } from '../../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../../shared/cli-context.ts';
+import { givenCheckpoints, givenDigest, givenKey, readGiven } from '../../shared/given-file.ts';
 import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
@@ -27,7 +33,6 @@ import {
   type SheetOptions,
 } from '../sheet-output.ts';
 import { noteNearTenants } from '../unknown-tenant.ts';
-import { statementVerifyCommand } from './statement-verify.ts';
 
 interface StatementOptions extends SheetOptions {
   tenant?: string;
@@ -147,4 +152,161 @@ function printStatement(cli: CliContext, statement: StatementDocument): void {
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);
   const projection = projectionWords(statement);
   if (projection !== null) cli.print(`at this rate ${projection} by its end`);
+}
+
+interface VerifyOptions {
+  digest?: string;
+  checkpoint?: string;
+  checkpointKey?: string;
+  ledger?: boolean;
+  consistencyOnly?: boolean;
+}
+
+/** What was kept elsewhere says of a close: whose word it is, and whether the close is as the statement has it. */
+interface Anchor {
+  kind: 'digest' | 'checkpoint' | 'ledger';
+  holds: boolean;
+  words: string;
+  /** What took the place of the close since. Only a ledger can tell. */
+  supersededBy: LaterEvent | null;
+}
+
+/** Asks what was kept elsewhere of the close with this digest. */
+type Source = (closeDigest: string) => Anchor | Promise<Anchor>;
+
+function statementVerifyCommand(cli: CliContext): CliCommand {
+  return reportingCommand('verify')
+    .description(
+      'Check the statement of a closed period against what was kept elsewhere of its close; exit code 4 when it fails.',
+    )
+    .argument('<file>', 'what `usage-ledger statement PERIOD --format json` has printed')
+    .option('--digest <digest>', 'the digest of the close, as it was kept when the period was closed')
+    .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, with the one of the close among them')
+    .option('--checkpoint-key <key>', 'who must have signed the checkpoint, as `usage-ledger verify` says it')
+    .option('--ledger', 'the ledger of the configuration, which also tells whether the close is still in force')
+    .option('--consistency-only', 'only whether the statement agrees with itself, which authenticates nothing')
+    .examples(
+      'usage-ledger statement verify acme.json --digest 9d675846...',
+      'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
+      'usage-ledger statement verify acme.json --ledger',
+      'usage-ledger statement verify acme.json --consistency-only',
+    )
+    .action(async (file: string, options: VerifyOptions) => {
+      const sources = sourcesOf(cli, options);
+      const text = readGiven(resolve(cli.io.cwd, file)).toString();
+      const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
+      const anchors: Anchor[] = [];
+      if (verdict.agrees) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
+      report(cli, verdict, anchors);
+    });
+}
+
+/** What was kept elsewhere. Throws UsageError when nothing was given, or what was given cannot be read. */
+function sourcesOf(cli: CliContext, options: VerifyOptions): Source[] {
+  const { digest, checkpoint, checkpointKey, ledger, consistencyOnly } = options;
+  const sources: Source[] = [];
+  if (digest !== undefined) sources.push(digestSource(digest));
+  if (checkpoint !== undefined) sources.push(checkpointSource(resolve(cli.io.cwd, checkpoint), checkpointKey));
+  if (ledger === true) sources.push(ledgerSource(cli));
+  if (checkpointKey !== undefined && checkpoint === undefined) {
+    throw new UsageError('--checkpoint-key without --checkpoint checks nothing', 'name the file of checkpoints, too');
+  }
+  if (sources.length > 0 === (consistencyOnly === true)) {
+    throw new UsageError(
+      consistencyOnly === true
+        ? '--consistency-only leaves out what else was given'
+        : 'a statement proves nothing by itself: whoever wrote it can have made all of it up',
+      'give the digest of the close (--digest), a checkpoint of it (--checkpoint, --checkpoint-key) or --ledger; --consistency-only authenticates nothing',
+    );
+  }
+  return sources;
+}
+
+function digestSource(digest: string): Source {
+  const given = givenDigest(digest, '--digest');
+  return (closeDigest) => {
+    const holds = given === closeDigest;
+    const words = holds ? 'its close has the digest that was given' : 'its close has another digest than was given';
+    return { kind: 'digest', holds, words, supersededBy: null };
+  };
+}
+
+function checkpointSource(file: string, checkpointKey: string | undefined): Source {
+  if (checkpointKey === undefined) {
+    throw new UsageError('--checkpoint wants --checkpoint-key', 'give the key that `usage-ledger verify` has said');
+  }
+  const key = givenKey(checkpointKey);
+  const lines = givenCheckpoints(file);
+  return (closeDigest) => {
+    const own = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
+    const signed = own.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));
+    const words =
+      own.length === 0
+        ? 'none of the checkpoints is of its close'
+        : `the checkpoint of its close is ${signed ? '' : 'not '}signed by the key that was given`;
+    return { kind: 'checkpoint', holds: signed, words, supersededBy: null };
+  };
+}
+
+function ledgerSource(cli: CliContext): Source {
+  return (closeDigest) =>
+    cli.withContext((context) => {
+      const events = eventsSinceClose(context.reader().connection, closeDigest);
+      const supersededBy = events?.at(-1) ?? null;
+      const words = events === null ? 'the ledger has no such close' : 'the ledger has its close';
+      return { kind: 'ledger', holds: events !== null, words, supersededBy };
+    });
+}
+
+function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly Anchor[]): void {
+  const authentic = verdict.agrees && anchors.length > 0 && anchors.every(({ holds }) => holds);
+  const supersededBy = anchors.find((anchor) => anchor.supersededBy !== null)?.supersededBy ?? null;
+  if (!verdict.agrees || supersededBy !== null || (anchors.length > 0 && !authentic)) cli.exitCode = EXIT.fault;
+  if (cli.json) {
+    cli.printJson({
+      authentic,
+      superseded_by: supersededBy,
+      anchors: anchors.map(({ kind, holds }) => ({ kind, holds })),
+      agrees: verdict.agrees,
+      ...(verdict.agrees ? factsOf(verdict) : { reason: verdict.reason }),
+    });
+    return;
+  }
+  if (!verdict.agrees) {
+    cli.print(`not proven: ${inertText(verdict.reason)}`);
+    return;
+  }
+  const { workspace_id, period, as_of, tenants, tenants_in_period: all } = verdict.statement;
+  const which = `${period} of ${inertText(workspace_id)}`;
+  const whose = all === null ? 'what its tenant was given' : `${tenants.length} of ${all} tenants`;
+  const whom = `${whose}, as closed at ${inertText(String(as_of))}`;
+  if (anchors.length === 0) {
+    cli.print(`${which} agrees with itself: ${whom}`);
+    cli.print('nothing is authenticated: whoever wrote the file can have made all of it up');
+    cli.print(`digest of its close: ${verdict.closeDigest}`);
+    return;
+  }
+  const word = !authentic ? 'NOT authentic' : supersededBy === null ? 'authentic' : 'superseded';
+  cli.print(`${which} is ${word}: ${whom}`);
+  for (const { words } of anchors) cli.print(words);
+  if (supersededBy !== null) cli.print(supersededWords(supersededBy));
+  else if (authentic && !anchors.some(({ kind }) => kind === 'ledger')) {
+    cli.note('Only the ledger can tell whether the period was reopened since: --ledger.');
+  }
+}
+
+function factsOf({ closeDigest, statement }: Extract<StatementVerdict, { agrees: true }>) {
+  return {
+    workspace_id: statement.workspace_id,
+    period: statement.period,
+    closed_at: statement.as_of,
+    close_digest: closeDigest,
+    tenants: statement.tenants.length,
+    tenants_in_period: statement.tenants_in_period,
+  };
+}
+
+function supersededWords({ action, at, actor }: LaterEvent): string {
+  const what = action === 'reopen' ? 'the period was reopened' : 'the period was closed anew';
+  return `${what} at ${at} by ${inertText(actor)}: this statement is no longer in force`;
 }

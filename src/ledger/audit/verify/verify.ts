@@ -1,13 +1,17 @@
 import Database from 'better-sqlite3';
 import { messageOf } from '../../../core/errors.ts';
+import { isPeriod, periodBounds } from '../../../core/period.ts';
+import { keptFromRun } from '../../journal/runs/prune-runs.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { countRows } from '../../store/file/schema-objects.ts';
+import { rowDigest } from '../../store/file/row-digest.ts';
+import { countRows, schemaObjects } from '../../store/file/schema-objects.ts';
+import { GUARDED_TABLES, type GuardedTable, guardedText, ofRow } from '../../store/schema/guards.ts';
+import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
+import { migrateInMemory } from '../../store/schema/migrate.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from './fault.ts';
 import { type ChainReport, checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
-import { checkControls, checkSchema } from './verify-controls.ts';
 import { checkEntries, checkFigures, checkState } from './verify-keys.ts';
-import { checkPeriods, checkRuns, checkWalks } from './verify-runs.ts';
 import { type Scan, ScanThread, scanLedger } from './verify-scan.ts';
 
 /** Most checks read each page once. */
@@ -127,4 +131,229 @@ function checkReferences(connection: LedgerConnection): Fault[] {
     entryId: null,
     message: `${rowid === null ? 'a row' : `row ${rowid}`} of ${table} refers to a row of ${parent} that does not exist`,
   }));
+}
+
+/**
+ * A run is applied exactly when it stands in the chain, and then it says no error. Its id, which the digest covers,
+ * says when it was started.
+ */
+function checkRuns(connection: LedgerConnection): Fault[] {
+  const rows = connection
+    .prepare(
+      `SELECT run_id AS runId FROM runs
+       WHERE (status = 'applied') <> (applied_seq IS NOT NULL)
+         OR (applied_seq IS NOT NULL AND (error_code IS NOT NULL OR error_message IS NOT NULL
+           OR (first_entry_id IS NULL) <> (entries = 0)
+           OR substr(run_id, 1, length(run_id) - 8)
+             <> 'run_' || replace(replace(replace(started_at, '-', ''), ':', ''), '.', '') || '_'))
+       ORDER BY run_key LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all() as { runId: string }[];
+  return rows.map(({ runId }) => ({
+    check: 'runs',
+    runId,
+    entryId: null,
+    message: 'its status, error, first entry or start is not that of a run in its place of the chain',
+  }));
+}
+
+/**
+ * Every applied run has exactly one accepted walk: its last, whose counts are the run's. No other run has one. Old runs
+ * without entries may have lost all of theirs to the retention.
+ */
+function checkWalks(connection: LedgerConnection): Fault[] {
+  const rows = connection
+    .prepare(
+      `SELECT r.run_id AS runId FROM runs r LEFT JOIN walks w USING (run_key)
+       WHERE w.run_key IS NOT NULL OR r.entries <> 0 OR r.run_key NOT BETWEEN 1 AND ? - 1
+       GROUP BY r.run_key
+       HAVING count(w.walk_number) FILTER (WHERE w.verdict = 'accepted') <> (r.applied_seq IS NOT NULL)
+         OR (r.applied_seq IS NOT NULL AND (
+           count(w.walk_number) FILTER (WHERE w.verdict = 'accepted' AND w.records = r.records AND w.pages = r.pages
+             AND w.distinct_keys = w.total_records AND w.records = w.total_records
+             AND (w.pages = w.total_pages OR (w.pages = 1 AND w.total_pages = 0 AND w.records = 0))) <> 1
+           OR max(w.walk_number) <> max(w.walk_number) FILTER (WHERE w.verdict = 'accepted')
+           OR min(w.walk_number) <> 1 OR max(w.walk_number) <> count(w.walk_number)))
+       ORDER BY r.run_key LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all(keptFromRun(connection)) as { runId: string }[];
+  return rows.map(({ runId }) => ({
+    check: 'walks',
+    runId,
+    entryId: null,
+    message: 'its certificate is missing, or its counts are not those of the run',
+  }));
+}
+
+/**
+ * A period's key says its workspace and its month; it is there because entries or adjustments are; and the run that
+ * covered it last is the last in the chain whose window it lies in. Its bounds are those of its month.
+ */
+function checkPeriods(connection: LedgerConnection): Fault[] {
+  const rows = connection
+    .prepare(
+      `WITH windows AS (
+         SELECT workspace_key, coalesce(from_period, '') AS first, coalesce(to_period, '') AS last,
+           max(applied_seq) AS seq
+         FROM runs WHERE applied_seq IS NOT NULL GROUP BY 1, 2, 3),
+       latest AS (
+         SELECT p.period_key, max(n.seq) AS seq
+         FROM periods p JOIN windows n ON n.workspace_key = p.workspace_key AND p.period BETWEEN n.first AND n.last
+         GROUP BY p.period_key),
+       judged AS (
+         SELECT p.period_key, p.workspace_key, p.period,
+           p.period_key IS NOT p.workspace_key * ${PERIODS_PER_WORKSPACE}
+             + CAST(substr(p.period, 1, 4) AS INTEGER) * 12 + CAST(substr(p.period, 6, 2) AS INTEGER) - 1 AS misnamed,
+           EXISTS (SELECT 1 FROM usage_entries e WHERE e.period_key = p.period_key) AS used,
+           EXISTS (SELECT 1 FROM adjustments a WHERE a.booked_period_key = p.period_key) AS booked,
+           EXISTS (SELECT 1 FROM period_events c WHERE c.period_key = p.period_key) AS closed,
+           p.covered_run_key, r.run_key AS latest_run_key
+         FROM periods p LEFT JOIN latest l USING (period_key) LEFT JOIN runs r ON r.applied_seq = l.seq)
+       SELECT j.period, coalesce(w.workspace_id, '') AS workspaceId,
+         CASE WHEN j.misnamed THEN 'its key is that of another period'
+           WHEN NOT (j.used OR j.booked OR j.closed) THEN 'nothing was ever recorded or booked in it'
+           ELSE 'the run that covered it last is another one' END AS message
+       FROM judged j LEFT JOIN workspaces w USING (workspace_key)
+       -- A period that was made for a booking has been covered by no run at first.
+       WHERE j.misnamed OR NOT (j.used OR j.booked OR j.closed)
+         OR (j.covered_run_key IS NOT j.latest_run_key AND (j.used OR j.covered_run_key IS NOT NULL))
+       ORDER BY j.period_key LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all() as StrangePeriod[];
+  const faults = [...rows, ...strangeBounds(connection)].map(({ period, workspaceId, message }) => ({
+    check: 'periods' as const,
+    runId: null,
+    entryId: null,
+    message: `${period} of workspace ${JSON.stringify(workspaceId)}: ${message}`,
+  }));
+  return faults.slice(0, FAULTS_A_CHECK);
+}
+
+interface StrangePeriod {
+  period: string;
+  workspaceId: string;
+  message: string;
+}
+
+function strangeBounds(connection: LedgerConnection): StrangePeriod[] {
+  const rows = connection
+    .prepare(
+      `SELECT p.period, p.period_start AS start, p.period_end AS end, coalesce(w.workspace_id, '') AS workspaceId
+       FROM periods p LEFT JOIN workspaces w USING (workspace_key) ORDER BY p.period_key`,
+    )
+    .iterate() as IterableIterator<{ period: string; start: string; end: string; workspaceId: string }>;
+  const strange: StrangePeriod[] = [];
+  for (const { period, start, end, workspaceId } of rows) {
+    if (!isPeriod(period)) continue;
+    const bounds = periodBounds(period);
+    if (start === bounds.start && end === bounds.end) continue;
+    strange.push({ period, workspaceId, message: `it is said to last from ${start} to ${end}` });
+  }
+  return strange;
+}
+
+/**
+ * Each guarded row is what its last change says: none was changed, added or taken out past the triggers; alerts agree with their
+ * transitions. Row changes have no gap; that they are those which the runs have covered is left to the chain.
+ */
+export function checkControls(connection: LedgerConnection): Fault[] {
+  const messages = GUARDED_TABLES.flatMap((guarded) => [...strangeRows(connection, guarded)]);
+  messages.push(...strangeAlerts(connection));
+  const missing = connection
+    .prepare(
+      `SELECT c.change_seq - 1 FROM row_changes c
+       WHERE NOT EXISTS (SELECT 1 FROM row_changes b WHERE b.change_seq = c.change_seq - 1) AND c.change_seq <> 1
+       ORDER BY c.change_seq LIMIT 1`,
+    )
+    .pluck()
+    .get() as number | undefined;
+  if (missing !== undefined) messages.push(`row change ${missing} is missing`);
+  return messages
+    .slice(0, FAULTS_A_CHECK)
+    .map((message) => ({ check: 'controls', runId: null, entryId: null, message }));
+}
+
+/** An alert is in the state that its last transition has brought it to; its revision counts them. */
+function strangeAlerts(connection: LedgerConnection): string[] {
+  return connection
+    .prepare(
+      `SELECT 'alert ' || a.alert_id || ' is ' || a.state || ', its last transition says '
+         || coalesce((SELECT t.state FROM alert_transitions t WHERE t.alert_key = a.alert_key ORDER BY t.revision DESC LIMIT 1), 'nothing')
+       FROM alerts a
+       WHERE a.revision <> (SELECT count(*) FROM alert_transitions t WHERE t.alert_key = a.alert_key)
+         OR a.state IS NOT (SELECT t.state FROM alert_transitions t WHERE t.alert_key = a.alert_key AND t.revision = a.revision)
+       LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .pluck()
+    .all() as string[];
+}
+
+function* strangeRows(connection: LedgerConnection, guarded: GuardedTable): Generator<string, void> {
+  const { table, key, label } = guarded;
+  const rowKey = ofRow(key, table);
+  const lastChange = `SELECT %, max(change_seq) FROM row_changes WHERE table_name = '${table}' GROUP BY row_key`;
+  const rows = connection
+    .prepare(
+      `SELECT ${ofRow(label, table)}, ${guardedText(guarded, table)}, c.row_digest
+       FROM ${table} LEFT JOIN (${lastChange.replace('%', 'row_key, row_digest')}) c
+         ON c.row_key = CAST(${rowKey} AS TEXT)`,
+    )
+    .raw()
+    .iterate() as IterableIterator<[label: string, text: string, digest: Buffer | null]>;
+  let found = 0;
+  for (const [row, text, digest] of rows) {
+    if (digest !== null && rowDigest(text).equals(digest)) continue;
+    yield digest === null ? `${row} was added past the program` : `${row} was changed past the program`;
+    found += 1;
+    if (found === FAULTS_A_CHECK) return;
+  }
+  const gone = connection
+    .prepare(
+      `SELECT row_key FROM (${lastChange.replace('%', 'row_key, row_digest')})
+       WHERE row_digest IS NOT NULL AND row_key NOT IN (SELECT CAST(${rowKey} AS TEXT) FROM ${table})
+       LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .pluck()
+    .all() as string[];
+  for (const row of gone) yield `row ${row} of ${table} was taken out past the program`;
+}
+
+/** Made when it is first asked for: it takes as long as a small ledger's other checks, and stays the same. */
+let expected: ReadonlyMap<string, string | null> | null = null;
+
+/**
+ * Tables, views and triggers are those that the migrations make, word by word: a `finance_*` view that was rewritten
+ * shows wrong figures over a sound ledger, and without its triggers a ledger is no longer append-only. Indexes that
+ * somebody added are harmless.
+ */
+function checkSchema(connection: LedgerConnection): Fault[] {
+  const found = readSchema(connection);
+  expected ??= expectedSchema();
+  const faults: Fault[] = [];
+  const add = (message: string): void => {
+    faults.push({ check: 'schema', runId: null, entryId: null, message });
+  };
+  for (const [name, sql] of expected) {
+    if (!found.has(name)) add(`the ${name} is missing`);
+    else if (found.get(name) !== sql) add(`the ${name} is not the one of this version`);
+  }
+  for (const name of found.keys()) {
+    if (name.startsWith('trigger') && !expected.has(name)) add(`the ${name} is not of this program`);
+  }
+  return faults.slice(0, FAULTS_A_CHECK);
+}
+
+function expectedSchema(): Map<string, string | null> {
+  const connection = new Database(':memory:');
+  try {
+    migrateInMemory(connection);
+    return readSchema(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+function readSchema(connection: LedgerConnection): Map<string, string | null> {
+  const objects = schemaObjects(connection).filter(({ type }) => type !== 'index');
+  return new Map(objects.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
 }

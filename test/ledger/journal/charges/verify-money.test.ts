@@ -2,8 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { RateCardText } from '../../../../src/billing/rates/rate-card-schema.ts';
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
-import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { checkControls } from '../../../../src/ledger/audit/verify/verify-controls.ts';
+import { checkControls, verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/charge-run.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { PageLog } from '../../../../src/ledger/journal/staging/staged-walk.ts';
+import { PageLog } from '../../../../src/ledger/journal/staging/staging.ts';
 
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest();
 
