@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { spawnServer } from '../../src/queue/redis/redis-server.ts';
+import { freePort } from '../queue/support.ts';
 import { examine } from './examine.ts';
 import { createWorld, FIRST, NOON, SECOND, workspaceSettings } from './world.ts';
 
@@ -112,7 +113,9 @@ describe('doctor', () => {
     const redis = new Redis(socketPath);
     redis.on('error', () => undefined);
     onTestFinished(() => redis.disconnect());
-    const port = await openTcpPort(redis);
+    // It listens on a socket alone until then.
+    const port = await freePort();
+    await redis.config('SET', 'port', String(port));
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, redis_url: `redis://127.0.0.1:${port}` });
     // PATH is empty: a configured Redis needs no program.
@@ -236,18 +239,6 @@ describe('doctor', () => {
     ]);
   });
 });
-
-/** Lets a server that listens on a socket alone listen on a free port of this machine as well. */
-async function openTcpPort(redis: Redis): Promise<number> {
-  const { createServer } = await import('node:net');
-  const probe = createServer();
-  const port = await new Promise<number>((resolve) => {
-    probe.listen(0, '127.0.0.1', () => resolve((probe.address() as { port: number }).port));
-  });
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
-  await redis.config('SET', 'port', String(port));
-  return port;
-}
 
 describe('the port of the pages', () => {
   it('is found taken, and found in the hands of a daemon', async () => {

@@ -1,39 +1,33 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
-import { sampleConfig } from '../../src/config/samples/sample-config.ts';
-import type { Config } from '../../src/config/types.ts';
-import type { ConfigError } from '../../src/core/errors.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { configCases, failure, shownInSample } from './config-cases.ts';
 
-const ENV = { USAGE_API_WORKSPACE_ID: 'ws', USAGE_API_KEY_ID: 'ak', USAGE_API_SECRET_KEY: 'sk_of_this_test' };
-
-/** The sample with `backup` written like this, loaded from a folder of its own. */
-function load(backup: string): { folder: string; config: Config } {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'elsewhere'));
-  writeFileSync(join(folder, 'usage-ledger.yml'), `${sampleConfig()}\n${backup}\n`);
-  return { folder, config: loadConfig({ file: 'usage-ledger.yml', env: ENV, cwd: folder }) };
-}
+const cases = configCases();
+const { loadSample } = cases;
 
 test('no backups are made unless they are configured', () => {
-  expect(load('').config.backup).toBeNull();
+  expect(loadSample('').backup).toBeNull();
 });
 
 test('backups are made daily, seven are kept, beside the ledger, unless something else is said', () => {
-  const { folder, config } = load('backup: {}');
-  expect(config.backup).toEqual({ cron: '0 2 * * *', keep: 7, folder: join(folder, 'data', 'backups'), to: null });
+  expect(loadSample('backup: {}').backup).toEqual({
+    cron: '0 2 * * *',
+    keep: 7,
+    folder: join(cases.cwd, 'data', 'backups'),
+    to: null,
+  });
 });
 
 test('the folder of the backups is relative to the configuration', () => {
-  const { folder, config } = load('backup: { cron: "30 */6 * * *", keep: 28, folder: ./elsewhere/b }');
-  expect(config.backup).toEqual({ cron: '30 */6 * * *', keep: 28, folder: join(folder, 'elsewhere', 'b'), to: null });
+  mkdirSync(join(cases.cwd, 'elsewhere'));
+  const { backup } = loadSample('backup: { cron: "30 */6 * * *", keep: 28, folder: ./elsewhere/b }');
+  const folder = join(cases.cwd, 'elsewhere', 'b');
+  expect(backup).toEqual({ cron: '30 */6 * * *', keep: 28, folder, to: null });
 });
 
 test('what the sample shows of backups is valid', () => {
-  const shown = sampleConfig().match(/^# backup:.*\n(# {3}.*\n)+/m)?.[0] ?? '';
-  expect(load(shown.replace(/^# ?/gm, '')).config.backup).toMatchObject({ cron: '0 2 * * *', keep: 7 });
+  expect(loadSample(shownInSample('backup')).backup).toMatchObject({ cron: '0 2 * * *', keep: 7 });
 });
 
 test.each([
@@ -43,11 +37,6 @@ test.each([
   ['folder: ""', 'backup.folder', 'must not be empty'],
   ['days: 3', 'backup.days', 'is not a setting'],
 ])('backup: { %s } is refused', (setting, path, message) => {
-  let error: ConfigError | undefined;
-  try {
-    load(`backup: { ${setting} }`);
-  } catch (caught) {
-    error = caught as ConfigError;
-  }
-  expect(error?.faults).toEqual([{ path, message, hint: expect.stringMatching(/\S/) }]);
+  const { faults } = failure(() => loadSample(`backup: { ${setting} }`));
+  expect(faults).toEqual([{ path, message, hint: expect.stringMatching(/\S/) }]);
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
+import { sampleConfig } from '../../src/config/samples/sample-config.ts';
 import type { Config } from '../../src/config/types.ts';
 import { ConfigError } from '../../src/core/errors.ts';
 
@@ -14,11 +15,21 @@ export const WORKSPACE = `
     secret_key: sk_one
 `;
 
+const SAMPLE_ENV = {
+  USAGE_API_WORKSPACE_ID: 'ws',
+  USAGE_API_KEY_ID: 'ak',
+  USAGE_API_SECRET_KEY: 'sk_of_this_test',
+  S3_ACCESS_KEY_ID: 'AKIA',
+  S3_SECRET_ACCESS_KEY: 'secret-of-s3',
+};
+
 /** Configuration files in a folder of each test's own. */
 export interface ConfigCases {
   readonly cwd: string;
-  write(name: string, text: string): string;
+  write(name: string, text: string, mode?: number): string;
   load(text: string, env?: NodeJS.ProcessEnv): Config;
+  /** The sample with some settings more. */
+  loadSample(settings: string): Config;
   /** The faults of a file as `path: message`. */
   faultsOf(text: string, env?: NodeJS.ProcessEnv): string[];
 }
@@ -31,9 +42,9 @@ export function configCases(): ConfigCases {
   afterEach(() => {
     rmSync(cwd, { recursive: true, force: true });
   });
-  const write = (name: string, text: string): string => {
+  const write = (name: string, text: string, mode = 0o666): string => {
     const file = join(cwd, name);
-    writeFileSync(file, text);
+    writeFileSync(file, text, { mode });
     return file;
   };
   const load = (text: string, env: NodeJS.ProcessEnv = {}): Config =>
@@ -44,6 +55,7 @@ export function configCases(): ConfigCases {
     },
     write,
     load,
+    loadSample: (settings) => load(`${sampleConfig()}\n${settings}\n`, SAMPLE_ENV),
     faultsOf: (text, env) => failure(() => load(text, env)).faults.map((fault) => `${fault.path}: ${fault.message}`),
   };
 }
@@ -56,4 +68,10 @@ export function failure(action: () => unknown): ConfigError {
     throw error;
   }
   throw new Error('the configuration was accepted');
+}
+
+/** What the sample shows of a group of settings, as if it were set. */
+export function shownInSample(group: string): string {
+  const shown = sampleConfig().match(new RegExp(`^# ${group}:.*\\n(# {3}.*\\n)+`, 'm'))?.[0] ?? '';
+  return shown.replace(/^# ?/gm, '');
 }

@@ -1,35 +1,22 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
-import { sampleConfig } from '../../src/config/samples/sample-config.ts';
-import type { Config } from '../../src/config/types.ts';
-import type { ConfigError } from '../../src/core/errors.ts';
 import { FINANCE_VIEWS } from '../../src/core/text/finance-views.ts';
 import { financeViews } from '../../src/reports/queries/finance-view.ts';
 import { openLedger } from '../support/open-ledger.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { configCases, failure, shownInSample } from './config-cases.ts';
 
-const ENV = { USAGE_API_WORKSPACE_ID: 'ws', USAGE_API_KEY_ID: 'ak', USAGE_API_SECRET_KEY: 'sk_of_this_test' };
-
-/** The sample with `exports` written like this, loaded from a folder of its own. */
-function load(exports: string): { folder: string; config: Config } {
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, 'usage-ledger.yml'), `${sampleConfig()}\n${exports}\n`);
-  return { folder, config: loadConfig({ file: 'usage-ledger.yml', env: ENV, cwd: folder }) };
-}
+const cases = configCases();
+const { loadSample } = cases;
 
 test('nothing is exported unless it is configured', () => {
-  expect(load('').config.exports).toEqual([]);
+  expect(loadSample('').exports).toEqual([]);
 });
 
 test('an export is made daily as CSV beside the ledger, thirty files are kept, unless something else is said', () => {
-  const { folder, config } = load(
-    'exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]',
-  );
+  const config = loadSample('exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]');
   const common = {
     ...{ format: 'csv', workspaceId: null },
-    ...{ folder: join(folder, 'data', 'exports'), to: null, keep: 30 },
+    ...{ folder: join(cases.cwd, 'data', 'exports'), to: null, keep: 30 },
   };
   expect(config.exports).toEqual([
     { ...common, name: 'all', view: 'usage', cron: '0 6 * * *', period: null },
@@ -38,8 +25,7 @@ test('an export is made daily as CSV beside the ledger, thirty files are kept, u
 });
 
 test('what the sample shows of exports is valid', () => {
-  const shown = sampleConfig().match(/^# exports:.*\n(# {3}.*\n)+/m)?.[0] ?? '';
-  expect(load(shown.replace(/^# ?/gm, '')).config.exports).toMatchObject([
+  expect(loadSample(shownInSample('exports')).exports).toMatchObject([
     { name: 'charges-of-the-month', view: 'charges', cron: null, keep: 30 },
     { name: 'usage-daily', format: 'parquet', period: 'current', keep: 30 },
     { name: 'focus', cron: null },
@@ -56,14 +42,9 @@ test.each([
   ['name: x, view: usage, keep: 0', 'exports[0].keep', 'must be at least 1'],
   ['name: x, view: usage }, { name: x, view: charges', 'exports[1].name', 'is the same as exports[0].name'],
 ])('exports: [{ %s }] is refused', (settings, path, message) => {
-  let error: ConfigError | undefined;
-  try {
-    load(`exports: [{ ${settings} }]`);
-  } catch (caught) {
-    error = caught as ConfigError;
-  }
+  const { faults } = failure(() => loadSample(`exports: [{ ${settings} }]`));
   const expected = typeof message === 'string' ? message : expect.stringMatching(message);
-  expect(error?.faults).toEqual([{ path, message: expected, hint: expect.stringMatching(/\S/) }]);
+  expect(faults).toEqual([{ path, message: expected, hint: expect.stringMatching(/\S/) }]);
 });
 
 test('the views that can be exported are those of the ledger', () => {
@@ -75,7 +56,7 @@ test.each([
   ['budgets: [{ workspace: ws-9, credits: 5 }]', 'budgets[0].workspace'],
   ["rates: [{ name: flat, currency: EUR, workspace: ws-9, per_credit: '0.01' }]", 'rates[0].workspace'],
 ])('%s names a workspace that is not configured, and is refused', (text, path) => {
-  expect(() => load(text)).toThrow(
+  expect(() => loadSample(text)).toThrow(
     expect.objectContaining({
       faults: expect.arrayContaining([expect.objectContaining({ path, message: 'is no workspace of this file' })]),
     }),

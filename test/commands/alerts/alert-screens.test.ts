@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
-import { main } from '../../../src/commands/main.ts';
-import { createLogger } from '../../../src/core/logger.ts';
 import { textWidth } from '../../../src/reports/formats/table.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
-import { clockThat } from '../../support/time/test-clock.ts';
 import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
 
 const WIDTH = 80;
@@ -111,15 +108,8 @@ function moveTo({ clock }: World, nowMs: number): void {
   clock.serviceMs = nowMs;
 }
 
-async function onTerminal({ folder, clock }: World, ...argv: string[]): Promise<string> {
-  let out = '';
-  const code = await main(argv, {
-    stdout: { write: (text) => (out += text), isTTY: true, columns: WIDTH },
-    stderr: { write: () => undefined },
-    env: { PATH: process.env.PATH, NO_COLOR: '1' },
-    cwd: folder,
-    overrides: { clock: clockThat(() => clock.nowMs), logger: createLogger({ level: 'silent' }) },
-  });
+async function onTerminal(world: World, ...argv: string[]): Promise<string> {
+  const { code, out } = await world.runOnTerminal(WIDTH, ...argv);
   expect(code).toBe(0);
   return out;
 }
