@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import type { PublishTarget } from '../../src/publish/in-postgres.ts';
 import { type PublishReport, publishLedger } from '../../src/publish/publish-ledger.ts';
+import { configure, NOWHERE } from '../support/daemon-folder.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -32,15 +32,12 @@ test(`a publisher that is killed ${KILLS} times loses, doubles and half-shows no
   timeout: 60_000 + KILLS * 8_000,
 }, async () => {
   const world = play();
-  const folder = temporaryFolder();
-  const workspace =
-    'id: ws-1, base_url: "http://127.0.0.1:1", embed_url: "http://127.0.0.1:1", api_key_id: a, secret_key: b';
   const { url } = server.target('killed');
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    `ledger: { path: "${world.path}" }\npublish: { url: "${url}", schema: killed }\nworkspaces: [{ ${workspace} }]\n`,
-    { mode: 0o600 },
-  );
+  const folder = configure(temporaryFolder(), {
+    ledger: { path: world.path },
+    publish: { url, schema: 'killed' },
+    workspaces: [NOWHERE],
+  });
   await world.run();
   await expectAllThere(world, 'killed');
   const reader = poll('killed');

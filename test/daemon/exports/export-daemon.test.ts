@@ -1,13 +1,11 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { stringify } from 'yaml';
+import { expect, test } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../../src/core/period.ts';
-import { startSandbox } from '../../../src/sandbox/server.ts';
+import { daemonFolder, ONE_TICK, startService } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { awayFromMonthEnd } from '../../support/time/test-clock.ts';
 
 await awayFromMonthEnd();
@@ -20,7 +18,17 @@ const PATIENCE_MS = 60_000;
 test('a daemon writes the files that are due, removes old ones, follows a close, and says which one fails', {
   timeout: 240_000,
 }, async () => {
-  const folder = temporaryFolder();
+  const usage = [CLOSED, addPeriods(CURRENT, -1), CURRENT].map((period) => ({
+    ...{ tenant_id: 'acme', period, credits_used: 500, request_count: 5 },
+  }));
+  const folder = daemonFolder(await startService({ usage }), {
+    ...ONE_TICK,
+    exports: [
+      { name: 'broken', view: 'usage', cron: '0 0 1 1 *', folder: './no-folder' },
+      { name: 'usage-daily', view: 'usage', cron: '0 0 1 1 *', folder: './exports', keep: 2 },
+      { name: 'bill', view: 'period_totals', after: 'close', folder: './exports' },
+    ],
+  });
   const exports = join(folder, 'exports');
   const run = async (...argv: string[]) => {
     let out = '';
@@ -28,25 +36,6 @@ test('a daemon writes the files that are due, removes old ones, follows a close,
     const code = await main(argv, { stdout, stderr: stdout, env: {}, cwd: folder });
     return { code, out };
   };
-  const usage = [CLOSED, addPeriods(CURRENT, -1), CURRENT].map((period) => ({
-    ...{ tenant_id: 'acme', period, credits_used: 500, request_count: 5 },
-  }));
-  const workspace = { id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test' };
-  const sandbox = await startSandbox({ scenario: { workspaces: [{ ...workspace, usage }] } });
-  onTestFinished(() => sandbox.close());
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    stringify({
-      http: { port: 0 },
-      workspaces: [{ ...workspace, name: 'One', base_url: sandbox.url, embed_url: sandbox.url, cron: '0 0 1 1 *' }],
-      exports: [
-        { name: 'broken', view: 'usage', cron: '0 0 1 1 *', folder: './no-folder' },
-        { name: 'usage-daily', view: 'usage', cron: '0 0 1 1 *', folder: './exports', keep: 2 },
-        { name: 'bill', view: 'period_totals', after: 'close', folder: './exports' },
-      ],
-    }),
-    { mode: 0o600 },
-  );
   expect((await run('sync')).code).toBe(0);
   writeFileSync(join(folder, 'no-folder'), 'a file');
   expect(existsSync(exports)).toBe(false);
