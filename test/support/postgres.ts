@@ -79,7 +79,8 @@ export async function startPostgres({
           join(bin, 'postgres'),
           [
             ...['-D', data, '-k', folder, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_wal_size=2GB'],
-            ...['-c', 'jit=off', '-c', `port=${port}`, ...options],
+            // At length each of hundreds of histories keeps its reader until the end.
+            ...['-c', 'max_connections=1000', '-c', 'jit=off', '-c', `port=${port}`, ...options],
           ],
           { ...identity, cwd, stdio: 'ignore' },
         );
