@@ -27,8 +27,7 @@ export interface LoadOptions {
 /**
  * Finds and reads the configuration: `file`, else `usage-ledger.yml` in `cwd`, else `$USAGE_LEDGER_CONFIG`, else one
  * workspace from the environment alone. A `.env` beside the file (or in `cwd`) adds variables and overrides none.
- *
- * @throws ConfigError with every fault there is; none of them repeats a value.
+ * Throws ConfigError with every fault there is; none of them repeats a value.
  */
 export function loadConfig(options: LoadOptions): Config {
   requireVerifiedTls(options.env);
@@ -206,9 +205,8 @@ function readText(file: string, failed: (code: string) => ConfigError): string {
 }
 
 /**
- * Reads rate cards from a YAML file of their own: `rates:` with a list below it, as in the configuration.
- *
- * @throws ConfigError with every fault there is.
+ * Reads rate cards from a YAML file of their own: `rates:` with a list below it, as in the configuration. Throws
+ * ConfigError with every fault there is.
  */
 export function loadRates(file: string, env: NodeJS.ProcessEnv): readonly RateCardText[] {
   const { value, faults } = readSettings(file, {

@@ -25,9 +25,8 @@ export function isCurrency(code: string): boolean {
 }
 
 /**
- * Decimals of the currency's minor unit: 2 for EUR (cents), 0 for JPY, 3 for KWD.
- *
- * @throws RangeError for a code that `isCurrency` refuses.
+ * Decimals of the currency's minor unit: 2 for EUR (cents), 0 for JPY, 3 for KWD. Throws RangeError for a code that
+ * `isCurrency` refuses.
  */
 export function minorDigits(currency: string): number {
   const digits = MINOR_DIGITS.get(currency);

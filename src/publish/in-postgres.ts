@@ -25,10 +25,9 @@ const types = {
 };
 
 /**
- * Does the work in one transaction of a connection of its own, in the schema of the copy. A connection that ends before the
- * commit leaves nothing. A pooler may share connections: nothing is set for longer than the transaction.
- *
- * @throws PublishError, which never holds the password.
+ * Does the work in one transaction of a connection of its own, in the schema of the copy. A connection that ends before
+ * the commit leaves nothing. A pooler may share connections: nothing is set for longer than the transaction. Throws
+ * PublishError, which never holds the password.
  */
 export async function inPostgres<T>(
   { url, schema, tls, ca }: PublishTarget,

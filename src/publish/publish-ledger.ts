@@ -49,10 +49,9 @@ interface Held {
 }
 
 /**
- * Publishes what is new: one snapshot of the ledger in one transaction of Postgres, which holds the position as well. So
- * readers there see whole links of the chain, and the next call does what a crash or a cut has left undone.
- *
- * @throws PublishError, `publish_refused` when another copy of the ledger has published, `publish_taken` when another ledger
+ * Publishes what is new: one snapshot of the ledger in one transaction of Postgres, which holds the position as well.
+ * So readers there see whole links of the chain, and the next call does what a crash or a cut has left undone. Throws
+ * PublishError, `publish_refused` when another copy of the ledger has published, `publish_taken` when another ledger
  * publishes one of its workspaces.
  */
 export async function publishLedger(order: PublishOrder): Promise<PublishReport> {

@@ -51,18 +51,15 @@ export function offsetMs(key: string, entriesOnCron: number, paceMs: number): nu
   return Math.floor(position * spreadMs);
 }
 
-/** Turns that are still to come, by timers: no step of the clock moves them. */
-export interface SpreadTimers {
-  /** Begins after `waitMs`, unless the entry's turn is planned already. */
-  plan(key: string, waitMs: number, begin: () => void): void;
-  end(): void;
-}
+export type SpreadTimers = ReturnType<typeof createSpreadTimers>;
 
-export function createSpreadTimers(clock: Clock): SpreadTimers {
+/** Turns that are still to come, by timers: no step of the clock moves them. */
+export function createSpreadTimers(clock: Clock) {
   const planned = new Map<string, Cancel>();
   let ended = false;
   return {
-    plan(key, waitMs, begin) {
+    /** Begins after `waitMs`, unless the entry's turn is planned already. */
+    plan(key: string, waitMs: number, begin: () => void): void {
       if (ended || planned.has(key)) return;
       const turn = (): void => {
         planned.delete(key);
@@ -70,7 +67,7 @@ export function createSpreadTimers(clock: Clock): SpreadTimers {
       };
       planned.set(key, clock.after(waitMs, turn, { background: true }));
     },
-    end() {
+    end(): void {
       ended = true;
       for (const cancel of planned.values()) cancel();
     },

@@ -18,9 +18,8 @@ export interface BucketBackupOrder {
 }
 
 /**
- * Makes a backup as `backupLedger` does, and an object of it, which is checked.
- *
- * @throws S3Error, and what `backupLedger` throws. Whatever is thrown, nothing was left behind.
+ * Makes a backup as `backupLedger` does, and an object of it, which is checked. Throws S3Error, and what `backupLedger`
+ * throws. Whatever is thrown, nothing was left behind.
  */
 export async function backupToBucket({
   ledgerPath,

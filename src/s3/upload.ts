@@ -24,10 +24,8 @@ interface Sent {
 }
 
 /**
- * Makes an object of a file and checks it. The object is whole or not there, whenever this ends. Memory does not grow with
- * the file.
- *
- * @throws S3Error, with the code `upload_faulty` when the service has something else than was sent.
+ * Makes an object of a file and checks it. The object is whole or not there, whenever this ends. Memory does not grow
+ * with the file. Throws S3Error, with the code `upload_faulty` when the service has something else than was sent.
  */
 export async function uploadFile(order: UploadOrder): Promise<void> {
   const file = await open(order.path);

@@ -112,10 +112,9 @@ export async function serviceSide(
 const TOTAL = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/i;
 
 /**
- * What the file says, by the columns that it is mapped by; `currency` is that of a file without a column of it. A line that says
- * the sum of all others is checked, and left out.
- *
- * @throws UsageError with the line and the column of what cannot be read.
+ * What the file says, by the columns that it is mapped by; `currency` is that of a file without a column of it. A line
+ * that says the sum of all others is checked, and left out. Throws UsageError with the line and the column of what
+ * cannot be read.
  */
 export function readInvoices(
   rows: readonly CsvRow[],

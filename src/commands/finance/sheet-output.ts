@@ -43,9 +43,8 @@ export function addSheetOptions(command: CliCommand): CliCommand {
 }
 
 /**
- * Writes rows into the file that was asked for, at once and readable by its owner alone, or to stdout. Returns how many.
- *
- * @throws UsageError when the format needs a file and there is none.
+ * Writes rows into the file that was asked for, at once and readable by its owner alone, or to stdout. Returns how
+ * many. Throws UsageError when the format needs a file and there is none.
  */
 export async function putSheet(
   cli: CliContext,

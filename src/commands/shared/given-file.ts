@@ -41,11 +41,10 @@ export interface CsvRow {
 }
 
 /**
- * Reads a CSV file with a line of headers, as spreadsheets write them: UTF-8 or UTF-16 with or without a mark, else Windows-1252,
- * with commas, semicolons or tabs, whichever the first line has most of. A line `sep=;` before that of the headers, by which Excel
- * knows the delimiter, is understood.
- *
- * @throws UsageError when it cannot be read, is no CSV, or lacks one of these columns.
+ * Reads a CSV file with a line of headers, as spreadsheets write them: UTF-8 or UTF-16 with or without a mark, else
+ * Windows-1252, with commas, semicolons or tabs, whichever the first line has most of. A line `sep=;` before that of
+ * the headers, by which Excel knows the delimiter, is understood. Throws UsageError when it cannot be read, is no CSV,
+ * or lacks one of these columns.
  */
 export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] {
   const text = readText(file);

@@ -172,10 +172,9 @@ interface SampleChoice extends Installation {
 }
 
 /**
- * Writes `usage-ledger.yml` (readable for the user alone, since a secret may be put into it), `.env.example` and what the
- * daemon is run by into an existing folder. A file that is there is never touched.
- *
- * @throws AppError `sample_not_written` when the folder cannot be written to.
+ * Writes `usage-ledger.yml` (readable for the user alone, since a secret may be put into it), `.env.example` and what
+ * the daemon is run by into an existing folder. A file that is there is never touched. Throws AppError
+ * `sample_not_written` when the folder cannot be written to.
  */
 export function writeSamples(choice: SampleChoice): WrittenSamples {
   const files = [

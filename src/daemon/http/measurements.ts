@@ -108,12 +108,6 @@ interface RunRow {
   records: number | null;
 }
 
-export interface RunTally {
-  counts(): RunCount[];
-  /** Tells from now on how long each run took that a call of `counts` finds to have ended, in seconds. */
-  onRun(listener: (seconds: number) => void): void;
-}
-
 /** Years of runs are read so many at a time. */
 const RUNS_A_READ = 5000;
 
@@ -121,7 +115,7 @@ const RUNS_A_READ = 5000;
  * Counts the ended runs of the ledger. Each call reads only what is new since the one before: a run that has
  * ended keeps its status, and what is pruned stays counted, so the counts only grow and years of runs cost nothing.
  */
-export function createRunTally(connection: LedgerConnection): RunTally {
+export function createRunTally(connection: LedgerConnection) {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
   const read = (isWanted: SQL | undefined): RunRow[] =>
     query(connection)
@@ -170,5 +164,9 @@ export function createRunTally(connection: LedgerConnection): RunTally {
       if (rows.length < RUNS_A_READ) return [...counts.values()];
     }
   };
-  return { counts: countRuns, onRun: (listener) => void listeners.push(listener) };
+  return {
+    counts: countRuns,
+    /** Tells from now on how long each run took that a call of `counts` finds to have ended, in seconds. */
+    onRun: (listener: (seconds: number) => void): void => void listeners.push(listener),
+  };
 }

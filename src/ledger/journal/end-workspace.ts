@@ -33,10 +33,9 @@ export interface EndingWorkspace {
 }
 
 /**
- * Ends a workspace: from then on this ledger takes no run, close or reopen of it. A run that is under way applies nothing,
- * because its fencing token is spent. `settle` ends its alerts in the same transaction; the link covers what that changes.
- *
- * @throws AppError `unknown_workspace`, WorkspaceEndedError.
+ * Ends a workspace: from then on this ledger takes no run, close or reopen of it. A run that is under way applies
+ * nothing, because its fencing token is spent. `settle` ends its alerts in the same transaction; the link covers what
+ * that changes. Throws AppError `unknown_workspace`, WorkspaceEndedError.
  */
 export function endWorkspace<T>(
   connection: LedgerConnection,

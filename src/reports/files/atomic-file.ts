@@ -5,9 +5,8 @@ import { randomId } from '../../core/randomness.ts';
 
 /**
  * Makes a file at once: whoever looks sees the old one or the new one, never half of it. It can be read by its owner
- * alone. A link is replaced, never followed: it may have been laid by somebody else. `write` gets the path of an empty file to write into; when it fails, nothing is left behind.
- *
- * @throws UsageError when there can be no file at `path`.
+ * alone. A link is replaced, never followed: it may have been laid by somebody else. `write` gets the path of an empty
+ * file to write into; when it fails, nothing is left behind. Throws UsageError when there can be no file at `path`.
  */
 export async function writeAtomically(path: string, write: (part: string) => Promise<void> | void): Promise<void> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {

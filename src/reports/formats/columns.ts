@@ -86,9 +86,8 @@ function plainValue(value: unknown): SheetValue {
 }
 
 /**
- * An integer with thousands separators, the same in every locale: `1,234,567`. Exact for any bigint.
- *
- * @throws RangeError when a number has a fraction: credits and counts never do.
+ * An integer with thousands separators, the same in every locale: `1,234,567`. Exact for any bigint. Throws RangeError
+ * when a number has a fraction: credits and counts never do.
  */
 export function formatInteger(value: number | bigint): string {
   return withThousands(BigInt(value).toString());

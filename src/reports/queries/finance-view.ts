@@ -48,9 +48,8 @@ export function financeViews(connection: LedgerConnection): string[] {
 }
 
 /**
- * The rows of a view, by its full name or without `finance_`. Filters match byte for byte.
- *
- * @throws UsageError for a view that there is not, and for a filter on a column that it does not have.
+ * The rows of a view, by its full name or without `finance_`. Filters match byte for byte. Throws UsageError for a view
+ * that there is not, and for a filter on a column that it does not have.
  */
 export function viewSheet(connection: LedgerConnection, name: string, filters: ViewFilters = {}): Sheet {
   const known = financeViews(connection);

@@ -15,17 +15,6 @@ const IDLE_MS = 60_000;
 const MOST_WAITING = 16;
 const MEMORY_MB = 512;
 
-interface ReportMaker {
-  /**
-   * The page as HTML, or null when the ledger has nothing of it. A page is kept while the head of the ledger's chain stands,
-   * for a minute at most: names and alerts change without it.
-   *
-   * @throws AppError `report_busy` when too many pages wait.
-   */
-  page(order: ReportOrder): Promise<string | null>;
-  stop(): Promise<void>;
-}
-
 interface Waiting {
   resolve: (html: string | null) => void;
   reject: (error: unknown) => void;
@@ -106,11 +95,15 @@ function createReportThread(ledgerPath: string) {
   return { make, stop };
 }
 
-export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): ReportMaker {
+export function createReportMaker({ ledgerPath, head }: ReportMakerOptions) {
   const thread = createReportThread(ledgerPath);
   const kept = new Map<string, Kept>();
   return {
-    page(order) {
+    /**
+     * The page as HTML, or null when the ledger has nothing of it. A page is kept while the head of the ledger's chain
+     * stands, for a minute at most: names and alerts change without it. Throws `report_busy` when too many pages wait.
+     */
+    page(order: ReportOrder): Promise<string | null> {
       const { workspaceId, tenantId, period, nowMs } = order;
       const key = JSON.stringify([workspaceId, tenantId ?? null, period ?? null]);
       const now = head();
@@ -126,7 +119,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
       for (const old of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(old);
       return html;
     },
-    stop() {
+    stop(): Promise<void> {
       kept.clear();
       return thread.stop();
     },
@@ -135,7 +128,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
 
 export interface ReportPagesOptions {
   workspaces: readonly Pick<WorkspaceConfig, 'id' | 'name' | 'alerts'>[];
-  maker: ReportMaker;
+  maker: ReturnType<typeof createReportMaker>;
   clock: WallClock;
 }
 

@@ -242,9 +242,8 @@ interface CardsChange {
 }
 
 /**
- * Puts rate cards into force and prices all periods that are not closed by them, in one transaction.
- *
- * @throws AppError `unclear_cards` when it is open which of two cards counts.
+ * Puts rate cards into force and prices all periods that are not closed by them, in one transaction. Throws AppError
+ * `unclear_cards` when it is open which of two cards counts.
  */
 export function setCards(connection: LedgerConnection, { cards, source, nowMs }: CardsRequest): CardsChange {
   refuseUnclear(cards);

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { entryKindSql } from '../../store/schema/keys.ts';
-import { type DigestedEvent, type EventLine, prepareEventLine } from '../close/event-line.ts';
+import { type DigestedEvent, prepareEventLine } from '../close/event-line.ts';
 
 type Connection = Database.Database;
 
@@ -47,15 +47,9 @@ export interface DigestedEnd {
   lastChangeSeq: number;
 }
 
-/** Computes digests over one connection; its statements are prepared once, for a chain of any length. */
-export interface LinkDigests {
-  ofRun(run: DigestedRun): string;
-  ofEvent(event: DigestedEvent): string;
-  ofEnd(end: DigestedEnd): string;
-  lineOfEvent(event: DigestedEvent): EventLine;
-}
-
 /**
+ * Computes digests over one connection; its statements are prepared once, for a chain of any length.
+ *
  * The digest of an applied run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
  * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
  * fencing_token, last_change_seq]`; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind,
@@ -67,7 +61,7 @@ export interface LinkDigests {
  * That of the end of a workspace covers `[previous_digest, end_seq, action, workspace_id, at, actor, note, last_change_seq]`
  * and its row changes.
  */
-export function createLinkDigests(connection: Connection): LinkDigests {
+export function createLinkDigests(connection: Connection) {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
   const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
@@ -86,7 +80,7 @@ export function createLinkDigests(connection: Connection): LinkDigests {
   };
   const lineOfEvent = prepareEventLine(connection);
   return {
-    ofRun(run) {
+    ofRun(run: DigestedRun): string {
       const { entries, firstEntryId, lastChangeSeq } = run;
       const start = [run.previousDigest, run.appliedSeq, run.runId, run.workspaceId, run.finishedAt, entries];
       const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
@@ -99,12 +93,12 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       addChanges(hash, run);
       return hash.digest('hex');
     },
-    ofEvent(event) {
+    ofEvent(event: DigestedEvent): string {
       const hash = createHash('sha256').update(`${lineOfEvent(event).line}\n`);
       addAdjustments(hash, ofEventAdjustments, event.eventSeq);
       return hash.digest('hex');
     },
-    ofEnd(end) {
+    ofEnd(end: DigestedEnd): string {
       const { previousDigest, endSeq, action, workspaceId, at, actor, note } = end;
       const said = [previousDigest, endSeq, action, workspaceId, at, actor, note];
       const hash = createHash('sha256').update(String(endLine.get(...said, end.lastChangeSeq)));

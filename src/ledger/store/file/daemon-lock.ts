@@ -19,10 +19,9 @@ interface Holder extends ProcessIdentity {
 }
 
 /**
- * Takes the ledger for the one daemon that may have it. The system frees it with the process, however that ends. Waits for a
- * daemon that is stopping; null when `signal` aborts meanwhile.
- *
- * @throws LedgerError `daemon_running` within a second while another daemon goes on.
+ * Takes the ledger for the one daemon that may have it. The system frees it with the process, however that ends. Waits
+ * for a daemon that is stopping; null when `signal` aborts meanwhile. Throws LedgerError `daemon_running` within a
+ * second while another daemon goes on.
  */
 export async function lockForDaemon(
   { path: ledgerPath, readerGroup }: { path: string; readerGroup?: string },

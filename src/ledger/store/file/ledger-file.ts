@@ -73,9 +73,8 @@ function realPath(path: string): string {
 }
 
 /**
- * Gives a file a second name; false where the file system has no hard links.
- *
- * @throws what `taken` gives when the name is in use: a file is never replaced.
+ * Gives a file a second name; false where the file system has no hard links. Throws what `taken` gives when the name is
+ * in use: a file is never replaced.
  */
 export function linkTo(file: string, name: string, taken: () => Error): boolean {
   try {

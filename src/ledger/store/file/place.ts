@@ -8,9 +8,8 @@ import { LedgerError } from './sqlite-errors.ts';
 
 /**
  * Refuses a place where no ledger can be written, or where somebody else could put something, before anything is made
- * there: what opens the ledger and what only says whether it would open ask this alike.
- *
- * @throws LedgerError `ledger_link_broken`, `ledger_is_folder`, `ledger_unwritable`, `reader_group`; AppError `unsafe_place`.
+ * there: what opens the ledger and what only says whether it would open ask this alike. Throws LedgerError
+ * `ledger_link_broken`, `ledger_is_folder`, `ledger_unwritable`, `reader_group`; AppError `unsafe_place`.
  */
 export function requireLedgerPlace(path: string, readerGroup?: string): void {
   refuseDanglingLink(path);
@@ -66,9 +65,8 @@ interface ReaderFault {
 }
 
 /**
- * Gives the ledger's folder and files to a group whose members may read them; files that SQLite makes later get the same.
- *
- * @throws LedgerError `reader_group` when there is no such group, or this user may not give files to it.
+ * Gives the ledger's folder and files to a group whose members may read them; files that SQLite makes later get the
+ * same. Throws LedgerError `reader_group` when there is no such group, or this user may not give files to it.
  */
 export function shareWithGroup(path: string, group: string): void {
   const gid = gidOf(group);

@@ -29,11 +29,10 @@ export interface BackupReport {
 }
 
 /**
- * Writes a copy of the ledger as it stands between two runs, checks it (integrity, chain, invariant) and only then gives
- * it its name. The copy is one file (0600, rollback journal), which opens read-only from read-only media.
- *
- * @throws LedgerError `backup_exists`, `backup_folder_missing`, `bad_backup_target`, `backup_faulty`, `backup_failed` and
- *   what `openReader` throws; the reason of `signal` when it aborts. Whatever is thrown, nothing was left behind.
+ * Writes a copy of the ledger as it stands between two runs, checks it (integrity, chain, invariant) and only then
+ * gives it its name. The copy is one file (0600, rollback journal), which opens read-only from read-only media. Throws
+ * LedgerError `backup_exists`, `backup_folder_missing`, `bad_backup_target`, `backup_faulty`, `backup_failed` and what
+ * `openReader` throws; the reason of `signal` when it aborts. Whatever is thrown, nothing was left behind.
  */
 export async function backupLedger({ ledgerPath, target, force, signal }: BackupOrder): Promise<BackupReport> {
   const path = resolve(target);

@@ -58,13 +58,11 @@ export interface RestoreReport {
 }
 
 /**
- * Puts a copy of a backup in the ledger's place, and keeps the ledger that was there beside it. Nothing is touched before
- * the copy has been checked as `verify` would; whenever the process is killed, the ledger's path leads either to the old
- * ledger or to the new one, whole.
- *
- * @throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`, `backup_faulty`, `ledger_newer`, `ledger_in_use`,
- *   `other_ledger`, `ledger_link_broken`, `backup_failed`; `ledger_outdated` for an older one that is to be a ledger of its own; the
- *   reason of `signal` when it aborts.
+ * Puts a copy of a backup in the ledger's place, and keeps the ledger that was there beside it. Nothing is touched
+ * before the copy has been checked as `verify` would; whenever the process is killed, the ledger's path leads either to
+ * the old ledger or to the new one, whole. Throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`,
+ * `backup_faulty`, `ledger_newer`, `ledger_in_use`, `other_ledger`, `ledger_link_broken`, `backup_failed`;
+ * `ledger_outdated` for an older one that is to be a ledger of its own; the reason of `signal` when it aborts.
  */
 export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport> {
   const { signal, nowMs } = order;
