@@ -12,7 +12,7 @@ const STYLES = {
   table: 'width:100%;border-collapse:collapse;font-size:14px',
   label: 'padding:4px 12px 4px 0;text-align:left;vertical-align:top;white-space:nowrap;font-weight:normal;color:#666',
   value: 'padding:4px 0;width:100%;vertical-align:top;overflow-wrap:anywhere',
-  figure: 'padding:4px 0 4px 12px;text-align:right;vertical-align:top;font-variant-numeric:tabular-nums',
+  figure: 'padding:4px 0 4px 12px;text-align:right;vertical-align:top;white-space:nowrap',
   next: 'margin:0;padding:8px;background:#f4f4f4;font-size:12px;white-space:pre-wrap;overflow-wrap:anywhere',
   foot: 'color:#666;font-size:12px',
 } as const;
@@ -66,21 +66,15 @@ export function emailText(view: MessageView): EmailText {
   };
 }
 
-/** The members of a group, whose figures stand below each other; the id below the name fits a phone. */
+/** The members of a group. What belongs to a name or a figure stands below it, so that it fits a phone. */
 function memberTable(members: readonly GroupMember[]): string {
-  const hasFigures = members.some(({ before }) => before !== '');
-  const heads = hasFigures ? ['Before', 'Now', 'Change'] : [];
-  const head = ['Whom', ...heads].map(
-    (title, index) => `<th style="${index === 0 ? STYLES.label : STYLES.figure}">${title}</th>`,
-  );
+  const small = (text: string) => `<br><span style="${STYLES.foot}">${text}</span>`;
   const rows = members.map(({ who, before, now, change, alertId }) => {
-    const figures = (hasFigures ? [before, now, change] : []).map(
-      (figure) => `<td style="${STYLES.figure}">${figure}</td>`,
-    );
-    const name = `${html(withoutDomains(who))}<br><span style="${STYLES.foot}">${escapeMarkup(alertId)}</span>`;
-    return `<tr><td style="${STYLES.value}">${name}</td>${figures.join('')}</tr>`;
+    const name = `<td style="${STYLES.value}">${html(withoutDomains(who))}${small(escapeMarkup(alertId))}</td>`;
+    const figures = before === '' ? '' : `${now}${small(`before ${before}`)}${small(change)}`;
+    return `<tr>${name}<td style="${STYLES.figure}">${figures}</td></tr>`;
   });
-  return `<table style="${STYLES.table}"><tr>${head.join('')}</tr>\n${rows.join('\n')}</table>`;
+  return `<table style="${STYLES.table}">${rows.join('\n')}</table>`;
 }
 
 /** The days of both months as bars, for programs that show text alone. */
