@@ -203,7 +203,9 @@ function printOutcome(
 
 function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {
   if (pending + dead === 0) return;
-  cli.note(`${counted(pending, 'notification is', 'notifications are')} left to the daemon, ${dead} refused for good`);
+  cli.note(
+    `${counted(pending, 'notification is', 'notifications are')} left to the daemon, or to the next sync; ${dead} refused for good`,
+  );
 }
 
 function alertLine(alert: AlertChange, dryRun: boolean): string {

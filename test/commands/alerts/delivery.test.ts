@@ -79,6 +79,22 @@ describe('alerts test', () => {
   });
 });
 
+it('what a sync could not deliver is sent by the next one that comes after the wait, without a daemon', async () => {
+  let status = 503;
+  const { world, receiver } = await worldWith((response) => response.writeHead(status).end());
+  await world.run('sync');
+  world.sandbox
+    .workspace('ws-1')
+    .set({ tenantId: 'globex', period: '2026-02', credits: 20_000_000_000_000_000n, requests: 10 });
+  const first = await world.run('sync');
+  expect(first.err).toContain('1 notification is left to the daemon, or to the next sync; 0 refused for good');
+  status = 200;
+  world.clock.nowMs += 60_000;
+  expect((await world.run('sync')).err).toBe('');
+  expect(receiver.received.map(({ body }) => JSON.parse(body.toString()).event)).toEqual(['opened', 'opened']);
+  expect(countByState(world.ledgerPath, 'hook')).toEqual({ delivered: 1 });
+});
+
 describe('alerts replay', () => {
   it('lists the dead, makes them due again, and enables their channel', async () => {
     const { world } = await worldWith((response) => response.writeHead(410).end());
