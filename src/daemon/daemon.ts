@@ -21,7 +21,7 @@ import { createSyncHandler, JobWaits } from './job-handlers.ts';
 import { bullmqOpener, type OpenQueue } from './open-queue.ts';
 import type { PublishWatch } from './publish-watch.ts';
 import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from './schedules.ts';
-import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
+import { startFileSchedules, startUpkeep, startWatchOfClock, startWatchOfDisk } from './upkeep.ts';
 
 /**
  * Running jobs are cut off when the grace is over: a run that goes on for longer applies nothing and is begun anew by the
@@ -36,6 +36,8 @@ export interface DaemonOverrides {
   openQueue?: OpenQueue;
   /** What calls at the times of a cron expression; false: the scheduler finds what is due by looking alone. */
   ticks?: StartTicks | false;
+  /** Room on the disk of the ledger, in bytes. */
+  freeBytes?: () => number;
 }
 
 export interface Daemon {
@@ -132,6 +134,7 @@ async function startParts(
   queue.start(createSyncHandler(context, { notified, onBegin, postpone: scheduler.postpone }));
   startFileSchedules(context, events, intake);
   startWatchOfClock(context, events, intake);
+  startWatchOfDisk(context, events, intake, overrides.freeBytes);
   return { queue, probe, deliveries };
 }
 

@@ -1,13 +1,17 @@
-import { statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Job } from '../alerts/rules/own/job-failed.ts';
+import { AppError } from '../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead, timesAhead } from '../ledger/journal/times-ahead.ts';
 import type { Context } from '../wiring/context.ts';
 import type { Pruned } from '../writer/commands.ts';
+import { DISK_FAULTS } from '../writer/writer.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
 import type { DaemonEvents } from './deliveries.ts';
+import { startDiskWatch } from './disk-watch.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
 
 const INTERVAL_MS = 3_600_000;
@@ -39,6 +43,39 @@ export function startWatchOfClock(context: Context, events: DaemonEvents, releas
   const tell = tellBy(context, events, 'clock');
   const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), tell, clock, logger });
   releasers.push(() => watch.stop());
+}
+
+/** Says when the disk of the ledger fills, or fails. */
+export function startWatchOfDisk(
+  context: Context,
+  events: DaemonEvents,
+  releasers: Releasers,
+  freeBytes = () => freeBytesAt(dirname(context.config.ledger.path)),
+): void {
+  const { clock, logger } = context;
+  const watch = startDiskWatch({
+    freeBytes,
+    writeFault: () => context.diskFault,
+    async tell(detail, heard) {
+      try {
+        if ((await context.tellOfJob({ job: 'disk', detail }, heard)) > 0) events.emit('notified');
+        return true;
+      } catch (error) {
+        if (error instanceof AppError && DISK_FAULTS.includes(error.code)) return false;
+        throw error;
+      }
+    },
+    messages: (detail) => context.directMessages({ job: 'disk', detail }),
+    send: (message, signal) => context.sendDirectly(message, signal),
+    clock,
+    logger,
+  });
+  releasers.push(() => watch.stop());
+}
+
+function freeBytesAt(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: string | null) => Promise<void> {

@@ -4,6 +4,7 @@ import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { isAnythingDue } from '../alerts/notify/compose.ts';
 import { dueDeliveries, nextDueMs } from '../alerts/notify/deliveries.ts';
+import type { DirectMessage } from '../alerts/notify/direct-message.ts';
 import type { JobNews } from '../alerts/rules/own/job-failed.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
@@ -31,7 +32,7 @@ import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
 import type { WriterStart } from '../writer/session.ts';
 import { openThreadedWriter, type ThreadedWriter } from '../writer/threaded-writer.ts';
-import { noticeLock, type Writer } from '../writer/writer.ts';
+import { DISK_FAULTS, noticeFaults, type Writer } from '../writer/writer.ts';
 import { deliver, sendTest, type TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
@@ -85,6 +86,7 @@ export class Context {
   #writerFault: string | null = null;
   /** A lock has been met, and may be gone meanwhile. */
   #locked = false;
+  #diskFault: string | null = null;
   #reader: LedgerReader | null = null;
 
   constructor(config: Config, overrides: ContextOverrides = {}) {
@@ -141,8 +143,9 @@ export class Context {
       secrets: secretsOf(this.config),
       routes: this.#routes,
     });
-    const writer = noticeLock(opened, () => {
-      this.#locked = true;
+    const writer = noticeFaults(opened, (fault) => {
+      if (fault?.code === 'ledger_busy') this.#locked = true;
+      else if (fault === null || DISK_FAULTS.includes(fault.code)) this.#diskFault = fault?.message ?? null;
     });
     this.#releasers.push(() => writer.close());
     void writer.ended.then((error) => {
@@ -181,6 +184,11 @@ export class Context {
     const holder = lockHolder(this.config.ledger.path, 0);
     this.#locked = holder !== null;
     return holder && `${holder} holds its lock`;
+  }
+
+  /** Why the disk did not take the last write; null when it did. */
+  get diskFault(): string | null {
+    return this.#diskFault;
   }
 
   /** The reading side of the ledger, which must exist. */
@@ -250,10 +258,25 @@ export class Context {
     return (await writer.call('raiseStale', { workspaces, nowMs: this.clock.now() })).due;
   }
 
-  /** Raises an alert about a job of the ledger, or with `detail` null ends it; returns how often somebody is owed a message. */
-  async tellOfJob(news: JobNews): Promise<number> {
+  /**
+   * Raises an alert about a job of the ledger, or with `detail` null ends it; returns how often somebody is owed a message. `heard`
+   * is what channels were told of it by `sendDirectly`.
+   */
+  async tellOfJob(news: JobNews, heard: readonly DirectMessage[] = []): Promise<number> {
     const writer = await this.writer();
-    return (await writer.call('tellOfJob', { ...news, nowMs: this.clock.now() })).due;
+    return (await writer.call('tellOfJob', { ...news, heard, nowMs: this.clock.now() })).due;
+  }
+
+  /** What each channel is to hear of a job that fails while the ledger can only be read. */
+  async directMessages(news: JobNews): Promise<DirectMessage[]> {
+    const { directMessages } = await import('../alerts/notify/direct-message.ts');
+    return directMessages(this.reader().connection, this.#routes, news, this.clock.now());
+  }
+
+  /** Makes an attempt past the ledger; false: it may be tried again. */
+  async sendDirectly({ channel, notificationId, payload }: DirectMessage, signal: AbortSignal): Promise<boolean> {
+    const result = await this.channels.get(channel)?.deliver({ notificationId, payload, attempt: 1 }, { signal });
+    return result?.outcome !== 'retry' && result?.outcome !== 'cancelled';
   }
 
   /** Asks what is so for all that is due, and makes messages of it; returns how many. */

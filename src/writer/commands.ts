@@ -11,6 +11,7 @@ import {
 import { disableChannel } from '../alerts/notify/channel-states.ts';
 import { compose } from '../alerts/notify/compose.ts';
 import { type AttemptRecord, claimDelivery, recordAttempt } from '../alerts/notify/deliveries.ts';
+import type { DirectMessage } from '../alerts/notify/direct-message.ts';
 import { endAlerts, withdrawMessages } from '../alerts/notify/end-alerts.ts';
 import { evaluateAgain, evaluateAll } from '../alerts/notify/evaluate-due.ts';
 import { type PrunedDeliveries, pruneDeliveries } from '../alerts/notify/prune-deliveries.ts';
@@ -58,8 +59,10 @@ const COMMANDS = {
   ): RunAlerts => evaluateStale(connection, workspaces, nowMs),
 
   /** Raises an alert about a job of the ledger; `detail` null ends it. */
-  tellOfJob: ({ connection }: Session, { nowMs, ...news }: JobNews & { nowMs: number }): RunAlerts =>
-    evaluateJob(connection, news, nowMs),
+  tellOfJob: (
+    { connection }: Session,
+    { nowMs, heard, ...news }: JobNews & { nowMs: number; heard?: readonly DirectMessage[] },
+  ): RunAlerts => evaluateJob(connection, news, nowMs, heard),
 
   compose: onConnection(compose),
   claimDelivery: onConnection(claimDelivery),

@@ -26,17 +26,22 @@ export function closedError(): AppError {
   return new AppError('writer_closed', "the ledger's writer is closed");
 }
 
-/** The same writer, which tells each time that another process's lock has kept it from writing. */
-export function noticeLock(writer: Writer, onLocked: () => void): Writer {
+/** The disk is to blame, or who may use it. */
+export const DISK_FAULTS: readonly string[] = ['ledger_disk', 'ledger_io', 'ledger_unwritable'];
+
+/** The same writer, which tells after each command what the ledger had against it; null: nothing. */
+export function noticeFaults(writer: Writer, onEnd: (fault: { code: string; message: string } | null) => void): Writer {
   return {
     migration: writer.migration,
     ended: writer.ended,
     close: () => writer.close(),
     async call(name, args, transfer) {
       try {
-        return await writer.call(name, args, transfer);
+        const result = await writer.call(name, args, transfer);
+        onEnd(null);
+        return result;
       } catch (error) {
-        if (error instanceof AppError && error.code === 'ledger_busy') onLocked();
+        if (error instanceof AppError) onEnd({ code: error.code, message: error.message });
         throw error;
       }
     },

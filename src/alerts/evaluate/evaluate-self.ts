@@ -6,6 +6,7 @@ import { and, eq, isNull, prepared, sql } from '../../ledger/store/schema/drizzl
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import type { Observation } from '../measures/observation.ts';
 import { AlertBook } from '../notify/alert-book.ts';
+import { type DirectMessage, noteHeard } from '../notify/direct-message.ts';
 import { type JobNews, judgeJob } from '../rules/own/job-failed.ts';
 import { judgeFailedRun, type RunFault } from '../rules/own/sync-failed.ts';
 import { judgeStale } from '../rules/own/sync-stale.ts';
@@ -63,12 +64,22 @@ const isFailing = prepared((db) => {
   return db.select({ alertKey: alerts.alertKey }).from(alerts).where(and(isOwn, isOpenAlert));
 });
 
-/** Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. */
-export function evaluateJob(connection: Database.Database, news: JobNews, nowMs: number): RunAlerts {
+/**
+ * Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. `heard` is what
+ * channels were told of it already, while the ledger could not be written.
+ */
+export function evaluateJob(
+  connection: Database.Database,
+  news: JobNews,
+  nowMs: number,
+  heard: readonly DirectMessage[] = [],
+): RunAlerts {
   const seen = judgeJob(news);
   if (news.detail === null && !isFailing(connection).get({ cause: seen.cause })) return { changes: [], due: 0 };
   const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, nowMs };
-  return connection.transaction(() => raise(connection, seen, ofLedger)).immediate();
+  return connection
+    .transaction(() => raise(connection, seen, ofLedger, () => noteHeard(connection, seen, heard)))
+    .immediate();
 }
 
 const BY_TIMER = { runKey: null, runId: null, actor: 'timer' } as const;
@@ -78,8 +89,10 @@ function raise(
   connection: Database.Database,
   seen: Observation,
   about: Pick<BookContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs'>,
+  beforeTelling: () => void = () => undefined,
 ): RunAlerts {
   const book = new AlertBook({ connection, ...about, seeding: false, at: isoTime(about.nowMs) });
   book.observe(seen);
+  beforeTelling();
   return book.finish();
 }

@@ -208,6 +208,12 @@ export function requireAlerts(connection: Database.Database, id: string): (typeo
   });
 }
 
+/** The id of an alert about the ledger as a whole. */
+export function ownAlertId(connection: Database.Database, rule: StoredAlert['rule'], cause: string): string {
+  const names = { workspaceId: null, tenantId: null, period: null };
+  return alertIdOf({ rule, cause, periodKey: null, tenantKey: null }, ledgerId(connection), names);
+}
+
 /** Gives the alerts about the ledger as a whole the ids that they have under its id of now. */
 export function renameOwnAlerts(connection: Database.Database): void {
   const db = query(connection);

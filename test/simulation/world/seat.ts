@@ -79,6 +79,7 @@ export class Seat {
       const daemon = await startDaemon(context, {
         openQueue: async ({ concurrency }) => world.broker.connect(process, concurrency),
         ticks: false,
+        freeBytes: () => 1e12,
       });
       if (!process.alive) return;
       world.note(`${process.name} started`);

@@ -25,6 +25,13 @@ const JOBS = {
     todo: 'Once it works, run `usage-ledger alerts replay --all-dead`.',
     docs: 'a channel refused a message, or has failed five times in a row',
   },
+  disk: {
+    severity: 'critical',
+    found: () => 'The disk of the ledger fills up, or fails',
+    over: () => 'The disk of the ledger has room, and is written.',
+    todo: 'Make room, or give it a larger disk; nothing that was read is lost.',
+    docs: 'less than 500 MiB are free on the disk of the ledger, or less than it takes in a day, or it cannot be written',
+  },
   backup: {
     severity: 'warning',
     found: () => 'The last backup failed',

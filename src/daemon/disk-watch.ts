@@ -1,0 +1,107 @@
+import type { DirectMessage } from '../alerts/notify/direct-message.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+
+const CHECK_INTERVAL_MS = 60_000;
+/** How fast the disk fills is the middle of what it lost in each of these spans of the last three hours, so that no backup counts. */
+const SPAN_MS = 10 * 60_000;
+const SPANS = 18;
+const LEAST_SPANS = 6;
+const HOUR_MS = 3_600_000;
+const LEAST_BYTES = 500 * 1024 ** 2;
+const LEAST_HOURS = 24;
+/** What was told is over with so much more room. */
+const OVER = 1.25;
+
+export interface DiskWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+  /** Room that is left on the disk of the ledger, in bytes. */
+  freeBytes(): number;
+  /** Why the last write failed, by a fault of the disk; null when it did not. */
+  writeFault(): string | null;
+  /** Raises the alert with what channels have heard already, or with null ends it; false: the ledger cannot be written. */
+  tell(detail: string | null, heard: readonly DirectMessage[]): Promise<boolean>;
+  /** What each channel is to hear while nothing can be written. */
+  messages(detail: string): Promise<DirectMessage[]>;
+  /** Sends it past the ledger; false: it is to be tried again. */
+  send(message: DirectMessage, signal: AbortSignal): Promise<boolean>;
+}
+
+/** What could not be written down yet. */
+interface Unwritten {
+  detail: string;
+  waiting: DirectMessage[];
+  heard: DirectMessage[];
+}
+
+/**
+ * Tells that the disk of the ledger fills, and that the ledger cannot be written: what it cannot take goes straight to the
+ * channels, once, and into the ledger as soon as that can be written.
+ */
+export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
+  const { freeBytes, writeFault, tell, messages, send, clock, logger } = options;
+  const room = new Room();
+  let isTold = false;
+  let failedBefore = false;
+  let unwritten: Unwritten | null = null;
+
+  async function tellAll(detail: string | null, signal: AbortSignal): Promise<void> {
+    if (unwritten !== null) {
+      if (!(await tell(unwritten.detail, unwritten.heard))) return sendWaiting(unwritten, signal);
+      [isTold, unwritten] = [true, null];
+    }
+    if (isTold === (detail !== null)) return;
+    if (await tell(detail, [])) {
+      isTold = detail !== null;
+      if (detail !== null) logger.warn({ reason: detail }, 'the disk of the ledger fills, or fails');
+    } else if (detail !== null) {
+      logger.error({ reason: detail }, 'the ledger cannot be written');
+      unwritten = { detail, waiting: await messages(detail), heard: [] };
+      await sendWaiting(unwritten, signal);
+    }
+  }
+
+  async function sendWaiting(of: Unwritten, signal: AbortSignal): Promise<void> {
+    const sent = await Promise.all(
+      of.waiting.map(async (message) => ({ message, isSent: await send(message, signal) })),
+    );
+    of.heard.push(...sent.filter(({ isSent }) => isSent).map(({ message }) => message));
+    of.waiting = sent.filter(({ isSent }) => !isSent).map(({ message }) => message);
+  }
+
+  return startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: CHECK_INTERVAL_MS,
+    atOnce: true,
+    failed: 'the disk of the ledger could not be looked at',
+    async work(signal) {
+      const fault = writeFault();
+      // One write may fail and the next not.
+      const isFailing = fault !== null && failedBefore;
+      failedBefore = fault !== null;
+      const filling = room.filling(freeBytes(), clock.monotonic(), isTold);
+      await tellAll(isFailing ? `it cannot be written: ${fault}` : filling, signal);
+    },
+  });
+}
+
+/** How much room there was, and how fast it goes. */
+class Room {
+  #spans: number[] = [];
+  #last: { bytes: number; atMs: number } | null = null;
+
+  /** Why somebody has to look at the disk; null: it has room for long. */
+  filling(bytes: number, nowMs: number, isTold: boolean): string | null {
+    this.#last ??= { bytes, atMs: nowMs };
+    if (nowMs - this.#last.atMs >= SPAN_MS) {
+      const perHour = ((this.#last.bytes - bytes) / (nowMs - this.#last.atMs)) * HOUR_MS;
+      this.#spans = [...this.#spans, perHour].slice(-SPANS);
+      this.#last = { bytes, atMs: nowMs };
+    }
+    const factor = isTold ? OVER : 1;
+    const left = `${Math.floor(bytes / 1024 ** 2)} MiB are free`;
+    if (bytes < LEAST_BYTES * factor) return left;
+    const perHour = this.#spans.toSorted((a, b) => a - b)[Math.floor(this.#spans.length / 2)] ?? 0;
+    if (this.#spans.length < LEAST_SPANS || perHour <= 0 || bytes / perHour >= LEAST_HOURS * factor) return null;
+    return `${left}, enough for ${Math.floor(bytes / perHour)} hours at the rate of the last three`;
+  }
+}

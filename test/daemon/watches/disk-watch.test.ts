@@ -1,0 +1,156 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { type DirectMessage, directMessages } from '../../../src/alerts/notify/direct-message.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { startDiskWatch } from '../../../src/daemon/disk-watch.ts';
+import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
+import { DISK_FAULTS } from '../../../src/writer/writer.ts';
+import { answerWaiting, messages, owedMessages } from '../../support/messages.ts';
+import { openLedger } from '../../support/open-ledger.ts';
+import { setRoutes } from '../../support/run/real-run.ts';
+import { NOON, testClock } from '../../support/time/test-clock.ts';
+
+const MINUTE_MS = 60_000;
+const MIB = 1024 ** 2;
+const GIB = 1024 * MIB;
+type Options = Parameters<typeof startDiskWatch>[0];
+
+function watchOf(options: Partial<Options>) {
+  const clock = testClock();
+  const watch = startDiskWatch({
+    freeBytes: () => 100 * GIB,
+    writeFault: () => null,
+    tell: async () => true,
+    messages: async () => [],
+    send: async () => true,
+    clock,
+    logger: createLogger({ level: 'silent' }),
+    ...options,
+  });
+  onTestFinished(() => watch.stop());
+  const pass = async (minutes: number, each: () => void = () => undefined): Promise<void> => {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      clock.advance(MINUTE_MS);
+      each();
+      await watch.run();
+    }
+  };
+  return { clock, pass };
+}
+
+test('a disk that fills within a day is told after an hour, and that it has room again', async () => {
+  let free = 10 * GIB;
+  const told: (string | null)[] = [];
+  const tell: Options['tell'] = async (detail) => told.push(detail) > 0;
+  const { pass } = watchOf({ freeBytes: () => free, tell });
+  const fill = (perHour: number) => () => {
+    free -= perHour / 60;
+  };
+  await pass(59, fill(GIB));
+  expect(told).toEqual([]);
+  await pass(30, fill(GIB));
+  expect(told).toEqual([
+    expect.stringMatching(/^\d{4} MiB are free, enough for [89] hours at the rate of the last three$/),
+  ]);
+  free = 100 * GIB;
+  await pass(200, fill(0));
+  expect(told.slice(1)).toEqual([null]);
+});
+
+test('a backup, and a slow fill, are nothing to tell; little room is', async () => {
+  let free = 10 * GIB;
+  const told: (string | null)[] = [];
+  const tell: Options['tell'] = async (detail) => told.push(detail) > 0;
+  const { pass } = watchOf({ freeBytes: () => free, tell });
+  await pass(100, () => {
+    free -= MIB;
+  });
+  // Every few hours a backup takes a gigabyte.
+  for (const _ of [1, 2, 3]) {
+    free -= GIB;
+    await pass(200);
+  }
+  expect(told).toEqual([]);
+  free = 499 * MIB;
+  await pass(3);
+  expect(told).toEqual(['499 MiB are free']);
+  free = 600 * MIB;
+  await pass(3);
+  free = 700 * MIB;
+  await pass(3);
+  expect(told).toEqual(['499 MiB are free', null]);
+});
+
+test('what the ledger cannot take goes straight to the channels, once, and into the ledger when that can be written', async () => {
+  const { connection } = openLedger();
+  const routes = routesOf([
+    { type: 'log', name: 'a' },
+    { type: 'log', name: 'b' },
+    {
+      type: 'log',
+      name: 'quiet',
+      route: { severities: ['warning'], rules: ['jump'], digestHour: null, followUps: 'digest' },
+    },
+  ]);
+  setRoutes(connection, routes, NOON);
+  const isFull = (yes: boolean) => connection.pragma(`query_only = ${yes ? 1 : 0}`);
+  const sent: DirectMessage[] = [];
+  let away = ['b'];
+  let fault: string | null = null;
+  const { clock, pass } = watchOf({
+    writeFault: () => fault,
+    async tell(detail, heard) {
+      try {
+        evaluateJob(connection, { job: 'disk', detail }, clock.now(), heard);
+        fault = null;
+        return true;
+      } catch (error) {
+        if (!DISK_FAULTS.includes(ledgerErrorOf(error)?.code ?? '')) throw error;
+        fault = 'database or disk is full';
+        return false;
+      }
+    },
+    messages: async (detail) => directMessages(connection, routes, { job: 'disk', detail }, clock.now()),
+    async send(message) {
+      if (away.includes(message.channel)) return false;
+      sent.push(message);
+      return true;
+    },
+  });
+  isFull(true);
+  fault = 'database or disk is full';
+  await pass(1);
+  expect(sent).toEqual([]);
+  await pass(5);
+  expect(sent.map(({ channel }) => channel)).toEqual(['a']);
+  const told = JSON.parse(sent[0]?.payload ?? '');
+  expect(told).toMatchObject({
+    rule: 'job_failed',
+    cause: 'disk',
+    event: 'opened',
+    severity: 'critical',
+    state: 'firing',
+  });
+  expect(told.summary).toContain('it cannot be written: database or disk is full');
+  away = [];
+  await pass(5);
+  expect(sent.map(({ channel }) => channel)).toEqual(['a', 'b']);
+
+  isFull(false);
+  await pass(1);
+  expect(messages(connection).map(({ id, channel, state }) => [id, channel, state])).toEqual(
+    sent.map(({ notificationId, channel }) => [notificationId, channel, 'delivered']),
+  );
+  expect(messages(connection)[0]?.payload.alert_id).toBe(told.alert_id);
+  expect(owedMessages(connection)).toEqual([]);
+  await pass(3);
+  const ends = answerWaiting(connection, 'accepted', clock.now());
+  expect(ends.map(({ channel, event, payload }) => [channel, event, payload.revision > told.revision])).toEqual([
+    ['a', 'closed', true],
+    ['b', 'closed', true],
+  ]);
+  expect(connection.prepare("SELECT alert_id, state FROM alerts WHERE cause = 'disk'").all()).toEqual([
+    { alert_id: told.alert_id, state: 'resolved' },
+  ]);
+});
