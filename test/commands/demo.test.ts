@@ -19,7 +19,8 @@ test.each([
     const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'demo'], {
       env: { PATH: path, TMPDIR: folder },
     });
-    expect(performance.now() - startedMs).toBeLessThan(20_000);
+    // Seven seconds on a machine with nothing else to do.
+    expect(performance.now() - startedMs).toBeLessThan(60_000);
     expect(stdout).toContain(first);
     const tables = stdout.split('\nsqlite> ').slice(1);
     expect(tables).toHaveLength(4);
