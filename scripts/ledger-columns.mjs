@@ -286,7 +286,7 @@ const VIEWS = {
       run_id: 'Stable id.',
       workspace_id: WORKSPACE,
       status:
-        '`running`, `applied`, `failed`, `unstable`, `suspicious_empty` or `superseded`, see "The life of a run".',
+        '`running`, `applied`, `failed`, `unstable`, `suspicious_empty`, `suspicious_shrink` or `superseded`, see "The life of a run".',
       from_period: 'First period of its window. NULL: no limit.',
       to_period: 'Last period of its window. NULL: no limit.',
       started_at: 'When it took its workspace.',

@@ -11,11 +11,13 @@ import type { RunFailure, WalkRecord, WalkVerdict } from '../ledger/journal/runs
 import type { WalkFacts, Window } from '../ledger/journal/staging/staging.ts';
 import { FencedError } from '../ledger/store/file/sqlite-errors.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
-import type { Writer } from '../writer/writer.ts';
 import { type NextSlot, nameWait, type RunDeadline, startRunDeadline } from './run-deadline.ts';
 import type { StagingLease } from './staging-room.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { implausible, requirePlausible, walkPages } from './walk.ts';
+
+/** Of fewer, a part that is missing says nothing. */
+const FEW_RECORDS = 10;
 
 /** Pages whose requests leave tens of MB behind. */
 const MANY_PAGES = 10_000;
@@ -79,7 +81,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       last = walk;
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
-    await refuseSuspiciousEmpty(writer, claimed, proven.walk);
+    await refuseSuspicious(deps, claimed, proven.walk);
     const { checkpointFault, ...applied } = await applyProven(deps, claimed, proven.walk, signal);
     if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'no checkpoint of the head could be written');
     const { pages, records } = proven.walk.facts;
@@ -194,13 +196,23 @@ function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
   return whole.buffer;
 }
 
-/** Nothing where the ledger has something is more likely a fault of the service than the truth. */
-async function refuseSuspiciousEmpty(writer: Writer, claimed: ClaimedRun, walk: WalkRecord): Promise<void> {
-  if (walk.facts.records > 0) return;
-  const known = await writer.call('countKnownRecords', { runKey: claimed.runKey });
+/** Nothing, or so much less, where the ledger has something is more likely a fault of the service than the truth. */
+async function refuseSuspicious(
+  { writer, workspace }: Pick<SyncDeps, 'writer' | 'workspace'>,
+  { runKey }: ClaimedRun,
+  { facts: { records } }: WalkRecord,
+): Promise<void> {
+  const { known, missing } = await writer.call('countMissing', { runKey });
   if (known === 0) return;
-  throw new UnprovenError('suspicious_empty', `the service gave no records where the ledger has ${known}`, {
-    hint: 'nothing was applied; check with the service whether the workspace really lost its usage',
+  const ask = 'nothing was applied; check with the service whether the workspace really lost its usage';
+  if (records === 0) {
+    throw new UnprovenError('suspicious_empty', `the service gave no records where the ledger has ${known}`, {
+      hint: ask,
+    });
+  }
+  if (known < FEW_RECORDS || missing < known * workspace.suspiciousShrink) return;
+  throw new UnprovenError('suspicious_shrink', `the service lists ${missing} of ${known} records no more`, {
+    hint: `${ask}; if it did, let one run pass with \`suspicious_shrink: 1\``,
   });
 }
 
@@ -228,7 +240,8 @@ function toFault(error: unknown): RunFault {
 
 function toFailure(error: unknown, walk: WalkRecord | null): RunFailure {
   const { code, message } = summarizeError(error);
-  const status = code === 'unstable' || code === 'suspicious_empty' ? code : 'failed';
+  const isUnproven = code === 'unstable' || code === 'suspicious_empty' || code === 'suspicious_shrink';
+  const status = isUnproven ? code : 'failed';
   return { status, code, message, pages: walk?.facts.pages ?? 0, records: walk?.facts.records ?? 0 };
 }
 

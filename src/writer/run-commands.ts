@@ -14,7 +14,7 @@ import {
   type SlotDone,
 } from '../ledger/journal/runs/claim-run.ts';
 import {
-  countKnownRecords,
+  countMissing,
   failRun,
   type RunFailure,
   recordWalk,
@@ -84,8 +84,10 @@ export const runCommands = {
   recordWalk: ({ connection }: Session, { runKey, walk }: OfRun & { walk: WalkRecord }): void =>
     recordWalk(connection, runKey, walk),
 
-  countKnownRecords: (session: Session, { runKey }: OfRun): number =>
-    countKnownRecords(session.connection, openRun(session, runKey).run),
+  countMissing(session: Session, { runKey }: OfRun): ReturnType<typeof countMissing> {
+    const { run, staging } = openRun(session, runKey);
+    return countMissing(session.connection, run, staging.keys);
+  },
 
   /** Keys that are absent from this run's walk and were from an earlier run's. */
   absentAgain(session: Session, { runKey }: OfRun): AbsentKey[] {

@@ -170,6 +170,7 @@ describe('what a file means', () => {
           maxRecords: 20_000_000,
           maxPages: 1_000_000,
           maxPageBytes: 4_194_304,
+          suspiciousShrink: 0.5,
           alerts: {
             ratio: 1.5,
             minCredits: 1000,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
+import type { Period } from '../../src/core/period.ts';
 import type { FaultAction } from '../../src/sandbox/world/faults.ts';
 import { type Rejection, rejection } from '../support/rejection.ts';
 import { type Fixture, type FixtureOptions, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
@@ -80,6 +81,21 @@ test('an empty answer where the ledger has records is refused as suspicious', as
 
   expect(error.code).toBe('suspicious_empty');
   expect(error.message).toContain('250');
+});
+
+test('a listing that lacks half of what was known is withheld, unless the setting lets it pass', async () => {
+  const fixture = await startWithChange();
+  const lost = fixture.view().rows('SELECT tenant_id, period FROM finance_usage ORDER BY tenant_id LIMIT 125');
+  for (const { tenant_id, period } of lost) fixture.upstream.remove(String(tenant_id), String(period) as Period);
+
+  const error = await expectNothingPublished(fixture, fixture.sync, 'suspicious_shrink');
+
+  expect(error.message).toBe('the service lists 125 of 250 records no more');
+  const willing = fixture.another((config) => ({
+    ...config,
+    workspaces: config.workspaces.map((workspace) => ({ ...workspace, suspiciousShrink: 1 })),
+  }));
+  expect(await willing.sync(manualOrder())).toMatchObject({ status: 'applied' });
 });
 
 test('an empty workspace that never had a record is a success', async () => {

@@ -81,6 +81,12 @@ export const workspaceSettings = {
     'auto',
     'auto: twice up to 50 pages, else counted | twice | counted',
   ),
+  suspicious_shrink: shown(
+    numeric(z.number().min(0.01).max(1)),
+    'Give a part of the known records, 0.01 to 1, such as 0.5',
+    0.5,
+    'a listing that lacks this part of what is known is withheld; 1: an empty one alone',
+  ),
   run_minutes: count('minutes', 1, 1440, 30, 'minutes; a run that takes longer is ended and tried again'),
   max_records: count('records', 1, 1_000_000_000, 20_000_000, 'a listing that announces more is refused'),
   max_pages: count('pages', 1, 100_000_000, 1_000_000, ''),

@@ -112,7 +112,12 @@ export class HistoryPlayer {
         ...{ isReadable: readableIn(step), onRequest },
       }),
       now: () => this.nowMs,
-      workspace: { id: model.id, name: model.id, consistency: step.walk === 'twice' ? 'twice' : 'counted' },
+      workspace: {
+        id: model.id,
+        name: model.id,
+        consistency: step.walk === 'twice' ? 'twice' : 'counted',
+        suspiciousShrink: 1,
+      },
       window,
     }).then(
       (outcome) => this.#onEnd(expected, verdicts, outcome),
@@ -133,8 +138,9 @@ export class HistoryPlayer {
       const { runId } = result as Extract<Result<'claimRun'>, { runId: string }>;
       this.#outcomes.push({ ledger: 'claimed', model: model.isHeld(this.nowMs) ? 'lease_held' : 'claimed' });
       expected.run = model.claim(runId, window, this.nowMs, LEASE_MS);
-    } else if (name === 'countKnownRecords') {
-      this.#outcomes.push({ ledger: result, model: model.knownRecords(window) });
+    } else if (name === 'countMissing') {
+      const { known } = result as Result<'countMissing'>;
+      this.#outcomes.push({ ledger: known, model: model.knownRecords(window) });
     } else if (name === 'absentAgain') {
       const absent = result as Result<'absentAgain'>;
       const keys = absent.map(({ period, tenantId }) => `${period} ${tenantId}`).sort();

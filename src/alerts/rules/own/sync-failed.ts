@@ -54,7 +54,7 @@ export const syncFailed: OwnRule = {
 const NOTABLE_SKEW_MS = 30_000;
 
 /** Answers that came, and did not prove that they are all of it. */
-const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'implausible_listing'];
+const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'suspicious_shrink', 'implausible_listing'];
 
 /** A run that applied nothing through a fault that somebody has to know of. */
 export interface RunFault {

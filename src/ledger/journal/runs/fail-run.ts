@@ -4,11 +4,12 @@ import { and, count, eq, gte, lte, query } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs, tenantUsage, walks } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
+import type { KeySet } from '../staging/key-set.ts';
 import type { WalkFacts } from '../staging/staging.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
 
 export interface RunFailure {
-  status: 'failed' | 'unstable' | 'suspicious_empty';
+  status: 'failed' | 'unstable' | 'suspicious_empty' | 'suspicious_shrink';
   code: string;
   message: string;
   pages: number;
@@ -31,8 +32,12 @@ export function failRun(connection: Database.Database, run: ClaimedRun, failure:
     .immediate();
 }
 
-/** How many records the ledger holds inside the window: an empty answer is suspicious when there are any. */
-export function countKnownRecords(connection: Database.Database, run: ClaimedRun): number {
+/** How many records the ledger holds inside the window, and by how many its months have shrunk in a walk. */
+export function countMissing(
+  connection: Database.Database,
+  run: ClaimedRun,
+  keys: KeySet,
+): { known: number; missing: number } {
   const [from, to] = windowBounds(run.window);
   const isInWindow = and(
     eq(periods.workspaceKey, run.workspaceKey),
@@ -40,12 +45,18 @@ export function countKnownRecords(connection: Database.Database, run: ClaimedRun
     lte(periods.period, to),
   );
   const known = query(connection)
-    .select({ records: count() })
+    .select({ periodKey: periods.periodKey, records: count() })
     .from(tenantUsage)
     .innerJoin(periods, eq(periods.periodKey, tenantUsage.periodKey))
     .where(and(isInWindow, eq(tenantUsage.withdrawn, 0)))
-    .get();
-  return known?.records ?? 0;
+    .groupBy(periods.periodKey)
+    .all();
+  const missing = known.map(({ periodKey, records }) => Math.max(0, records - keys.sizeOf(periodKey)));
+  return { known: sum(known.map(({ records }) => records)), missing: sum(missing) };
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, each) => total + each, 0);
 }
 
 /** `accepted`: proven complete. `moved`: the listing changed under it. `unconfirmed`: another walk must agree first. */

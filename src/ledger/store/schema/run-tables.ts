@@ -14,7 +14,7 @@ export const runs = sqliteTable(
     /** The cron slot that caused the run; null for a run by hand. */
     slot: text('slot'),
     status: text('status', {
-      enum: ['running', 'applied', 'failed', 'unstable', 'suspicious_empty', 'superseded'],
+      enum: ['running', 'applied', 'failed', 'unstable', 'suspicious_empty', 'suspicious_shrink', 'superseded'],
     }).notNull(),
     fencingToken: integer('fencing_token').notNull(),
     fromPeriod: text('from_period'),
