@@ -166,15 +166,15 @@ const EXAMPLES: Record<string, Example> = {
     ],
   },
   'restatement of what had settled': {
-    says: 'Had it settled only, 9,000 would be told and 9,900 not.',
+    says: 'Had February settled only, 198,900 would not be told either: that is less than a hundredth.',
     play: async (world) => {
-      const figures = { '2025-12-01': 10_000, '2026-01-01': 10_000, '2026-02-01': 10_000, '2026-03-01': 10_000 };
+      const figures = { '2025-12-01': 200_000, '2026-01-01': 200_000, '2026-02-01': 200_000, '2026-03-01': 200_000 };
       await months(world, '03-05', { acme: figures, globex: figures });
-      world.state('acme', '2026-02', 9_900n);
-      world.state('globex', '2026-02', 9_000n);
+      world.state('acme', '2026-02', 198_900n);
+      world.state('globex', '2026-02', 198_000n);
       await world.read(day('03-06'));
     },
-    told: ['03-06T12 restatement happened firing globex 9000 of -'],
+    told: ['03-06T12 restatement happened firing globex 198000 of -'],
   },
   workspace_jump: {
     says: '16 tenants used 160,000 in February; at 240,000 in March the workspace itself has jumped.',

@@ -39,6 +39,7 @@ function undelivered(connection: Database.Database, channel: string): string {
     .prepare(
       `SELECT (SELECT count(*) FROM alert_notified WHERE channel = @channel AND owed IS NOT NULL) AS owed,
          (SELECT payload ->> '$.summary' FROM deliveries WHERE channel = @channel AND state IN ('dead', 'possible', 'refused')
+            AND coalesce(payload ->> '$.cause', '') NOT LIKE '${OF_CHANNEL}%'
           ORDER BY created_at DESC, delivery_key DESC LIMIT 1) AS newest`,
     )
     .get({ channel }) as { owed: number; newest: string | null };

@@ -1,5 +1,5 @@
 import { addPeriods } from '../../core/period.ts';
-import { dailyRates } from '../notify/course.ts';
+import { ratesOfDays } from '../notify/course.ts';
 import { grouped, monthName } from '../wording/names.ts';
 import type { Facts } from '../wording/notification.ts';
 
@@ -16,10 +16,10 @@ export function chartCells({ period, evidence, created_at }: Facts): string | nu
   const { course } = evidence;
   if (period === null || course === null) return null;
   const months = [
-    { name: monthName(addPeriods(period, -1), created_at), rates: dailyRates(course.days.previous, 1), colour: '#999' },
-    { name: monthName(period, created_at), rates: dailyRates(course.days.current, 1), colour: '#06c' },
+    { name: monthName(addPeriods(period, -1), created_at), rates: ratesOfDays(course.days.previous), colour: '#999' },
+    { name: monthName(period, created_at), rates: ratesOfDays(course.days.current), colour: '#06c' },
   ].filter(({ rates }) => rates.length > 0);
-  const most = Math.max(...months.flatMap(({ rates }) => rates), 0);
+  const most = Math.max(...months.flatMap(({ rates }) => rates.map((rate) => rate ?? 0)), 0);
   if (most <= 0) return null;
   const rows = months.map(({ name, rates, colour }) => {
     const cells = Array.from({ length: DAYS }, (_, day) => {

@@ -4,7 +4,7 @@ import { grouped } from '../wording/names.ts';
 import { chartCells } from './chart-cells.ts';
 import { clip, type GroupMember, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 
-const SUBJECT_CHARACTERS = 150;
+const SUBJECT_CHARACTERS = 90;
 
 /** Mail programs drop style sheets, so each element carries its own. Names of any length break to fit a phone. */
 const STYLES = {
@@ -24,6 +24,13 @@ export interface EmailText {
   subject: string;
   text: string;
   html: string;
+}
+
+/** At most so many characters, cut between two words: half a figure is another figure. */
+function clipWords(text: string, most: number): string {
+  const clipped = clip(text, most);
+  const space = clipped.lastIndexOf(' ');
+  return clipped === text || space < 0 ? clipped : `${clipped.slice(0, space).replace(/[,;:]$/, '')} …`;
 }
 
 export function emailText(view: MessageView): EmailText {
@@ -46,7 +53,7 @@ export function emailText(view: MessageView): EmailText {
   );
   return {
     // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
-    subject: clip(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
+    subject: clipWords(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
     text: `${[summary, lines.join('\n'), ...links.map(([title, url]) => `${title}: ${url}`), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
     html: [
       '<!doctype html>',
@@ -82,6 +89,7 @@ function textChart(alert: MessageView['alert']): string[] {
   const course = alert?.evidence.course ?? null;
   if (alert === null || alert.period === null || course === null) return [];
   const { rows, highest } = dayBars(alert.period, course);
+  if (highest <= 0) return [];
   const bars = rows.map(({ period, bars }) => `${period}  ${bars}`);
   return [[`Credits a day, up to ${grouped(Math.round(highest))}:`, ...bars].join('\n')];
 }

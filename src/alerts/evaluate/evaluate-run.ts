@@ -160,7 +160,7 @@ class RunEvaluation {
   #inRun(name: RuleName): void {
     this.#of(name, (rule) => {
       for (const { periodKey, tenantKey, before } of rule.inRun?.(this.#judging, this.#periods.current) ?? []) {
-        this.#judge(name, this.#judging.read(periodKey, tenantKey), before);
+        this.#judge(name, tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey), before);
       }
     });
   }
@@ -210,7 +210,7 @@ class RunEvaluation {
   }
 
   #again(rule: UsageRule, alert: StoredAlert, periodKey: number): void {
-    if (this.#isForgotten(alert, periodKey)) {
+    if (this.#isForgotten(rule, alert, periodKey)) {
       this.#book.expire(alert);
       return;
     }
@@ -218,9 +218,8 @@ class RunEvaluation {
     const { tenantKey } = alert;
     const subject = tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey);
     const seen = askRule(this.#judging, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
-    const isPast = seen.phase?.settled === true && rule.isPast?.(seen.judgement) === true;
-    if (isPast) this.#book.expire(alert);
-    else this.#observe(seen, alert);
+    const isPast = seen.phase?.settled === true && rule.endsSettled === true;
+    this.#observe(isPast ? { ...seen, judgement: clear(true) } : seen, alert);
   }
 
   /** What has settled stands while no figure up to its month changes; but for other settings, which a replay does not get. */
@@ -229,10 +228,10 @@ class RunEvaluation {
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 
-  /** Neither its period nor its last change lies in reach of the rules any more. */
-  #isForgotten(alert: StoredAlert, periodKey: number): boolean {
+  /** Its period lies out of reach of the rules; of what changes in old months, its last change, too. */
+  #isForgotten({ ofReadings }: UsageRule, alert: StoredAlert, periodKey: number): boolean {
     const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
-    return Math.max(periodKey, changedIn) < this.#periods.oldest;
+    return Math.max(periodKey, ofReadings === true ? changedIn : periodKey) < this.#periods.oldest;
   }
 
   #observe(seen: Observation, alert?: StoredAlert): void {

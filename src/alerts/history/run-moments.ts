@@ -4,7 +4,12 @@ import { onceEach } from '../../core/one-at-a-time.ts';
 import { countUpTo } from './readings.ts';
 
 /** A reading speaks for moments so near to it: runs of one hour do not end at the same minute of each day. */
-const TOLERANCE_MS = 1_800_000;
+export const TOLERANCE_MS = 1_800_000;
+
+/** Between two readings in whole half hours, so that it does not matter at which minute runs end. */
+export function spanOf(fromMs: number, toMs: number): number {
+  return Math.round((toMs - fromMs) / TOLERANCE_MS) * TOLERANCE_MS;
+}
 
 /**
  * A clock that was ahead for fewer runs than these, as they lie in time, does not move a moment: among them the chain says

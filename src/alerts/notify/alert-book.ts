@@ -71,7 +71,7 @@ export class AlertBook {
       previous,
       current,
       threshold,
-      detail: seen.detail ?? stored.detail,
+      detail: seen.periodKey === null ? (seen.detail ?? stored.detail) : seen.detail,
       basis: renderBasis(seen),
     };
     if (change !== null) {

@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/clock.ts';
 import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
 import { endOfWorkspace } from '../../ledger/journal/ended.ts';
 import { and, desc, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
@@ -100,6 +101,7 @@ export class MessageComposer {
       evidence,
       run_id: runId,
       began_at: alert.beganAt,
+      read_at: alert.periodKey === null ? null : isoTime(this.#asOfMs),
       created_at: at,
       public_url: route.publicUrl ?? null,
       acknowledge_link: event === 'closed' ? null : acknowledgeLink(route, alertId, alert.episode),
@@ -127,7 +129,7 @@ export class MessageComposer {
       judgement: clear(true),
       ...readBasis(alert.basis),
       phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), this.#asOfMs),
-      detail: state === 'resolved' ? null : alert.detail,
+      detail: state === 'resolved' && periodKey === null ? null : alert.detail,
     });
   }
 }

@@ -172,7 +172,8 @@ class ChannelComposer {
   #group(due: readonly DueMessage[]): void {
     const about = { route: this.#route, at: this.#at, mostBytes: this.#mostBytes };
     const members = due.map((one) => this.#render(one));
-    const messages = groupMessages(members, { ...about, tenants: due[0]?.countTenants() ?? 0 });
+    const ofAll = due[0]?.countOfAll() ?? { tenants: 0, likely: 0, reached: 0 };
+    const messages = groupMessages(members, { ...about, ofAll });
     for (const message of messages) this.#write('group', message);
   }
 

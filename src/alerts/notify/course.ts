@@ -57,7 +57,8 @@ export function buildCourse({ period, elapsedMs, current, previous, wasRead }: C
   if (!telling) rates.pop();
   const all = [...ratesBefore, ...rates];
   // A correction is no rate.
-  const step = all.some((rate) => rate < 0) ? null : findStep(all);
+  const found = all.some((rate) => rate < 0) ? null : findStep(all);
+  const step = found !== null && isDayRead(days, found.at - ratesBefore.length) ? found : null;
   const elapsedDays = elapsedMs / DAY_MS;
   const whole = previous.total === null ? null : perDay(previous.total, previousLengthMs / DAY_MS);
   const soFar = current.total === null || elapsedDays <= 0 ? null : perDay(current.total, elapsedDays);
@@ -98,8 +99,22 @@ function atDayEnds(
   });
 }
 
+/** Whether the use of a day is known by itself; below zero it is one of the month before. Nobody knows on which day of several a rate changed. */
+function isDayRead({ previous, current }: Course['days'], day: number): boolean {
+  const rates = day < 0 ? ratesOfDays(previous) : ratesOfDays(current);
+  return rates.at(day) != null;
+}
+
+/** Credits of each day; null for one at whose end, or beginning, nobody looked. */
+export function ratesOfDays(days: readonly (bigint | null)[]): (number | null)[] {
+  return days.map((credits, index) => {
+    const before = index === 0 ? 0n : (days[index - 1] ?? null);
+    return credits === null || before === null ? null : Number(credits - before);
+  });
+}
+
 /** Credits a day, for each day; `lastDay` is how much of the last one has passed. */
-export function dailyRates(days: readonly (bigint | null)[], lastDay: number): number[] {
+function dailyRates(days: readonly (bigint | null)[], lastDay: number): number[] {
   const rates: number[] = [];
   let known = 0n;
   for (const [index, credits] of days.entries()) {

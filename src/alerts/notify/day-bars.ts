@@ -1,6 +1,6 @@
 import { addPeriods, type Period } from '../../core/period.ts';
 import type { Course } from '../wording/notification.ts';
-import { dailyRates } from './course.ts';
+import { ratesOfDays } from './course.ts';
 
 /** The days of one period as a row of bars, each a column wide. */
 export interface DayBars {
@@ -11,6 +11,8 @@ export interface DayBars {
   total: bigint;
 }
 
+/** A day whose use nobody knows by itself. */
+const UNREAD = '·';
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
 /** Both months of a course as bars, the earlier one first, and the highest day that they are drawn against. */
@@ -18,8 +20,8 @@ export function dayBars(period: Period, { days }: Course): { rows: DayBars[]; hi
   const series = [
     { period: addPeriods(period, -1), known: days.previous },
     { period, known: days.current },
-  ].map((own) => ({ ...own, rates: dailyRates(own.known, 1) }));
-  const highest = Math.max(...series.flatMap(({ rates }) => rates), 0);
+  ].map((own) => ({ ...own, rates: ratesOfDays(own.known) }));
+  const highest = Math.max(...series.flatMap(({ rates }) => rates.map((rate) => rate ?? 0)), 0);
   const rows = series.map((own) => ({
     period: own.period,
     bars: own.rates.map((rate) => barOf(rate, highest)).join(''),
@@ -28,7 +30,8 @@ export function dayBars(period: Period, { days }: Course): { rows: DayBars[]; hi
   return { rows, highest };
 }
 
-function barOf(rate: number, highest: number): string {
+function barOf(rate: number | null, highest: number): string {
+  if (rate === null) return UNREAD;
   const level = highest <= 0 ? 0 : Math.round((Math.max(0, rate) / highest) * (LEVELS.length - 1));
   return LEVELS[level] ?? LEVELS[0];
 }

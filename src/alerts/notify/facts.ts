@@ -64,12 +64,13 @@ function forecastWords(
 }
 
 /** How the limit came about. */
-function thresholdWords({ rule, threshold, evidence }: Facts): string | null {
+function thresholdWords({ rule, threshold, evidence, credits }: Facts): string | null {
   if (threshold === null) return null;
   const limit = `${grouped(threshold)} credits`;
   if (evidence.threshold === null) return limit;
   const { baseline_credits, baseline_period } = evidence.threshold;
-  const base = `${grouped(baseline_credits)} (${baseline_period})`;
+  const isWhole = credits !== null && baseline_credits !== credits.previous;
+  const base = `${grouped(baseline_credits)} (${baseline_period}${isWhole ? ' as a whole month' : ''})`;
   if (usageRule(rule)?.isFall === true) {
     const { words } = limitOf(evidence.threshold, threshold, {
       times: (ratio) => `${ratio} x that`,
@@ -104,10 +105,7 @@ function sinceWords({ since, usual_daily_credits, recent_daily_credits }: Course
 
 function rateWords({ period }: Facts, { usual_daily_credits, recent_daily_credits }: Course): string | null {
   if (recent_daily_credits === null || period === null) return null;
-  const before =
-    usual_daily_credits === null
-      ? ''
-      : `, ${grouped(usual_daily_credits)} in ${addPeriods(period, -1)}; no day stands out`;
+  const before = usual_daily_credits === null ? '' : `, ${grouped(usual_daily_credits)} in ${addPeriods(period, -1)}`;
   return `${grouped(recent_daily_credits)} credits in ${period}${before}`;
 }
 

@@ -1,15 +1,20 @@
+import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
 import type { UsageRule } from '../rules/rule.ts';
 import { ruleOf } from '../rules/table.ts';
+import type { OfAll } from '../track/alert-crowds.ts';
 import { baselineMonth, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
 import type { Facts } from '../wording/notification.ts';
 import { ownWords } from './own-sentences.ts';
+import { readWords } from './summary.ts';
 
 const NAMED = 5;
+/** What was not so before. */
+const BEGINS: readonly ToldEvent[] = ['opened', 'again', 'worse'];
 
-/** What a message that stands for several says; the largest come first. `tenants` is how many there are in that month. */
-export function groupLine(all: readonly Facts[], tenants: number): string {
+/** What a message that stands for several says; the largest come first. */
+export function groupLine(all: readonly Facts[], ofAll: OfAll): string {
   const [first] = all;
   if (first === undefined) return '';
   const rule = ruleOf(first.rule);
@@ -19,37 +24,60 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
     const { found, over, todo } = ownWords(rule, first);
     return first.event === 'closed' ? `${over(where)} They are ${names}.` : `${found(where)}: ${names}. ${todo}`;
   }
-  const who = `${grouped(all.length)} of ${counted(tenants, 'tenant')} of ${placeOf(first)}`;
-  const month = monthOf(first);
-  const likely = all.filter(({ level }) => level === 'likely');
-  const isLikely = likely.length === all.length && all.every(({ evidence }) => evidence.projection !== null);
-  const expected = (each: Facts) => (isLikely ? each.evidence.projection?.credits : each.credits?.current) ?? 0n;
-  const forecast = isLikely ? 'forecast ' : '';
-  const figures = all.map(
-    (each) => `${subjectOf(each)} ${forecast}${grouped(expected(each))}${besideWhat(rule, each)}`,
-  );
+  const figures = all.map((each) => {
+    const forecast = isForetold(all) ? 'forecast ' : '';
+    return `${subjectOf(each)} ${forecast}${grouped(expectedOf(each, isForetold(all)))}${besideWhat(rule, each)}`;
+  });
   const largest = `Largest: ${firstOf(figures, NAMED)}.`;
-  if (first.event === 'closed') return `${endOfMany(rule, all, who)}. ${largest}`;
-  const share = likely.length === 0 ? 'none' : likely.length === all.length ? 'all' : 'some';
-  const found = `${who} ${rule.words.manyFound(month, share)}`;
-  if (rule.overThreshold === true) return `${found}. ${largest}`;
-  const sum = all.reduce((total, each) => total + BigInt(expected(each)) - (each.credits?.previous ?? 0n), 0n);
-  return `${found}, ${forecast}${signed(sum)} credits together. ${largest}`;
+  const sum = sumOf(all);
+  const together = sum === null ? '' : `, ${isForetold(all) ? 'forecast ' : ''}${signed(sum)} credits together`;
+  const said = first.event === 'closed' ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
+  return [`${said}.`, largest, readWords(first)].filter((sentence) => sentence !== '').join(' ');
 }
 
-/** What is over of many, who are named as `who`. */
-function endOfMany(rule: UsageRule, all: readonly Facts[], who: string): string {
+/** By how many credits all differ together from what they are compared with; null where these are figures of several kinds. */
+export function sumOf(all: readonly Facts[]): bigint | null {
   const [first] = all;
-  const month = first === undefined ? '' : monthOf(first);
-  const title = `The ${rule.title} of ${who}`;
-  if (all.every(({ closed_because }) => closed_because === 'left_window'))
-    return `${title} is closed: ${month} is no longer looked at`;
-  if (first !== undefined && all.every(({ closed_because }) => closed_because === 'workspace_ended'))
-    return `${title} is closed: ${placeOf(first)} is no longer read`;
-  if (all.every(({ closed_because }) => closed_because === 'unrouted'))
-    return `${title} is no longer told here; it goes on`;
-  const isLikely = all.every(({ level }) => level === 'likely');
-  return `${who} ${rule.words.manyOver(month, isLikely)}`;
+  if (first === undefined || first.event === 'closed') return null;
+  const rule = ruleOf(first.rule);
+  if (rule.kind === 'own' || rule.overThreshold === true) return null;
+  if (!isForetold(all) && all.some(({ level }) => level === 'likely')) return null;
+  return all.reduce((sum, each) => sum + expectedOf(each, isForetold(all)) - BigInt(each.credits?.previous ?? 0n), 0n);
+}
+
+/** They are told by what their month comes to, all of them. */
+function isForetold(all: readonly Facts[]): boolean {
+  return all.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
+}
+
+function expectedOf({ evidence, credits }: Facts, foretold: boolean): bigint {
+  return BigInt((foretold ? evidence.projection?.credits : credits?.current) ?? 0n);
+}
+
+/** `5 of 34 tenants of ws-1 are over their March limit`; where it is so of others, too, `5 more tenants ..., 14 of 34 in all`. */
+function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, reached }: OfAll): string {
+  const [first] = all as [Facts];
+  const place = placeOf(first);
+  const likelyHere = all.filter(({ level }) => level === 'likely').length;
+  const share = likelyHere === 0 ? 'none' : likelyHere === all.length ? 'all' : 'some';
+  const found = rule.words.manyFound(monthOf(first), share);
+  const inAll = { none: reached, all: likely, some: likely + reached }[share];
+  if (inAll <= all.length) return `${grouped(all.length)} of ${counted(tenants, 'tenant')} of ${place} ${found}`;
+  const more = BEGINS.includes(first.event) ? ' more' : '';
+  return `${grouped(all.length)}${more} tenants of ${place} ${found}, ${grouped(inAll)} of ${grouped(tenants)} in all`;
+}
+
+/** What is over of many. */
+function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
+  const [first] = all as [Facts];
+  const about = `${rule.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
+  const because = new Set(all.map(({ closed_because }) => closed_because));
+  const why = because.size === 1 ? first.closed_because : null;
+  if (why === 'left_window') return `The ${about} is closed: ${monthOf(first)} is no longer looked at`;
+  const what = `The ${monthOf(first)} ${about}`;
+  if (why === 'workspace_ended') return `${what} is closed: ${placeOf(first)} is no longer read`;
+  if (why === 'unrouted') return `${what} is no longer told here; it goes on`;
+  return why === 'gone' ? `${what} is over` : `${what} is over or no longer told here`;
 }
 
 /** What the figure of one is compared with. */

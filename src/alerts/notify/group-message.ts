@@ -1,29 +1,27 @@
+import type { OfAll } from '../track/alert-crowds.ts';
 import type { ChannelRoute } from '../track/routes.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { messageId } from './compose-message.ts';
-import { groupLine } from './group-line.ts';
+import { groupLine, sumOf } from './group-line.ts';
 import { byChange, inParts, type MadeMessage, type Rendered } from './in-parts.ts';
 import { renderPayload } from './notification.ts';
 
 /**
  * The messages of what a channel is owed of one rule at one moment: one, or as many as receivers need. The members stand in them
- * whole, the largest first. `tenants` is how many there are in that month.
+ * whole, the largest first.
  */
 export function groupMessages<T extends Rendered>(
   all: readonly T[],
-  { route, at, tenants, mostBytes }: { route: ChannelRoute; at: string; tenants: number; mostBytes: number },
+  { route, at, ofAll, mostBytes }: { route: ChannelRoute; at: string; ofAll: OfAll; mostBytes: number },
 ): MadeMessage<T>[] {
   const sorted = [...all].sort(byChange);
-  const line = groupLine(
-    sorted.map(({ notification }) => notification),
-    tenants,
-  );
+  const told = sorted.map(({ notification }) => notification);
+  const line = groupLine(told, ofAll);
   return inParts(sorted, mostBytes, (members, { part, parts }) => {
     const notifications = members.map(({ notification }) => notification);
     const [first] = notifications;
     const ids = notifications.map((own) => own.notification_id);
     const notificationId = messageId(['alert.group', route.channel, at, ...ids]);
-    const changes = notifications.flatMap(({ credits }) => (credits === null ? [] : [credits.change]));
     const payload = renderPayload({
       notification_id: notificationId,
       type: 'alert.group',
@@ -36,7 +34,7 @@ export function groupMessages<T extends Rendered>(
       part,
       parts,
       alert_count: notifications.length,
-      credits_change: changes.length === 0 ? null : changes.reduce((sum, change) => sum + change, 0n),
+      credits_change: sumOf(told),
       alerts: notifications,
       acknowledge_link: first?.event === 'closed' ? null : acknowledgeLink(route, notificationId),
       created_at: at,

@@ -3,8 +3,8 @@ import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { LEVEL_RANK, type Level } from '../measures/judgement.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of one alert at one level a receiver hears at once at most so often. */
-const NEWS_EVERY_MS = 24 * HOUR_MS;
+/** Of one alert at one level a receiver hears at once at most so often; the run at the same hour of the next day counts. */
+const NEWS_EVERY_MS = 23.5 * HOUR_MS;
 /** A fault of ours that has begun so often within so long comes and goes, until it has stayed as it is for an hour. */
 const FLAPS = { begins: 5, withinMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
 

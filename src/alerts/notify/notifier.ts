@@ -4,7 +4,7 @@ import { and, asc, eq, inArray, prepared, sql } from '../../ledger/store/schema/
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { isSelfRule, usageRule } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
-import { countTenants } from '../track/alert-crowds.ts';
+import { countOfAll, type OfAll } from '../track/alert-crowds.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import type { Explainer } from '../track/explained.ts';
 import type { Mutes } from '../track/mutes.ts';
@@ -40,8 +40,8 @@ export interface DueMessage {
   workspaceKey: number | null;
   /** Makes the message, as one with this number. */
   compose(revision: number): Notification;
-  /** How many tenants the month of the alert has. */
-  countTenants(): number;
+  /** Of how many tenants the same is so in the month of the alert. */
+  countOfAll(): OfAll;
 }
 
 interface Sources {
@@ -134,7 +134,12 @@ export class Notifier {
         const subject = { tenantId: about.tenantId, evidence: about.evidence() };
         return this.#composer.message(alert, subject, { route, event, revision, toldTimes });
       },
-      countTenants: () => (alert.periodKey === null ? 0 : countTenants(this.#context, alert.periodKey)),
+      countOfAll: () => {
+        const { rule, periodKey } = alert;
+        return periodKey === null
+          ? { tenants: 0, likely: 0, reached: 0 }
+          : countOfAll(this.#context, { rule, periodKey });
+      },
     };
   }
 
@@ -144,7 +149,8 @@ export class Notifier {
       passed,
       explainedBy: this.#sources.explains(alert, (other) => this.#isTold(other, route)),
       routed: takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId }),
-      remindAfterMs: alert.severity === 'critical' ? (route.remindAfterMs ?? null) : null,
+      // Of a month that has settled there is nothing left to do.
+      remindAfterMs: alert.severity === 'critical' && alert.level !== 'settled' ? (route.remindAfterMs ?? null) : null,
     };
   }
 

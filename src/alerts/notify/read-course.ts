@@ -6,6 +6,7 @@ import { figuresReader } from '../../ledger/store/key-figures.ts';
 import { and, eq, gte, lt, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { TOLERANCE_MS } from '../history/run-moments.ts';
 import type { PeriodPhase } from '../measures/judgement.ts';
 import type { Course } from '../wording/notification.ts';
 import { buildCourse, type PeriodReadings } from './course.ts';
@@ -27,12 +28,12 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
     .safeIntegers()
     .raw();
   const figuresOf = figuresReader(connection);
-  const day = sql<string>`substr(${runs.finishedAt}, 1, 10)`;
+  const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
   const readDays = onceEach((periodKey: number): ReadonlySet<string> => {
     const period = periodOfKey(periodKey);
     const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), eq(runs.status, 'applied'));
     const isSince = gte(runs.finishedAt, isoTime(periodStartMs(addPeriods(period, -1))));
-    const isBefore = lt(runs.finishedAt, isoTime(periodEndMs(period)));
+    const isBefore = lt(runs.finishedAt, isoTime(periodEndMs(period) + TOLERANCE_MS));
     const rows = query(connection)
       .selectDistinct({ day })
       .from(runs)
@@ -42,7 +43,8 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
   });
   const readingsOf = (periodKey: number, tenantKey: number, nowMs: number): PeriodReadings => ({
     readings: (entriesOf.all(periodKey, tenantKey) as [string | null, bigint][]).map(([at, credits]) => ({
-      atMs: at === null ? nowMs : Date.parse(at),
+      // A run that ends just after midnight has read the day before.
+      atMs: (at === null ? nowMs : Date.parse(at)) - TOLERANCE_MS,
       credits,
     })),
     total: figuresOf(periodKey, tenantKey)?.credits ?? null,

@@ -82,6 +82,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     threshold: alert.threshold,
     run_id: null,
     began_at: row.beganAt,
+    read_at: alert.period === null ? null : at,
     created_at: at,
     public_url: null,
     acknowledge_link: null,

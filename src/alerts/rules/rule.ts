@@ -51,10 +51,12 @@ export interface UsageRule extends RuleForm {
   sharesIncrease?: true;
   /** A newcomer that is the new id of another explains that this one has stopped; who has stopped is asked first. */
   rename?: 'stop' | 'newcomer';
+  /** Everybody of its workspace has stopped: the stop of one is told by it. */
+  explainsStops?: true;
   /** The setting that would have kept it quiet. */
   quietBy?: 'ratio' | 'min_credits';
-  /** Of an open alert about a month that has settled: there is nothing that anybody could still do. */
-  isPast?: (judgement: Judgement) => boolean;
+  /** It is over once its month has settled: there is nothing that anybody could still do. */
+  endsSettled?: true;
   words: UsageWords;
 
   /** What must be so of a tenant's figures that it may hold for; null: it holds for nobody now. All rules' conditions are one statement. */
@@ -91,7 +93,8 @@ export interface UsageWords {
   over: (facts: Facts) => string;
   /** Of many tenants, behind who they are. */
   manyFound: (month: string, likely: 'all' | 'some' | 'none') => string;
-  manyOver: (month: string, isLikely: boolean) => string;
+  /** What a message adds that is told because it grew; absent: that it has. */
+  grown?: string;
   /** What the money at stake is the price of. */
   cost: string;
   /** What the figure of one of many is compared with; absent: that of the months before. */
@@ -120,7 +123,8 @@ export interface Known {
 /** A subject that a run says something of, with its figures before where they count. */
 export interface Found {
   periodKey: number;
-  tenantKey: number;
+  /** Null for the workspace. */
+  tenantKey: number | null;
   before?: UsageFigures;
 }
 

@@ -4,6 +4,7 @@ import { regression } from './corrections/regression.ts';
 import { restatement } from './corrections/restatement.ts';
 import { withdrawn } from './corrections/withdrawn.ts';
 import { drop } from './drop/drop.ts';
+import { standstill } from './drop/standstill.ts';
 import { jump } from './jump/jump.ts';
 import { workspaceJump } from './jump/workspace-jump.ts';
 import { newSpend } from './new-spend/new-spend.ts';
@@ -22,6 +23,7 @@ export const TABLE: Readonly<Record<RuleName, Rule>> = {
   restatement,
   withdrawn,
   workspace_jump: workspaceJump,
+  standstill,
   sync_stale: syncStale,
   sync_failed: syncFailed,
   job_failed: jobFailed,

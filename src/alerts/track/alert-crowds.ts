@@ -6,6 +6,7 @@ import {
   eq,
   gt,
   gte,
+  inArray,
   isNotNull,
   prepared,
   query,
@@ -13,6 +14,7 @@ import {
   sql,
 } from '../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
+import type { RuleName } from '../measures/judgement.ts';
 import type { BookContext } from './alert-change.ts';
 import { isOpenAlert } from './alert-rows.ts';
 
@@ -43,14 +45,37 @@ export function findCrowds(context: BookContext): Crowds {
   });
 }
 
-/** Tenants that there is something to say of: with credits in the period before, or with a record of this one. */
+/** Tenants that there is something to say of: with credits in the period before, or that had a record of this one. */
 export function countTenants({ connection }: Pick<BookContext, 'connection'>, periodKey: number): number {
-  const { creditsUsed, withdrawn } = tenantUsage;
-  const countOf = (key: number, isCounted: SQL) =>
+  const countOf = (key: number, isCounted?: SQL) =>
     query(connection)
       .select({ tenants: count() })
       .from(tenantUsage)
       .where(and(eq(tenantUsage.periodKey, key), isCounted))
       .get()?.tenants ?? 0;
-  return Math.max(countOf(periodKey - 1, gt(creditsUsed, 0n)), countOf(periodKey, eq(withdrawn, 0)));
+  return Math.max(countOf(periodKey - 1, gt(tenantUsage.creditsUsed, 0n)), countOf(periodKey));
+}
+
+/** Of how many tenants something is so in a month, and how many there are. */
+export interface OfAll {
+  tenants: number;
+  /** Of whom it is likely, and of whom more than that. */
+  likely: number;
+  reached: number;
+}
+
+const holdingOf = prepared((db) => {
+  const { periodKey, tenantKey, rule, state, level } = alerts;
+  const isOwn = and(eq(rule, sql.placeholder('rule')), eq(periodKey, sql.placeholder('periodKey')));
+  const holding = db.select({ likely: sql<number>`${level} = 'likely'`, count: count() }).from(alerts);
+  return holding.where(and(isOwn, isNotNull(tenantKey), inArray(state, ['firing', 'acknowledged']))).groupBy(sql`1`);
+});
+
+export function countOfAll(
+  { connection }: Pick<BookContext, 'connection'>,
+  { rule, periodKey }: { rule: RuleName; periodKey: number },
+): OfAll {
+  const found = holdingOf(connection).all({ rule, periodKey });
+  const of = (likely: number) => found.find((row) => Number(row.likely) === likely)?.count ?? 0;
+  return { tenants: countTenants({ connection }, periodKey), likely: of(1), reached: of(0) };
 }

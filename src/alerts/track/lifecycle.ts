@@ -80,7 +80,9 @@ function begin(status: AlertStatus, finding: Finding, context: JudgingContext): 
 function advancePending(status: AlertStatus, judgement: Judgement, context: JudgingContext): Advance {
   if (judgement.verdict === 'between' && judgement.wavers) return unchanged(status);
   if (judgement.verdict !== 'holds') {
-    return { status: { ...status, state: 'expired', pendingSinceMs: null }, change: 'expired' };
+    // What has held before is over, as it was.
+    const state = status.episode > 0 ? ('resolved' as const) : ('expired' as const);
+    return { status: { ...status, state, pendingSinceMs: null }, change: 'expired' };
   }
   const { finding } = judgement;
   const { level, severity, measure } = finding;

@@ -1,4 +1,4 @@
-import { dayOf, grouped, listed, monthName, named, shortened } from './names.ts';
+import { daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
 import type { Facts } from './notification.ts';
 
 /** Where it happened. */
@@ -35,10 +35,9 @@ export function forecast({ evidence, credits }: Facts): string {
 }
 
 /** How far the month was that a forecast is of: ` (day 7 of 31)`. */
-export function day({ evidence, period }: Facts): string {
-  return evidence.projection === null || period === null
-    ? ''
-    : ` (${dayOf(period, Number(evidence.projection.elapsed_fraction))})`;
+export function day({ evidence, period, read_at, created_at }: Facts): string {
+  if (evidence.projection === null || period === null) return '';
+  return ` (day ${Number((read_at ?? created_at).slice(8, 10))} of ${daysOf(period)})`;
 }
 
 type BuiltLimit = NonNullable<Facts['evidence']['threshold']>;
@@ -60,9 +59,13 @@ export function limitReason(facts: Facts): string {
   const { threshold: limit, evidence } = facts;
   const built = evidence.threshold;
   if (built === null || limit === null) return '';
+  const month = baselineMonth(facts);
+  // A first month counts as if it had been used from its beginning.
+  const isWhole = built.baseline_credits !== (facts.credits?.previous ?? 0n);
+  const base = isWhole ? grouped(built.baseline_credits) : month;
   const reached = limitOf(built, built.baseline_credits, {
-    times: (ratio) => `${ratio} x ${baselineMonth(facts)}`,
-    more: (amount) => `${baselineMonth(facts)} + ${amount}`,
+    times: (ratio) => `${ratio} x ${base}${isWhole ? `, ${month} as a whole month` : ''}`,
+    more: (amount) => `${base} + ${amount}${isWhole ? `, ${month} as a whole month` : ''}`,
   });
   return Math.abs(Math.ceil(reached.limit - 1e-6) - Number(limit)) < 1 ? ` (${reached.words})` : '';
 }

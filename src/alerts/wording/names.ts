@@ -48,12 +48,6 @@ export function dayName(period: string, day: number, at: string): string {
   return `${day} ${monthName(period, at)}`;
 }
 
-/** How far an open month is: `day 7 of 31`. */
-export function dayOf(period: Period, elapsedFraction: number): string {
-  const days = daysOf(period);
-  return `day ${Math.min(days, Math.floor(elapsedFraction * days) + 1)} of ${days}`;
-}
-
 export function daysOf(period: Period): number {
   return Math.round((periodEndMs(period) - periodStartMs(period)) / DAY_MS);
 }

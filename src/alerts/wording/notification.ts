@@ -56,6 +56,8 @@ export interface Notification {
   run_id: string | null;
   /** Since when the alert has held, or held last, ISO-8601 UTC. */
   began_at: string | null;
+  /** When the figures were read, ISO-8601 UTC; null for alerts about ourselves. */
+  read_at: string | null;
   /** ISO-8601 UTC. */
   created_at: string;
   /** The page about it; null where `http.public_url` is not set. */

@@ -191,6 +191,7 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
   const { period, evidence } = notification;
   if (period === null || evidence.course === null) return [];
   const { rows, highest } = dayBars(period, evidence.course);
+  if (highest <= 0) return [];
   return [
     ...rows.map(
       ({ period, bars, total }) => `${period.padEnd(LABEL_WIDTH)}${bars.padEnd(31)}  ${formatInteger(total)}`,

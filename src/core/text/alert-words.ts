@@ -8,6 +8,7 @@ export const RULES = [
   'restatement',
   'withdrawn',
   'workspace_jump',
+  'standstill',
   'sync_stale',
   'sync_failed',
   'job_failed',

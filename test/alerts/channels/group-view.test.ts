@@ -23,7 +23,12 @@ function viewOf(credits: readonly bigint[], changes: Parameters<typeof jumpFacts
     };
     return { notification: buildNotification(jumpFacts({ ...about, ...changes })), bytes: 1_000 };
   });
-  const about = { route: ROUTE, at: '2026-02-20T12:00:00.000Z', tenants: 40, mostBytes: 180_000 };
+  const about = {
+    route: ROUTE,
+    at: '2026-02-20T12:00:00.000Z',
+    ofAll: { tenants: 40, likely: 0, reached: 0 },
+    mostBytes: 180_000,
+  };
   const [message] = groupMessages(members, about);
   const view = messageView(message?.payload ?? '');
   if (view === null) throw new Error('the payload has no view');

@@ -28,6 +28,7 @@ export function jumpFacts(changes: Partial<Told> = {}): Told {
     episode: 1,
     closed_because: null,
     began_at: '2026-02-20T12:00:00.000Z',
+    read_at: '2026-02-20T12:00:00.000Z',
     alert_id: 'alert_1',
     rule: 'jump',
     cause: null,

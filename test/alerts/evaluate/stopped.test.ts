@@ -62,3 +62,35 @@ test('who has stopped and goes on in a later month has not stopped any more', as
   const [ended] = world.rows("SELECT max(at) FROM alert_transitions WHERE change = 'resolved'") as [string];
   expect(ended.slice(0, 10)).toBe('2026-04-06');
 });
+
+test('all tenants at a standstill at once are one message of the workspace within a day, and no stop of each', async () => {
+  const world = dayWorld();
+  const stopMs = Date.UTC(2026, 2, 10);
+  const goesOnMs = Date.UTC(2026, 2, 16);
+  const read = async (fromMs: number, toMs: number) => {
+    for (let dayMs = fromMs; dayMs < toMs; dayMs += DAY_MS) {
+      const isStill = dayMs >= stopMs && dayMs < goesOnMs;
+      for (let tenant = 0; tenant < 6 && !isStill; tenant += 1) world.post(`t-${tenant}`, dayMs, 300 + tenant);
+      await world.read(dayMs + 30 * HOUR_MS);
+    }
+  };
+  await read(Date.UTC(2026, 0, 12), stopMs + DAY_MS);
+  expect(world.told()).toEqual(['standstill happened firing *']);
+  expect(world.summaries('standstill')).toEqual([
+    'No tenant of ws-1 has used anything since 10 March, longer than the workspace paused in the four weeks before. Its metering has probably stopped: ask the service.',
+  ]);
+  await read(stopMs + DAY_MS, goesOnMs);
+  expect(world.told()).toEqual(['standstill happened firing *']);
+  await read(goesOnMs, goesOnMs + 3 * DAY_MS);
+  expect(world.told()).toEqual(['standstill happened firing *', 'standstill happened resolved *']);
+});
+
+test('a workspace that rests at week-ends does not stand still on them', async () => {
+  const world = dayWorld();
+  for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 2, 30); dayMs += DAY_MS) {
+    const rests = [0, 6].includes(new Date(dayMs).getUTCDay());
+    for (let tenant = 0; tenant < 6 && !rests; tenant += 1) world.post(`t-${tenant}`, dayMs, 300 + tenant);
+    await world.read(dayMs + 30 * HOUR_MS);
+  }
+  expect(world.told()).toEqual([]);
+});

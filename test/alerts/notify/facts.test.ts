@@ -50,7 +50,9 @@ test.each([
   const { ratio, min_credits } = THRESHOLD;
   const limit = dropLimit(baseline, { ratio, minCredits: min_credits });
   const threshold = { credits: limit, baseline_credits: baseline, ...THRESHOLD };
-  expect(factsOf({ threshold }, { rule: 'drop', threshold: limit }).Limit).toBe(words);
+  expect(
+    factsOf({ threshold }, { rule: 'drop', threshold: limit, previous: { credits: baseline, requests: 1n } }).Limit,
+  ).toBe(words);
   const jumpTo = (credits: bigint) => Math.max(ratio * Number(credits), Number(credits) + min_credits);
   expect(jumpTo(limit)).toBeLessThanOrEqual(Number(baseline));
   expect(jumpTo(limit + 1n)).toBeGreaterThan(Number(baseline));
@@ -61,7 +63,10 @@ test.each([
   [1_500n, 2_500n, '2,500 credits: 1,500 (2026-01) + 1,000'],
 ])('a limit says what has made it: of %d', (baseline, limit, words) => {
   const threshold = { credits: limit, baseline_credits: baseline, ...THRESHOLD };
-  expect(factsOf({ threshold }, { threshold: limit }).Limit).toBe(words);
+  const previous = { credits: baseline, requests: 1n };
+  expect(factsOf({ threshold }, { threshold: limit, previous }).Limit).toBe(words);
+  const whole = words.replace('(2026-01)', '(2026-01 as a whole month)');
+  expect(factsOf({ threshold }, { threshold: limit }).Limit).toBe(whole);
 });
 
 test.each([

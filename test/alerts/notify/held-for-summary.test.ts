@@ -115,7 +115,7 @@ test('nobody hears the end of what they never heard of, and who is told no more 
   }));
   for (const hour of [9, 10]) await world.syncAt(hour, changed, ['new', 0]);
   expect(world.told(world.finance).slice(1)).toEqual([
-    'ws-1: The new spend of new is no longer told here; it goes on.',
+    'ws-1: The March new spend of new is no longer told here; it goes on.',
   ]);
   // The other channel takes warnings now, so it hears of the fallen counter, but not of what one run has found gone.
   expect(world.told(world.pager).filter((line) => /new spend|is new/.test(line))).toEqual([]);

@@ -155,7 +155,7 @@ describe('it is asked again', () => {
 
   it.each<[string, number | null, ...Parameters<typeof hears>]>([
     ['when the silence ends', SILENCE.untilMs, {}, null, { mute: SILENCE }],
-    ['when the day is over', NOW + 23 * HOUR_MS, { episode: 2 }, { atMs: NOW - HOUR_MS }],
+    ['when the day is over', NOW + 22.5 * HOUR_MS, { episode: 2 }, { atMs: NOW - HOUR_MS }],
     ['when a reminder is due', NOW + 3 * HOUR_MS, {}, { atMs: NOW - HOUR_MS }, { remindAfterMs: 4 * HOUR_MS }],
     ['when it was steady for an hour', NOW + 40 * 60_000, { ...fault([20], 20) }, { ...FAULT_TOLD, event: 'flapping' }],
     ['when something changes, else', null, {}, {}],

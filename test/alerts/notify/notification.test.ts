@@ -32,6 +32,7 @@ describe('a notification', () => {
       evidence: jumpFacts().evidence,
       run_id: 'run-7',
       began_at: '2026-02-20T12:00:00.000Z',
+      read_at: '2026-02-20T12:00:00.000Z',
       created_at: '2026-02-20T12:00:00.000Z',
       link: null,
       acknowledge_link: null,
@@ -110,7 +111,7 @@ describe('the summary', () => {
   });
 
   it.each([
-    [{ rule: 'budget' as const }, 'acme is within its February budget of 150,000 again: 180,000 credits, 120% of it'],
+    [{ rule: 'budget' as const }, 'acme has used 180,000 credits in February, 120% of its budget of 150,000.'],
     [
       { rule: 'budget' as const, previous: null, current: null, threshold: null },
       'ws-123: acme has no budget any more.',
@@ -123,29 +124,29 @@ describe('the summary', () => {
     const newcomer = { rule: 'new_spend' as const, previous: null, threshold: 1_000n };
     const projection = { credits: 252_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.7143 };
     expect(summary({ ...newcomer, evidence: { ...NO_EVIDENCE, projection } })).toContain(
-      'acme is new: 180,000 credits in February, none in January. That is over the limit of 1,000 for new tenants. Forecast for February: 252,000 (day 21 of 28).',
+      'acme is new: 180,000 credits in February, none in January. That is over the limit of 1,000 for new tenants. Forecast for February: 252,000 (day 20 of 28).',
     );
     expect(summary(newcomer)).not.toContain('Forecast');
   });
 
   it('says that a jump is gone', () => {
     expect(summary({ ...CLOSED, current: { credits: 110_000n, requests: 1100n } })).toBe(
-      'ws-123: acme is under its February limit of 150,000 again: it was corrected to 110,000 credits.',
+      'ws-123: acme is under its February limit of 150,000: 110,000 credits; January was 100,000.',
     );
   });
 
   it.each([
     [
       ...(['likely', 130_000n, 150_000n] as const),
-      'acme will probably stay under its February limit of 150,000, forecast 130,000 (day 15 of 28)',
+      'acme will probably stay under its February limit of 150,000, forecast 130,000 (day 20 of 28)',
     ],
     [
       ...(['likely', 160_000n, 150_000n] as const),
-      'acme will probably use no more in February than before, forecast 160,000 (day 15 of 28)',
+      'It is no longer sure that acme will pass its February limit of 150,000, forecast 160,000 (day 20 of 28)',
     ],
     [
       ...(['happened', 130_000n, 150_000n] as const),
-      'acme is under its February limit of 150,000 again: it was corrected to 110,000 credits',
+      'acme is under its February limit of 150,000: 110,000 credits; January was 100,000',
     ],
     [
       ...(['happened', 130_000n, null] as const),
@@ -168,9 +169,7 @@ describe('the summary', () => {
       ...NO_EVIDENCE,
       split: { volume_credits: volume, intensity_credits: each },
     });
-    expect(summary({ evidence: split(80_000n, 0n) })).toContain(
-      'There are more requests (+80,000 credits); what each costs is unchanged.',
-    );
+    expect(summary({ evidence: split(80_000n, 0n) })).toContain('There are more requests (+80,000 credits).');
     expect(summary({ evidence: split(35_000n, 45_000n) })).toContain(
       'There are more requests (+35,000 credits), and each request costs more (+45,000 credits).',
     );

@@ -75,7 +75,10 @@ test('what reaches nobody is named, each rule with the severities that it can ha
     },
     {
       severity: 'critical',
-      rules: ['jump', 'budget', 'workspace_jump', 'sync_stale', 'sync_failed', 'job_failed'],
+      rules: [
+        ...['jump', 'new_spend', 'budget', 'workspace_jump', 'standstill'],
+        ...['sync_stale', 'sync_failed', 'job_failed'],
+      ],
     },
   ]);
   const routes = routesOf([

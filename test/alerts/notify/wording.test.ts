@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
-import { groupLine } from '../../../src/alerts/notify/group-line.ts';
+import { groupLine, sumOf } from '../../../src/alerts/notify/group-line.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { testPayload } from '../../../src/alerts/notify/test-message.ts';
 import { ownRule } from '../../../src/alerts/rules/table.ts';
@@ -16,8 +16,9 @@ const MARCH = {
   ...{ period: '2026-03' as const, previous_period: '2026-02' as const, threshold: 15_000n },
   previous: { credits: 10_000n, requests: 100n },
   current: { credits: 16_000n, requests: 100n },
-  created_at: '2026-03-20T12:00:00.000Z',
+  ...{ read_at: '2026-03-20T12:00:00.000Z', created_at: '2026-03-20T12:00:00.000Z' },
 };
+const OF_NINE = { tenants: 9, likely: 0, reached: 2 };
 const BUILT = {
   ...{ credits: 15_000n, baseline_credits: 10_000n, baseline_period: '2026-02', ratio: 1.5, min_credits: 1_000 },
 };
@@ -37,7 +38,7 @@ const said = (changes: Parameters<typeof jumpFacts>[0]) =>
 describe('what a message says', () => {
   it('names the jump, whom, how much beside what, the limit and when it was reached, and why', () => {
     expect(said({ evidence: EVIDENCE })).toBe(
-      'ws-123: acme used 16,000 credits in March; February was 10,000. That is over the limit of 15,000 (1.5 x February), reached on 17 March. Each request costs more (+5,600 credits); the number of requests is unchanged.',
+      'ws-123: acme used 16,000 credits in March; February was 10,000. That is over the limit of 15,000 (1.5 x February), reached by 17 March. Each request costs more (+5,600 credits).',
     );
   });
 
@@ -45,6 +46,8 @@ describe('what a message says', () => {
     const projection = { credits: 24_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.2 };
     expect(
       said({
+        read_at: '2026-03-07T12:00:00.000Z',
+        created_at: '2026-03-07T13:00:00.000Z',
         ...{ level: 'likely', severity: 'warning', current: { credits: 4_000n, requests: 40n } },
         evidence: { ...NO_EVIDENCE, threshold: BUILT, projection },
       }),
@@ -56,7 +59,7 @@ describe('what a message says', () => {
   it('says what a month comes to at least and at most, where that is known', () => {
     const projection = { credits: 20_000n, low_credits: 18_000n, high_credits: 24_000n, elapsed_fraction: 0.2 };
     expect(said({ level: 'likely', evidence: { ...NO_EVIDENCE, threshold: BUILT, projection } })).toContain(
-      'acme will probably pass its March limit: forecast 18,000 to 24,000, limit 15,000 (day 7 of 31).',
+      'acme will probably pass its March limit: forecast 18,000 to 24,000, limit 15,000 (day 20 of 31).',
     );
   });
 
@@ -81,9 +84,56 @@ describe('what a message says', () => {
         jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: tenantId, current: { credits: 30_000n, requests: 1n } }),
       ),
     );
-    expect(groupLine(all, 16)).toBe(
+    expect(groupLine(all, { tenants: 16, likely: 3, reached: 6 })).toBe(
       '6 of 16 tenants of ws-1 are over their March limit, +120,000 credits together. Largest: alpha 30,000 (February 10,000), beta 30,000 (February 10,000), gamma 30,000 (February 10,000), delta 30,000 (February 10,000), epsilon 30,000 (February 10,000) and 1 more.',
     );
+  });
+
+  it('says of more than it is about, where it is so of more, and adds up no figures of several kinds', () => {
+    const projection = { credits: 30_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.5 };
+    const of = (changes: Parameters<typeof jumpFacts>[0]) =>
+      ['alpha', 'beta'].map((tenantId) =>
+        buildNotification(jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: tenantId, ...changes })),
+      );
+    const all = { tenants: 34, likely: 3, reached: 14 };
+    const likely = of({ level: 'likely', evidence: { ...NO_EVIDENCE, projection } });
+    expect(groupLine(of({}), all)).toContain(
+      '2 more tenants of ws-1 are over their March limit, 14 of 34 in all, +12,000 credits together. Largest',
+    );
+    expect(groupLine(likely, all)).toContain(
+      '2 more tenants of ws-1 will probably pass their March limit, 3 of 34 in all, forecast +40,000 credits together.',
+    );
+    expect(groupLine([...of({}), ...likely], all)).toContain(
+      '4 more tenants of ws-1 are over their March limit or will probably pass it, 17 of 34 in all. Largest',
+    );
+    expect([sumOf(of({})), sumOf(likely), sumOf([...of({}), ...likely])]).toEqual([12_000n, 40_000n, null]);
+    expect(groupLine(of({ event: 'grown' }), all)).toContain('2 tenants of ws-1 are over their March limit, 14 of 34');
+    expect(groupLine(of({ rule: 'drop', level: 'likely' }), all)).not.toContain('together');
+  });
+
+  it('gives no reason of less than a twentieth, and names a first month as a whole one', () => {
+    const split = { volume_credits: 5_990n, intensity_credits: 10n };
+    const threshold = { ...BUILT, baseline_credits: 12_000n, ratio: 1.1, min_credits: 3_000 };
+    const words = said({ evidence: { ...EVIDENCE, split, threshold } });
+    expect(words).toMatch(/ There are more requests \(\+5,990 credits\)\.$/);
+    expect(words).toContain('(12,000 + 3,000, February as a whole month)');
+  });
+
+  it('says of an end only where there was one', () => {
+    expect(said({ event: 'again', episode: 2 })).toContain(' It had ended, and has come back.');
+    expect(said({ event: 'again', episode: 1 })).not.toContain('ended');
+  });
+
+  it('dates figures that are older than a day, and ends by the figures of now alone', () => {
+    expect(said({ read_at: '2026-03-17T06:00:00.000Z' })).toMatch(/ These figures were read on 17 March\.$/);
+    expect(said({ read_at: '2026-03-20T06:00:00.000Z' })).not.toContain('were read');
+    const closed = { event: 'closed', closed_because: 'gone', type: 'alert.resolved', state: 'resolved' } as const;
+    const raised = { ...closed, threshold: 30_000n, previous: { credits: 20_000n, requests: 1n } };
+    expect(said({ ...raised, evidence: NO_EVIDENCE })).toBe(
+      'ws-123: acme is under its March limit of 30,000: 16,000 credits; February was 20,000.',
+    );
+    const fallen = { rule: 'drop', level: 'settled', current: { credits: -1_100n, requests: 0n } } as const;
+    expect(said({ ...fallen, threshold: 6_000n })).toContain('That is up to 6,000 counts as a fall.');
   });
 
   it('says of what was corrected in one month what it was before', () => {
@@ -95,22 +145,22 @@ describe('what a message says', () => {
         }),
       ),
     );
-    expect(groupLine(all, 9)).toContain('Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).');
+    expect(groupLine(all, OF_NINE)).toContain('Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).');
   });
 
   it.each([
-    [['unrouted', 'unrouted'], 'The jump of 2 of 9 tenants of ws-1 is no longer told here; it goes on'],
-    [['left_window', 'left_window'], 'The jump of 2 of 9 tenants of ws-1 is closed: March is no longer looked at'],
-    [['workspace_ended', 'workspace_ended'], 'The jump of 2 of 9 tenants of ws-1 is closed: ws-1 is no longer read'],
-    [['unrouted', 'gone'], '2 of 9 tenants of ws-1 are under their March limit again'],
-    [['left_window', 'gone'], '2 of 9 tenants of ws-1 are under their March limit again'],
+    [['unrouted', 'unrouted'], 'The March jump of 2 tenants of ws-1 is no longer told here; it goes on'],
+    [['left_window', 'left_window'], 'The jump of 2 tenants of ws-1 is closed: March is no longer looked at'],
+    [['workspace_ended', 'workspace_ended'], 'The March jump of 2 tenants of ws-1 is closed: ws-1 is no longer read'],
+    [['gone', 'gone'], 'The March jump of 2 tenants of ws-1 is over. Largest'],
+    [['unrouted', 'gone'], 'The March jump of 2 tenants of ws-1 is over or no longer told here'],
   ] as const)('says of many ends why, if they have it in common: %j', (reasons, words) => {
     const ended = reasons.map((closed_because, index) =>
       buildNotification(
         jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: `t-${index}`, event: 'closed', closed_because }),
       ),
     );
-    expect(groupLine(ended, 9)).toContain(words);
+    expect(groupLine(ended, OF_NINE)).toContain(words);
   });
 
   it('says of a channel that fails why, how much is left, and the newest of it', () => {
@@ -159,7 +209,7 @@ test('no message of any rule, event and level has a word of our own making', () 
         const view = messageView(renderPayload(notification));
         if (view === null) throw new Error('the payload cannot be read');
         const { subject, text, html } = emailText(view);
-        const together = groupLine([notification, notification], 9);
+        const together = groupLine([notification, notification], OF_NINE);
         for (const words of [notification.summary, together, subject, text, html.replace(/<[^>]*>/g, '')])
           expect(words, `${facts.rule} ${event} ${facts.level}`).not.toMatch(OURS);
         expect(notification.summary).not.toMatch(/undefined|null|NaN|\s\s|\.\./);

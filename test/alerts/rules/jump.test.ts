@@ -194,7 +194,8 @@ describe('clearing a jump', () => {
   it('needs less than nine tenths of the threshold, or no growth, once the month is over', () => {
     const phase = OVER;
     expect(verdict(135_000n, { phase, firing: 'happened' })).toEqual(UNDECIDED);
-    expect(verdict(134_999n, { phase, firing: 'happened' })).toEqual({ verdict: 'clear', atOnce: false });
+    expect(verdict(134_999n, { phase, firing: 'happened' })).toEqual({ verdict: 'clear', atOnce: true });
+    expect(verdict(134_999n, { phase, firing: 'likely' })).toEqual({ verdict: 'clear', atOnce: false });
     const threshold = { credits: 110_000n, baseline: 100_000n };
     expect(verdict(100_001n, { phase, firing: 'happened', threshold })).toEqual(UNDECIDED);
     expect(verdict(100_000n, { phase, firing: 'happened', threshold })).toEqual({ verdict: 'clear', atOnce: false });

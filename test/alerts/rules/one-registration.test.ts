@@ -23,7 +23,6 @@ const toy: UsageRule = {
     found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
     over: ({ tenant_id }) => `${tenant_id} has gone on.`,
     manyFound: () => 'have used 777 credits',
-    manyOver: () => 'have gone on',
     cost: 'They cost',
   },
   candidates: () => ({ where: 'cur.credits_used = @lucky', values: { lucky: 777 } }),

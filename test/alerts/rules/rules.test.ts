@@ -127,7 +127,7 @@ describe('a drop', () => {
   it('shows of who used something on most days after it was silent for longer than it ever paused', () => {
     const DAY_MS = 86_400_000;
     const stopped = (silentDays: number, use: Partial<UseBefore> = {}, firing = false) => {
-      const before = () => ({ days: 20, credits: 1_000n, longestPauseMs: 0, ...use });
+      const before = () => ({ days: 20, credits: 1_000n, longestPauseMs: 0, spanMs: 28 * DAY_MS, ...use });
       return judgeStopped({ silentMs: silentDays * DAY_MS, firing, before, floor: 1000n });
     };
     expect([3, 2.9, 9].map((days) => does(stopped(days)))).toEqual([true, false, true]);
@@ -156,6 +156,7 @@ describe('new spend', () => {
       previous: whole(previous),
       hadCredits: false,
       floor: 1000n,
+      criticalFrom: () => 100_000n,
       likely: () => null,
       ...changes,
     });
@@ -217,11 +218,12 @@ describe('a budget', () => {
 describe('what changes afterwards', () => {
   it('is a regression from a hundredth of the peak on, until a run brings the credits back', () => {
     const judge = (changes: Partial<RegressionInput>) =>
-      judgeRegression({ fall: null, lost: 0n, restored: false, usual: null, ...changes });
+      judgeRegression({ fall: null, lost: 0n, restored: false, usual: null, floor: 5n, ...changes });
     const fall = (missing: bigint, changes: Partial<RegressionInput> = {}) =>
       judge({ fall: { missing, before: 1000n }, ...changes });
     expect(does(fall(9n))).toBe(false);
     expect(does(fall(10n))).toBe(true);
+    expect(does(fall(10n, { floor: 11n }))).toBe(false);
     expect(judge({ lost: 100n })).toMatchObject({ finding: { measure: 100n } });
     expect(judge({ lost: 100n, restored: true })).toEqual({ verdict: 'clear', atOnce: true });
     expect(bringsBack(90n, { fell: 100n, usual: 0n })).toBe(true);
@@ -236,11 +238,12 @@ describe('what changes afterwards', () => {
   it('is a restatement while a closed period differs, and only then', () => {
     const figures = (value: bigint, requests = 1n) => ({ credits: value, requests });
     const restated = (stated: UsageFigures | null, current: UsageFigures, closed = true) =>
-      judgeRestatement({ stated, closed, current, floor: 1000n });
+      judgeRestatement({ stated, closed, current, floor: 3n });
     expect(restated(figures(5n), figures(2n))).toMatchObject({ finding: { measure: 3n, level: 'settled' } });
     expect(does(restated(figures(5n), figures(5n)))).toBe(false);
     expect(does(restated(null, figures(5n)))).toBe(false);
-    expect(does(restated(figures(5n), figures(5n, 2n)))).toBe(true);
+    expect(does(restated(figures(5n), figures(3n)))).toBe(false);
+    expect(does(restated(figures(900n), figures(903n)))).toBe(true);
   });
 
   it('is one of a month that had settled from a hundredth and from the floor on', () => {

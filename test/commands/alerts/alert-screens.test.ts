@@ -38,7 +38,7 @@ it('shows what was told and what is now side by side, and one column where they 
   expect(later).toMatch(/^Limit +15,000 +15,000$/m);
   expect(later).toContain('acme used 60,000 credits');
   // What is said of today is worked out from the figures of today.
-  expect(later).toContain('Since       2026-02-01: 3,038 credits a day, 323 before');
+  expect(later).toContain('A day       3,038 credits in 2026-02, 323 in 2026-01');
   expect(parseJson((await world.run('alerts', '--json')).out).alerts[0].at_stake_credits).toBe(
     parseJson((await world.run('alerts', 'explain', id, '--json')).out).now.evidence.at_stake_credits,
   );

@@ -31,8 +31,16 @@ it('tells each step of a budget and what a month is expected to use once a perio
     ['2026-01', '2026-01-18', expect.stringContaining('54.4% of its budget of 30,000.')],
     ['2026-01', '2026-01-26', expect.stringContaining('80% of its budget of 30,000.')],
     // What it is expected to use would be told after a day of it; by then the first step has been reached.
-    ['2026-02', '2026-02-12', expect.stringMatching(new RegExp(`${forecast}.* 53\\.2% of it; it is ${usedUp}`))],
-    ['2026-02', '2026-02-18', expect.stringMatching(new RegExp(`${forecast}.* 82\\.2% of it; it is ${usedUp}`))],
+    [
+      '2026-02',
+      '2026-02-12',
+      expect.stringMatching(new RegExp(`${forecast}.* 53\\.2% of its budget of 30,000; it is ${usedUp}`)),
+    ],
+    [
+      '2026-02',
+      '2026-02-18',
+      expect.stringMatching(new RegExp(`${forecast}.* 82\\.2% of its budget of 30,000; it is ${usedUp}`)),
+    ],
     ['2026-02', '2026-02-22', expect.stringContaining('101.5% of its budget of 30,000')],
   ]);
   expect(world.query("SELECT severity FROM finance_alerts WHERE rule = 'budget' AND period = '2026-02'")).toEqual([
@@ -64,25 +72,25 @@ it('counts a budget in money by the rate card of the tenant, its steps too, and 
     [
       '2026-01',
       '2026-01-12',
-      expect.stringContaining('used 10,560 credits in January for 41.12 EUR, 51.4% of its budget of 80.00.'),
+      expect.stringContaining('used 10,560 credits in January for 41.12 EUR, 51.4% of its budget of 80.00 EUR.'),
     ],
     [
       '2026-01',
       '2026-01-26',
-      expect.stringContaining('used 24,000 credits in January for 68.00 EUR, 85% of its budget of 80.00.'),
+      expect.stringContaining('used 24,000 credits in January for 68.00 EUR, 85% of its budget of 80.00 EUR.'),
     ],
     [
       '2026-02',
       '2026-02-12',
       expect.stringMatching(
-        /budget 29,998 .*So far it used 15,950 credits for 51\.90 EUR, 64\.9% of its budget of 80\.00; it is used up about 21 February/,
+        /budget for 29,998 credits .*So far it used 15,950 credits for 51\.90 EUR, 64\.9% of its budget of 80\.00 EUR; it is used up about 21 February/,
       ),
     ],
     ['2026-02', '2026-02-18', expect.stringContaining(' for 69.30 EUR, 86.6% of its budget of 80.00')],
     [
       '2026-02',
       '2026-02-22',
-      expect.stringContaining('used 30,450 credits in February for 80.90 EUR, 101.1% of its budget of 80.00.'),
+      expect.stringContaining('used 30,450 credits in February for 80.90 EUR, 101.1% of its budget of 80.00 EUR.'),
     ],
   ]);
 });

@@ -61,7 +61,7 @@ export function budgetUse({ credits, money }: Budget, current: bigint, price: Pr
   if (money === undefined || priced === null || priced.currency !== money.currency) return null;
   const { currency, amountMinor: budget } = money;
   const used = priced.amountMinor;
-  const words = `for ${formatMinor(used, currency)} ${currency}, ${percentOf(used, budget) ?? 0}% of its budget of ${formatMinor(budget, currency)}`;
+  const words = `for ${formatMinor(used, currency)} ${currency}, ${percentOf(used, budget) ?? 0}% of its budget of ${formatMinor(budget, currency)} ${currency}`;
   return { used, budget, limit: creditsFor(budget, price), detail: words };
 }
 

@@ -1,7 +1,7 @@
 import type { Budget } from '../../../config/types.ts';
 import { headingOf } from '../../measures/forecast/forecast.ts';
 import { paceIsTelling } from '../../measures/forecast/telling.ts';
-import { type Judgement, NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
+import { NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
 import { percentOf } from '../../measures/percent.ts';
 import { day, forecast as forecastOf, forecastWords, goesOn, heads } from '../../wording/facts-told.ts';
 import { dayName, daysOf, grouped } from '../../wording/names.ts';
@@ -17,7 +17,7 @@ const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
 /** A step of a budget is reached, or a budget will probably be passed. */
 export const budget: UsageRule = {
   ...{ kind: 'usage', version: 3, title: 'budget alert', severity: 'both' },
-  ...{ isSet: true, overThreshold: true, isPast: ({ verdict }: Judgement) => verdict === 'clear' },
+  ...{ isSet: true, overThreshold: true },
   docs: {
     tells: 'a step of a budget that is reached, or a budget that will probably be passed',
     holds: {
@@ -30,13 +30,11 @@ export const budget: UsageRule = {
     over(facts) {
       const [who, month, used] = heads(facts);
       if (facts.credits === null || facts.threshold === null) return `${who} has no budget any more.`;
-      const percent = grouped(percentOf(facts.credits.current, facts.threshold) ?? 0);
-      return `${who} is within its ${month} budget of ${grouped(facts.threshold)} again: ${used} credits, ${percent}% of it${forecastWords(facts)}.`;
+      return `${who} has used ${used} credits in ${month}${partOfBudget(facts)}${forecastWords(facts)}.`;
     },
     manyFound: (month) => `are near or over their ${month} budget`,
-    manyOver: (month) => `are within their ${month} budget again`,
     cost: 'The part over the budget costs',
-    beside: ({ threshold }) => ` (budget ${grouped(threshold ?? 0n)})`,
+    beside: (facts) => ` (budget ${budgetWords(facts)})`,
   },
   inPeriod: (judging, look) => (look.isLate ? [] : [null, ...findBudgeted(judging, look)]),
   ofWorkspace(judging, periodKey) {
@@ -86,7 +84,7 @@ function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, ow
   const use = budgetUse(own, current.credits, price);
   if (use === null) return null;
   const { limit, detail } = use;
-  const tells = use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
+  const tells = use.used >= 0n && use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
   const outlook = tells ? judging.outlook(periodKey, tenantKey) : null;
   // What is not sure to come is not foretold.
   const foretold = headingOf(outlook, budgetLimit(limit)) === 'ahead' ? outlook : null;
@@ -104,21 +102,28 @@ function found(facts: Facts): string[] {
   const limit = threshold ?? 0n;
   const current = credits?.current ?? 0n;
   const { projection } = evidence;
-  const percent = grouped(percentOf(current, limit) ?? 0);
   if (current < limit && projection !== null && period !== null && projection.credits >= limit) {
     const left = Number(limit - current) / Number(projection.credits - current);
     const passed = Number(projection.elapsed_fraction);
     const days = daysOf(period);
     const usedUp = Math.min(days, Math.floor((passed + (1 - passed) * left) * days) + 1);
     return [
-      `${who} will probably pass its ${month} budget: forecast ${forecastOf(facts)}, budget ${grouped(limit)}${day(facts)}.`,
-      `So far it used ${used} credits${evidence.detail === null ? `, ${percent}% of it` : ` ${evidence.detail}`}; it is used up about ${dayName(period, usedUp, created_at)}.`,
+      `${who} will probably pass its ${month} budget: forecast ${forecastOf(facts)}, budget ${budgetWords(facts)}${day(facts)}.`,
+      `So far it used ${used} credits${partOfBudget(facts)}; it is used up about ${dayName(period, usedUp, created_at)}.`,
     ];
   }
-  if (evidence.detail !== null) return [`${who} used ${used} credits in ${month} ${evidence.detail}.`, goesOn(facts)];
-  const over = current > limit ? `, ${grouped(current - limit)} over it` : '';
-  return [
-    `${who} used ${used} credits in ${month}: ${percent}% of its budget of ${grouped(limit)}${over}.`,
-    goesOn(facts),
-  ];
+  const over = current > limit && evidence.detail === null ? `, ${grouped(current - limit)} over it` : '';
+  return [`${who} used ${used} credits in ${month}${partOfBudget(facts)}${over}.`, goesOn(facts)];
+}
+
+/** Of one in money the credits that it pays for. */
+function budgetWords({ threshold, evidence }: Facts): string {
+  return evidence.detail === null ? grouped(threshold ?? 0n) : `for ${grouped(threshold ?? 0n)} credits`;
+}
+
+/** How much of it is used, in credits, or of one in money in that. */
+function partOfBudget({ threshold, credits, evidence }: Facts): string {
+  if (evidence.detail !== null) return ` ${evidence.detail}`;
+  const [limit, percent] = [threshold ?? 0n, percentOf(credits?.current ?? 0n, threshold ?? 0n)];
+  return `, ${grouped(percent ?? 0)}% of its budget of ${grouped(limit)}`;
 }

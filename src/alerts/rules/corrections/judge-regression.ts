@@ -14,6 +14,8 @@ export interface RegressionInput {
   lost: bigint;
   /** Since the last fall a reading has brought back what was told, and it has stayed. */
   restored: boolean;
+  /** Credits below which a fall is no news. */
+  floor: bigint;
   /** The most that it fell by in the days before, when it falls as usual; else null. */
   usual: bigint | null;
 }
@@ -23,11 +25,12 @@ export interface RegressionInput {
  * one run brings the credits back; that the counter grows on says nothing about what it has lost. A second fall within a day adds to
  * the first. A counter that falls night after night is told once, and again when it falls by half as much again.
  */
-export function judgeRegression({ fall, lost, restored, usual }: RegressionInput): Judgement {
+export function judgeRegression({ fall, lost, restored, usual, floor }: RegressionInput): Judgement {
   if (fall === null) return restored ? clear(true) : fallen(lost);
   const { missing, before } = fall;
   const isUsual = usual !== null && missing * 2n < usual * 3n;
-  return isUsual || missing * TELLING_PART < before || missing <= 0n ? UNDECIDED : fallen(lost + missing);
+  const isLittle = missing * TELLING_PART < before || missing < floor || missing <= 0n;
+  return isUsual || isLittle ? UNDECIDED : fallen(lost + missing);
 }
 
 /** Whether a reading has brought back nine tenths of what is missing, and stands out from what is used in such a time. */

@@ -1,5 +1,6 @@
 import { periodStartMs } from '../../../core/period.ts';
 import { NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
+import { floorCredits } from '../../measures/threshold.ts';
 import { heads } from '../../wording/facts-told.ts';
 import { grouped } from '../../wording/names.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
@@ -11,14 +12,14 @@ import { judgeRegression } from './judge-regression.ts';
 /** Credits of an open month are lost. */
 export const regression: UsageRule = {
   kind: 'usage',
-  version: 4,
+  version: 5,
   title: 'loss of credits',
   severity: 'warning',
   ofReadings: true,
-  isPast: () => true,
+  endsSettled: true,
   docs: {
     tells: 'credits of an open month that are lost',
-    holds: { '': 'the counter of an open period fell by a hundredth or more' },
+    holds: { '': 'the counter of an open period fell by a hundredth and by `min_credits`, or more' },
   },
   words: {
     found(facts) {
@@ -26,15 +27,17 @@ export const regression: UsageRule = {
       const { previous = 0n, current = 0n } = facts.credits ?? {};
       return [
         `${who} lost ${grouped(previous - current)} credits of ${month}: ${used} now, ${grouped(previous)} without the loss.`,
-        `${month} is still open.`,
       ];
     },
     over(facts) {
       const [who, month, used] = heads(facts);
-      return `The credits of ${month} that ${who} had lost are back: ${used} now.`;
+      const { previous = 0n, current = 0n } = facts.credits ?? {};
+      return previous > current
+        ? `${month} has settled without the ${grouped(previous - current)} credits that ${who} had lost: ${used}.`
+        : `The credits of ${month} that ${who} had lost are back: ${used} now.`;
     },
     manyFound: (month) => `lost credits of ${month}`,
-    manyOver: (month) => `have the credits of ${month} back that they had lost`,
+    grown: 'More has been lost since the last message.',
     cost: 'The lost credits cost',
   },
   inRun: ({ merged, factsOf }) =>
@@ -53,6 +56,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null, be
   const judgement = judgeRegression({
     fall: isNew ? { missing: before.credits - current.credits, before: before.credits } : null,
     lost: lost !== null && (!isNew || history.isRecent(periodKey, tenantKey)) ? lost : 0n,
+    floor: floorCredits(judging.settings.of(judging.tenantId(tenantKey))),
     usual: isNew ? history.usual(periodKey, tenantKey) : null,
     restored: !isNew && lost !== null && history.isRestored({ periodKey, tenantKey, startMs }, lost),
   });

@@ -7,18 +7,18 @@ import { heads } from '../../wording/facts-told.ts';
 import { grouped, signed } from '../../wording/names.ts';
 import { SLACK } from '../judging/candidates.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
-import type { Found, Said, UsageRule } from '../rule.ts';
+import type { Found, Known, Said, UsageRule } from '../rule.ts';
 
 /** A closed or settled month has changed. */
 export const restatement: UsageRule = {
   kind: 'usage',
-  version: 3,
+  version: 4,
   title: 'late change',
   severity: 'warning',
   ofReadings: true,
   docs: {
     tells: 'a closed or settled month that changes',
-    holds: { '': 'a closed period changed; or one that had settled, by a hundredth and by `min_credits`' },
+    holds: { '': 'a closed period changed by `min_credits`; or one that had settled, by a hundredth, too' },
   },
   words: {
     found(facts) {
@@ -36,10 +36,14 @@ export const restatement: UsageRule = {
     },
     over(facts) {
       const [who, month, used] = heads(facts);
-      return `${month} of ${who} is as it was before: ${used} credits.`;
+      const { previous = 0n, current = 0n } = facts.credits ?? {};
+      const apart = current - previous;
+      return apart === 0n
+        ? `${month} of ${who} is as it was before: ${used} credits.`
+        : `${month} of ${who} is told as changed no more: ${used} credits now, ${grouped(previous)} before (${signed(apart)}).`;
     },
     manyFound: (month) => `have other figures for ${month} than before`,
-    manyOver: (month) => `have the figures of ${month} that they had before`,
+    grown: 'The difference has grown since the last message.',
     cost: 'The difference is',
   },
   inRun: findChanged,
@@ -53,24 +57,24 @@ export interface RestatementInput {
   closed: boolean;
   /** As the service says them now. */
   current: UsageFigures;
-  /** Credits below which a change of a period that is not closed is no news. */
+  /** Credits below which a change is no news. */
   floor: bigint;
 }
 
 /**
  * The service says something else of a period than what was closed, or than what it had settled at. Gone when it takes
- * that back. Of a period that is not closed yet, changes of a hundredth and of the floor count.
+ * that back. Changes of the floor count; of a period that is not closed yet, those of a hundredth.
  */
 export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
   if (stated === null) return clear(true);
   const change = current.credits - stated.credits;
   const size = change < 0n ? -change : change;
-  if (closed && size === 0n && stated.requests === current.requests) return clear(true);
-  if (!closed && (size * 100n < stated.credits || size < floor || size === 0n)) {
-    return size * 2n < floor || size * 200n < stated.credits ? clear(true) : UNDECIDED;
+  const part = closed ? 0n : stated.credits;
+  if (size * 100n < part || size < floor || size === 0n) {
+    return size * 2n < floor || size * 200n < part ? clear(true) : UNDECIDED;
   }
   const level = closed ? 'settled' : 'happened';
-  return holds({ level, severity: 'warning', threshold: null, measure: size === 0n ? null : size });
+  return holds({ level, severity: 'warning', threshold: null, measure: size });
 }
 
 const correctedBy = prepared((db) => {
@@ -119,7 +123,7 @@ const closedFigures = perConnection((connection) =>
     .raw(),
 );
 
-function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: TenantFacts): Said {
+function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: TenantFacts, known: Known | null): Said {
   const { periodKey, tenantKey } = tenant;
   const row = closedFigures(connection).get(tenantKey, periodKey) as [bigint | null, bigint | null] | undefined;
   const closed = row === undefined ? null : { credits: row[0] ?? 0n, requests: row[1] ?? 0n };
@@ -130,5 +134,5 @@ function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: T
   const judgement = tenant.withdrawn
     ? clear(true)
     : judgeRestatement({ stated, closed: closed !== null, current, floor });
-  return { judgement, previous: stated };
+  return { judgement, previous: stated ?? known?.previous ?? null };
 }

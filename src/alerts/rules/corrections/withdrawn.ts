@@ -25,7 +25,6 @@ export const withdrawn: UsageRule = {
       return `${who} is listed again in ${month}, with ${used} credits.`;
     },
     manyFound: (month) => `are no longer listed in ${month}`,
-    manyOver: (month) => `are listed again in ${month}`,
     cost: 'These credits cost',
   },
   inRun: ({ merged }) => entriesOfKind(merged, 'withdrawn'),

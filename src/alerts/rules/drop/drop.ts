@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
@@ -5,7 +6,7 @@ import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.t
 import { clear, type Judgement, NO_USAGE } from '../../measures/judgement.ts';
 import type { Former } from '../../measures/observation.ts';
 import { buildThreshold, floorCredits, jumpThreshold } from '../../measures/threshold.ts';
-import { baselineMonth, baselineWords, heads, settled } from '../../wording/facts-told.ts';
+import { baselineWords, heads, settled } from '../../wording/facts-told.ts';
 import { grouped } from '../../wording/names.ts';
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
 import { comparedOf } from '../judging/compared.ts';
@@ -48,7 +49,8 @@ export const drop: UsageRule = {
         const days = evidence.detail ?? 'for days';
         return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
       }
-      const less = credits?.change_percent == null ? '' : `${grouped(-credits.change_percent)}% less: `;
+      const { change_percent: change = null, current = 0n } = credits ?? {};
+      const less = change === null || current < 0n ? '' : `${grouped(-change)}% less: `;
       return [
         `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
         `That is ${less}up to ${grouped(threshold ?? 0n)} counts as a fall.`,
@@ -57,9 +59,9 @@ export const drop: UsageRule = {
     },
     over(facts) {
       const [who, month, used] = heads(facts);
-      if (facts.level === 'likely') return `${who} uses credits again: ${used} in ${month}.`;
-      const before = grouped(facts.credits?.previous ?? 0n);
-      return `${who} has ${used} credits in ${month}, no longer far below ${baselineMonth(facts)} (${before}).`;
+      return facts.level === 'likely'
+        ? `${who} ${facts.evidence.detail ?? 'is told as stopped no more'}; it has ${used} credits in ${month}.`
+        : `${who} is told as fallen no more: ${used} credits in ${month}; ${baselineWords(facts)}.`;
     },
     manyFound: (month, likely) =>
       ({
@@ -67,8 +69,6 @@ export const drop: UsageRule = {
         some: `have stopped in ${month} or used far less`,
         none: `used far less in ${month}`,
       })[likely],
-    manyOver: (month, isLikely) =>
-      isLikely ? `use credits again in ${month}` : `did not use far less in ${month} after all`,
     cost: 'The credits that are missing cost',
   },
   candidates,
@@ -162,6 +162,8 @@ function stopped(judging: Judging, { periodKey, tenantKey }: TenantFacts, firing
   const before = () => useReader(judging).before(periodKey, tenantKey, lastMs);
   const floor = floorCredits(judging.settings.of(judging.tenantId(tenantKey)));
   const judgement = judgeStopped({ silentMs, firing, before, floor });
+  if (firing && judgement.verdict === 'clear')
+    return [judgement, hasUsed(judging, periodKey, tenantKey) ? 'uses credits again' : null];
   const detail = `for ${Math.round(silentMs / DAY_MS)} days, longer than it paused in the four weeks before`;
   const use = judgement.verdict === 'holds' && !firing ? before() : null;
   const heir = use === null ? null : renames(judging).look(periodKey, tenantKey, { lastMs, use });
@@ -192,6 +194,23 @@ function silentMsOf({ connection, curves, nowMs }: Judging, periodKey: number, t
   const changedBy = lastChangeOf(connection).get(periodKey - 1, current, tenantKey) as number | undefined;
   // A run that is under way has no time yet: it has changed the figures just now.
   return changedBy === undefined ? null : (ageMs(curves.endOf(changedBy), nowMs) ?? 0);
+}
+
+const lastDeltaOf = (connection: Database.Database) =>
+  connection
+    .prepare(
+      `SELECT credits_delta > 0 FROM usage_entries WHERE tenant_key = ? AND period_key BETWEEN ? AND ?
+       ORDER BY entry_id DESC LIMIT 1`,
+    )
+    .pluck();
+
+/** What changed last of a tenant were credits that it used. */
+function hasUsed({ connection, curves, nowMs }: Judging, periodKey: number, tenantKey: number): boolean {
+  const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
+  const [now, before] = [connection, curves.sources.history].map((entries) =>
+    lastDeltaOf(entries).get(tenantKey, periodKey, current),
+  );
+  return (now ?? before) === 1;
 }
 
 /** Who waits for the newcomer that goes on for it. */

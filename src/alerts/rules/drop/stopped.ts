@@ -6,6 +6,8 @@ const DAYS_OF_USE = 10;
 export const DAYS_BEFORE = 28;
 /** Days without use after which one is missed that paused for at most none, one, two or three days in those weeks. */
 export const SILENT_DAYS: readonly number[] = [3, 4, 5.5, 7];
+/** The same of a workspace. */
+const STILL_DAYS: readonly number[] = [1, 2, 3, 4];
 /** Runs that end a little early or late make no difference. */
 const SLACK_MS = 3_600_000;
 
@@ -24,6 +26,8 @@ export interface UseBefore {
   /** Days on which it used some. */
   days: number;
   credits: bigint;
+  /** From the first reading of these weeks to the last use. */
+  spanMs: number;
   /** The longest time without use that readings prove. */
   longestPauseMs: number;
 }
@@ -32,14 +36,27 @@ export interface UseBefore {
  * A tenant that used credits on most days, be it weekdays alone, has used none for longer than it ever paused. Ends when it
  * uses some again.
  */
-export function judgeStopped({ silentMs, firing, before, floor }: StoppedInput): Judgement {
-  if (silentMs + SLACK_MS < (SILENT_DAYS[0] ?? 0) * DAY_MS) return clear(true);
+export function judgeStopped(input: StoppedInput): Judgement {
+  return judgeSilence(input, SILENT_DAYS, { level: 'likely', severity: 'warning', threshold: null });
+}
+
+/** The same of a whole workspace: that everybody stops at once needs no more than a day. */
+export function judgeStandstill(input: StoppedInput): Judgement {
+  return judgeSilence(input, STILL_DAYS, { level: 'happened', severity: 'critical', threshold: null });
+}
+
+function judgeSilence(
+  { silentMs, firing, before, floor }: StoppedInput,
+  silentDays: readonly number[],
+  finding: Parameters<typeof holds>[0],
+): Judgement {
+  if (silentMs + SLACK_MS < (silentDays[0] ?? 0) * DAY_MS) return clear(true);
   if (!firing) {
     const use = before();
     if (use === null || use.days < DAYS_OF_USE || use.credits < floor) return clear(false);
     const pauseDays = Math.max(0, Math.ceil((use.longestPauseMs - SLACK_MS) / DAY_MS));
-    const missedAfter = SILENT_DAYS[pauseDays];
+    const missedAfter = silentDays[pauseDays];
     if (missedAfter === undefined || silentMs + SLACK_MS < missedAfter * DAY_MS) return clear(false);
   }
-  return holds({ level: 'likely', severity: 'warning', threshold: null });
+  return holds(finding);
 }

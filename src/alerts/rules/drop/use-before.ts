@@ -1,5 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import type { Curves } from '../../history/curves.ts';
+import { spanOf } from '../../history/run-moments.ts';
 import { perRun } from '../judging/judging.ts';
 import { DAYS_BEFORE, type UseBefore } from './stopped.ts';
 
@@ -20,17 +21,18 @@ class UseReader {
     this.#curves = curves;
   }
 
-  /** Up to the moment at which its figures changed last. */
-  before(periodKey: number, tenantKey: number, changedMs: number): UseBefore | null {
+  /** Of a tenant, or of the workspace as a whole, up to the moment at which its figures changed last. */
+  before(periodKey: number, tenantKey: number | null, changedMs: number): UseBefore | null {
     const fromMs = changedMs - DAYS_BEFORE * DAY_MS;
     const readings = [...this.#lastOfDays().filter((atMs) => atMs >= fromMs && atMs < changedMs), changedMs];
-    const use: UseBefore = { days: 0, credits: 0n, longestPauseMs: 0 };
+    const use: UseBefore = { days: 0, credits: 0n, spanMs: 0, longestPauseMs: 0 };
     let usedMs: number | null = null;
     let before: bigint | null = null;
     for (const atMs of readings) {
       const reached = this.#curves.sinceStart(periodKey, tenantKey, atMs);
       if (reached === null) continue;
-      if (before !== null && reached > before) {
+      if (before === null) use.spanMs = spanOf(atMs, changedMs);
+      else if (reached > before) {
         use.days += 1;
         use.credits += reached - before;
         usedMs = atMs;

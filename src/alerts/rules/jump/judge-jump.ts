@@ -46,13 +46,17 @@ export function judgeJump(input: JumpInput): Judgement {
     // What a settled month has not reached, it never jumped to, however close it came; only a settled alert wavers.
     return input.firing !== 'settled' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
   }
-  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? clear(false) : UNDECIDED;
+  // A loss is no growth, whatever the rest of the month brings.
+  if (current < 0n) return clear(false);
+  // Figures that were over their limit and are far below it leave no doubt; a forecast may be another by the next run.
+  const over = clear(input.firing === 'happened' && current * 10n < limit * 9n);
+  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? over : UNDECIDED;
   if (input.outlook === null || !paceIsTelling(phase, input.paceMinFraction)) {
     return input.firing === null ? clear(false) : UNDECIDED;
   }
   const outlook = input.outlook();
   const likely = outlook?.likely ?? null;
-  if (likely !== null && likely <= baseline) return clear(false);
+  if (likely !== null && likely <= baseline) return over;
   const heading = headingOf(outlook, limit);
   if (heading === 'ahead') {
     return holds({
@@ -62,6 +66,6 @@ export function judgeJump(input: JumpInput): Judgement {
   }
   if (heading === 'wavering') return { ...WAVERING, measure: likely };
   // Where nothing says where it heads, what is there decides.
-  if (heading === 'unknown') return current * 10n < limit * 9n ? clear(false) : UNDECIDED;
-  return heading === 'behind' ? clear(false) : { ...UNDECIDED, measure: likely };
+  if (heading === 'unknown') return current * 10n < limit * 9n ? over : UNDECIDED;
+  return heading === 'behind' ? over : { ...UNDECIDED, measure: likely };
 }

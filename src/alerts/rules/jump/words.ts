@@ -13,6 +13,9 @@ import { dayName, grouped, signed } from '../../wording/names.ts';
 import type { Facts } from '../../wording/notification.ts';
 import type { UsageWords } from '../rule.ts';
 
+/** What is less than a twentieth of an increase is no reason for it. */
+const LEAST_PART = 20n;
+
 /** What is said of a jump, of a tenant or of a workspace. */
 export const jumpWords: UsageWords = {
   found(facts) {
@@ -36,21 +39,19 @@ export const jumpWords: UsageWords = {
     const { level, threshold, credits, evidence } = facts;
     const [who, month, used] = heads(facts);
     const limit = grouped(threshold ?? 0n);
-    const current = credits?.current ?? 0n;
-    if (threshold === null)
+    const { current = 0n, previous = 0n } = credits ?? {};
+    const { projection } = evidence;
+    if (threshold === null || (current >= threshold && current > previous))
       return `${who} has no limit in ${month} any more: there is nothing left to compare its ${used} credits with.`;
-    const isUnder = current < threshold;
-    if (isUnder && level !== 'likely') {
-      return `${who} is under its ${month} limit of ${limit} again: it was corrected to ${used} credits.`;
-    }
-    if (evidence.projection === null) {
-      return isUnder
-        ? `${who} stayed under its ${month} limit of ${limit}: it used ${used} credits.`
-        : `${who} used ${used} credits in ${month}, no more than what they are compared with.`;
-    }
-    return evidence.projection.credits < threshold
-      ? `${who} will probably stay under its ${month} limit of ${limit}${forecastWords(facts)}.`
-      : `${who} will probably use no more in ${month} than before${forecastWords(facts)}.`;
+    if (current >= threshold)
+      return `${who} used ${used} credits in ${month}, no more than that: ${baselineWords(facts)}.`;
+    if (projection === null || level !== 'likely')
+      return `${who} is under its ${month} limit of ${limit}${limitReason(facts)}: ${used} credits; ${baselineWords(facts)}.`;
+    if (projection.credits < threshold)
+      return `${who} will probably stay under its ${month} limit of ${limit}${forecastWords(facts)}.`;
+    return projection.credits <= previous
+      ? `${who} will probably use no more in ${month}${forecastWords(facts)}; ${baselineWords(facts)}.`
+      : `It is no longer sure that ${who} will pass its ${month} limit of ${limit}${forecastWords(facts)}.`;
   },
   manyFound: (month, likely) =>
     ({
@@ -58,29 +59,24 @@ export const jumpWords: UsageWords = {
       some: `are over their ${month} limit or will probably pass it`,
       none: `are over their ${month} limit`,
     })[likely],
-  manyOver: (month, isLikely) =>
-    isLikely ? `will probably stay under their ${month} limit` : `are under their ${month} limit again`,
   cost: 'The increase costs',
 };
 
-/** The first day by whose end a limit was passed. */
+/** The first day by whose end a reading shows that a limit was passed. */
 function reached({ evidence, threshold, period, created_at }: Facts): string {
   const days = evidence.course?.days.current ?? [];
   const at = threshold === null ? -1 : days.findIndex((credits) => credits !== null && credits >= threshold);
-  if (at < 0 || period === null) return '';
-  const wasSeen = at === 0 || days[at - 1] != null;
-  return `, reached ${wasSeen ? 'on' : 'by'} ${dayName(period, at + 1, created_at)}`;
+  return at < 0 || period === null ? '' : `, reached by ${dayName(period, at + 1, created_at)}`;
 }
 
 /** Whether there are more requests, or each costs more. */
-function driver({ evidence, reason, requests }: Facts): string {
+function driver({ evidence, reason }: Facts): string {
   const { split } = evidence;
   if (split === null || reason === null) return '';
   const [volume, each] = [BigInt(split.volume_credits), BigInt(split.intensity_credits)];
-  const number = `${volume < 0n ? 'fewer' : 'more'} requests (${signed(volume)} credits)`;
+  const number = `There are ${volume < 0n ? 'fewer' : 'more'} requests (${signed(volume)} credits)`;
   const cost = `each request costs ${each < 0n ? 'less' : 'more'} (${signed(each)} credits)`;
-  if (volume === 0n || requests?.change === 0n)
-    return `Each request costs ${each < 0n ? 'less' : 'more'} (${signed(each)} credits); the number of requests is unchanged.`;
-  if (each === 0n) return `There are ${number}; what each costs is unchanged.`;
-  return `There are ${number}, and ${cost}.`;
+  const isTold = (part: bigint) => (part < 0n ? -part : part) * LEAST_PART >= volume + each;
+  if (!isTold(volume)) return `${cost.replace('each', 'Each')}.`;
+  return isTold(each) ? `${number}, and ${cost}.` : `${number}.`;
 }

@@ -1,6 +1,8 @@
+import type { Period } from '../../../core/period.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
+import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { asWarning, NO_USAGE } from '../../measures/judgement.ts';
-import { floorCredits } from '../../measures/threshold.ts';
+import { floorCredits, jumpThreshold } from '../../measures/threshold.ts';
 import { baselineMonth, goesOn, heads, plan } from '../../wording/facts-told.ts';
 import { dayName, grouped, named } from '../../wording/names.ts';
 import type { Facts, FormerTenant } from '../../wording/notification.ts';
@@ -12,7 +14,7 @@ import { renames } from './renames.ts';
 
 /** A tenant uses credits that had none the month before. */
 export const newSpend: UsageRule = {
-  ...{ kind: 'usage', version: 5, title: 'new spend', severity: 'warning' },
+  ...{ kind: 'usage', version: 6, title: 'new spend', severity: 'both' },
   ...{ isGrowth: true, rename: 'newcomer', quietBy: 'min_credits' },
   docs: {
     tells:
@@ -21,6 +23,7 @@ export const newSpend: UsageRule = {
       happened: '`C >= min_credits`, and no record or no credits in the period before',
       likely: 'the same, and it is probably the [new id](#each-rule-with-an-example) of a tenant that has stopped',
     },
+    severity: "warning; critical from what a jump of the mean tenant comes to, while it is nobody's new id",
   },
   words: {
     found(facts) {
@@ -35,7 +38,7 @@ export const newSpend: UsageRule = {
         ];
       }
       return [
-        `${who} is new: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
+        `${who} is ${facts.evidence.detail ?? 'new'}: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
         // What was told as likely was a new id.
         facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
         `That is over the limit of ${grouped(facts.threshold ?? 0n)} for new tenants.`,
@@ -53,8 +56,7 @@ export const newSpend: UsageRule = {
       return `${who} has ${used} credits in ${month}, ${why}.`;
     },
     manyFound: (month, likely) =>
-      likely === 'all' ? `are probably new ids of others in ${month}` : `are new in ${month}`,
-    manyOver: (month) => `are no new spend in ${month} any more`,
+      likely === 'all' ? `are probably new ids of others in ${month}` : `have begun to use credits in ${month}`,
     cost: 'That costs',
     beside: () => '',
   },
@@ -84,13 +86,15 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const { factsOf, settings, tenantId, connection } = judging;
   const { periodKey, tenantKey } = tenant;
   const { phase, previousComplete, previousIsFirst } = factsOf(periodKey);
-  const floor = floorCredits(settings.of(tenantId(tenantKey)));
+  const own = settings.of(tenantId(tenantKey));
+  const floor = floorCredits(own);
   const outlook = () => (phase.over ? null : judging.outlook(periodKey, tenantKey));
   const judge = (hadCredits: boolean) =>
     judgeNewSpend({
       current: (tenant.current ?? NO_USAGE).credits,
       previous: { figures: tenant.previous, usable: previousComplete && !previousIsFirst },
       ...{ hadCredits, floor },
+      criticalFrom: () => jumpThreshold(meanOf(judging, periodKey - 1), own),
       likely: () => outlook()?.likely ?? null,
     });
   const hopeful = judge(false);
@@ -102,9 +106,31 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const former = judgement.verdict === 'holds' ? found : told;
   return {
     judgement: former === null ? judgement : asWarning(judgement),
-    ...{ threshold: floor, former },
+    ...{ threshold: floor, former, detail: backSince(judging, tenant) },
     forecast: judgement.verdict === 'holds' ? outlook() : null,
   };
+}
+
+/** Credits that a tenant has used in a month on average. */
+function meanOf({ total }: Judging, periodKey: number): bigint {
+  const { figures, tenants } = total(periodKey);
+  return figures === null ? 0n : figures.credits / BigInt(tenants);
+}
+
+const lastUseOf = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT p.period FROM tenant_usage u JOIN periods p USING (period_key)
+       WHERE u.tenant_key = ? AND u.period_key < ? AND u.credits_used > 0 AND p.workspace_key = ?
+       ORDER BY p.period DESC LIMIT 1`,
+    )
+    .pluck(),
+);
+
+/** Of who had used credits before: that it is back, and since when; else null. */
+function backSince({ connection }: Judging, { periodKey, tenantKey }: TenantFacts): string | null {
+  const period = lastUseOf(connection).get(tenantKey, periodKey, workspaceKeyOf(periodKey)) as Period | undefined;
+  return period === undefined ? null : `back after its last credits in ${period}`;
 }
 
 function formerWords(

@@ -1,3 +1,5 @@
+import { spanOf } from '../../history/run-moments.ts';
+
 const DAY_MS = 86_400_000;
 /** A newcomer that begins later after the last use of another is not its new id. */
 const BEGINS_WITHIN_MS = 7 * DAY_MS;
@@ -8,8 +10,8 @@ export const AWAITED_MS = 7 * DAY_MS;
 
 /** Whether a newcomer, seen first at `beganMs`, goes on where another one stopped, which used credits last at `lastMs`. */
 export function goesOnFor({ beganMs, lastMs, nowMs }: { beganMs: number; lastMs: number; nowMs: number }): boolean {
-  const apartMs = beganMs - lastMs;
-  return apartMs >= -SLACK_MS && apartMs <= BEGINS_WITHIN_MS && nowMs - beganMs >= DAY_MS;
+  const apartMs = spanOf(lastMs, beganMs);
+  return apartMs >= -SLACK_MS && apartMs <= BEGINS_WITHIN_MS && spanOf(beganMs, nowMs) >= DAY_MS;
 }
 
 /** By a third more or less: what is used on a few days is no better known. */

@@ -2,8 +2,9 @@ import { isoTime } from '../../../core/clock.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
+import { spanOf } from '../../history/run-moments.ts';
 import type { Former } from '../../measures/observation.ts';
-import { DAYS_BEFORE, type UseBefore } from '../drop/stopped.ts';
+import type { UseBefore } from '../drop/stopped.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
 import { goesOnFor, isOfVolume } from './rename.ts';
 
@@ -90,7 +91,7 @@ class Renames {
   ): { isTold: boolean } | null {
     this.#looks += 1;
     if (this.#looks > MOST_LOOKS) return null;
-    const daily = use.credits / BigInt(DAYS_BEFORE);
+    const daily = (use.credits * BigInt(DAY_MS)) / BigInt(Math.max(DAY_MS, use.spanMs));
     const taken = new Set([...this.#pairs(periodKey).values(), ...this.#found.keys()]);
     const begun = [periodKey, periodKey - 1].flatMap((key) => this.#newcomers(key));
     const { connection, nowMs } = this.#judging;
@@ -110,7 +111,8 @@ class Renames {
     const { curves, nowMs } = this.#judging;
     if (beganMs === null) return 0n;
     const [from, to] = [beganMs, nowMs].map((atMs) => curves.sinceStart(periodKey + 1, tenantKey, atMs));
-    return from == null || to == null ? 0n : ((to - from) * BigInt(DAY_MS)) / BigInt(Math.max(DAY_MS, nowMs - beganMs));
+    const spanMs = Math.max(DAY_MS, spanOf(beganMs, nowMs));
+    return from == null || to == null ? 0n : ((to - from) * BigInt(DAY_MS)) / BigInt(spanMs);
   }
 }
 

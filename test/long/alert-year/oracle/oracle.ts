@@ -131,7 +131,7 @@ class Oracle {
       const { tenant, month } = change;
       const subject = { tenant: tenant.id, month };
       if (isWithdrawn(change)) this.findings.must(this.#ledger, { rule: 'withdrawn', ...subject }, 'happened', atMs);
-      if (isRegression(this.#seen, change, atMs)) {
+      if (isRegression(this.#seen, change, atMs, this.#settings.minCredits)) {
         this.findings.must(this.#ledger, { rule: 'regression', ...subject }, 'happened', atMs);
       }
       if (this.#isRestated(change)) {
@@ -147,7 +147,7 @@ class Oracle {
     const stated = (closed ?? this.#settled.get(month))?.get(tenant) ?? (this.#settled.has(month) ? 0 : null);
     if (stated === null) return false;
     const size = Math.abs(this.#seen.credits(tenant, month) - stated);
-    return closed !== undefined ? size > 0 : size >= this.#settings.minCredits && size * 100 >= stated && size > 0;
+    return size >= this.#settings.minCredits && (closed !== undefined || size * 100 >= stated);
   }
 
   #stopped(current: number, atMs: number): void {
@@ -241,7 +241,9 @@ class Oracle {
         if (level === 'likely' && !this.#newcomers.has(tenant?.id ?? '')) return "it is nobody's new id";
         return tenant !== null && this.#isNewSpend(tenant, month) ? null : 'it had credits before, or has too few';
       case 'regression':
-        return own !== undefined && isRegression(this.#seen, own, atMs) ? null : 'its counter has not fallen';
+        return own !== undefined && isRegression(this.#seen, own, atMs, this.#settings.minCredits)
+          ? null
+          : 'its counter has not fallen';
       case 'restatement':
         return own !== undefined && this.#isRestated(own) ? null : 'it says what it said';
       case 'withdrawn':
@@ -279,8 +281,8 @@ function isWithdrawn({ withdrawn, before }: Change): boolean {
 }
 
 /** The counter of an open month fell, by a hundredth or more. */
-function isRegression(seen: Seen, { tenant, month, before, withdrawn }: Change, atMs: number): boolean {
+function isRegression(seen: Seen, { tenant, month, before, withdrawn }: Change, atMs: number, least: number): boolean {
   if (before === null || withdrawn || atMs >= boundsOf(month)[1]) return false;
   const fallen = before - seen.credits(tenant, month);
-  return fallen > 0 && fallen * 100 >= before;
+  return fallen >= least && fallen * 100 >= before;
 }

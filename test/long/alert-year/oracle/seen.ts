@@ -129,7 +129,7 @@ export function creditsOf({ credits }: MonthSeen): number {
   return credits.at(-1) ?? 0;
 }
 
-function valueAt(own: MonthSeen | undefined, atMs: number): number {
+export function valueAt(own: MonthSeen | undefined, atMs: number): number {
   if (own === undefined) return 0;
   const place = countUpTo(own.at, atMs);
   return place === 0 ? 0 : (own.credits[place - 1] ?? 0);

@@ -1,0 +1,102 @@
+import { isoTime } from '../../../core/clock.ts';
+import { periodAt } from '../../../core/period.ts';
+import { ageMs } from '../../../core/stored-time.ts';
+import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
+import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
+import { clear, NO_USAGE } from '../../measures/judgement.ts';
+import { floorCredits } from '../../measures/threshold.ts';
+import { heads } from '../../wording/facts-told.ts';
+import { dayName } from '../../wording/names.ts';
+import type { Judging } from '../judging/judging.ts';
+import type { Found, Known, Said, UsageRule } from '../rule.ts';
+import { judgeStandstill } from './stopped.ts';
+import { useReader } from './use-before.ts';
+
+/** So many used something on the last day: fewer may well stop together. */
+const LEAST_TENANTS = 5;
+const DAY_MS = 86_400_000;
+
+/** All tenants of a workspace have stopped at once: its metering has. */
+export const standstill: UsageRule = {
+  kind: 'usage',
+  version: 1,
+  title: 'standstill',
+  severity: 'critical',
+  explainsStops: true,
+  docs: {
+    tells:
+      'a workspace of which nobody uses anything any more, though five tenants or more did on its last day: its metering has probably stopped',
+    holds: {
+      '': 'no figure of the workspace has risen for a day longer than it ever paused in the four weeks before, at most three days; used on ten days of them',
+    },
+  },
+  words: {
+    found(facts) {
+      const [who] = heads(facts);
+      const { detail } = facts.evidence;
+      const since =
+        detail === null ? '' : ` since ${dayName(detail.slice(0, 7), Number(detail.slice(8, 10)), facts.created_at)}`;
+      return [
+        `No tenant of ${who} has used anything${since}, longer than the workspace paused in the four weeks before.`,
+        'Its metering has probably stopped: ask the service.',
+      ];
+    },
+    over: (facts) => `Figures of ${heads(facts)[0]} change again.`,
+    manyFound: () => 'have come to a standstill',
+    cost: 'That costs',
+  },
+  inRun: findStandstill,
+  ofWorkspace,
+};
+
+const lastChangeOf = perConnection((connection) =>
+  connection
+    .prepare('SELECT max(changed_run_key) FROM tenant_usage WHERE period_key BETWEEN ? AND ? AND credits_used > 0')
+    .pluck(),
+);
+
+const lastUsersOf = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT count(DISTINCT u.tenant_key) FROM tenant_usage u JOIN runs r ON r.run_key = u.changed_run_key
+       WHERE u.period_key BETWEEN ? AND ? AND u.credits_used > 0 AND r.finished_at >= ?`,
+    )
+    .pluck(),
+);
+
+/** When a figure of the workspace changed last, as it is known from a month on; null without any. */
+function lastChangeMs({ connection, curves, nowMs }: Judging, periodKey: number): number | null {
+  const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
+  const changedBy = lastChangeOf(connection).get(periodKey - 1, current) as number | null;
+  return changedBy === null ? null : (curves.endOf(changedBy) ?? nowMs);
+}
+
+/** It is about the month in which figures changed last. */
+function findStandstill(judging: Judging, current: number): Found[] {
+  if (judging.merged.changed.has(current)) return [];
+  const lastMs = lastChangeMs(judging, current);
+  if (lastMs === null) return [];
+  return [{ periodKey: periodKeyOf(workspaceKeyOf(current), periodAt(lastMs)), tenantKey: null }];
+}
+
+function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
+  const lastMs = lastChangeMs(judging, periodKey);
+  const { figures } = judging.total(periodKey);
+  const wereMany = (sinceMs: number): boolean =>
+    (lastUsersOf(judging.connection).get(periodKey - 1, periodKey, isoTime(sinceMs)) as number) >= LEAST_TENANTS;
+  const judgement =
+    lastMs === null
+      ? clear(true)
+      : judgeStandstill({
+          silentMs: ageMs(lastMs, judging.nowMs) ?? 0,
+          firing: known?.firing != null,
+          before: () => (wereMany(lastMs - DAY_MS) ? useReader(judging).before(periodKey, null, lastMs) : null),
+          floor: floorCredits(judging.settings.workspace),
+        });
+  return {
+    judgement,
+    current: figures ?? NO_USAGE,
+    previous: judging.total(periodKey - 1).figures,
+    detail: lastMs === null ? null : isoTime(lastMs),
+  };
+}

@@ -1,0 +1,138 @@
+import { periodIndex } from '../../../../src/core/period.ts';
+import type { Complaint, Word } from './checks.ts';
+import { SENTENCES } from './sentences.ts';
+import type { Answer, Truth } from './truth.ts';
+import { nameOf, numberOf, sentence } from './words.ts';
+
+/** A message as a receiver got it: about one alert, a group in one or more parts, or a daily summary. */
+export interface ReadMessage extends Omit<Word, 'alert_id' | 'evidence'> {
+  alert_id?: string;
+  evidence?: Word['evidence'];
+  parts?: number;
+  credits_change?: number | null;
+  alert_count?: number;
+  firing_count?: number;
+  resolved_count?: number;
+  alerts?: (Word & { notifications?: Word[] })[];
+}
+
+const SEVERAL = sentence(
+  '(?:{count:n} of {tenants:n} tenants of {place:who} {what:text}|{more:n}(?: more)? tenants of {where:who} {how:text}, {inAll:n} of {all:n} in all)(?:, (?:forecast )?{sum:s} credits together)?\\. Largest: {largest:text}\\.',
+);
+const ENDS = sentence(
+  'The (?:\\w+ )*?{title:text} of {count:n} tenants of {place:who} is {what:text}\\. Largest: {largest:text}\\.',
+);
+const SUMMARY = sentence(
+  'Daily summary of {when:text} UTC(?:, part {part:n} of {parts:n})?: {count:n} alerts?, {firing:n} firing and {resolved:n} resolved\\.',
+);
+
+/** Reads every message of a world back, and holds what it says against what the service had answered by then. */
+export class Reader {
+  readonly #truth: Truth;
+  readonly #before = new Map<string, Word[]>();
+  /** What could not be read, or is not so. */
+  readonly wrong: string[] = [];
+  sentences = 0;
+
+  constructor(truth: Truth) {
+    this.#truth = truth;
+  }
+
+  /** Takes what a run was answered. */
+  take(answer: Answer): void {
+    this.#truth.take(answer);
+  }
+
+  /** Reads a message that came of the last run. */
+  hear(message: ReadMessage): void {
+    const { type, alerts = [] } = message;
+    if (type === 'alert.digest') {
+      const said = SUMMARY.exec(message.summary)?.groups;
+      SUMMARY.lastIndex = 0;
+      this.#note(message.summary, [
+        said === undefined ? 'cannot be read' : null,
+        numberOf(said?.count) === alerts.length ? null : 'their number is another',
+        numberOf(said?.resolved) === alerts.filter((each) => each.notifications?.[0]?.type === 'alert.resolved').length
+          ? null
+          : 'other ones have ended',
+      ]);
+      for (const { notifications = [] } of alerts) for (const word of notifications) this.#word(word);
+    } else if (type === 'alert.group') {
+      this.#note(message.summary, this.complaintsOfGroup(message));
+      for (const word of alerts) this.#word(word);
+    } else this.#word(message as Word);
+  }
+
+  #word(word: Word): void {
+    if (word.period !== null) this.#note(word.summary, this.complaintsOf(word));
+    this.#before.set(word.alert_id, [...(this.#before.get(word.alert_id) ?? []), word]);
+  }
+
+  /** What is wrong with a message about one alert, should it come now. */
+  complaintsOf(word: Word): Complaint[] {
+    const { summary, tenant_id: tenant, workspace_id, rule } = word;
+    const before = this.#before.get(word.alert_id) ?? [];
+    const atMs = Date.parse(word.created_at);
+    const place = tenant === null ? '' : `${workspace_id}: `;
+    const complaints: Complaint[] = summary.startsWith(place) ? [] : ['another workspace is named'];
+    let rest = summary.slice(place.length);
+    while (rest !== '') {
+      const found = SENTENCES.flatMap(({ pattern, rules, check }) => {
+        pattern.lastIndex = 0;
+        const match = rules.length === 0 || rules.includes(rule) ? pattern.exec(rest) : null;
+        return match === null || match[0].length < 2 ? [] : [{ match, check }];
+      });
+      const [first] = found;
+      if (first === undefined) return [...complaints, `cannot be read from here on: ${rest}`];
+      const month = periodIndex(word.period ?? '');
+      const read = { truth: this.#truth, word, before, tenant, month, atMs, said: first.match.groups ?? {} };
+      complaints.push(...first.check(read));
+      this.sentences += 1;
+      rest = rest.slice(first.match[0].length).trimStart();
+    }
+    return complaints;
+  }
+
+  /** What is wrong with what a message says of several at once. */
+  complaintsOfGroup(message: ReadMessage): Complaint[] {
+    const words = message.alerts ?? [];
+    const [first] = words;
+    const isEnd = message.event === 'closed';
+    const pattern = isEnd ? ENDS : SEVERAL;
+    pattern.lastIndex = 0;
+    const said = pattern.exec(message.summary)?.groups;
+    if (first === undefined || said === undefined) return ['cannot be read'];
+    const month = periodIndex(first.period ?? '');
+    const isWhole = message.parts === 1;
+    const of = (each: Word) => this.#truth.credits(each.tenant_id, month);
+    const compared = (each: Word) => this.#truth.credits(each.tenant_id, month - 1);
+    const isLikely = words.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
+    const sum = words.reduce((total, each) => total + of(each) - compared(each), 0);
+    const inAll = ['jump'].includes(first.rule) && !isLikely ? this.#truth.overLimit(month).length : null;
+    const over = numberOf(said.inAll ?? said.count);
+    return [
+      nameOf(said.place ?? said.where) === first.workspace_id ? null : 'another workspace is named',
+      !isWhole || numberOf(said.count ?? said.more) === words.length ? null : 'their number is another',
+      isEnd || numberOf(said.tenants ?? said.all) === this.#truth.tenantsIn(month)
+        ? null
+        : `there are ${this.#truth.tenantsIn(month)} tenants`,
+      isEnd || inAll === null || words.some(({ level }) => level === 'likely') || over === inAll
+        ? null
+        : `it is so of ${inAll} in all`,
+      said.sum === undefined ||
+      !isWhole ||
+      isLikely ||
+      !['jump', 'new_spend'].includes(first.rule) ||
+      numberOf(said.sum) === sum
+        ? null
+        : `together they differ by ${sum}`,
+      (said.sum === undefined ? null : numberOf(said.sum)) === (message.credits_change ?? null)
+        ? null
+        : `the JSON says ${message.credits_change}`,
+    ];
+  }
+
+  #note(summary: string, complaints: readonly Complaint[]): void {
+    for (const complaint of complaints) if (complaint !== null) this.wrong.push(`${complaint} -- ${summary}`);
+  }
+}
