@@ -36,3 +36,15 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
     expect(part).toContain('usage-ledger alerts ack alert_1 --note "..."');
   }
 });
+
+test('the subject of a mail has at most 90 characters and ends behind a whole word', () => {
+  const view = messageView(
+    renderPayload(buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, course: COURSE } }))),
+  );
+  if (view === null) throw new Error('the payload cannot be read');
+  const { subject } = emailText(view);
+  expect(subject.length).toBeLessThanOrEqual(90);
+  const kept = subject.replace(/ …$/, '');
+  expect(kept).not.toBe(subject);
+  expect(`[${view.mark}] ${view.summary}`.slice(kept.length)).toMatch(/^[,;:]? /);
+});

@@ -191,6 +191,13 @@ describe('clearing a jump', () => {
     expect(open(outlook(100_000n, 134_999n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
+  it('is foretold of no month that has lost more than it used', () => {
+    const said: Outlook = { low: 200_000n, likely: 300_000n, high: 400_000n, sure: 200_000n };
+    const foretold = (current: bigint) =>
+      verdict(current, { phase: openFor(15.5 * DAY_MS), outlook: () => said }).verdict;
+    expect([foretold(60_000n), foretold(-6_325n)]).toEqual(['holds', 'clear']);
+  });
+
   it('needs less than nine tenths of the threshold, or no growth, once the month is over', () => {
     const phase = OVER;
     expect(verdict(135_000n, { phase, firing: 'happened' })).toEqual(UNDECIDED);

@@ -161,6 +161,14 @@ describe('new spend', () => {
       ...changes,
     });
 
+  it('is critical from what a jump of another tenant comes to', () => {
+    const severityOf = (current: bigint) => {
+      const judged = spend(current, null);
+      return judged.verdict === 'holds' && judged.finding.severity;
+    };
+    expect([99_999n, 100_000n].map(severityOf)).toEqual(['warning', 'critical']);
+  });
+
   it('begins at the floor after a period without any, and never divides', () => {
     for (const previous of [null, 0n]) {
       expect(does(spend(1000n, previous))).toBe(true);
