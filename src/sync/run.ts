@@ -210,7 +210,8 @@ async function refuseSuspicious(
       hint: ask,
     });
   }
-  if (known < FEW_RECORDS || missing < known * workspace.suspiciousShrink) return;
+  const share = workspace.suspiciousShrink;
+  if (share === 1 || known < FEW_RECORDS || missing < known * share) return;
   throw new UnprovenError('suspicious_shrink', `the service lists ${missing} of ${known} records no more`, {
     hint: `${ask}; if it did, let one run pass with \`suspicious_shrink: 1\``,
   });

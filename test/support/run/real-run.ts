@@ -61,7 +61,9 @@ export async function realRun({
   slot = null,
 }: RealRun): Promise<Applied> {
   const clock: Clock = { now, monotonic: now, after: () => () => undefined };
-  const config = workspaceConfig('http://localhost', { consistency: 'counted', ...workspace });
+  // What is listed no more is believed at once: that much of it is not has tests of its own.
+  const usual = { consistency: 'counted', suspiciousShrink: 1 } as const;
+  const config = workspaceConfig('http://localhost', { ...usual, ...workspace });
   const outcome = await syncWorkspace(
     { writer, source, clock, workspace: config, pace: async () => {}, staging, logger },
     { kind, slot, window: window ?? { from: null, to: null }, signal },

@@ -99,7 +99,10 @@ test('a history whose second page is not found withdraws nothing', async () => {
 });
 
 test('of more absent tenants than a run asks for each has its turn, whatever other workspaces do meanwhile', async () => {
-  const { sync, upstream, sandbox } = await startFixture({ workspaces: [{}, {}] });
+  const { sync, upstream, sandbox } = await startFixture({
+    workspaces: [{}, {}],
+    settings: { suspiciousShrink: 1 },
+  });
   const tenants = Array.from({ length: 400 }, (_, at) => `t${at}`);
   upstream.set({ tenantId: 'stays', period: PERIOD, credits: 5, requests: 1 });
   for (const tenantId of tenants) upstream.set({ tenantId, period: PERIOD, credits: 1, requests: 1 });
