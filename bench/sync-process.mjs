@@ -54,7 +54,7 @@ const result = {
   entries: outcome.entries,
   walks: outcome.walks,
   alerts: outcome.alerts.changes.length,
-  notifications: outcome.alerts.notificationIds.length,
+  due: outcome.alerts.due,
 };
 process.send(result, () => process.disconnect());
 

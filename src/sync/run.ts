@@ -200,10 +200,11 @@ function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
 async function refuseSuspicious(
   { writer, workspace }: Pick<SyncDeps, 'writer' | 'workspace'>,
   { runKey }: ClaimedRun,
-  { facts: { records } }: WalkRecord,
+  { facts: { records, keySetDigest } }: WalkRecord,
 ): Promise<void> {
-  const { known, missing } = await writer.call('countMissing', { runKey });
-  if (known === 0) return;
+  const counted = await writer.call('countMissing', { runKey, keySetDigest });
+  if (counted === null || counted.known === 0) return;
+  const { known, missing } = counted;
   const ask = 'nothing was applied; check with the service whether the workspace really lost its usage';
   if (records === 0) {
     throw new UnprovenError('suspicious_empty', `the service gave no records where the ledger has ${known}`, {

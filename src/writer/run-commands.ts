@@ -84,9 +84,12 @@ export const runCommands = {
   recordWalk: ({ connection }: Session, { runKey, walk }: OfRun & { walk: WalkRecord }): void =>
     recordWalk(connection, runKey, walk),
 
-  countMissing(session: Session, { runKey }: OfRun): ReturnType<typeof countMissing> {
+  countMissing(
+    session: Session,
+    { runKey, keySetDigest }: OfRun & { keySetDigest: string },
+  ): ReturnType<typeof countMissing> {
     const { run, staging } = openRun(session, runKey);
-    return countMissing(session.connection, run, staging.keys);
+    return countMissing(session.connection, run, { keys: staging.keys, keySetDigest });
   },
 
   /** Keys that are absent from this run's walk and were from an earlier run's. */

@@ -139,8 +139,8 @@ export class HistoryPlayer {
       this.#outcomes.push({ ledger: 'claimed', model: model.isHeld(this.nowMs) ? 'lease_held' : 'claimed' });
       expected.run = model.claim(runId, window, this.nowMs, LEASE_MS);
     } else if (name === 'countMissing') {
-      const { known } = result as Result<'countMissing'>;
-      this.#outcomes.push({ ledger: known, model: model.knownRecords(window) });
+      const counted = result as Result<'countMissing'>;
+      if (counted !== null) this.#outcomes.push({ ledger: counted.known, model: model.knownRecords(window) });
     } else if (name === 'absentAgain') {
       const absent = result as Result<'absentAgain'>;
       const keys = absent.map(({ period, tenantId }) => `${period} ${tenantId}`).sort();

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { and, count, eq, gte, lte, query } from '../../store/schema/drizzle.ts';
+import { and, count, desc, eq, gte, lte, query } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs, tenantUsage, walks } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
@@ -32,13 +32,26 @@ export function failRun(connection: Database.Database, run: ClaimedRun, failure:
     .immediate();
 }
 
-/** How many records the ledger holds inside the window, and by how many its months have shrunk in a walk. */
+/**
+ * How many records the ledger holds inside the window, and by how many its months have shrunk in a walk; null where the last
+ * applied run read the same window and had the very same keys: nothing is gone that was not gone before.
+ */
 export function countMissing(
   connection: Database.Database,
   run: ClaimedRun,
-  keys: KeySet,
-): { known: number; missing: number } {
-  const [from, to] = windowBounds(run.window);
+  { keys, keySetDigest }: { keys: KeySet; keySetDigest: string },
+): { known: number; missing: number } | null {
+  const last = query(connection)
+    .select({ digest: walks.keySetDigest, from: runs.fromPeriod, to: runs.toPeriod })
+    .from(runs)
+    .innerJoin(walks, and(eq(walks.runKey, runs.runKey), eq(walks.verdict, 'accepted')))
+    .where(and(eq(runs.workspaceKey, run.workspaceKey), eq(runs.status, 'applied')))
+    .orderBy(desc(runs.runKey))
+    .limit(1)
+    .get();
+  const { window } = run;
+  if (last?.digest === keySetDigest && last.from === window.from && last.to === window.to) return null;
+  const [from, to] = windowBounds(window);
   const isInWindow = and(
     eq(periods.workspaceKey, run.workspaceKey),
     gte(periods.period, from),
