@@ -182,7 +182,7 @@ async function startDaemon(cli: CliContext, folder: string, stop: AbortSignal): 
   const exited = once(child, 'exit');
   const messages: string[] = [];
   createInterface(child.stderr).on('line', (line) => {
-    const { msg, records } = JSON.parse(line);
+    const { msg = line, records } = line.startsWith('{') ? JSON.parse(line) : {};
     messages.push(msg);
     cli.print(`  ${msg}${records === undefined ? '' : `: ${records} records`}`);
   });
@@ -191,7 +191,14 @@ async function startDaemon(cli: CliContext, folder: string, stop: AbortSignal): 
     await exited;
   };
   try {
-    await waitFor('the first run of the daemon', () => messages.find((message) => message === 'run applied'), stop);
+    await waitFor(
+      'the first run of the daemon',
+      () => {
+        if (child.exitCode !== null) throw new AppError('demo_failed', `the daemon ended with ${child.exitCode}`);
+        return messages.find((message) => message === 'run applied');
+      },
+      stop,
+    );
     return end;
   } catch (error) {
     await end();

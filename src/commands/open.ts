@@ -1,4 +1,5 @@
 import { UsageError } from '../core/errors.ts';
+import { localUrl } from '../core/net/public-address.ts';
 import { readPagesToken } from '../daemon/http/pages-token.ts';
 import { type CliCommand, type CliContext, reportingCommand } from './shared/cli-context.ts';
 
@@ -9,15 +10,9 @@ export function openCommand(cli: CliContext): CliCommand {
       const { http } = await cli.loadConfig();
       if (http.port === 0)
         throw new UsageError('the pages are switched off', 'set http.port in the configuration, and restart');
-      const address = http.publicUrl ?? `http://${nameOf(http.host)}:${http.port}`;
+      const address = http.publicUrl ?? localUrl(http.host, http.port);
       const url = `${address}/?token=${encodeURIComponent(readPagesToken(http))}`;
       // Not by what takes secrets out: this one is asked for.
       cli.io.stdout.write(cli.json ? `${JSON.stringify({ url })}\n` : `${url}\n`);
     });
-}
-
-/** Where a daemon that listens on every address is reached from its own machine. */
-function nameOf(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }

@@ -1,8 +1,9 @@
-import { statfsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Job } from '../alerts/rules/own/job-failed.ts';
 import { AppError } from '../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import { freeBytesAt } from '../core/process/disk.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead, timesAhead } from '../ledger/journal/times-ahead.ts';
@@ -71,11 +72,6 @@ export function startWatchOfDisk(
     logger,
   });
   releasers.push(() => watch.stop());
-}
-
-function freeBytesAt(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
 }
 
 function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: string | null) => Promise<void> {

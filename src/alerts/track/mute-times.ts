@@ -17,6 +17,7 @@ interface ParsedTimes {
 
 const QUARTER_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
+const DAY_MINUTES = 1440;
 /** Who mutes for longer without a break is asked again after this. */
 const LONGEST_LOOK_MS = 35 * DAY_MS;
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
@@ -117,9 +118,9 @@ function parseList(option: string, text: string, names: readonly string[]): numb
 function parseHours(text: string): [number, number] {
   const [, fromHour, fromMinute, toHour, toMinute] =
     /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/.exec(text) ?? [];
-  if (toMinute === undefined) {
+  const [from, to] = [Number(fromHour) * 60 + Number(fromMinute), Number(toHour) * 60 + Number(toMinute)];
+  if (Number.isNaN(to) || to > DAY_MINUTES) {
     throw new UsageError(`--hours ${JSON.stringify(text)} cannot be understood`, 'write them as 22:00-06:00');
   }
-  const [from, to] = [Number(fromHour) * 60 + Number(fromMinute), Number(toHour) * 60 + Number(toMinute)];
   return [from, to];
 }

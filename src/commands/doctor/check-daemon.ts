@@ -9,6 +9,7 @@ import type { Config } from '../../config/types.ts';
 import { attemptLimit } from '../../core/attempt-limit.ts';
 import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
+import { localUrl } from '../../core/net/public-address.ts';
 import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
 import { privateRedisFolder } from '../../daemon/open-queue.ts';
@@ -43,10 +44,9 @@ export async function checkPort({ host, port }: Config['http'], clock: Clock): P
 }
 
 async function isDaemon(host: string, port: number, clock: Clock): Promise<boolean> {
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const limit = attemptLimit(clock, ANSWER_MS);
   try {
-    const answer = await fetch(`http://${name}:${port}/healthz`, { signal: limit.signal });
+    const answer = await fetch(`${localUrl(host, port)}/healthz`, { signal: limit.signal });
     const said = (await answer.json()) as { status?: unknown; uptime_seconds?: unknown };
     return said.status === 'ok' && typeof said.uptime_seconds === 'number';
   } catch {

@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
+import { freeBytesAt } from '../../core/process/disk.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/probe.ts';
 import {
   keyFault,
@@ -101,8 +102,7 @@ export function checkSqlite(): Finding[] {
 
 export function checkDisk(path: string): Finding[] {
   const folder = nearestFolder(path);
-  const { bavail, bsize } = statfsSync(folder);
-  return [judgeDisk(folder, bavail * bsize, statSync(path, { throwIfNoEntry: false })?.size ?? 0)];
+  return [judgeDisk(folder, freeBytesAt(folder), statSync(path, { throwIfNoEntry: false })?.size ?? 0)];
 }
 
 export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number): Finding {

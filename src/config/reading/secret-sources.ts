@@ -23,7 +23,7 @@ export const SOURCES = {
 } as const;
 type Source = keyof typeof SOURCES;
 
-/** A path that `NAME_file` names: `http.token_file` is a file that the daemon makes, and no source. */
+/** Which secret a setting stands in for, and by what; null for any other. `http.token_file` is a file that the daemon makes. */
 export function sourceOf(key: string, path: Path): { name: string; source: Source } | null {
   const [, name = '', source] = /^(.*)_(file|command)$/.exec(key) ?? [];
   if (!SECRETS.includes(name) || formatPath([...path, key]) === 'http.token_file') return null;
@@ -39,7 +39,7 @@ const MOST_BYTES = 64 * 1024;
 /** What a file holds, without the line break at its end. A fault quotes neither path nor content: people put the secret there by mistake. */
 export function secretInFile(file: string): FoundSecret {
   try {
-    return judged(readRegularFile(file), 'names a file');
+    return secretIn(readRegularFile(file), { holder: 'a file', empty: 'names an empty file' });
   } catch (error) {
     return { mistake: `names a file that cannot be read (${codeOf(error)})` };
   }
@@ -53,25 +53,26 @@ export function secretOfCommand(command: unknown, cwd: string): FoundSecret {
     cwd,
     encoding: 'utf8',
     timeout: COMMAND_MS,
+    // One that hangs may not listen to less.
+    killSignal: 'SIGKILL',
     maxBuffer: MOST_BYTES,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   if (codeOf(error) === 'ETIMEDOUT') return { mistake: `names a command that took longer than ${COMMAND_MS / 1000} s` };
   if (error !== undefined) return { mistake: `names a command that cannot be run (${codeOf(error)})` };
   if (status !== 0) return { mistake: `names a command that ended with ${status ?? signal}` };
-  return judged(stdout, 'names a command');
+  return secretIn(stdout, { holder: 'a command', empty: 'names a command that prints nothing' });
 }
 
 function isCommand(value: unknown): value is string[] {
   return Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'string') && value[0] !== '';
 }
 
-function judged(content: string, subject: string): FoundSecret {
+function secretIn(content: string, { holder, empty }: { holder: string; empty: string }): FoundSecret {
   const text = content.replace(/[\r\n]+$/, '');
-  if (text === '')
-    return { mistake: subject === 'names a file' ? 'names an empty file' : `${subject} that prints nothing` };
+  if (text === '') return { mistake: empty };
   const mistake = secretRule(text);
-  return mistake === null ? { text } : { mistake: `${subject} whose secret ${mistake}` };
+  return mistake === null ? { text } : { mistake: `names ${holder} whose secret ${mistake}` };
 }
 
 function codeOf(error: unknown): string {

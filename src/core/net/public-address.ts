@@ -87,6 +87,15 @@ export function isHttpsOrLoopback(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
 }
 
+/** Where on this machine a program is reached that listens on a host, which may be every address. */
+export function localUrl(host: string, port: number): string {
+  return urlOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port);
+}
+
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`;
+}
+
 /** True for 127.0.0.0/8, ::1 (with or without brackets) and localhost: traffic that never leaves this machine. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();

@@ -1,9 +1,10 @@
-import { statfsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
 import { type AlertCount, countAlerts } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { systemClock, type WallClock } from '../../core/clock.ts';
+import { freeBytesAt } from '../../core/process/disk.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerConnection, LedgerReader } from '../../ledger/store/file/open.ts';
 import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema/drizzle.ts';
@@ -46,9 +47,9 @@ export function createMeasurements({
         at === null ? [] : [{ workspaceId, atMs: Date.parse(at) }],
       ),
     storage() {
-      const { bavail, bsize } = statfsSync(dirname(config.ledger.path));
-      const log = `${config.ledger.path}-wal`;
-      return { ledgerBytes: sizeOf(config.ledger.path), logBytes: sizeOf(log), diskFreeBytes: bavail * bsize };
+      const { path } = config.ledger;
+      const diskFreeBytes = freeBytesAt(dirname(path));
+      return { ledgerBytes: sizeOf(path), logBytes: sizeOf(`${path}-wal`), diskFreeBytes };
     },
     /** The end of the chain: its links, and its digest in hex. */
     head: () => headOfChain(connection),

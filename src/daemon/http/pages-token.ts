@@ -4,7 +4,6 @@ import { AppError, messageOf } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
 
 const BYTES = 24;
-const MISSING = 'ENOENT';
 
 /**
  * What the pages ask for: the token of the configuration, else that of a file which only the daemon's user can read.
@@ -39,9 +38,9 @@ export function readPagesToken({ token, tokenFile }: Config['http']): string {
 }
 
 function unusable(file: string, error: unknown): AppError {
-  const missing = (error as NodeJS.ErrnoException).code === MISSING;
+  const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
   return new AppError('http_token', `the token of the pages cannot be had: ${messageOf(error)}`, {
-    hint: missing ? 'start the daemon: it makes the file' : `see whether this user can write and read ${file}`,
+    hint: isMissing ? 'start the daemon: it makes the file' : `see whether this user can write and read ${file}`,
     cause: error,
   });
 }

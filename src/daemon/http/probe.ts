@@ -1,10 +1,11 @@
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Severity } from '../../alerts/measures/judgement.ts';
 import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
+import { freeBytesAt } from '../../core/process/disk.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { PublishHealth } from '../publish-watch.ts';
@@ -111,8 +112,7 @@ export function ledgerFault(path: string, minFreeBytes = MIN_FREE_BYTES): string
   try {
     accessSync(path, constants.W_OK);
     accessSync(folder, constants.W_OK);
-    const { bavail, bsize } = statfsSync(folder);
-    const freeBytes = bavail * bsize;
+    const freeBytes = freeBytesAt(folder);
     return freeBytes > minFreeBytes ? null : `only ${freeBytes} bytes are free in ${folder}`;
   } catch (error) {
     return summarizeError(error).message;

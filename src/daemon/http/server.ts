@@ -3,7 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { AcknowledgeRequest } from '../../alerts/notify/actions.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { isLoopbackHost } from '../../core/net/public-address.ts';
+import { isLoopbackHost, urlOf } from '../../core/net/public-address.ts';
 import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
@@ -89,7 +89,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     await app.close();
     throw error;
   }
-  const url = urlOf(app, host);
+  const url = urlOf(host, portOf(app));
   logger.info({ url }, 'health, metrics and queue pages are served');
   return { url, close: () => app.close() };
 }
@@ -212,11 +212,10 @@ function listenError(host: string, port: number, error: NodeJS.ErrnoException): 
   });
 }
 
-function urlOf(app: FastifyInstance, host: string): string {
+function portOf(app: FastifyInstance): number {
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP address is expected');
-  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-  return `http://${name}:${address.port}`;
+  return address.port;
 }
 
 export function startDaemonHttp(context: Context, probe: HealthProbe, queue: SyncQueue): Promise<HttpServer> {

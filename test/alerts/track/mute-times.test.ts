@@ -52,6 +52,7 @@ test.each([
   [{ weekdays: 'saturday' }, '--weekdays "saturday" cannot be understood'],
   [{ weekdays: 'sun-mon' }, '--weekdays "sun-mon" cannot be understood'],
   [{ hours: '8-17' }, '--hours "8-17" cannot be understood'],
+  [{ hours: '22:00-24:30' }, '--hours "22:00-24:30" cannot be understood'],
   [{ hours: '25:00-26:00' }, '--hours "25:00-26:00" cannot be understood'],
   [{ daysOfMonth: '0' }, '--days-of-month "0" cannot be understood'],
   [{ daysOfMonth: '3-1' }, '--days-of-month "3-1" cannot be understood'],

@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nonPublicKind } from '../../../src/core/net/public-address.ts';
+import { localUrl, nonPublicKind } from '../../../src/core/net/public-address.ts';
+
+test.each([
+  ['127.0.0.1', 'http://127.0.0.1:9464'],
+  ['localhost', 'http://localhost:9464'],
+  ['0.0.0.0', 'http://127.0.0.1:9464'],
+  ['::', 'http://127.0.0.1:9464'],
+  ['::1', 'http://[::1]:9464'],
+  ['[::1]', 'http://[::1]:9464'],
+])('what listens on %s is reached at %s', (host, url) => {
+  expect(localUrl(host, 9464)).toBe(url);
+});
 
 describe('an address is not public', () => {
   test.each([
