@@ -45,8 +45,8 @@ test.each([
 test('a command is asked once for all workspaces that name it, with its folder, and not through a shell', () => {
   cases.write('ask.sh', '#!/bin/sh\necho asked >> asked.log\necho "sk_$1"\n');
   chmodSync(join(cases.cwd, 'ask.sh'), 0o700);
-  const both = `${KEYLESS}${KEYLESS.replace('ws-1', 'ws-2')}`;
-  const config = load(`defaults: { secret_key_command: [./ask.sh, "$HOME"] }\nworkspaces:${both}`);
+  const asking = `${KEYLESS}    secret_key_command: [./ask.sh, "$HOME"]\n`;
+  const config = load(`workspaces:${asking}${asking.replace('ws-1', 'ws-2')}`);
   expect(config.workspaces.map(({ secretKey }) => secretKey)).toEqual(['sk_$HOME', 'sk_$HOME']);
   expect(readFileSync(join(cases.cwd, 'asked.log'), 'utf8')).toBe('asked\n');
 });

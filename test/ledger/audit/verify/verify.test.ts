@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { dropTriggers, type OpenLedger, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import {
+  closeMonth,
+  dropTriggers,
+  type OpenLedger,
+  openLedger,
+  publish,
+  reopenMonth,
+  usageRecord,
+} from '../../../support/open-ledger.ts';
 import type { Applied } from '../../../support/sandbox-fixture.ts';
 
 test('a sound ledger verifies: its counts and the digest of its last run are told', async () => {
@@ -28,6 +36,27 @@ test('the first bad run of the chain is named first', async () => {
   const { connection, runIds } = await openWithThreeRuns();
   edit(connection, 'UPDATE usage_entries SET credits_after = 1 WHERE entry_id IN (3, 5)');
   expect(verifyLedger(connection).faults[0]?.runId).toBe(runIds[1]);
+});
+
+test('a ledger whose runs cannot be read on can be closed after that is said', async () => {
+  const { connection } = await openWithThreeRuns();
+  closeMonth(connection, '2026-02');
+  reopenMonth(connection, '2026-02');
+  const prepare = connection.prepare.bind(connection);
+  const unreadable = (sql: string) => {
+    const statement = prepare(sql);
+    if (!sql.includes("'run' AS type")) return statement;
+    const rows: Iterator<never> & Iterable<never> = {
+      next: () => {
+        throw new Error('disk I/O error');
+      },
+      [Symbol.iterator]: () => rows,
+    };
+    return Object.assign(statement, { iterate: () => rows });
+  };
+  Object.assign(connection, { prepare: unreadable });
+  expect(() => verifyLedger(connection)).toThrow('disk I/O error');
+  expect(() => connection.close()).not.toThrow();
 });
 
 /** Three runs over tenants a, b and c: entries 1 and 2, entry 3 (a from 10 to 25), entries 4 (c) and 5 (a to 30). */
