@@ -76,9 +76,10 @@ export function emailText(view: MessageView): EmailText {
 /** The members of a group. What belongs to a name or a figure stands below it, so that it fits a phone. */
 function memberTable(members: readonly GroupMember[]): string {
   const small = (text: string) => `<br><span style="${STYLES.foot}">${text}</span>`;
-  const rows = members.map(({ who, before, now, change, alertId }) => {
+  const rows = members.map(({ who, before, now, isForetold, change, alertId }) => {
     const name = `<td style="${STYLES.value}">${html(withoutDomains(who))}${small(escapeMarkup(alertId))}</td>`;
-    const figures = before === '' ? '' : `${now}${small(`before ${before}`)}${small(change)}`;
+    const figures =
+      before === '' ? '' : `${now}${small(`${isForetold ? 'forecast, ' : ''}before ${before}`)}${small(change)}`;
     return `<tr>${name}<td style="${STYLES.figure}">${figures}</td></tr>`;
   });
   return `<table style="${STYLES.table}">${rows.join('\n')}</table>`;

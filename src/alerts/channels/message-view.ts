@@ -1,7 +1,7 @@
 import { firstOf } from '../../core/text/words.ts';
 import { alertFacts } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
-import { forecast, subjectOf } from '../wording/facts-told.ts';
+import { forecast, subjectOf, toldCredits } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
 import type { Facts } from '../wording/notification.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
@@ -34,6 +34,7 @@ export interface GroupMember {
   who: string;
   before: string;
   now: string;
+  isForetold: boolean;
   change: string;
   alertId: string;
 }
@@ -114,13 +115,18 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
   const told = items.flatMap((item) => toldAlert(item) ?? []);
   const [first] = told;
   const members = told.map(memberOf);
-  const lines = members.map(({ who, before, now, change, alertId }) =>
-    clip(`${who}${before === '' ? '' : `: ${before} to ${now} (${change})`}, ${alertId}`, LINE_CHARACTERS),
-  );
+  const lines = members.map(({ who, before, now, isForetold, change, alertId }) => {
+    const figures = before === '' ? '' : `: ${before}${isForetold ? ', forecast ' : ' to '}${now} (${change})`;
+    return clip(`${who}${figures}, ${alertId}`, LINE_CHARACTERS);
+  });
   return {
     mark: items[0] === undefined ? 'summary' : markOf(items[0]),
     summary: unlinked(String(summary)),
-    facts: [...totalOf(told), { label: 'Message', value: unlinked(String(id)) }],
+    // The sentence says by how much all differ, where these are figures of one kind.
+    facts: [
+      ...(notification.credits_change == null ? [] : totalOf(told)),
+      { label: 'Message', value: unlinked(String(id)) },
+    ],
     // About all of them; a plan has a figure of one.
     next: first ? nextCommands({ ...first, alert_id: String(id), tenant_id: null }, Date.parse(first.created_at)) : [],
     alert: null,
@@ -133,21 +139,28 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
 }
 
 function memberOf(told: Facts): GroupMember {
-  const { credits, level, alert_id: alertId } = told;
+  const { credits, alert_id: alertId } = told;
   const who = unlinked(subjectOf(told));
-  if (credits === null) return { who, before: '', now: '', change: '', alertId };
-  const now = level === 'likely' ? forecast(told) : grouped(credits.current);
-  return { who, before: grouped(credits.previous), now, change: signed(credits.change), alertId };
+  if (credits === null) return { who, before: '', now: '', isForetold: false, change: '', alertId };
+  const expected = toldCredits(told);
+  const isForetold = told.level === 'likely' && told.evidence.projection !== null;
+  return {
+    who,
+    before: grouped(credits.previous),
+    now: isForetold ? forecast(told) : grouped(expected),
+    isForetold,
+    change: signed(expected - BigInt(credits.previous)),
+    alertId,
+  };
 }
 
-/** What the members of a group come to together; nothing of those without figures. */
+/** What the members of a group come to together. */
 function totalOf(told: readonly Facts[]): MessageView['facts'] {
-  const figures = told.flatMap(({ credits }) => credits ?? []);
-  if (figures.length === 0) return [];
-  const sum = (name: 'previous' | 'current' | 'change') =>
-    figures.reduce((total, each) => total + BigInt(each[name]), 0n);
-  const value = `${grouped(sum('previous'))} to ${grouped(sum('current'))} (${signed(sum('change'))}) credits`;
-  return [{ label: `Total of ${figures.length}`, value }];
+  const previous = told.reduce((sum, { credits }) => sum + BigInt(credits?.previous ?? 0n), 0n);
+  const expected = told.reduce((sum, each) => sum + toldCredits(each), 0n);
+  const to = told.every(({ level }) => level === 'likely') ? ', forecast ' : ' to ';
+  const value = `${grouped(previous)}${to}${grouped(expected)} (${signed(expected - previous)}) credits`;
+  return [{ label: `Total of ${told.length}`, value }];
 }
 
 /** The notification as one of an alert; null for every other kind. Our own writer made it, so its fields are there. */

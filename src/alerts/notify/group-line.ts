@@ -3,7 +3,7 @@ import { counted, firstOf } from '../../core/text/words.ts';
 import type { UsageRule } from '../rules/rule.ts';
 import { ruleOf } from '../rules/table.ts';
 import type { OfAll } from '../track/alert-crowds.ts';
-import { baselineMonth, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
+import { baselineMonth, monthOf, placeOf, subjectOf, toldCredits } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
 import type { Facts } from '../wording/notification.ts';
 import { ownWords } from './own-sentences.ts';
@@ -50,8 +50,8 @@ function isForetold(all: readonly Facts[]): boolean {
   return all.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
 }
 
-function expectedOf({ evidence, credits }: Facts, foretold: boolean): bigint {
-  return BigInt((foretold ? evidence.projection?.credits : credits?.current) ?? 0n);
+function expectedOf(facts: Facts, foretold: boolean): bigint {
+  return foretold ? toldCredits(facts) : BigInt(facts.credits?.current ?? 0n);
 }
 
 /** `5 of 34 tenants of ws-1 are over their March limit`; where it is so of others, too, `5 more tenants ..., 14 of 34 in all`. */

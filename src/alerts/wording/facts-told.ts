@@ -34,6 +34,12 @@ export function forecast({ evidence, credits }: Facts): string {
   return low !== null && high !== null && low < high ? `${grouped(low)} to ${grouped(high)}` : grouped(likely);
 }
 
+/** The credits that the month is told by: those foretold of it, or else those that it has. */
+export function toldCredits({ level, evidence, credits }: Facts): bigint {
+  const foretold = level === 'likely' ? evidence.projection?.credits : undefined;
+  return BigInt(foretold ?? credits?.current ?? 0n);
+}
+
 /** How far the month was that a forecast is of: ` (day 7 of 31)`. */
 export function day({ evidence, period, read_at, created_at }: Facts): string {
   if (evidence.projection === null || period === null) return '';

@@ -8,12 +8,14 @@ import { buildNotification } from '../../../src/alerts/notify/notification.ts';
 import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { jumpFacts } from './sample.ts';
+import { jumpFacts, NO_EVIDENCE } from './sample.ts';
+
+type Changes = Parameters<typeof jumpFacts>[0];
 
 const [ROUTE] = routesOf([{ type: 'log', name: 'mail' }]);
 
 /** What a channel gets of tenants that have used so many credits each. */
-function viewOf(credits: readonly bigint[], changes: Parameters<typeof jumpFacts>[0] = {}) {
+function viewOf(credits: readonly bigint[], changes: Changes | ((index: number) => Changes) = {}) {
   if (ROUTE === undefined) throw new Error('one route is expected');
   const members = credits.map((current, index) => {
     const about = {
@@ -21,7 +23,12 @@ function viewOf(credits: readonly bigint[], changes: Parameters<typeof jumpFacts
       tenant_id: `tenant-${index}`,
       current: { credits: current, requests: 1n },
     };
-    return { notification: buildNotification(jumpFacts({ ...about, ...changes })), bytes: 1_000 };
+    return {
+      notification: buildNotification(
+        jumpFacts({ ...about, ...(typeof changes === 'function' ? changes(index) : changes) }),
+      ),
+      bytes: 1_000,
+    };
   });
   const about = {
     route: ROUTE,
@@ -54,6 +61,22 @@ test('a group shows its members, the largest first, with their ids, what they co
   const { text, html } = emailText(view);
   expect(text).toContain('tenant-1: 100,000 to 400,000 (+300,000), alert_1');
   expect(html).toMatch(/tenant-1.*alert_1.*400,000.*before 100,000.*\+300,000/);
+});
+
+test('a group of forecasts says what is foretold of each and of all; one of figures of two kinds has no total', () => {
+  const projection = { credits: 160_000n, low_credits: 150_000n, high_credits: 170_000n, elapsed_fraction: 0.5 };
+  const likely = { level: 'likely', evidence: { ...NO_EVIDENCE, projection } } as const;
+  const { view } = viewOf([80_000n, 90_000n], likely);
+  expect(view.lines).toEqual([
+    'tenant-0: 100,000, forecast 150,000 to 170,000 (+60,000), alert_0',
+    'tenant-1: 100,000, forecast 150,000 to 170,000 (+60,000), alert_1',
+  ]);
+  expect(view.facts[0]).toEqual({ label: 'Total of 2', value: '200,000, forecast 320,000 (+120,000) credits' });
+  expect(view.summary).toContain('forecast +120,000 credits together');
+  expect(emailText(view).html).toMatch(/150,000 to 170,000.*forecast, before 100,000.*\+60,000/);
+  const mixed = viewOf([400_000n, 90_000n], (index) => (index === 0 ? {} : likely)).view;
+  expect(mixed.facts.map(({ label }) => label)).toEqual(['Message']);
+  expect(mixed.summary).not.toContain('together');
 });
 
 test('a group about workspaces has no figures, and what has ended needs no acknowledgement', () => {
