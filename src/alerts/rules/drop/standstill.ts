@@ -1,4 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
+import { onceEach } from '../../../core/one-at-a-time.ts';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
@@ -7,7 +8,7 @@ import { clear, NO_USAGE } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';
 import { heads } from '../../wording/facts-told.ts';
 import { dayName } from '../../wording/names.ts';
-import type { Judging } from '../judging/judging.ts';
+import { type Judging, perRun } from '../judging/judging.ts';
 import type { Found, Known, Said, UsageRule } from '../rule.ts';
 import { judgeStandstill } from './stopped.ts';
 import { useReader } from './use-before.ts';
@@ -64,23 +65,25 @@ const lastUsersOf = perConnection((connection) =>
     .pluck(),
 );
 
-/** When a figure of the workspace changed last, as it is known from a month on; null without any. */
-function lastChangeMs({ connection, curves, nowMs }: Judging, periodKey: number): number | null {
-  const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
-  const changedBy = lastChangeOf(connection).get(periodKey - 1, current) as number | null;
-  return changedBy === null ? null : (curves.endOf(changedBy) ?? nowMs);
-}
+/** When a figure of the workspace changed last, as it is known from the month before one on; null without any. It reads all of them. */
+const lastChanges = perRun(({ connection, curves, nowMs }) => ({
+  sinceMonthBefore: onceEach((periodKey: number): number | null => {
+    const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
+    const changedBy = lastChangeOf(connection).get(periodKey - 1, current) as number | null;
+    return changedBy === null ? null : (curves.endOf(changedBy) ?? nowMs);
+  }),
+}));
 
 /** It is about the month in which figures changed last. */
 function findStandstill(judging: Judging, current: number): Found[] {
   if (judging.merged.changed.has(current)) return [];
-  const lastMs = lastChangeMs(judging, current);
+  const lastMs = lastChanges(judging).sinceMonthBefore(current);
   if (lastMs === null) return [];
   return [{ periodKey: periodKeyOf(workspaceKeyOf(current), periodAt(lastMs)), tenantKey: null }];
 }
 
 function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
-  const lastMs = lastChangeMs(judging, periodKey);
+  const lastMs = lastChanges(judging).sinceMonthBefore(periodKey);
   const { figures } = judging.total(periodKey);
   const wereMany = (sinceMs: number): boolean =>
     (lastUsersOf(judging.connection).get(periodKey - 1, periodKey, isoTime(sinceMs)) as number) >= LEAST_TENANTS;
