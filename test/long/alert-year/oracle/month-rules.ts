@@ -47,14 +47,14 @@ const MISSED_AFTER = [3, 4, 5.5, 7];
 const HOUR_MS = DAY_MS / 24;
 
 /**
- * Since when a tenant has used nothing, what it used in the four weeks before, and after how long it is missed; null for who paused
- * too long or used too little.
+ * Since when a tenant has used nothing, what it used a day in the four weeks before, as far as they were read, and after how long it
+ * is missed; null for who paused too long or used too little.
  */
 export function silenceOf(
   seen: Seen,
   tenant: TenantSeen,
   month: number,
-): { sinceMs: number; credits: number; missedAfterMs: number | null } | null {
+): { sinceMs: number; daily: number; missedAfterMs: number | null } | null {
   const own = [month, month - 1]
     .map((each) => tenant.months.get(each))
     .find((each) => each !== undefined && creditsOf(each) > 0);
@@ -79,7 +79,8 @@ export function silenceOf(
   }
   const days = Math.max(0, Math.ceil((use.pauseMs - HOUR_MS) / DAY_MS));
   const missedAfter = use.days < 10 || use.credits < 1000 ? undefined : MISSED_AFTER[days];
-  return { sinceMs, credits: use.credits, missedAfterMs: missedAfter === undefined ? null : missedAfter * DAY_MS };
+  const daily = use.credits / Math.max(1, (sinceMs - first) / DAY_MS);
+  return { sinceMs, daily, missedAfterMs: missedAfter === undefined ? null : missedAfter * DAY_MS };
 }
 
 /** The workspace as a whole in a month, as it stands now. */

@@ -160,7 +160,7 @@ class Oracle {
       const readMs = this.#seen.runsMs.find((each) => each >= missedMs - HOUR_MS) ?? atMs;
       const foundMs = Math.max(missedMs, readMs);
       if (atMs >= missedMs - HOUR_MS && atMs <= foundMs + 8 * DAY_MS)
-        this.#renamed({ former: tenant.id, lastMs: silence.sinceMs, credits: silence.credits }, foundMs, atMs);
+        this.#renamed({ former: tenant.id, lastMs: silence.sinceMs, daily: silence.daily }, foundMs, atMs);
       // It is about the month in which it is found, within six hours and the next run.
       if (atMs < missedMs + 6 * HOUR_MS || atMs > missedMs + 30 * HOUR_MS || monthAt(missedMs) !== current) continue;
       if (this.#formers.has(tenant.id)) continue;

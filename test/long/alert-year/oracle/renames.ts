@@ -9,22 +9,24 @@ export interface Pair {
   isSure: boolean;
 }
 
-/** A tenant that has used nothing since `lastMs`, and `credits` in the four weeks before. */
+/** A tenant that has used nothing since `lastMs`, and `daily` credits a day in the four weeks before. */
 export interface Stop {
   former: string;
   lastMs: number;
-  credits: number;
+  daily: number;
 }
 
+/** A newcomer is known after a day: of half hours, to which these times are rounded. */
+const LEAST_DAYS = 1 - 0.25 / 24;
+
 /** Who, of all that began from a day before to a week after a tenant's last use, uses as much as that did. */
-export function newIdsOf(seen: Seen, { former, lastMs, credits }: Stop, month: number): Pair[] {
-  const daily = credits / 28;
+export function newIdsOf(seen: Seen, { former, lastMs, daily }: Stop, month: number): Pair[] {
   const found = [...seen.tenants.values()].flatMap((newcomer) => {
     const beganMs = beginOf(newcomer, month);
     if (beganMs === null || beganMs < lastMs - 1.1 * DAY_MS || beganMs > lastMs + 7.1 * DAY_MS) return [];
     const days = (seen.nowMs - beganMs) / DAY_MS;
     const share = (seen.used(newcomer, beganMs, seen.nowMs) ?? 0) / days / daily;
-    return days < 1 || share < 0.5 || share > 1.7 ? [] : [{ id: newcomer.id, isSure: share > 0.7 && share < 1.3 }];
+    return days < LEAST_DAYS || share < 0.5 || share > 1.7 ? [] : [{ id: newcomer.id, isSure: share > 0.7 && share < 1.3 }];
   });
   const isAlone = found.length === 1;
   return found.map(({ id, isSure }) => ({ former, newcomer: id, isSure: isSure && isAlone }));
