@@ -43,6 +43,8 @@ const ONLY = {
   verifier: ['billing', 'core'],
   billing: ['core'],
 };
+/** Words are made of facts alone: whoever sends them needs neither the ledger nor the rules. */
+const WORDS = 'alerts/wording/';
 /** Time, timers and chance come from `core/clock.ts` and `core/randomness.ts`, so that a test can say what they are. */
 const BARE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;
@@ -78,6 +80,8 @@ for (const [file, imports] of importsOf) {
       faults.push(`${name}: ${room} must not import ${relative(root, target)}`);
     else if (!mayImportInside(file, target))
       faults.push(`${name}: must not import ${relative(root, target)}, which is above it in ${room}`);
+    else if (relative(src, file).startsWith(WORDS) && !['alerts', 'core'].includes(roomOf(target)))
+      faults.push(`${name}: must not import ${relative(root, target)}: words are made of facts`);
   }
 }
 const all = [...files, ...sourcesIn(join(root, 'test'))];

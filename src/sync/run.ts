@@ -1,4 +1,4 @@
-import type { RunFault } from '../alerts/rules/own/sync-failed.ts';
+import type { RunFault } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import type { Consistency } from '../config/types.ts';
 import { every } from '../core/clock.ts';

@@ -5,7 +5,7 @@ import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { isAnythingDue } from '../alerts/notify/compose.ts';
 import { dueDeliveries, nextDueMs } from '../alerts/notify/deliveries.ts';
 import type { DirectMessage } from '../alerts/notify/direct-message.ts';
-import type { JobNews } from '../alerts/rules/own/job-failed.ts';
+import type { JobNews } from '../alerts/rules/own.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { Config, WorkspaceConfig } from '../config/types.ts';

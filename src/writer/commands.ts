@@ -16,7 +16,7 @@ import { endAlerts, withdrawMessages } from '../alerts/notify/end-alerts.ts';
 import { evaluateAgain, evaluateAll } from '../alerts/notify/evaluate-due.ts';
 import { type PrunedDeliveries, pruneDeliveries } from '../alerts/notify/prune-deliveries.ts';
 import { replayDead } from '../alerts/notify/replay.ts';
-import type { JobNews } from '../alerts/rules/own/job-failed.ts';
+import type { JobNews } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { isoTime } from '../core/clock.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';

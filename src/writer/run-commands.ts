@@ -1,6 +1,6 @@
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
 import { evaluateFailure, evaluateJob } from '../alerts/evaluate/evaluate-self.ts';
-import type { RunFault } from '../alerts/rules/own/sync-failed.ts';
+import type { RunFault } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { chargeRun } from '../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../ledger/journal/charges/credit-pricer.ts';

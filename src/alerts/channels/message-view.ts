@@ -1,8 +1,8 @@
 import { firstOf } from '../../core/text/words.ts';
-import { alertFacts } from '../notify/facts.ts';
-import { nextCommands } from '../notify/next-commands.ts';
+import { alertFacts } from '../wording/alert-facts.ts';
 import { forecast, subjectOf, toldCredits } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
+import { nextCommands } from '../wording/next-commands.ts';
 import type { Facts } from '../wording/notification.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 

@@ -15,12 +15,14 @@ import { findCandidates, type PeriodLook } from '../rules/judging/candidates.ts'
 import { createJudging, type Judging, type TenantFacts } from '../rules/judging/judging.ts';
 import { createPeriodFacts } from '../rules/judging/period-facts.ts';
 import { tenantSettings } from '../rules/judging/tenant-settings.ts';
-import { judgeJob } from '../rules/own/job-failed.ts';
+import { judgeJob } from '../rules/own.ts';
 import type { UsageRule } from '../rules/rule.ts';
-import { isOfReading, rulesWith, usageRule } from '../rules/table.ts';
+import { JUDGES } from '../rules/table.ts';
 import type { RunAlerts } from '../track/alert-change.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
+import type { UsageKind } from '../wording/kinds/kind.ts';
+import { isOfReading, rulesWith, usageKind } from '../wording/kinds/table.ts';
 import { blaming, evaluateAll, type Faults } from './rule-fault.ts';
 import { RunPeriods } from './run-periods.ts';
 
@@ -152,8 +154,8 @@ class RunEvaluation {
 
   /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
   #of<T>(name: RuleName, look: (rule: UsageRule) => T): T | null {
-    const rule = usageRule(name);
-    return rule === null || this.#faults.has(name) ? null : blaming(name, () => look(rule));
+    const rule = JUDGES[name];
+    return rule === undefined || this.#faults.has(name) ? null : blaming(name, () => look(rule));
   }
 
   /** What the run itself says, of alerts that are open, too. */
@@ -203,35 +205,36 @@ class RunEvaluation {
     for (const alert of this.#open) {
       const { rule: name, periodKey } = alert;
       if (!rules.includes(name) || periodKey === null) continue;
-      this.#of(name, (rule) => {
-        if (!this.#seen.has(subjectKey(alert))) this.#again(rule, alert, periodKey);
+      this.#of(name, () => {
+        if (!this.#seen.has(subjectKey(alert))) this.#again(alert, periodKey);
       });
     }
   }
 
-  #again(rule: UsageRule, alert: StoredAlert, periodKey: number): void {
-    if (this.#isForgotten(rule, alert, periodKey)) {
+  #again(alert: StoredAlert, periodKey: number): void {
+    const kind = usageKind(alert.rule);
+    if (this.#isForgotten(kind, alert, periodKey)) {
       this.#book.expire(alert);
       return;
     }
-    if (this.#isReplay && this.#standsAsSettled(rule, alert, periodKey)) return;
+    if (this.#isReplay && this.#standsAsSettled(kind, alert, periodKey)) return;
     const { tenantKey } = alert;
     const subject = tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey);
     const seen = askRule(this.#judging, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
-    const isPast = seen.phase?.settled === true && rule.endsSettled === true;
+    const isPast = seen.phase?.settled === true && kind?.endsSettled === true;
     this.#observe(isPast ? { ...seen, judgement: clear(true) } : seen, alert);
   }
 
   /** What has settled stands while no figure up to its month changes; but for other settings, which a replay does not get. */
-  #standsAsSettled({ ofSettled }: UsageRule, { level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
-    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || ofSettled !== true) return false;
+  #standsAsSettled(kind: UsageKind | null, { level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
+    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || kind?.ofSettled !== true) return false;
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 
   /** Its period lies out of reach of the rules; of what changes in old months, its last change, too. */
-  #isForgotten({ ofReadings }: UsageRule, alert: StoredAlert, periodKey: number): boolean {
+  #isForgotten(kind: UsageKind | null, alert: StoredAlert, periodKey: number): boolean {
     const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
-    return Math.max(periodKey, ofReadings === true ? changedIn : periodKey) < this.#periods.oldest;
+    return Math.max(periodKey, kind?.ofReadings === true ? changedIn : periodKey) < this.#periods.oldest;
   }
 
   #observe(seen: Observation, alert?: StoredAlert): void {
@@ -239,7 +242,7 @@ class RunEvaluation {
     this.#seen.add(key);
     const open = this.#openByKey.get(key);
     // What a service takes back and gives again night after night is told once, not nightly.
-    const isEnd = usageRule(seen.rule)?.ofReadings === true && seen.judgement.verdict === 'clear';
+    const isEnd = usageKind(seen.rule)?.ofReadings === true && seen.judgement.verdict === 'clear';
     const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
     this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
   }

@@ -7,9 +7,7 @@ import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import type { Observation } from '../measures/observation.ts';
 import { AlertBook } from '../notify/alert-book.ts';
 import { type DirectMessage, noteHeard } from '../notify/direct-message.ts';
-import { type JobNews, judgeJob } from '../rules/own/job-failed.ts';
-import { judgeFailedRun, type RunFault } from '../rules/own/sync-failed.ts';
-import { judgeStale } from '../rules/own/sync-stale.ts';
+import { type JobNews, judgeFailedRun, judgeJob, judgeStale, type RunFault } from '../rules/own.ts';
 import type { BookContext, RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
 

@@ -7,7 +7,6 @@ import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { PACE_CONFIRM_MS } from '../measures/forecast/telling.ts';
 import type { Level } from '../measures/judgement.ts';
 import type { Observation } from '../measures/observation.ts';
-import { isSelfRule } from '../rules/table.ts';
 import { type AlertChange, type BookContext, NEWS, type RunAlerts } from '../track/alert-change.ts';
 import { type Crowds, findCrowds } from '../track/alert-crowds.ts';
 import { AlertRows, type StoredAlert } from '../track/alert-rows.ts';
@@ -15,6 +14,7 @@ import { renderBasis } from '../track/basis.ts';
 import { createExplainer } from '../track/explained.ts';
 import { type AlertChangeKind, advance } from '../track/lifecycle.ts';
 import { readMutes } from '../track/mutes.ts';
+import { isSelfRule } from '../wording/kinds/table.ts';
 import { writeBaseline } from './notified.ts';
 import { type DueMessage, Notifier, type Planned } from './notifier.ts';
 

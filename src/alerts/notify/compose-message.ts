@@ -8,11 +8,11 @@ import { keyedTenantNames } from '../../ledger/store/tenant-names.ts';
 import { clear } from '../measures/judgement.ts';
 import { type Observation, observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';
-import { ruleVersion } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
 import { type StoredAlert, shortHash } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
 import type { ChannelRoute } from '../track/routes.ts';
+import { KINDS } from '../wording/kinds/table.ts';
 import type { ClosedBecause, Evidence, Notification, NotificationType } from '../wording/notification.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { createEvidence } from './evidence.ts';
@@ -85,7 +85,7 @@ export class MessageComposer {
       alert_id: alertId,
       rule,
       cause,
-      rule_version: ruleVersion(rule),
+      rule_version: KINDS[rule].version,
       level,
       told_times: toldTimes,
       severity,

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { JobNews } from '../rules/own/job-failed.ts';
-import { judgeJob } from '../rules/own/job-failed.ts';
+import { type JobNews, judgeJob } from '../rules/own.ts';
 import { ownAlertId, type StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, takes } from '../track/routes.ts';
 import { MessageComposer } from './compose-message.ts';

@@ -11,7 +11,7 @@ import type { RuleName } from '../measures/judgement.ts';
 import type { Former, Observation } from '../measures/observation.ts';
 import { percentOf } from '../measures/percent.ts';
 import { splitChange } from '../measures/split.ts';
-import { usageRule } from '../rules/table.ts';
+import { usageKind } from '../wording/kinds/table.ts';
 import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney } from '../wording/notification.ts';
 import { createCourses } from './read-course.ts';
 
@@ -74,7 +74,7 @@ export function createEvidence(
             }
           : null,
       share_of_increase_percent:
-        ofTenant && growth > 0n && usageRule(seen.rule)?.sharesIncrease === true && isBesideMonthBefore(seen)
+        ofTenant && growth > 0n && usageKind(seen.rule)?.sharesIncrease === true && isBesideMonthBefore(seen)
           ? percentOf(growth, total(periodKey) - total(periodKey - 1))
           : null,
       share_of_workspace_percent:
@@ -126,7 +126,7 @@ export function stakeSides(
     threshold,
   }: { previous: bigint; current: bigint; projected: bigint | null; threshold: bigint | null },
 ): StakeSides {
-  const { isGrowth, overThreshold } = usageRule(rule) ?? {};
+  const { isGrowth, overThreshold } = usageKind(rule) ?? {};
   if (overThreshold === true && threshold !== null) {
     const most = projected !== null && projected > current ? projected : current;
     return { likely: most > threshold ? most : threshold, compared: threshold };

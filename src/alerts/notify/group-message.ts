@@ -1,8 +1,8 @@
-import type { OfAll } from '../track/alert-crowds.ts';
 import type { ChannelRoute } from '../track/routes.ts';
+import type { OfAll } from '../wording/group-line.ts';
+import { groupLine, sumOf } from '../wording/group-line.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { messageId } from './compose-message.ts';
-import { groupLine, sumOf } from './group-line.ts';
 import { byChange, inParts, type MadeMessage, type Rendered } from './in-parts.ts';
 import { renderPayload } from './notification.ts';
 

@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { perConnection } from '../../ledger/store/schema/drizzle.ts';
-import { isOfReading } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
+import { isOfReading } from '../wording/kinds/table.ts';
 
 /** What one service breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
 const HOST_MS = 10 * 60_000;

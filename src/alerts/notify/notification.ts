@@ -6,10 +6,10 @@ import { changeReason } from '../measures/change-reason.ts';
 import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
 import type { Observation } from '../measures/observation.ts';
 import { percentOf } from '../measures/percent.ts';
-import type { UsageRule } from '../rules/rule.ts';
-import { usageRule } from '../rules/table.ts';
+import type { UsageKind } from '../wording/kinds/kind.ts';
+import { usageKind } from '../wording/kinds/table.ts';
 import type { Facts, FigureChange, Notification } from '../wording/notification.ts';
-import { summaryLine } from './summary.ts';
+import { summaryLine } from '../wording/summary.ts';
 
 /** What a notification is made of; the changes, what drove them, the link and the sentence follow from it. */
 export interface Told extends Omit<Notification, 'credits' | 'requests' | 'reason' | 'link' | 'summary'> {
@@ -70,13 +70,13 @@ export function previousPeriodOf({
   periodKey,
   built,
 }: Pick<Observation, 'rule' | 'periodKey' | 'built'>): Period | null {
-  const compares = usageRule(rule);
+  const compares = usageKind(rule);
   if (periodKey === null || compares === null) return null;
   if (built !== null && compares.ofReadings !== true) return built.period;
   return periodOfKey(comparedKey(compares, periodKey));
 }
 
 /** The period that a rule compares one with, unless its threshold was built from another. */
-export function comparedKey({ ofReadings }: UsageRule, periodKey: number): number {
+export function comparedKey({ ofReadings }: UsageKind, periodKey: number): number {
   return ofReadings === true ? periodKey : periodKey - 1;
 }

@@ -2,13 +2,14 @@ import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { isSelfRule, usageRule } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
-import { countOfAll, type OfAll } from '../track/alert-crowds.ts';
+import { countOfAll } from '../track/alert-crowds.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import type { Explainer } from '../track/explained.ts';
 import type { Mutes } from '../track/mutes.ts';
 import { type ChannelRoute, currentRoutes, takes } from '../track/routes.ts';
+import type { OfAll } from '../wording/group-line.ts';
+import { isSelfRule, usageKind } from '../wording/kinds/table.ts';
 import type { Evidence, Notification } from '../wording/notification.ts';
 import { MessageComposer } from './compose-message.ts';
 import { renderEvidence } from './evidence.ts';
@@ -170,7 +171,7 @@ export class Notifier {
       episode,
       level,
       measure,
-      isSet: usageRule(rule)?.isSet === true,
+      isSet: usageKind(rule)?.isSet === true,
       holding: state === 'firing' || state === 'acknowledged',
       acknowledged: state === 'acknowledged',
       wanes: alert.clearRunKey !== null,

@@ -1,9 +1,9 @@
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import type { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
-import { usageRule } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, hourOf, nextSummaryMs } from '../track/routes.ts';
+import { usageKind } from '../wording/kinds/table.ts';
 import { failuresTakenOver } from './backoff.ts';
 import type { News, Notified } from './news.ts';
 
@@ -71,9 +71,9 @@ export function digestAtOf(
   const ends = event === 'closed';
   // Somebody is at work because of a fault of ours, and may stop when it ends.
   const isFollowUp = ends
-    ? usageRule(rule) !== null
+    ? usageKind(rule) !== null
     : level === 'settled' &&
-      (usageRule(rule)?.canWait === true || (event === 'worse' && notified?.level === 'happened'));
+      (usageKind(rule)?.canWait === true || (event === 'worse' && notified?.level === 'happened'));
   const urgent = ends ? notified?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
   return waits ? isoTime(nextSummaryMs(hourOf(route), nowMs)) : null;

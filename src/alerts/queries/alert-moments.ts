@@ -10,10 +10,10 @@ import { observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';
 import { createEvidence } from '../notify/evidence.ts';
 import { buildNotification, comparedKey, previousPeriodOf } from '../notify/notification.ts';
-import { usageRule } from '../rules/table.ts';
 import { figuresOf } from '../track/alert-figures.ts';
 import { requireAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
+import { usageKind } from '../wording/kinds/table.ts';
 import type { Facts, Notification } from '../wording/notification.ts';
 import type { AlertRecord } from './alert-record.ts';
 
@@ -136,7 +136,7 @@ function observe(
     ...figuresOf(row),
     phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), Date.parse(at)),
   });
-  const compares = usageRule(rule);
+  const compares = usageKind(rule);
   if (periodKey === null || tenantKey === null || compares === null) return seen;
   const { creditsUsed: credits, requestCount: requests } = tenantUsage;
   const read = (key: number): UsageFigures | null => {

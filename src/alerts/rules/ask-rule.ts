@@ -3,7 +3,7 @@ import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
 import { type Observation, observation } from '../measures/observation.ts';
 import type { Judging, TenantFacts } from './judging/judging.ts';
 import type { Known } from './rule.ts';
-import { usageRule } from './table.ts';
+import { JUDGES } from './table.ts';
 
 /** What a rule says of a tenant, or of a workspace in a period; null: nothing. */
 export function askRule(
@@ -13,7 +13,7 @@ export function askRule(
   known: Known | null,
   before?: UsageFigures,
 ): Observation | null {
-  const asked = usageRule(rule);
+  const asked = JUDGES[rule];
   if (typeof subject === 'number') {
     const said = asked?.ofWorkspace?.(judging, subject, known) ?? null;
     const { phase } = judging.factsOf(subject);

@@ -15,6 +15,7 @@ import {
 } from '../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
 import type { RuleName } from '../measures/judgement.ts';
+import type { OfAll } from '../wording/group-line.ts';
 import type { BookContext } from './alert-change.ts';
 import { isOpenAlert } from './alert-rows.ts';
 
@@ -54,14 +55,6 @@ export function countTenants({ connection }: Pick<BookContext, 'connection'>, pe
       .where(and(eq(tenantUsage.periodKey, key), isCounted))
       .get()?.tenants ?? 0;
   return Math.max(countOf(periodKey - 1, gt(tenantUsage.creditsUsed, 0n)), countOf(periodKey));
-}
-
-/** Of how many tenants something is so in a month, and how many there are. */
-export interface OfAll {
-  tenants: number;
-  /** Of whom it is likely, and of whom more than that. */
-  likely: number;
-  reached: number;
 }
 
 const holdingOf = prepared((db) => {

@@ -21,7 +21,7 @@ import {
 } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { AlertSubject } from '../measures/observation.ts';
-import { ruleVersion } from '../rules/table.ts';
+import { KINDS } from '../wording/kinds/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
 
@@ -164,7 +164,7 @@ export class AlertRows {
     const { level, severity, state } = status;
     const place = names.workspaceId ?? ledgerId(this.#connection);
     const row = insertAlert(this.#connection).get({
-      ...{ alertId: alertIdOf(subject, place, names), rule, ruleVersion: ruleVersion(rule) },
+      ...{ alertId: alertIdOf(subject, place, names), rule, ruleVersion: KINDS[rule].version },
       ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey, cause },
       ...{ level, severity, state, lastChangedAt: at },
     });
@@ -176,7 +176,7 @@ export class AlertRows {
     updateAlert(this.#connection).run({
       ...plain,
       ...figureColumns(alert),
-      ruleVersion: ruleVersion(alert.rule),
+      ruleVersion: KINDS[alert.rule].version,
       pendingSince: alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString(),
     });
   }

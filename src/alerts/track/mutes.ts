@@ -5,14 +5,9 @@ import { matchesPattern } from '../../core/text/patterns.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, lte, or, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { RuleName } from '../measures/judgement.ts';
-import { isSelfRule, usageRule } from '../rules/table.ts';
+import { isOfGrowth, isSelfRule } from '../wording/kinds/table.ts';
 import { compareFigures } from './alert-figures.ts';
 import { countsUntilMs } from './mute-times.ts';
-
-/** Whether a rule finds growth, which a plan expects. */
-export function isOfGrowth(rule: RuleName): boolean {
-  return usageRule(rule)?.isGrowth === true;
-}
 
 /** What a notification would be about. */
 export interface MuteSubject {

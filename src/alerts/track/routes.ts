@@ -3,7 +3,7 @@ import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { perConnection } from '../../ledger/store/schema/drizzle.ts';
-import { ruleSeverities } from '../rules/table.ts';
+import { KINDS } from '../wording/kinds/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
@@ -90,7 +90,7 @@ export function unheardRules(
     severity,
     rules: RULES.filter(
       (rule) =>
-        ruleSeverities(rule).includes(severity) &&
+        ['both', severity].includes(KINDS[rule].severity) &&
         !routes.some(
           (route) => route.tenants === undefined && takes(route, { rule, severity, workspaceId, tenantId: null }),
         ),

@@ -1,3 +1,4 @@
+import type { OwnCause, OwnKind } from './kinds/kind.ts';
 import { daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
 import type { Facts } from './notification.ts';
 
@@ -76,9 +77,10 @@ export function limitReason(facts: Facts): string {
   return Math.abs(Math.ceil(reached.limit - 1e-6) - Number(limit)) < 1 ? ` (${reached.words})` : '';
 }
 
-/** Most sentences begin with these. */
-export function heads(facts: Facts): [who: string, month: string, used: string] {
-  return [subjectOf(facts), monthOf(facts), grouped(facts.credits?.current ?? 0n)];
+/** What most sentences are made of. */
+export function heads(facts: Facts): { who: string; month: string; used: string; previous: bigint; current: bigint } {
+  const { previous = 0n, current = 0n } = facts.credits ?? {};
+  return { who: subjectOf(facts), month: monthOf(facts), used: grouped(current), previous, current };
 }
 
 /** The day of an open month that its forecast is of. */
@@ -101,4 +103,9 @@ export function goesOn(facts: Facts): string {
 export function plan({ evidence }: Facts): string {
   const { planned_bounds } = evidence;
   return planned_bounds.length === 0 ? '' : `Planned was growth up to ${listed(planned_bounds.map(grouped))}.`;
+}
+
+/** What is said of a fault of our own, by its cause. */
+export function ownWords({ causes }: OwnKind, { cause }: Facts): OwnCause {
+  return causes[cause?.split(':')[0] ?? ''] as OwnCause;
 }

@@ -18,6 +18,13 @@ export function grouped(value: bigint | number): string {
   return String(rounded).replace(/^-?\d+/, withThousands);
 }
 
+/** `1,234.50 EUR`, of a plain decimal. */
+export function amountWords({ amount, currency }: { amount: string; currency: string }): string {
+  const [whole = '', part] = amount.split('.');
+  const integer = grouped(BigInt(whole));
+  return `${part === undefined ? integer : `${integer}.${part}`} ${currency}`;
+}
+
 export function signed(value: bigint | number): string {
   return value > 0 ? `+${grouped(value)}` : grouped(value);
 }
@@ -46,6 +53,11 @@ export function monthName(period: string, at: string): string {
 /** `17 March`, of the day with this number in a month. */
 export function dayName(period: string, day: number, at: string): string {
   return `${day} ${monthName(period, at)}`;
+}
+
+/** The same of a day or a moment in ISO-8601. */
+export function dateName(date: string, at: string): string {
+  return dayName(date.slice(0, 7), Number(date.slice(8, 10)), at);
 }
 
 export function daysOf(period: Period): number {

@@ -1,6 +1,4 @@
 import { dayBars } from '../../alerts/notify/day-bars.ts';
-import { alertFacts } from '../../alerts/notify/facts.ts';
-import { nextCommands } from '../../alerts/notify/next-commands.ts';
 import { type AlertMoment, type AlertMoments, alertMoments } from '../../alerts/queries/alert-moments.ts';
 import {
   type AlertMessage,
@@ -8,6 +6,8 @@ import {
   alertRecord,
   type OwedMessage,
 } from '../../alerts/queries/alert-record.ts';
+import { alertFacts } from '../../alerts/wording/alert-facts.ts';
+import { nextCommands } from '../../alerts/wording/next-commands.ts';
 import type { Evidence, Facts } from '../../alerts/wording/notification.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { RuleName, Severity } from '../../alerts/measures/judgement.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
-import { rulesWith } from '../../alerts/rules/table.ts';
+import { rulesWith } from '../../alerts/wording/kinds/table.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { formatDecimal, type TableColumn } from '../../reports/formats/columns.ts';

@@ -1,9 +1,9 @@
 import { Argument } from 'commander';
-import { muteCommand } from '../../alerts/notify/next-commands.ts';
-import { quietSetting } from '../../alerts/notify/quiet-setting.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/track/feedback.ts';
+import { muteCommand } from '../../alerts/wording/next-commands.ts';
+import { quietSetting } from '../../alerts/wording/quiet-setting.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';

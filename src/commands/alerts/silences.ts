@@ -2,9 +2,9 @@ import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
-import { isSelfRule, ownRule, SELF_RULES } from '../../alerts/rules/table.ts';
 import { requireAlerts } from '../../alerts/track/alert-rows.ts';
 import { checkTimes, type MuteTimes, timesWords } from '../../alerts/track/mute-times.ts';
+import { isSelfRule, ownKind, SELF_RULES } from '../../alerts/wording/kinds/table.ts';
 import { isoTime } from '../../core/clock.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
@@ -251,10 +251,11 @@ function checkRule(pattern: string, workspaceId: string | null): void {
   // A cause may stand behind the name of a rule of our own.
   const [name = '', cause] = pattern.split(':');
   const known = RULES.find((rule) => rule === name);
-  const own = known === undefined ? null : ownRule(known);
+  const own = known === undefined ? null : ownKind(known);
   if (own !== null) {
-    if (cause !== undefined && !own.causes.includes(cause)) {
-      const named = own.causes.map((each) => `${name}:${each}`);
+    const causes = Object.keys(own.causes).filter((each) => each !== '');
+    if (cause !== undefined && !causes.includes(cause)) {
+      const named = causes.map((each) => `${name}:${each}`);
       throw new UsageError(`there is no rule ${given}`, `give one of ${[name, ...named].join(', ')}`);
     }
     if (own.ofLedger === true && workspaceId !== null) {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { alertFacts } from '../../../src/alerts/notify/facts.ts';
-import { nextCommands } from '../../../src/alerts/notify/next-commands.ts';
 import { buildNotification } from '../../../src/alerts/notify/notification.ts';
 import { dropLimit } from '../../../src/alerts/rules/drop/judge-drop.ts';
+import { alertFacts } from '../../../src/alerts/wording/alert-facts.ts';
+import { nextCommands } from '../../../src/alerts/wording/next-commands.ts';
 import type { Evidence } from '../../../src/alerts/wording/notification.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
@@ -107,7 +107,10 @@ test('what costs nothing has no price, and a share is never nothing', () => {
 test('what is not known is not said', () => {
   const nothing = { previous: null, current: null, threshold: null, tenant_id: null };
   expect(
-    factsOf({ detail: 'HTTP 500' }, { ...nothing, rule: 'sync_failed', period: null, previous_period: null }),
+    factsOf(
+      { detail: 'HTTP 500' },
+      { ...nothing, rule: 'sync_failed', cause: 'service', period: null, previous_period: null },
+    ),
   ).toEqual({
     Workspace: 'ws-123',
     Detail: 'HTTP 500',
@@ -124,6 +127,6 @@ test('the commands to type next carry the id, and a plan what the period comes t
   ]);
   const resolved = buildNotification(jumpFacts({ type: 'alert.resolved', state: 'resolved' }));
   expect(nextCommands(resolved, NOW)).toEqual(['usage-ledger alerts feedback alert_1 real|expected|false']);
-  const self = buildNotification(jumpFacts({ rule: 'sync_failed', tenant_id: null, period: null }));
+  const self = buildNotification(jumpFacts({ rule: 'sync_failed', cause: 'service', tenant_id: null, period: null }));
   expect(nextCommands(self, NOW)[0]).toBe('usage-ledger doctor');
 });

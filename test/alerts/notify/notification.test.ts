@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
-import { summaryLine } from '../../../src/alerts/notify/summary.ts';
+import { summaryLine } from '../../../src/alerts/wording/summary.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 const HOSTILE = 'a"b\u001b[31m\r\nFAKE: all is well\u202e\u2066\u200b\u0000\u009b';

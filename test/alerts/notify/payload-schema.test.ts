@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { testPayload } from '../../../src/alerts/notify/test-message.ts';
-import { SELF_RULES } from '../../../src/alerts/rules/table.ts';
+import { SELF_RULES } from '../../../src/alerts/wording/kinds/table.ts';
 import type { Evidence } from '../../../src/alerts/wording/notification.ts';
 import { RULES } from '../../../src/core/text/alert-words.ts';
 import { PAYLOAD_SCHEMA, payloadFaults } from '../../support/payload-schema.ts';
@@ -27,7 +27,8 @@ describe('the JSON Schema takes', () => {
     ),
   )('$rule $level as $type', ({ rule, type, level }) => {
     const state = type === 'alert.resolved' ? 'resolved' : 'firing';
-    const about = isSelf(rule) ? { ...SELF, run_id: null } : {};
+    const cause = { sync_failed: 'service', job_failed: 'alerting' }[rule as string] ?? null;
+    const about = isSelf(rule) ? { ...SELF, cause, run_id: null } : {};
     expect(payloadFaults(payloadOf({ rule, type, level, state, ...about }))).toEqual([]);
   });
 

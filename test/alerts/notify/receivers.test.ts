@@ -300,7 +300,9 @@ test('of two faults of reading the one explains the other to who is told of it, 
   state.channels = [first, { ...first, channel: 'b', rules: ['sync_stale'] }];
   const failing = holds({ level: 'happened', severity: 'critical', threshold: null });
   const book = new AlertBook(context());
-  book.observe(observation({ rule: 'sync_failed', periodKey: null, tenantKey: null, judgement: failing }));
+  book.observe(
+    observation({ rule: 'sync_failed', cause: 'service', periodKey: null, tenantKey: null, judgement: failing }),
+  );
   book.finish();
   evaluateStale(connection, [{ workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 }], state.nowMs);
   deliver(TAKEN);

@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
-import { groupLine, sumOf } from '../../../src/alerts/notify/group-line.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { testPayload } from '../../../src/alerts/notify/test-message.ts';
-import { ownRule } from '../../../src/alerts/rules/table.ts';
+import { groupLine, sumOf } from '../../../src/alerts/wording/group-line.ts';
+import { ownKind } from '../../../src/alerts/wording/kinds/table.ts';
 import { RULES, type RuleName, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
@@ -180,7 +180,7 @@ const RICH = {
   projection: { credits: 24_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.6 },
 };
 function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
-  const isOfLedger = ownRule(rule)?.ofLedger === true && cause !== 'alerting';
+  const isOfLedger = ownKind(rule)?.ofLedger === true && cause !== 'alerting';
   return jumpFacts({
     ...{ rule, cause, workspace_id: isOfLedger ? null : 'ws-1', period: null, tenant_id: null },
     ...{ previous: null, current: null, threshold: null, evidence: { ...NO_EVIDENCE, detail } },
@@ -189,10 +189,10 @@ function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
 
 /** Every rule with whatever else decides what is said of it. */
 const EVERYTHING = RULES.flatMap((rule) => {
-  const own = ownRule(rule);
+  const own = ownKind(rule);
   if (own !== null) {
-    const causes = own.causes.map((cause) => (cause === 'channel' ? 'channel:on-call' : cause));
-    return (causes.length === 0 ? [null] : causes).map((cause) => ownFacts(rule, cause, 'HTTP 500'));
+    const causes = Object.keys(own.causes).map((cause) => (cause === 'channel' ? 'channel:on-call' : cause || null));
+    return causes.map((cause) => ownFacts(rule, cause, 'HTTP 500'));
   }
   return (['likely', 'happened', 'settled'] as const).flatMap((level) =>
     [NO_EVIDENCE, RICH].map((evidence) => jumpFacts({ ...MARCH, rule, level, evidence })),

@@ -5,7 +5,7 @@ import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts'
 import { createJudging, type Judging } from '../../../src/alerts/rules/judging/judging.ts';
 import { createPeriodFacts } from '../../../src/alerts/rules/judging/period-facts.ts';
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
-import { usageRule } from '../../../src/alerts/rules/table.ts';
+import { JUDGES } from '../../../src/alerts/rules/table.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { periodAt } from '../../../src/core/period.ts';
@@ -78,7 +78,7 @@ test.each(SEEDS)('what a rule leaves out when it looks for tenants it would not 
         const facts = judging.factsOf(periodKey);
         const look = { facts, all: true, isLate: false, settlesNow: facts.phase.settled };
         for (const name of RULES) {
-          const rule = usageRule(name);
+          const rule = JUDGES[name];
           const conditions = rule?.candidates?.(judging, look) ?? null;
           // A rule may look for nobody now, or only at what the run itself says.
           const looks = rule?.candidates === undefined ? rule?.inPeriod !== undefined : conditions !== null;
@@ -120,7 +120,7 @@ test('few changed tenants and many are found alike', async () => {
       const changed = new Map([[period, { after: last - entries, last }]]);
       const judging = judgingOf({ connection, run: { runKey }, changed, nowMs } as unknown as MergedRun, settings);
       const look = { facts: judging.factsOf(periodKey), all, isLate: false, settlesNow: false };
-      const conditions = RULES.map((rule) => usageRule(rule)?.candidates?.(judging, look) ?? null);
+      const conditions = RULES.map((rule) => JUDGES[rule]?.candidates?.(judging, look) ?? null);
       return findCandidates(
         judging,
         look,

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
 import type { UsageRule } from '../../../src/alerts/rules/rule.ts';
-import { TABLE } from '../../../src/alerts/rules/table.ts';
+import { JUDGES } from '../../../src/alerts/rules/table.ts';
 import { mutes } from '../../../src/alerts/track/mutes.ts';
 import { unheardRules } from '../../../src/alerts/track/routes.ts';
+import type { UsageKind } from '../../../src/alerts/wording/kinds/kind.ts';
+import { KINDS } from '../../../src/alerts/wording/kinds/table.ts';
 import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import { notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
@@ -16,8 +18,12 @@ const MARCH = Date.UTC(2026, 2, 10);
 const DAY_MS = 86_400_000;
 
 /** A rule that nobody has heard of: it finds who has used exactly 777 credits. */
-const toy: UsageRule = {
-  ...{ kind: 'usage', version: 1, title: 'lucky number', severity: 'warning', isGrowth: true },
+const kind: UsageKind = {
+  kind: 'usage',
+  version: 1,
+  title: 'lucky number',
+  severity: 'warning',
+  isGrowth: true,
   docs: { tells: 'a tenant of luck', holds: { '': '`C = 777`' } },
   words: {
     found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
@@ -25,6 +31,8 @@ const toy: UsageRule = {
     manyFound: () => 'have used 777 credits',
     cost: 'They cost',
   },
+};
+const judge: UsageRule = {
   candidates: () => ({ where: 'cur.credits_used = @lucky', values: { lucky: 777 } }),
   ofTenant: (_, { current }) => ({
     judgement:
@@ -44,15 +52,17 @@ const name = 'toy' as RuleName;
 
 beforeAll(() => {
   (RULES as unknown as string[]).push(name);
-  Object.assign(TABLE, { toy });
+  Object.assign(KINDS, { toy: kind });
+  Object.assign(JUDGES, { toy: judge });
 });
 
 afterAll(() => {
   (RULES as unknown as string[]).pop();
-  Reflect.deleteProperty(TABLE, name);
+  Reflect.deleteProperty(KINDS, name);
+  Reflect.deleteProperty(JUDGES, name);
 });
 
-test('a rule is registered in one place: from there on it is found, told, listed, muted, routed and ended', async () => {
+test('a rule is registered by what is said of it and by how it judges: from there on it is found, told, listed, muted, routed and ended', async () => {
   const { connection } = openLedger();
   setRoutes(connection, LOG_ROUTES);
   const writer = writerOn(connection);
@@ -88,7 +98,7 @@ test('nothing but the rules themselves and the list of their names calls one by 
   const found = ['src/alerts', 'src/commands/alerts', 'src/commands/doctor'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .map((file) => join(folder, file))
-      .filter((file) => file.endsWith('.ts') && !file.startsWith('src/alerts/rules/'))
+      .filter((file) => file.endsWith('.ts') && !/^src\/alerts\/(?:rules|wording\/kinds)\//.test(file))
       .flatMap((file) =>
         readFileSync(file, 'utf8')
           .split('\n')

@@ -23,7 +23,7 @@ import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/judge-drop.
 import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/stopped.ts';
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/judge-new-spend.ts';
-import { judgeFailedRun } from '../../../src/alerts/rules/own/sync-failed.ts';
+import { judgeFailedRun } from '../../../src/alerts/rules/own.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { matchesPattern } from '../../../src/core/text/patterns.ts';
 

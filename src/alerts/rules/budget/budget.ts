@@ -2,10 +2,6 @@ import type { Budget } from '../../../config/types.ts';
 import { headingOf } from '../../measures/forecast/forecast.ts';
 import { paceIsTelling } from '../../measures/forecast/telling.ts';
 import { NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
-import { percentOf } from '../../measures/percent.ts';
-import { day, forecast as forecastOf, forecastWords, goesOn, heads } from '../../wording/facts-told.ts';
-import { dayName, daysOf, grouped } from '../../wording/names.ts';
-import type { Facts } from '../../wording/notification.ts';
 import type { PeriodLook } from '../judging/candidates.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
 import type { Said, UsageRule } from '../rule.ts';
@@ -14,28 +10,8 @@ import { budgetLimit, judgeBudget } from './judge-budget.ts';
 
 const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
 
-/** A step of a budget is reached, or a budget will probably be passed. */
+/** Judges steps of budgets, and which of them will be passed. */
 export const budget: UsageRule = {
-  ...{ kind: 'usage', version: 3, title: 'budget alert', severity: 'both' },
-  ...{ isSet: true, overThreshold: true },
-  docs: {
-    tells: 'a step of a budget that is reached, or a budget that will probably be passed',
-    holds: {
-      '': 'a step of a budget is reached, or by its own past the period is expected to use a twentieth more than all of it',
-    },
-    severity: 'warning; critical from 100%',
-  },
-  words: {
-    found,
-    over(facts) {
-      const [who, month, used] = heads(facts);
-      if (facts.credits === null || facts.threshold === null) return `${who} has no budget any more.`;
-      return `${who} has used ${used} credits in ${month}${partOfBudget(facts)}${forecastWords(facts)}.`;
-    },
-    manyFound: (month) => `are near or over their ${month} budget`,
-    cost: 'The part over the budget costs',
-    beside: (facts) => ` (budget ${budgetWords(facts)})`,
-  },
   inPeriod: (judging, look) => (look.isLate ? [] : [null, ...findBudgeted(judging, look)]),
   ofWorkspace(judging, periodKey) {
     const own = budgetsOf(judging).ofWorkspace();
@@ -94,36 +70,4 @@ function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, ow
     threshold: limit,
     detail,
   };
-}
-
-function found(facts: Facts): string[] {
-  const [who, month, used] = heads(facts);
-  const { evidence, threshold, credits, period, created_at } = facts;
-  const limit = threshold ?? 0n;
-  const current = credits?.current ?? 0n;
-  const { projection } = evidence;
-  if (current < limit && projection !== null && period !== null && projection.credits >= limit) {
-    const left = Number(limit - current) / Number(projection.credits - current);
-    const passed = Number(projection.elapsed_fraction);
-    const days = daysOf(period);
-    const usedUp = Math.min(days, Math.floor((passed + (1 - passed) * left) * days) + 1);
-    return [
-      `${who} will probably pass its ${month} budget: forecast ${forecastOf(facts)}, budget ${budgetWords(facts)}${day(facts)}.`,
-      `So far it used ${used} credits${partOfBudget(facts)}; it is used up about ${dayName(period, usedUp, created_at)}.`,
-    ];
-  }
-  const over = current > limit && evidence.detail === null ? `, ${grouped(current - limit)} over it` : '';
-  return [`${who} used ${used} credits in ${month}${partOfBudget(facts)}${over}.`, goesOn(facts)];
-}
-
-/** Of one in money the credits that it pays for. */
-function budgetWords({ threshold, evidence }: Facts): string {
-  return evidence.detail === null ? grouped(threshold ?? 0n) : `for ${grouped(threshold ?? 0n)} credits`;
-}
-
-/** How much of it is used, in credits, or of one in money in that. */
-function partOfBudget({ threshold, credits, evidence }: Facts): string {
-  if (evidence.detail !== null) return ` ${evidence.detail}`;
-  const [limit, percent] = [threshold ?? 0n, percentOf(credits?.current ?? 0n, threshold ?? 0n)];
-  return `, ${grouped(percent ?? 0)}% of its budget of ${grouped(limit)}`;
 }

@@ -1,45 +1,14 @@
 import { periodStartMs } from '../../../core/period.ts';
 import { NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';
-import { heads } from '../../wording/facts-told.ts';
-import { grouped } from '../../wording/names.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
 import type { Known, Said, UsageRule } from '../rule.ts';
 import { entriesOfKind } from './entries-of-kind.ts';
 import { falls } from './falls.ts';
 import { judgeRegression } from './judge-regression.ts';
 
-/** Credits of an open month are lost. */
+/** Judges what the counters of open months have lost. */
 export const regression: UsageRule = {
-  kind: 'usage',
-  version: 5,
-  title: 'loss of credits',
-  severity: 'warning',
-  ofReadings: true,
-  endsSettled: true,
-  docs: {
-    tells: 'credits of an open month that are lost',
-    holds: { '': 'the counter of an open period fell by a hundredth and by `min_credits`, or more' },
-  },
-  words: {
-    found(facts) {
-      const [who, month, used] = heads(facts);
-      const { previous = 0n, current = 0n } = facts.credits ?? {};
-      return [
-        `${who} lost ${grouped(previous - current)} credits of ${month}: ${used} now, ${grouped(previous)} without the loss.`,
-      ];
-    },
-    over(facts) {
-      const [who, month, used] = heads(facts);
-      const { previous = 0n, current = 0n } = facts.credits ?? {};
-      return previous > current
-        ? `${month} has settled without the ${grouped(previous - current)} credits that ${who} had lost: ${used}.`
-        : `The credits of ${month} that ${who} had lost are back: ${used} now.`;
-    },
-    manyFound: (month) => `lost credits of ${month}`,
-    grown: 'More has been lost since the last message.',
-    cost: 'The lost credits cost',
-  },
   inRun: ({ merged, factsOf }) =>
     entriesOfKind(merged, 'decreased').filter(({ periodKey }) => !factsOf(periodKey).phase.over),
   ofTenant,

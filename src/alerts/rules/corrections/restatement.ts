@@ -3,49 +3,12 @@ import { eq, perConnection, prepared, sql } from '../../../ledger/store/schema/d
 import { findPeriod } from '../../../ledger/store/subjects.ts';
 import { clear, holds, type Judgement, NO_USAGE, UNDECIDED, type UsageFigures } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';
-import { heads } from '../../wording/facts-told.ts';
-import { grouped, signed } from '../../wording/names.ts';
 import { SLACK } from '../judging/candidates.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
 import type { Found, Known, Said, UsageRule } from '../rule.ts';
 
-/** A closed or settled month has changed. */
+/** Judges closed and settled months that have changed. */
 export const restatement: UsageRule = {
-  kind: 'usage',
-  version: 4,
-  title: 'late change',
-  severity: 'warning',
-  ofReadings: true,
-  docs: {
-    tells: 'a closed or settled month that changes',
-    holds: { '': 'a closed period changed by `min_credits`; or one that had settled, by a hundredth, too' },
-  },
-  words: {
-    found(facts) {
-      const [who, month, used] = heads(facts);
-      const { previous = 0n, current = 0n } = facts.credits ?? {};
-      const before = facts.level === 'settled' ? 'when it was closed' : 'when it had settled';
-      const state =
-        facts.level === 'settled'
-          ? `${month} is closed: the difference is booked as an adjustment.`
-          : `${month} is not closed.`;
-      return [
-        `${month} of ${who} changed: ${used} credits now, ${grouped(previous)} ${before} (${signed(current - previous)}).`,
-        state,
-      ];
-    },
-    over(facts) {
-      const [who, month, used] = heads(facts);
-      const { previous = 0n, current = 0n } = facts.credits ?? {};
-      const apart = current - previous;
-      return apart === 0n
-        ? `${month} of ${who} is as it was before: ${used} credits.`
-        : `${month} of ${who} is told as changed no more: ${used} credits now, ${grouped(previous)} before (${signed(apart)}).`;
-    },
-    manyFound: (month) => `have other figures for ${month} than before`,
-    grown: 'The difference has grown since the last message.',
-    cost: 'The difference is',
-  },
   inRun: findChanged,
   ofTenant,
 };

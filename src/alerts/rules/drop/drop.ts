@@ -6,8 +6,6 @@ import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.t
 import { clear, type Judgement, NO_USAGE } from '../../measures/judgement.ts';
 import type { Former } from '../../measures/observation.ts';
 import { buildThreshold, floorCredits, jumpThreshold } from '../../measures/threshold.ts';
-import { baselineWords, heads, settled } from '../../wording/facts-told.ts';
-import { grouped } from '../../wording/names.ts';
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
 import { comparedOf } from '../judging/compared.ts';
 import { afterFirst } from '../judging/first-month.ts';
@@ -22,55 +20,8 @@ import { useReader } from './use-before.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A tenant has stopped, or a settled month lies far below the one before. */
+/** Judges who has stopped, and settled months. */
 export const drop: UsageRule = {
-  kind: 'usage',
-  version: 5,
-  title: 'fall',
-  severity: 'warning',
-  isFall: true,
-  ofSettled: true,
-  canWait: true,
-  rename: 'stop',
-  quietBy: 'ratio',
-  docs: {
-    tells: 'a tenant that has stopped, or a settled month far below the one before',
-    holds: {
-      likely:
-        'nothing used for longer than it ever paused in the four weeks before, at least three days; used on ten days of them',
-      settled: 'the period has settled, and what was used before would be a jump against what is used now',
-    },
-  },
-  words: {
-    found(facts) {
-      const { evidence, level, credits, threshold } = facts;
-      const [who, month, used] = heads(facts);
-      if (level === 'likely') {
-        const days = evidence.detail ?? 'for days';
-        return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
-      }
-      const { change_percent: change = null, current = 0n } = credits ?? {};
-      const less = change === null || current < 0n ? '' : `${grouped(-change)}% less: `;
-      return [
-        `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
-        `That is ${less}up to ${grouped(threshold ?? 0n)} counts as a fall.`,
-        settled(facts),
-      ];
-    },
-    over(facts) {
-      const [who, month, used] = heads(facts);
-      return facts.level === 'likely'
-        ? `${who} ${facts.evidence.detail ?? 'is told as stopped no more'}; it has ${used} credits in ${month}.`
-        : `${who} is told as fallen no more: ${used} credits in ${month}; ${baselineWords(facts)}.`;
-    },
-    manyFound: (month, likely) =>
-      ({
-        all: `have stopped in ${month}`,
-        some: `have stopped in ${month} or used far less`,
-        none: `used far less in ${month}`,
-      })[likely],
-    cost: 'The credits that are missing cost',
-  },
   candidates,
   inPeriod: (judging, look) => (isLooking(look) ? goneTenants(judging, look) : []),
   inRun: findSilent,

@@ -6,8 +6,6 @@ import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { clear, NO_USAGE } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';
-import { heads } from '../../wording/facts-told.ts';
-import { dayName } from '../../wording/names.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
 import type { Found, Known, Said, UsageRule } from '../rule.ts';
 import { judgeStandstill } from './stopped.ts';
@@ -17,38 +15,8 @@ import { useReader } from './use-before.ts';
 const LEAST_TENANTS = 5;
 const DAY_MS = 86_400_000;
 
-/** All tenants of a workspace have stopped at once: its metering has. */
-export const standstill: UsageRule = {
-  kind: 'usage',
-  version: 1,
-  title: 'standstill',
-  severity: 'critical',
-  explainsStops: true,
-  docs: {
-    tells:
-      'a workspace of which nobody uses anything any more, though five tenants or more did on its last day: its metering has probably stopped',
-    holds: {
-      '': 'no figure of the workspace has risen for a day longer than it ever paused in the four weeks before, at most three days; used on ten days of them',
-    },
-  },
-  words: {
-    found(facts) {
-      const [who] = heads(facts);
-      const { detail } = facts.evidence;
-      const since =
-        detail === null ? '' : ` since ${dayName(detail.slice(0, 7), Number(detail.slice(8, 10)), facts.created_at)}`;
-      return [
-        `No tenant of ${who} has used anything${since}, longer than the workspace paused in the four weeks before.`,
-        'Its metering has probably stopped: ask the service.',
-      ];
-    },
-    over: (facts) => `Figures of ${heads(facts)[0]} change again.`,
-    manyFound: () => 'have come to a standstill',
-    cost: 'That costs',
-  },
-  inRun: findStandstill,
-  ofWorkspace,
-};
+/** Judges whether all tenants of a workspace have stopped at once. */
+export const standstill: UsageRule = { inRun: findStandstill, ofWorkspace };
 
 const lastChangeOf = perConnection((connection) =>
   connection

@@ -8,25 +8,9 @@ import { afterFirst } from '../judging/first-month.ts';
 import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
 import type { Known, Said, UsageRule } from '../rule.ts';
 import { judgeJump } from './judge-jump.ts';
-import { jumpWords } from './words.ts';
 
-/** A tenant uses more than its limit, or will probably. */
-export const jump: UsageRule = {
-  ...{ kind: 'usage', version: 7, title: 'jump', severity: 'both' },
-  ...{ isGrowth: true, hasLevels: true, ofSettled: true, sharesIncrease: true, quietBy: 'ratio' },
-  docs: {
-    tells:
-      'a tenant over its limit, by default 1.5 times the month before and at least 1,000 credits more, or expected to pass it',
-    holds: {
-      likely: 'the [forecast](#the-forecast) of an open period reaches `T` in each run over a day',
-      happened: '`C >= T` already; what is missing can only add to it',
-      settled: 'the period is over and settled, and `C >= T`',
-    },
-  },
-  words: jumpWords,
-  candidates,
-  ofTenant,
-};
+/** Judges tenants by the month before, and by what the open one comes to. */
+export const jump: UsageRule = { candidates, ofTenant };
 
 const DAY_MS = 86_400_000;
 /** Recent days at a rate that makes a jump are more than this part of the month before. */

@@ -4,24 +4,12 @@ import { comparedFigures } from '../judging/compared.ts';
 import type { Judging } from '../judging/judging.ts';
 import type { Known, Said, UsageRule } from '../rule.ts';
 import { judgeJump } from './judge-jump.ts';
-import { jumpWords } from './words.ts';
 
 /** With fewer tenants their own alerts say all that the total could. */
 const FEW_TENANTS = 5;
 
 /** The same as a jump, of a whole workspace. */
-export const workspaceJump: UsageRule = {
-  ...{ kind: 'usage', version: 6, title: 'jump', severity: 'both' },
-  ...{ isGrowth: true, hasLevels: true, ofSettled: true, quietBy: 'ratio' },
-  docs: {
-    tells: 'the same of a whole workspace, from five tenants on',
-    holds: { '': "the same for the workspace's total, from five tenants on" },
-    severity: 'as `jump`',
-  },
-  words: jumpWords,
-  inPeriod: (_, { isLate }) => (isLate ? [] : [null]),
-  ofWorkspace,
-};
+export const workspaceJump: UsageRule = { inPeriod: (_, { isLate }) => (isLate ? [] : [null]), ofWorkspace };
 
 function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
   const { factsOf, settings, total } = judging;

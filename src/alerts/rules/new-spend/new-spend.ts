@@ -3,63 +3,14 @@ import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { asWarning, NO_USAGE } from '../../measures/judgement.ts';
 import { floorCredits, jumpThreshold } from '../../measures/threshold.ts';
-import { baselineMonth, goesOn, heads, plan } from '../../wording/facts-told.ts';
-import { dayName, grouped, named } from '../../wording/names.ts';
-import type { Facts, FormerTenant } from '../../wording/notification.ts';
 import { isGone } from '../drop/drop.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
 import type { Known, Said, UsageRule } from '../rule.ts';
 import { judgeNewSpend } from './judge-new-spend.ts';
 import { renames } from './renames.ts';
 
-/** A tenant uses credits that had none the month before. */
+/** Judges tenants that had no credits the month before, after all that have stopped: one may be the new id of another. */
 export const newSpend: UsageRule = {
-  ...{ kind: 'usage', version: 6, title: 'new spend', severity: 'both' },
-  ...{ isGrowth: true, rename: 'newcomer', quietBy: 'min_credits' },
-  docs: {
-    tells:
-      'a tenant without any credits in the month before, from 1,000 credits on; `likely`: it is probably the new id of one that has stopped, whose stop is not told beside it',
-    holds: {
-      happened: '`C >= min_credits`, and no record or no credits in the period before',
-      likely: 'the same, and it is probably the [new id](#each-rule-with-an-example) of a tenant that has stopped',
-    },
-    severity: "warning; critical from what a jump of the mean tenant comes to, while it is nobody's new id",
-  },
-  words: {
-    found(facts) {
-      const [who, month, used] = heads(facts);
-      const { former_tenant: former } = facts.evidence;
-      if (former !== null) {
-        const [id, day, before, now] = formerWords(former, facts);
-        return [
-          `${who} is probably the new id of ${id}, which used ${before} credits a day and has used nothing since ${day}.`,
-          `${who} has used ${now} a day since it began: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
-          ...[goesOn(facts), plan(facts)],
-        ];
-      }
-      return [
-        `${who} is ${facts.evidence.detail ?? 'new'}: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
-        // What was told as likely was a new id.
-        facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
-        `That is over the limit of ${grouped(facts.threshold ?? 0n)} for new tenants.`,
-        goesOn(facts),
-        plan(facts),
-      ];
-    },
-    over(facts) {
-      const [who, month, used] = heads(facts);
-      const limit = facts.threshold ?? 0n;
-      const why =
-        (facts.credits?.current ?? 0n) < limit
-          ? `under the limit of ${grouped(limit)} for new tenants`
-          : `and had credits in ${baselineMonth(facts)} after all`;
-      return `${who} has ${used} credits in ${month}, ${why}.`;
-    },
-    manyFound: (month, likely) =>
-      likely === 'all' ? `are probably new ids of others in ${month}` : `have begun to use credits in ${month}`,
-    cost: 'That costs',
-    beside: () => '',
-  },
   candidates: ({ settings }, { facts, isLate }) =>
     facts.previousComplete && !facts.previousIsFirst && !isLate
       ? {
@@ -131,12 +82,4 @@ const lastUseOf = perConnection((connection) =>
 function backSince({ connection }: Judging, { periodKey, tenantKey }: TenantFacts): string | null {
   const period = lastUseOf(connection).get(tenantKey, periodKey, workspaceKeyOf(periodKey)) as Period | undefined;
   return period === undefined ? null : `back after its last credits in ${period}`;
-}
-
-function formerWords(
-  { tenant_id, last_day, daily_credits, new_daily_credits }: FormerTenant,
-  { created_at }: Facts,
-): [id: string, day: string, before: string, now: string] {
-  const day = dayName(last_day.slice(0, 7), Number(last_day.slice(8)), created_at);
-  return [named(tenant_id), day, grouped(daily_credits), grouped(new_daily_credits)];
 }

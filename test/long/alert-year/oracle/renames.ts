@@ -26,7 +26,9 @@ export function newIdsOf(seen: Seen, { former, lastMs, daily }: Stop, month: num
     if (beganMs === null || beganMs < lastMs - 1.1 * DAY_MS || beganMs > lastMs + 7.1 * DAY_MS) return [];
     const days = (seen.nowMs - beganMs) / DAY_MS;
     const share = (seen.used(newcomer, beganMs, seen.nowMs) ?? 0) / days / daily;
-    return days < LEAST_DAYS || share < 0.5 || share > 1.7 ? [] : [{ id: newcomer.id, isSure: share > 0.7 && share < 1.3 }];
+    return days < LEAST_DAYS || share < 0.5 || share > 1.7
+      ? []
+      : [{ id: newcomer.id, isSure: share > 0.7 && share < 1.3 }];
   });
   const isAlone = found.length === 1;
   return found.map(({ id, isSure }) => ({ former, newcomer: id, isSure: isSure && isAlone }));

@@ -1,8 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodStartMs } from '../../core/period.ts';
-import { isSelfRule } from '../rules/table.ts';
-import { isOfGrowth } from '../track/mutes.ts';
-import type { Facts } from '../wording/notification.ts';
+import { isOfGrowth, isSelfRule } from './kinds/table.ts';
+import type { Facts } from './notification.ts';
 
 const DAY_MS = 86_400_000;
 

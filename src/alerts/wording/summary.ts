@@ -1,8 +1,9 @@
-import { ruleOf } from '../rules/table.ts';
-import { monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
-import { dayName, grouped } from '../wording/names.ts';
-import type { Facts, StakeMoney } from '../wording/notification.ts';
-import { ownEnd, ownSentences } from './own-sentences.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { monthOf, ownWords, placeOf, subjectOf } from './facts-told.ts';
+import type { OwnKind } from './kinds/kind.ts';
+import { KINDS, usageKind } from './kinds/table.ts';
+import { amountWords, dateName, named } from './names.ts';
+import type { Facts } from './notification.ts';
 
 /**
  * What a message says, in the order in which it is asked: what happened, to whom, how much beside what, how sure, since when,
@@ -28,11 +29,11 @@ const SINCE: Partial<Record<Facts['event'], string>> = {
   flapping: 'It comes and goes: the next message comes when it has stayed for an hour.',
 };
 
-function grownWords({ rule: name, level, evidence }: Facts): string {
-  const rule = ruleOf(name);
-  const isForetold = rule.kind === 'usage' && rule.hasLevels === true && level === 'likely';
-  if (isForetold && evidence.projection !== null) return 'The forecast has grown since the last message.';
-  return (rule.kind === 'usage' ? rule.words.grown : undefined) ?? 'It has grown since the last message.';
+function grownWords({ rule, level, evidence }: Facts): string {
+  const kind = usageKind(rule);
+  const isForetold = kind?.hasLevels === true && level === 'likely' && evidence.projection !== null;
+  if (isForetold) return 'The forecast has grown since the last message.';
+  return kind?.words.grown ?? 'It has grown since the last message.';
 }
 
 const DAY_MS = 86_400_000;
@@ -40,13 +41,25 @@ const DAY_MS = 86_400_000;
 /** When figures were read that are older than a day. */
 export function readWords({ period, read_at, created_at }: Facts): string {
   if (period === null || read_at === null || Date.parse(created_at) - Date.parse(read_at) < DAY_MS) return '';
-  return `These figures were read on ${dayName(read_at.slice(0, 7), Number(read_at.slice(8, 10)), created_at)}.`;
+  return `These figures were read on ${dateName(read_at, created_at)}.`;
 }
 
 function opening(facts: Facts): string[] {
-  const rule = ruleOf(facts.rule);
-  if (rule.kind === 'own') return ownSentences(rule, facts);
-  return [...rule.words.found(facts), costWords(facts, rule.words.cost)];
+  const kind = KINDS[facts.rule];
+  if (kind.kind === 'usage') return [...kind.words.found(facts), costWords(facts, kind.words.cost)];
+  const { detail } = facts.evidence;
+  const words = detail === null ? '' : `: ${inertText(detail).replace(/\.$/, '')}`;
+  return [`${ownFound(kind, facts)}${words}.`, ownWords(kind, facts).todo];
+}
+
+/** What is wrong with our own work, without the words of the fault. */
+function ownFound(kind: OwnKind, facts: Facts): string {
+  return ownWords(kind, facts).found(whose(facts));
+}
+
+function whose(facts: Facts): string {
+  const name = facts.cause?.split(':').slice(1).join(':');
+  return name ? named(name) : placeOf(facts);
 }
 
 /** What it costs; nothing where no card prices it. */
@@ -57,22 +70,18 @@ function costWords(facts: Facts, of: string): string {
   return `${of} ${amountWords(money)}${goesOn ? ` by the end of ${monthOf(facts)}` : ''}.`;
 }
 
-/** `1,234.50 EUR`. */
-export function amountWords({ amount, currency }: StakeMoney): string {
-  const [whole = '', part] = amount.split('.');
-  const integer = grouped(BigInt(whole));
-  return `${part === undefined ? integer : `${integer}.${part}`} ${currency}`;
-}
-
 /** Why an alert is over, or is told no more. */
 function endOf(facts: Facts): string {
-  const rule = ruleOf(facts.rule);
-  const about = `${rule.title} of ${subjectOf(facts)}`;
+  const kind = KINDS[facts.rule];
+  const about = `${kind.title} of ${subjectOf(facts)}`;
   if (facts.closed_because === 'left_window')
     return `${monthOf(facts)} is no longer looked at: the ${about} is closed.`;
   const what = facts.period === null ? about : `${monthOf(facts)} ${about}`;
   if (facts.closed_because === 'workspace_ended') return `The workspace is no longer read: the ${what} is closed.`;
-  if (rule.kind === 'own') return ownEnd(rule, facts);
-  if (facts.closed_because === 'unrouted') return `The ${what} is no longer told here; it goes on.`;
-  return rule.words.over(facts);
+  if (facts.closed_because === 'unrouted') {
+    return kind.kind === 'own'
+      ? `${ownFound(kind, facts)}; this is no longer told here.`
+      : `The ${what} is no longer told here; it goes on.`;
+  }
+  return kind.kind === 'own' ? ownWords(kind, facts).over(whose(facts)) : kind.words.over(facts);
 }

@@ -8,38 +8,38 @@ import {
   limitReason,
   plan,
   settled,
-} from '../../wording/facts-told.ts';
-import { dayName, grouped, signed } from '../../wording/names.ts';
-import type { Facts } from '../../wording/notification.ts';
-import type { UsageWords } from '../rule.ts';
+} from '../facts-told.ts';
+import { dayName, grouped, signed } from '../names.ts';
+import type { Facts } from '../notification.ts';
+import type { UsageKind, UsageWords } from './kind.ts';
 
-/** What is less than a twentieth of an increase is no reason for it. */
-const LEAST_PART = 20n;
-
-/** What is said of a jump, of a tenant or of a workspace. */
-export const jumpWords: UsageWords = {
+const WORDS: UsageWords = {
   found(facts) {
-    const [who, month, used] = heads(facts);
+    const { who, month, used } = heads(facts);
     const limit = grouped(facts.threshold ?? 0n);
     const basis = facts.evidence.detail === null ? '' : `It is ${facts.evidence.detail}.`;
     if (facts.level === 'likely') {
       return [
         `${who} will probably pass its ${month} limit: forecast ${forecast(facts)}, limit ${limit}${day(facts)}.`,
         `So far it used ${used} credits; ${baselineWords(facts)}${limitReason(facts).replace('(', '(the limit is ')}.`,
-        ...[basis, plan(facts)],
+        basis,
+        plan(facts),
       ];
     }
     return [
       `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
       `That is over the limit of ${limit}${limitReason(facts)}${reached(facts)}.`,
-      ...[settled(facts), goesOn(facts), driver(facts), basis, plan(facts)],
+      settled(facts),
+      goesOn(facts),
+      driver(facts),
+      basis,
+      plan(facts),
     ];
   },
   over(facts) {
-    const { level, threshold, credits, evidence } = facts;
-    const [who, month, used] = heads(facts);
+    const { level, threshold, evidence } = facts;
+    const { who, month, used, previous, current } = heads(facts);
     const limit = grouped(threshold ?? 0n);
-    const { current = 0n, previous = 0n } = credits ?? {};
     const { projection } = evidence;
     if (threshold === null || (current >= threshold && current > previous))
       return `${who} has no limit in ${month} any more: there is nothing left to compare its ${used} credits with.`;
@@ -61,6 +61,50 @@ export const jumpWords: UsageWords = {
     })[likely],
   cost: 'The increase costs',
 };
+
+/** A tenant uses more than its limit, or will probably. */
+export const jump: UsageKind = {
+  kind: 'usage',
+  version: 7,
+  title: 'jump',
+  severity: 'both',
+  isGrowth: true,
+  hasLevels: true,
+  ofSettled: true,
+  sharesIncrease: true,
+  quietBy: 'ratio',
+  docs: {
+    tells:
+      'a tenant over its limit, by default 1.5 times the month before and at least 1,000 credits more, or expected to pass it',
+    holds: {
+      likely: 'the [forecast](#the-forecast) of an open period reaches `T` in each run over a day',
+      happened: '`C >= T` already; what is missing can only add to it',
+      settled: 'the period is over and settled, and `C >= T`',
+    },
+  },
+  words: WORDS,
+};
+
+/** The same of a whole workspace. */
+export const workspaceJump: UsageKind = {
+  kind: 'usage',
+  version: 6,
+  title: 'jump',
+  severity: 'both',
+  isGrowth: true,
+  hasLevels: true,
+  ofSettled: true,
+  quietBy: 'ratio',
+  docs: {
+    tells: 'the same of a whole workspace, from five tenants on',
+    holds: { '': "the same for the workspace's total, from five tenants on" },
+    severity: 'as `jump`',
+  },
+  words: WORDS,
+};
+
+/** What is less than a twentieth of an increase is no reason for it. */
+const LEAST_PART = 20n;
 
 /** The first day by whose end a reading shows that a limit was passed. */
 function reached({ evidence, threshold, period, created_at }: Facts): string {

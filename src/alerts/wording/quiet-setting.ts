@@ -1,9 +1,9 @@
-import { usageRule } from '../rules/table.ts';
-import type { Facts } from '../wording/notification.ts';
+import { usageKind } from './kinds/table.ts';
+import type { Facts } from './notification.ts';
 
 /** What to write below `alerts:` of a workspace, so that an alert like this would have kept quiet; null where no setting does. */
 export function quietSetting({ rule, tenant_id, credits, evidence, level }: Facts): string | null {
-  const { quietBy, isFall } = usageRule(rule) ?? {};
+  const { quietBy, isFall } = usageKind(rule) ?? {};
   if (credits === null || quietBy === undefined) return null;
   if (quietBy === 'min_credits') return ofTenant(tenant_id, `min_credits: ${roundedUp(credits.current + 1n)}`);
   const expected = level === 'likely' ? (evidence.projection?.credits ?? credits.current) : credits.current;

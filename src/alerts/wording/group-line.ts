@@ -1,13 +1,19 @@
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
-import type { UsageRule } from '../rules/rule.ts';
-import { ruleOf } from '../rules/table.ts';
-import type { OfAll } from '../track/alert-crowds.ts';
-import { baselineMonth, monthOf, placeOf, subjectOf, toldCredits } from '../wording/facts-told.ts';
-import { grouped, signed } from '../wording/names.ts';
-import type { Facts } from '../wording/notification.ts';
-import { ownWords } from './own-sentences.ts';
+import { baselineMonth, monthOf, ownWords, placeOf, subjectOf, toldCredits } from './facts-told.ts';
+import type { UsageKind } from './kinds/kind.ts';
+import { KINDS } from './kinds/table.ts';
+import { grouped, signed } from './names.ts';
+import type { Facts } from './notification.ts';
 import { readWords } from './summary.ts';
+
+/** Of how many tenants something is so in a month, and how many there are. */
+export interface OfAll {
+  tenants: number;
+  /** Of whom it is likely, and of whom more than that. */
+  likely: number;
+  reached: number;
+}
 
 const NAMED = 5;
 /** What was not so before. */
@@ -17,7 +23,7 @@ const BEGINS: readonly ToldEvent[] = ['opened', 'again', 'worse'];
 export function groupLine(all: readonly Facts[], ofAll: OfAll): string {
   const [first] = all;
   if (first === undefined) return '';
-  const rule = ruleOf(first.rule);
+  const rule = KINDS[first.rule];
   if (rule.kind === 'own') {
     const names = firstOf(all.map(placeOf), NAMED);
     const where = counted(all.length, 'workspace');
@@ -39,7 +45,7 @@ export function groupLine(all: readonly Facts[], ofAll: OfAll): string {
 export function sumOf(all: readonly Facts[]): bigint | null {
   const [first] = all;
   if (first === undefined || first.event === 'closed') return null;
-  const rule = ruleOf(first.rule);
+  const rule = KINDS[first.rule];
   if (rule.kind === 'own' || rule.overThreshold === true) return null;
   if (!isForetold(all) && all.some(({ level }) => level === 'likely')) return null;
   return all.reduce((sum, each) => sum + expectedOf(each, isForetold(all)) - BigInt(each.credits?.previous ?? 0n), 0n);
@@ -55,7 +61,7 @@ function expectedOf(facts: Facts, foretold: boolean): bigint {
 }
 
 /** `5 of 34 tenants of ws-1 are over their March limit`; where it is so of others, too, `5 more tenants ..., 14 of 34 in all`. */
-function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, reached }: OfAll): string {
+function foundOfMany(rule: UsageKind, all: readonly Facts[], { tenants, likely, reached }: OfAll): string {
   const [first] = all as [Facts];
   const place = placeOf(first);
   const likelyHere = all.filter(({ level }) => level === 'likely').length;
@@ -68,7 +74,7 @@ function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, 
 }
 
 /** What is over of many. */
-function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
+function endOfMany(rule: UsageKind, all: readonly Facts[]): string {
   const [first] = all as [Facts];
   const about = `${rule.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
   const because = new Set(all.map(({ closed_because }) => closed_because));
@@ -81,7 +87,7 @@ function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
 }
 
 /** What the figure of one is compared with. */
-function besideWhat(rule: UsageRule, facts: Facts): string {
+function besideWhat(rule: UsageKind, facts: Facts): string {
   if (rule.words.beside !== undefined) return rule.words.beside(facts);
   const { credits, period, previous_period } = facts;
   return ` (${period === previous_period ? 'before' : baselineMonth(facts)} ${grouped(credits?.previous ?? 0n)})`;

@@ -1,10 +1,9 @@
 import { addPeriods } from '../../core/period.ts';
 import { changeReason } from '../measures/change-reason.ts';
-import { usageRule } from '../rules/table.ts';
-import { limitOf } from '../wording/facts-told.ts';
-import { grouped, signed } from '../wording/names.ts';
-import type { Course, Facts, FigureChange, StakeMoney } from '../wording/notification.ts';
-import { amountWords } from './summary.ts';
+import { limitOf } from './facts-told.ts';
+import { usageKind } from './kinds/table.ts';
+import { amountWords, grouped, signed } from './names.ts';
+import type { Course, Facts, FigureChange, StakeMoney } from './notification.ts';
 
 /** One line of what stands behind an alert: what it is, and the figures in words. */
 export interface Fact {
@@ -71,7 +70,7 @@ function thresholdWords({ rule, threshold, evidence, credits }: Facts): string |
   const { baseline_credits, baseline_period } = evidence.threshold;
   const isWhole = credits !== null && baseline_credits !== credits.previous;
   const base = `${grouped(baseline_credits)} (${baseline_period}${isWhole ? ' as a whole month' : ''})`;
-  if (usageRule(rule)?.isFall === true) {
+  if (usageKind(rule)?.isFall === true) {
     const { words } = limitOf(evidence.threshold, threshold, {
       times: (ratio) => `${ratio} x that`,
       more: (amount) => `that and ${amount} more`,
@@ -88,7 +87,7 @@ function thresholdWords({ rule, threshold, evidence, credits }: Facts): string |
 /** What the money is the price of, where the credits above do not say it. */
 function differenceWords({ rule, period, threshold, credits }: Facts, difference: bigint): string | null {
   const words = `${grouped(difference)} credits`;
-  if (usageRule(rule)?.overThreshold === true && threshold !== null)
+  if (usageKind(rule)?.overThreshold === true && threshold !== null)
     return difference === 0n ? null : `${words} over ${grouped(threshold)}`;
   const change = BigInt(credits?.change ?? 0n);
   return difference === change || difference === -change ? null : `${words} by the end of ${period}`;

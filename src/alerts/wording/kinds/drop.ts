@@ -1,0 +1,84 @@
+import { baselineWords, heads, settled } from '../facts-told.ts';
+import { dateName, grouped } from '../names.ts';
+import type { UsageKind } from './kind.ts';
+
+/** A tenant has stopped, or a settled month lies far below the one before. */
+export const drop: UsageKind = {
+  kind: 'usage',
+  version: 5,
+  title: 'fall',
+  severity: 'warning',
+  isFall: true,
+  ofSettled: true,
+  canWait: true,
+  rename: 'stop',
+  quietBy: 'ratio',
+  docs: {
+    tells: 'a tenant that has stopped, or a settled month far below the one before',
+    holds: {
+      likely:
+        'nothing used for longer than it ever paused in the four weeks before, at least three days; used on ten days of them',
+      settled: 'the period has settled, and what was used before would be a jump against what is used now',
+    },
+  },
+  words: {
+    found(facts) {
+      const { evidence, level, credits, threshold } = facts;
+      const { who, month, used, current } = heads(facts);
+      if (level === 'likely') {
+        const days = evidence.detail ?? 'for days';
+        return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
+      }
+      const change = credits?.change_percent ?? null;
+      const less = change === null || current < 0n ? '' : `${grouped(-change)}% less: `;
+      return [
+        `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
+        `That is ${less}up to ${grouped(threshold ?? 0n)} counts as a fall.`,
+        settled(facts),
+      ];
+    },
+    over(facts) {
+      const { who, month, used } = heads(facts);
+      return facts.level === 'likely'
+        ? `${who} ${facts.evidence.detail ?? 'is told as stopped no more'}; it has ${used} credits in ${month}.`
+        : `${who} is told as fallen no more: ${used} credits in ${month}; ${baselineWords(facts)}.`;
+    },
+    manyFound: (month, likely) =>
+      ({
+        all: `have stopped in ${month}`,
+        some: `have stopped in ${month} or used far less`,
+        none: `used far less in ${month}`,
+      })[likely],
+    cost: 'The credits that are missing cost',
+  },
+};
+
+/** All tenants of a workspace have stopped at once: its metering has. */
+export const standstill: UsageKind = {
+  kind: 'usage',
+  version: 1,
+  title: 'standstill',
+  severity: 'critical',
+  explainsStops: true,
+  docs: {
+    tells:
+      'a workspace of which nobody uses anything any more, though five tenants or more did on its last day: its metering has probably stopped',
+    holds: {
+      '': 'no figure of the workspace has risen for a day longer than it ever paused in the four weeks before, at most three days; used on ten days of them',
+    },
+  },
+  words: {
+    found(facts) {
+      const { who } = heads(facts);
+      const { detail } = facts.evidence;
+      const since = detail === null ? '' : ` since ${dateName(detail, facts.created_at)}`;
+      return [
+        `No tenant of ${who} has used anything${since}, longer than the workspace paused in the four weeks before.`,
+        'Its metering has probably stopped: ask the service.',
+      ];
+    },
+    over: (facts) => `Figures of ${heads(facts).who} change again.`,
+    manyFound: () => 'have come to a standstill',
+    cost: 'That costs',
+  },
+};

@@ -1,0 +1,61 @@
+import { RULES, type RuleName } from '../../../core/text/alert-words.ts';
+import { budget } from './budget.ts';
+import { regression, restatement, withdrawn } from './corrections.ts';
+import { drop, standstill } from './drop.ts';
+import { jump, workspaceJump } from './jump.ts';
+import type { AlertKind, OwnKind, UsageKind } from './kind.ts';
+import { newSpend } from './new-spend.ts';
+import { jobFailed, syncFailed, syncStale } from './own.ts';
+
+/** Every kind of alert, by its rule: whatever asks what is so of one asks here. */
+export const KINDS: Readonly<Record<RuleName, AlertKind>> = {
+  jump,
+  drop,
+  new_spend: newSpend,
+  budget,
+  regression,
+  restatement,
+  withdrawn,
+  workspace_jump: workspaceJump,
+  standstill,
+  sync_stale: syncStale,
+  sync_failed: syncFailed,
+  job_failed: jobFailed,
+};
+
+/** Null for a rule about our own work. */
+export function usageKind(rule: RuleName): UsageKind | null {
+  const kind = KINDS[rule];
+  return kind.kind === 'usage' ? kind : null;
+}
+
+/** Null for a rule about usage. */
+export function ownKind(rule: RuleName): OwnKind | null {
+  const kind = KINDS[rule];
+  return kind.kind === 'own' ? kind : null;
+}
+
+/** The rules about usage of which something is so. */
+export function rulesWith(isSo: (kind: UsageKind) => boolean): readonly RuleName[] {
+  return RULES.filter((rule) => {
+    const kind = usageKind(rule);
+    return kind !== null && isSo(kind);
+  });
+}
+
+/** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
+export const SELF_RULES = RULES.filter(isSelfRule);
+
+export function isSelfRule(rule: RuleName): boolean {
+  return KINDS[rule].kind === 'own';
+}
+
+/** It keeps a workspace from being read. */
+export function isOfReading(rule: RuleName): boolean {
+  return ownKind(rule)?.isOfReading === true;
+}
+
+/** It finds growth, which a plan expects. */
+export function isOfGrowth(rule: RuleName): boolean {
+  return usageKind(rule)?.isGrowth === true;
+}
