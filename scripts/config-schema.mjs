@@ -1,12 +1,13 @@
-// Writes schemas/config.json, the JSON Schema of `usage-ledger.yml`, from the schema that the program reads it with.
-// `--check` writes nothing and fails when the file is another.
+// Writes schemas/config.json, the JSON Schema of `usage-ledger.yml`, from the schema that the program reads it with, and
+// schemas/month-end.json, that of what `month-end --json` says. `--check` writes nothing and fails when a file is another.
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { SECRETS, SOURCES } from '../build/config/reading/secret-sources.js';
 import { fileSchema } from '../build/config/schema/file-schema.js';
+import { monthEndSchema } from '../build/reports/queries/month-end-record.js';
 import { keep } from './generated.mjs';
 
-const file = fileURLToPath(new URL('../schemas/config.json', import.meta.url));
+const fileOf = (name) => fileURLToPath(new URL(`../schemas/${name}.json`, import.meta.url));
 /** Any value may come from a variable. */
 const VARIABLE = { type: 'string', pattern: '\\$\\{' };
 
@@ -21,7 +22,16 @@ const schema = z.toJSONSchema(fileSchema, {
     jsonSchema.anyOf = [{ type, ...limits }, VARIABLE];
   },
 });
-keep(file, `${JSON.stringify({ ...schema, title: 'usage-ledger.yml' }, null, 2)}\n`);
+const textOf = (content) => `${JSON.stringify(content, null, 2)}\n`;
+keep(fileOf('config'), textOf({ ...schema, title: 'usage-ledger.yml' }));
+
+const monthEnd = z.toJSONSchema(monthEndSchema, {
+  unrepresentable: 'any',
+  override({ zodSchema, jsonSchema }) {
+    if (zodSchema._zod.def.type === 'bigint') jsonSchema.type = 'integer';
+  },
+});
+keep(fileOf('month-end'), textOf({ ...monthEnd, title: 'usage-ledger month-end --json' }));
 
 /** Any secret may come from a file or a command, and is not required then. */
 function addSources(group) {

@@ -11,7 +11,13 @@ const OUT = join(ROOT, 'release');
 const LONGEST_ENTRY = 60;
 const NEEDED = [
   ...['dist/cli.js', 'dist/client.js', 'dist/LICENSES.txt', 'dist/types/usage-api/public.d.ts', 'ecosystem.config.cjs'],
-  ...['drizzle/meta/_journal.json', 'drizzle/views.sql', 'schemas/alert-notification.json', 'schemas/config.json'],
+  ...[
+    'drizzle/meta/_journal.json',
+    'drizzle/views.sql',
+    'schemas/alert-notification.json',
+    'schemas/config.json',
+    'schemas/month-end.json',
+  ],
   ...['docs/operate.md', 'README.md', 'LICENSE', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
   ...['deploy/prometheus-rules.yml', 'package.json'],
 ];

@@ -68,6 +68,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./finance/tenant.ts')).tenantCommand,
   },
   {
+    name: 'month-end',
+    takes: '[options] <period>',
+    description:
+      'Show what stands in the way of closing a month, for all workspaces; exit code 4 when something does. Changes nothing.',
+    load: async () => (await import('./finance/month-end.ts')).monthEndCommand,
+  },
+  {
     name: 'close',
     takes: '[options] <period>',
     description:

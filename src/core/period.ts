@@ -10,11 +10,11 @@ export interface PeriodWindow {
   to?: Period;
 }
 
-const PERIOD_PATTERN = /^\d{4}-(0[1-9]|1[0-2])$/;
+export const PERIOD_FORM = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 /** True for a real month in the form `YYYY-MM`: `2026-13` and `2026-1` are not. */
 export function isPeriod(text: string): text is Period {
-  return PERIOD_PATTERN.test(text);
+  return PERIOD_FORM.test(text);
 }
 
 /** Refuses anything that is not a real month before it is sent to the service or compared with the ledger. */

@@ -1,12 +1,11 @@
 import { expect } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { verifyLedger } from '../../src/ledger/audit/verify/verify.ts';
-import { closeObstacles } from '../../src/ledger/journal/close/close-period.ts';
+import { closeStanding } from '../../src/ledger/journal/close/close-standing.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';
 import { LeaseHeldError } from '../../src/ledger/store/file/sqlite-errors.ts';
-import { periodKeyOf } from '../../src/ledger/store/schema/keys.ts';
 import { lagOf } from '../../src/publish/standing.ts';
 import { createWorld, FIRST } from '../commands/world.ts';
 import { beginRun, closeMonth, openLedger, publish, reopenMonth, usageRecord } from '../support/open-ledger.ts';
@@ -15,6 +14,7 @@ import { playTable, shownBy } from './jumps.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const FEBRUARY = '2026-02';
+const CLOSING = { workspaceId: 'ws-1', period: FEBRUARY, settleHours: 48 };
 
 playTable([
   {
@@ -96,9 +96,7 @@ playTable([
       const { wrong, right } = shownBy(jump);
       const { connection } = openLedger();
       const obstacles = (nowMs: number) =>
-        closeObstacles(connection, {
-          ...{ workspaceKey: 1, periodKey: periodKeyOf(1, FEBRUARY), period: FEBRUARY, settleHours: 48, nowMs },
-        });
+        closeStanding(connection, { ...CLOSING, nowMs }).obstacles.map(({ reason }) => reason);
       const read = (nowMs: number) => publish(connection, [usageRecord('acme', 1, FEBRUARY)], { nowMs });
       await read(right);
       await read(wrong);
@@ -120,8 +118,7 @@ playTable([
       await read(wrong);
       await read(right + MINUTE_MS);
       await read(right + 13 * HOUR_MS);
-      const subject = { workspaceKey: 1, periodKey: periodKeyOf(1, FEBRUARY), period: FEBRUARY, settleHours: 48 };
-      expect(closeObstacles(connection, { ...subject, nowMs: right + 13 * HOUR_MS })).toEqual([]);
+      expect(closeStanding(connection, { ...CLOSING, nowMs: right + 13 * HOUR_MS }).obstacles).toEqual([]);
     },
   },
   {

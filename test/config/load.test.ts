@@ -136,6 +136,7 @@ describe('what a file means', () => {
       heartbeats: [],
       exports: [],
       rates: null,
+      close: { maxChange: null },
       focus: {
         issuer: null,
         publisher: null,

@@ -27,6 +27,7 @@ const base: Config = {
   publish: null,
   exports: [],
   rates: null,
+  close: { maxChange: null },
   focus: focus.parse({}),
   heartbeats: [],
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },

@@ -16,8 +16,8 @@ const NAMES = 'tenant_id,display_name,external_ref\nacme,Acme Ltd,C-1\nglobex,Gl
 /** The commands of the checklist, as they stand there, of a month in place of February 2026. */
 function commandsOf(period: string, next: string): string[][] {
   const text = readFileSync(DOCUMENT, 'utf8');
-  const [, section = ''] = /## The month's end in ten steps\n([\s\S]*?)\n##/.exec(text) ?? [];
-  expect([...section.matchAll(/^\d+\. /gm)]).toHaveLength(10);
+  const [, section = ''] = /## The month's end\n([\s\S]*?)\n##/.exec(text) ?? [];
+  expect([...section.matchAll(/^\d+\. /gm)]).toHaveLength(7);
   const lines = [...section.matchAll(/^ {7,}usage-ledger (.+)$/gm)].map(([, line = '']) => line);
   return lines.map((line) =>
     [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) =>
@@ -35,7 +35,7 @@ async function writeInvoices(world: World, period: string): Promise<void> {
   writeFileSync(join(world.folder, 'invoices.csv'), `customer,net\n${lines.join('')}`);
 }
 
-test('the ten steps of the month’s end can be followed to the letter, on two months with corrections', async () => {
+test('the steps of the month’s end can be followed to the letter, on two months with corrections', async () => {
   const usage = ['2025-12', '2026-01', '2026-02'].flatMap((period) => [
     row('acme', period, 120_000),
     row('globex', period, 500),
@@ -52,6 +52,7 @@ test('the ten steps of the month’s end can be followed to the letter, on two m
   ] as const) {
     world.clock.nowMs += 13 * HOUR_MS;
     world.clock.serviceMs = world.clock.nowMs;
+    await world.run('sync');
     for (const argv of commandsOf(period, next)) {
       if (argv[0] === 'reconcile') await writeInvoices(world, period);
       const { code, err } = await world.run(...argv);

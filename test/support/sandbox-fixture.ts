@@ -88,6 +88,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     publish: null,
     exports: [],
     rates: null,
+    close: { maxChange: null },
     focus: focus.parse({}),
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),

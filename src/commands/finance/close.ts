@@ -1,50 +1,159 @@
-import { UsageError } from '../../core/errors.ts';
+import { AppError, summarizeError, UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
+import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
+import type { Context } from '../../wiring/context.ts';
+import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { printProse } from '../shared/prose.ts';
+import { planMonth } from './month-end.ts';
 
-interface CloseOptions {
+interface ReopenOptions {
   workspace?: string;
   by?: string;
   note?: string;
+}
+
+interface CloseOptions extends ReopenOptions {
+  all?: boolean;
   force?: boolean;
+  acceptChange?: string[];
 }
 
 export function closeCommand(cli: CliContext): CliCommand {
   return reportingCommand('close')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .option('--all', 'every workspace that `month-end` finds ready, each by itself; exit code 3 when some are refused')
     .option('--by <name>', 'who closes (default: the user of this shell)')
     .option('--note <text>', 'why, or a reference', '')
+    .option('--accept-change <id...>', 'these workspaces also where they exceed close.max_change; needs --note')
     .option('--force', 'close in spite of the reasons against it; that is recorded')
     .examples(
       'usage-ledger close 2026-02',
       'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',
+      'usage-ledger close 2026-02 --all --note "invoice run 12" --accept-change ws-123',
     )
     .action((text: string, options: CloseOptions) =>
       cli.withContext(async (context) => {
-        const workspace = chooseWorkspace(context.config, options.workspace);
-        const writer = await context.existingWriter();
-        const event = await writer.call('closePeriod', {
-          workspaceId: workspace.id,
-          period: parsePeriod(text),
-          by: options.by ?? systemUser(),
-          note: options.note ?? '',
-          force: options.force === true,
-          settleHours: workspace.settleHours,
-          nowMs: context.clock.now(),
-        });
-        report(cli, event);
-        const ofWorkspace = (month: SkippedMonth) => month.workspaceId === workspace.id;
-        const skipped = skippedWords(skippedMonths(context.reader().connection).filter(ofWorkspace));
-        if (skipped !== null) cli.note(`${skipped}.`);
+        const period = parsePeriod(text);
+        const accepted = (options.acceptChange ?? []).map((id) => chooseWorkspace(context.config, id).id);
+        if (accepted.length > 0 && !options.note?.trim()) {
+          throw new UsageError('--accept-change needs --note', 'say why the change is right: auditors will ask');
+        }
+        if (options.all === true) {
+          if (options.force === true || options.workspace !== undefined) {
+            throw new UsageError('--all goes with neither --force nor --workspace', 'force workspaces one by one');
+          }
+          return closeAll(cli, context, period, { ...options, acceptChange: accepted });
+        }
+        const { id } = chooseWorkspace(context.config, options.workspace);
+        const event = await closeOne(context, period, id, options);
+        cli.answer(recordOf(event), linesOf(event));
+        noteCheckpoint(cli, event);
+        const ofWorkspace = (month: SkippedMonth) => month.workspaceId === id;
+        noteSkipped(cli, context, ofWorkspace);
       }),
     );
+}
+
+async function closeOne(
+  context: Context,
+  period: string,
+  id: string,
+  { by = systemUser(), note = '', force = false, acceptChange = [] }: CloseOptions,
+): Promise<PeriodEvent & Recorded> {
+  const { settleHours } = chooseWorkspace(context.config, id);
+  const writer = await context.existingWriter();
+  return writer.call('closePeriod', {
+    workspaceId: id,
+    period,
+    by,
+    note,
+    force,
+    settleHours,
+    maxChange: context.config.close.maxChange,
+    acceptChange: acceptChange.includes(id),
+    nowMs: context.clock.now(),
+  });
+}
+
+/** What became of a workspace, and what somebody reads of it. */
+interface Outcome {
+  isRefused: boolean;
+  record: object;
+  lines: (string | null)[];
+}
+
+async function closeAll(cli: CliContext, context: Context, period: string, options: CloseOptions): Promise<void> {
+  const plan = await planMonth(context, period);
+  if (!plan.sound) {
+    throw new AppError('ledger_unsound', `nothing was closed: the ledger has ${counted(plan.faults, 'fault')}`, {
+      hint: '`usage-ledger verify` names each; close nothing before they are cleared up',
+    });
+  }
+  const outcomes: Outcome[] = [];
+  for (const workspace of plan.workspaces) {
+    const outcome = await closePlanned(cli, context, workspace, period, options);
+    outcomes.push(outcome);
+    if (!cli.json) for (const line of outcome.lines) if (line !== null) printProse(cli, line, 2);
+  }
+  const refused = outcomes.filter(({ isRefused }) => isRefused).length;
+  if (refused > 0) cli.exitCode = refused === outcomes.length ? EXIT.failed : EXIT.partial;
+  cli.answer({ period, refused, workspaces: outcomes.map(({ record }) => record) }, [
+    `${counted(outcomes.length - refused, 'workspace')} closed, ${formatInteger(refused)} refused`,
+  ]);
+  noteSkipped(cli, context, () => true);
+}
+
+async function closePlanned(
+  cli: CliContext,
+  context: Context,
+  { workspace_id: id, state, blockers }: MonthEndWorkspace,
+  period: string,
+  options: CloseOptions,
+): Promise<Outcome> {
+  const where = `${period} of ${inertText(id)}`;
+  if (state === 'closed') {
+    const record = { workspace_id: id, result: 'closed_already' };
+    return { isRefused: false, record, lines: [`${where} was closed before`] };
+  }
+  const isAccepted = ({ kind }: Blocker) => kind === 'change' && options.acceptChange?.includes(id) === true;
+  const left = blockers.filter((blocker) => !isAccepted(blocker));
+  if (left.length > 0) return refusal(id, where, left);
+  try {
+    const event = await closeOne(context, period, id, options);
+    noteCheckpoint(cli, event);
+    return { isRefused: false, record: { result: 'closed', ...recordOf(event) }, lines: linesOf(event) };
+  } catch (error) {
+    // What has come between the plan and the close, such as a run that has the workspace.
+    const { code, message } = summarizeError(error);
+    return refusal(id, where, [{ kind: code, reason: message, command: null }]);
+  }
+}
+
+function refusal(
+  id: string,
+  where: string,
+  reasons: readonly { kind: string; reason: string; command: string | null }[],
+): Outcome {
+  const lines = reasons.flatMap(({ reason, command }) => [
+    `  - ${inertText(reason)}`,
+    command === null ? null : `    $ ${inertText(command)}`,
+  ]);
+  const record = { workspace_id: id, result: 'refused', reasons };
+  return { isRefused: true, record, lines: [`${where} is NOT closed:`, ...lines] };
+}
+
+function noteSkipped(cli: CliContext, context: Context, isWanted: (month: SkippedMonth) => boolean): void {
+  const skipped = skippedWords(skippedMonths(context.reader().connection).filter(isWanted));
+  if (skipped !== null) cli.note(`${skipped}.`);
 }
 
 export function reopenCommand(cli: CliContext): CliCommand {
@@ -54,7 +163,7 @@ export function reopenCommand(cli: CliContext): CliCommand {
     .option('--by <name>', 'who reopens (default: the user of this shell)')
     .option('--note <text>', 'why (needed)')
     .examples('usage-ledger reopen 2026-02 --by "Ada Byron" --note "credit note for acme was missing"')
-    .action((text: string, options: CloseOptions) =>
+    .action((text: string, options: ReopenOptions) =>
       cli.withContext(async (context) => {
         const { by = systemUser(), note } = options;
         if (!by.trim() || !note?.trim()) {
@@ -63,38 +172,44 @@ export function reopenCommand(cli: CliContext): CliCommand {
         const workspace = chooseWorkspace(context.config, options.workspace);
         const writer = await context.existingWriter();
         const request = { workspaceId: workspace.id, period: parsePeriod(text), by, note, nowMs: context.clock.now() };
-        report(cli, await writer.call('reopenPeriod', request));
+        const event = await writer.call('reopenPeriod', request);
+        cli.answer(recordOf(event), linesOf(event));
+        noteCheckpoint(cli, event);
       }),
     );
 }
 
-function report(cli: CliContext, event: PeriodEvent & { checkpointFault: string | null }): void {
-  const { action, period, at, tenants, creditsUsed, requestCount, overridden, reversed, eventSeq, digest } = event;
-  const record = {
-    action,
+function recordOf(event: PeriodEvent): object {
+  return {
+    action: event.action,
     workspace_id: event.workspaceId,
-    period,
-    at,
-    tenants,
-    credits_used: creditsUsed,
-    request_count: requestCount,
-    overridden,
-    reversed_adjustments: reversed,
-    event_seq: eventSeq,
-    digest,
+    period: event.period,
+    at: event.at,
+    tenants: event.tenants,
+    credits_used: event.creditsUsed,
+    request_count: event.requestCount,
+    overridden: event.overridden,
+    reversed_adjustments: event.reversed,
+    event_seq: event.eventSeq,
+    digest: event.digest,
   };
+}
+
+function linesOf({ action, period, workspaceId, ...event }: PeriodEvent): (string | null)[] {
   const figures =
-    `${formatInteger(tenants)} tenants, ${formatInteger(creditsUsed)} credits, ` +
-    `${formatInteger(requestCount)} requests`;
-  const where = `${period} of ${inertText(event.workspaceId)}`;
-  cli.answer(record, [
+    `${formatInteger(event.tenants)} tenants, ${formatInteger(event.creditsUsed)} credits, ` +
+    `${formatInteger(event.requestCount)} requests`;
+  const where = `${period} of ${inertText(workspaceId)}`;
+  return [
     action === 'close'
       ? `${where} is closed: ${figures}`
       : `${where} is open again; it had been closed with ${figures}`,
-    ...overridden.map((reason) => `  forced although ${reason}`),
-    reversed === 0 ? null : `  ${formatInteger(reversed)} adjustments were taken back`,
-    `head digest ${digest}`,
-  ]);
-  if (event.checkpointFault !== null && !cli.json)
-    cli.note(`No checkpoint of the head could be written: ${event.checkpointFault}`);
+    ...event.overridden.map((reason) => `  although ${reason}`),
+    event.reversed === 0 ? null : `  ${formatInteger(event.reversed)} adjustments were taken back`,
+    `head digest ${event.digest}`,
+  ];
+}
+
+function noteCheckpoint(cli: CliContext, { checkpointFault }: Recorded): void {
+  if (checkpointFault !== null && !cli.json) cli.note(`No checkpoint of the head could be written: ${checkpointFault}`);
 }

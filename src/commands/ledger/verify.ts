@@ -11,7 +11,7 @@ import {
 } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
-import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
+import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
@@ -57,7 +57,7 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
   const { connection, path, keyFile } = file;
   const ownKey = publicKeyOf(keyFile);
   const { checks, said } = anchorsOf(options, ownKey);
-  const { faults, runs, entries, keys, headDigest } = await verifyReadable(connection, [checkMoney, ...checks]);
+  const { faults, runs, entries, keys, headDigest } = await verifyLedgerFile(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
   const lost = faults.length > 0 ? null : lostCheckpoints(connection, path, keyFile);
   const key = ownKey === null ? null : formatKey(ownKey);
@@ -102,20 +102,6 @@ function anchorsOf(options: VerifyOptions, ownKey: KeyObject | null): { checks: 
     said.push(`${formatInteger(lines.length)} checkpoints agree with the chain (${signed})`);
   }
   return { checks, said };
-}
-
-/** A file so damaged that it cannot be read to the end is a finding, not a failure of the check. */
-async function verifyReadable(
-  connection: LedgerConnection,
-  checks: readonly Check[],
-): Promise<Omit<VerifyReport, 'headDigest'> & { headDigest: string | null }> {
-  try {
-    return await verifyLedgerFile(connection, checks);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))) throw error;
-    const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };
-    return { faults: [fault], runs: 0, entries: 0, keys: 0, headDigest: null };
-  }
 }
 
 function placeOf({ runId, entryId }: Fault): string {

@@ -95,6 +95,9 @@ http:                                  # pages, health and metrics of the daemon
 #     discount_percent: "0"
 #     rounding: half_even              # half_even | half_up, once a line
 
+# close:
+#   max_change: 25%                    # a month that differs more from the one before wants --accept-change; or an amount: "500.00"
+
 # focus:                               # names in FOCUS files
 #   issuer: Reseller Ltd               # who bills; without it: the workspace's name
 #   publisher: Papermap                # who runs the service

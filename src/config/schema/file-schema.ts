@@ -102,6 +102,18 @@ const alerts = z
   })
   .transform((group) => group.channels);
 
+const close = z
+  .strictObject({
+    max_change: orNull(
+      z.string().regex(/^\d{1,6}(\.\d{1,2})?%$|^\d{1,15}(\.\d{1,4})?$/),
+      "Give a percentage such as 25%, an amount as text such as '500.00', or remove the line for any change",
+    ),
+  })
+  .transform(({ max_change: text }) => ({
+    /** By how much a month may differ from the one before it; null: by anything. */
+    maxChange: text === null ? null : text.endsWith('%') ? { percent: Number.parseFloat(text) } : { amount: text },
+  }));
+
 const settings = z.strictObject({
   ledger: ledger.prefault({}).describe('Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it'),
   redis_url: setting(
@@ -129,6 +141,7 @@ const settings = z.strictObject({
   publish: orNull(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
   exports: setting(z.array(exportFile), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
   rates: orNull(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
+  close: close.prefault({}).describe('Write `close:` with an indented `max_change:` below it, or remove it'),
   focus: focus.prefault({}).describe('Write `focus:` with indented `issuer:` and `publisher:` below it, or remove it'),
 });
 

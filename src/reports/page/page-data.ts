@@ -3,9 +3,10 @@ import type { Budget } from '../../config/types.ts';
 import { addPeriods, type Period, periodAt, periodRange } from '../../core/period.ts';
 import { creditPricer, type Forecast, forecastMonth } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { periodEvents, rateCards } from '../../ledger/store/schema/billing-tables.ts';
-import { asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
+import { periodEvents } from '../../ledger/store/schema/billing-tables.ts';
+import { eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
+import { moneySums } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../queries/usage.ts';
@@ -167,31 +168,16 @@ export function readPageData(
   };
 }
 
-/** What the lines of each month sum to. By the tables: the views would name each tenant. */
+/** What each month comes to, by the currencies that one of them has. */
 function moneyByMonth(connection: LedgerConnection, months: readonly (MonthRow | null)[]): PageData['money'] {
-  const { currency: name } = rateCards;
-  const cards = query(connection).selectDistinct({ name }).from(rateCards).orderBy(asc(name)).all();
-  const currencies = cards.map((card) => card.name);
-  const sumOf = (place: string): string =>
-    `SELECT sum(amount_minor) FROM ${place} = :key AND (:all OR card_key IN (SELECT card_key FROM cards))`;
-  const sum = connection
-    .prepare(
-      `WITH cards AS MATERIALIZED (SELECT card_key FROM rate_cards WHERE currency = :currency)
-       SELECT (${sumOf('charges WHERE period_key')}) AS charged, (${sumOf('charge_corrections WHERE booked_period_key')}) AS corrected`,
-    )
-    .safeIntegers();
-  const all = currencies.length === 1 ? 1 : 0;
-  return currencies.flatMap((currency) => {
-    const sums = months.map((month) => {
-      const key = month?.period_key ?? null;
-      return sum.get({ currency, key, all }) as Record<Sum, bigint | null>;
-    });
-    const used = sums.some(({ charged, corrected }) => charged !== null || corrected !== null);
-    return used ? [{ currency, amounts: sums.map((row) => (row.charged ?? 0n) + (row.corrected ?? 0n)) }] : [];
+  const sumsOf = moneySums(connection);
+  const sums = months.map((month) => (month === null ? [] : sumsOf(month.period_key)));
+  const currencies = [...new Set(sums.flat().map(({ currency }) => currency))].sort();
+  return currencies.map((currency) => {
+    const amounts = sums.map((month) => month.find((sum) => sum.currency === currency)?.amountMinor ?? 0n);
+    return { currency, amounts };
   });
 }
-
-type Sum = 'charged' | 'corrected';
 
 /** The workspace's credits at the end of each day of a month, from what the runs brought. */
 function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow | null): PageData['days'] {

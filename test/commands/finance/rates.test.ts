@@ -79,6 +79,7 @@ describe('whatever only reads', () => {
     ['alerts', 'backtest'],
     ['export', 'charges', '--format', 'csv'],
     ['export', 'focus', '--period', '2026-02', '--format', 'csv'],
+    ['month-end', '2026-01'],
     ['rates', 'apply'],
     ['rates', 'check'],
     ['rates', 'list'],

@@ -40,14 +40,25 @@ export function verifyLedger(connection: LedgerConnection, more: readonly Check[
   })();
 }
 
+/** Of a file that cannot be read to its end there is no head. */
+export type FileReport = Omit<VerifyReport, 'headDigest'> & { headDigest: string | null };
+
 /**
  * The same for a ledger in a file, of which a thread of its own scans the keys and the pages at the same time. It may see
- * the ledger a moment later, which must hold as well.
+ * the ledger a moment later, which must hold as well. A file so damaged that it cannot be read to its end is a finding, not a
+ * failure of the check.
  */
-export async function verifyLedgerFile(
-  connection: LedgerConnection,
-  more: readonly Check[] = [],
-): Promise<VerifyReport> {
+export async function verifyLedgerFile(connection: LedgerConnection, more: readonly Check[] = []): Promise<FileReport> {
+  try {
+    return await verifyWhole(connection, more);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))) throw error;
+    const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };
+    return { faults: [fault], runs: 0, entries: 0, keys: 0, headDigest: null };
+  }
+}
+
+async function verifyWhole(connection: LedgerConnection, more: readonly Check[]): Promise<VerifyReport> {
   const thread = new ScanThread(connection.name);
   connection.exec('BEGIN');
   try {

@@ -1,31 +1,28 @@
 import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
-import { type Period, periodEndMs } from '../../../core/period.ts';
+import type { Period } from '../../../core/period.ts';
 import { systemUser } from '../../../core/process/system-user.ts';
-import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { closeCommitments, closedUsage, periodEvents } from '../../store/schema/billing-tables.ts';
-import { and, asc, count, eq, gte, inArray, lte, max, query } from '../../store/schema/drizzle.ts';
-import { absences, runs, tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
+import { eq, query } from '../../store/schema/drizzle.ts';
+import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriod, findPeriodOf, findWorkspace, highest } from '../../store/subjects.ts';
+import { findPeriodOf, findWorkspace, highest } from '../../store/subjects.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { addQuietPeriod, reverseAdjustments } from './adjustments.ts';
+import { type ClosingTerms, closeStanding, type Obstacle } from './close-standing.ts';
 import type { DigestedEvent } from './event-line.ts';
 
-export interface CloseRequest {
-  workspaceId: string;
-  period: Period;
+export interface CloseRequest extends ClosingTerms {
   /** Who closes; stored as given. */
   by: string;
   note: string;
   /** Closes although there are obstacles, and records them. */
   force: boolean;
-  /** A period that is over settles for this many hours before it may be closed. */
-  settleHours: number;
-  nowMs: number;
+  /** The same of one that is a change alone. */
+  acceptChange?: boolean;
 }
 
 export interface ReopenRequest {
@@ -45,7 +42,7 @@ export interface PeriodEvent {
   tenants: bigint;
   creditsUsed: bigint;
   requestCount: bigint;
-  /** Obstacles that a forced close has overridden. */
+  /** Obstacles that a close has overridden, by force or because somebody has accepted them. */
   overridden: string[];
   /** Adjustments that a reopen has taken back. */
   reversed: number;
@@ -96,10 +93,14 @@ export function closePeriod(
         throw new CloseRefusedError(`${request.period} is closed already`, [], 'reopen it first to close it anew');
       }
       return withLease(connection, workspaceKey, request, () => {
-        const obstacles = closeObstacles(connection, { workspaceKey, periodKey, ...request });
-        if (obstacles.length > 0 && !request.force) {
-          const hint = 'wait and sync again, or close it with --force, which is recorded';
-          throw new CloseRefusedError(`${request.period} cannot be closed yet:`, obstacles, hint);
+        const { obstacles: all } = closeStanding(connection, request);
+        const isAccepted = ({ kind }: Obstacle) =>
+          request.force || (kind === 'change' && request.acceptChange === true);
+        const refused = all.filter((obstacle) => !isAccepted(obstacle));
+        const obstacles = all.map(({ reason }) => reason);
+        if (refused.length > 0) {
+          const reasons = refused.map(({ reason }) => reason);
+          throw new CloseRefusedError(`${request.period} cannot be closed yet:`, reasons, hintFor(refused));
         }
         freezeFigures(connection, periodKey);
         const eventSeq = headOfChain(connection).seq + 1;
@@ -152,6 +153,14 @@ export function thawFigures(connection: LedgerConnection, periodKey: number): vo
 /** By which link a period is closed; null: it is not. */
 export function setClosed(connection: LedgerConnection, periodKey: number, closedSeq: number | null): void {
   query(connection).update(periods).set({ closedSeq }).where(eq(periods.periodKey, periodKey)).run();
+}
+
+function hintFor(refused: readonly Obstacle[]): string {
+  const isChange = refused.some(({ kind }) => kind === 'change');
+  const isOther = refused.some(({ kind }) => kind !== 'change');
+  const accept = isChange ? 'look at the change, then accept it with --accept-change and a --note' : '';
+  const wait = isOther ? 'wait and sync again, or close it with --force, which is recorded' : '';
+  return [accept, wait].filter((part) => part !== '').join('; ');
 }
 
 function insertCommitment(connection: LedgerConnection, eventSeq: number, commitment: Commitment): void {
@@ -248,65 +257,4 @@ function insertEvent(
     .insert(periodEvents)
     .values({ ...said, tenants: Number(said.tenants), ...row })
     .run();
-}
-
-/** Two complete walks that agree must lie this far apart to prove that a period has stopped moving. */
-const AGREEMENT_HOURS = 12;
-const HOUR_MS = 3_600_000;
-
-/** Everything that speaks against closing this period now, each a sentence with its remedy; empty when nothing does. */
-export function closeObstacles(
-  connection: LedgerConnection,
-  subject: { workspaceKey: number; periodKey: number; period: Period; settleHours: number; nowMs: number },
-): string[] {
-  const { workspaceKey, periodKey, period, settleHours, nowMs } = subject;
-  const endMs = periodEndMs(period);
-  if (nowMs < endMs) return [`it is not over: it ends at ${isoTime(endMs)}`];
-  const obstacles: string[] = [];
-  const settledMs = endMs + settleHours * HOUR_MS;
-  if (nowMs < settledMs) obstacles.push(`it settles for ${settleHours} h, until ${isoTime(settledMs)}`);
-
-  const db = query(connection);
-  const isCovering = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period), gte(runs.startedAt, isoTime(endMs)));
-  const covering = db
-    .select()
-    .from(runs)
-    .where(and(eq(runs.workspaceKey, workspaceKey), eq(runs.status, 'applied'), isCovering))
-    .orderBy(asc(runs.appliedSeq))
-    .all();
-  const lastEntry = db.select({ entryId: max(usageEntries.entryId) }).from(usageEntries);
-  const isLast = inArray(usageEntries.entryId, lastEntry.where(eq(usageEntries.periodKey, periodKey)));
-  // A walk that missed a record did not agree with the one that showed it again, although no entry says so.
-  const changedBy = [
-    db.select().from(usageEntries).where(isLast).get()?.runKey ?? 0,
-    findPeriod(connection, periodKey)?.unsteadyRunKey ?? 0,
-  ];
-  const changes = db
-    .select({ lastSeq: max(runs.appliedSeq) })
-    .from(runs)
-    .where(inArray(runs.runKey, changedBy));
-  const lastChange = changes.get()?.lastSeq ?? 0;
-  const isKnown = (run: { startedAt: string }) => canHaveHappened(Date.parse(run.startedAt), nowMs);
-  const agreeing = covering.filter((run) => (run.appliedSeq ?? 0) >= lastChange && isKnown(run));
-  const [first] = agreeing;
-  const last = agreeing.at(-1);
-  // No walk ended later than one after it: its clock was ahead.
-  const firstEndMs = agreeing.reduce((endMs, run) => Math.min(endMs, endOf(run)), Number.POSITIVE_INFINITY);
-  if (first === undefined || last === undefined) {
-    obstacles.push('no complete walk has been made since it ended; sync first');
-  } else if (Date.parse(last.startedAt) - firstEndMs < AGREEMENT_HOURS * HOUR_MS) {
-    const earliest = isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS);
-    obstacles.push(
-      `two complete walks ${AGREEMENT_HOURS} h apart must agree: it has stood unchanged since ${first.runId}, ` +
-        `a walk after ${earliest} would be the second`,
-    );
-  }
-  const missing = db.select({ count: count() }).from(absences).where(eq(absences.periodKey, periodKey)).get();
-  const absent = missing?.count ?? 0;
-  if (absent > 0) obstacles.push(`${absent} of its records are missing from the latest walk and not yet withdrawn`);
-  return obstacles;
-}
-
-function endOf({ finishedAt }: typeof runs.$inferSelect): number {
-  return Date.parse(finishedAt ?? '');
 }

@@ -1,0 +1,94 @@
+import { formatMinute } from '../../core/date-time.ts';
+import { htmlText } from '../../core/text/html-text.ts';
+import { formatDecimal, formatInteger } from '../formats/columns.ts';
+import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
+import type { MonthEnd, MonthEndWorkspace } from '../queries/month-end-record.ts';
+import { changeWords, moneyWords, noticesOf, readyWords, soundWords, stateWords } from '../queries/month-end-words.ts';
+import { STYLE } from '../statement/statement-html.ts';
+
+/** The month's end as a page to print, for who signs it off. */
+export function monthEndHtml(plan: MonthEnd): string {
+  const { period, at, workspaces, money } = plan;
+  const blocked = workspaces.flatMap(({ workspace_id: id, blockers }) =>
+    blockers.map(({ reason, command }) => item(`${id}: ${reason}`, command)),
+  );
+  const unsound = plan.sound ? [] : [item('the ledger has faults', 'usage-ledger verify')];
+  const notices = workspaces.flatMap((workspace) =>
+    noticesOf(workspace, period).map(({ words, command }) => item(words, command)),
+  );
+  return [
+    documentStart({
+      title: `Month's end ${period}`,
+      style: `${STYLE}h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }\n`,
+    }),
+    `<h1>Month's end ${htmlText(period)}</h1>\n`,
+    `<p><strong>${htmlText(readyWords(plan))}</strong></p>\n`,
+    `<p class="quiet">As of ${formatMinute(at)} UTC; ${htmlText(soundWords(plan))}, head digest ${plan.head_digest ?? 'unknown'}</p>\n`,
+    table(WORKSPACE_HEAD, workspaces.map(workspaceCells)),
+    ...money.map(moneySection),
+    list('In the way', [...unsound, ...blocked]),
+    list('To look at, in the way of nothing', notices),
+    '<h2>Signed off</h2>\n<p>Name, date: ____________________________________________</p>\n',
+    DOCUMENT_END,
+  ].join('');
+}
+
+interface Cell {
+  text: string;
+  isNumber?: boolean;
+}
+
+const WORKSPACE_HEAD: readonly Cell[] = [
+  { text: 'Workspace' },
+  { text: 'Tenants', isNumber: true },
+  { text: 'Read since' },
+  { text: 'Unnamed', isNumber: true },
+  { text: 'Unpriced', isNumber: true },
+  { text: 'Corrected', isNumber: true },
+  { text: 'Comes to', isNumber: true },
+  { text: 'Month before', isNumber: true },
+  { text: 'State' },
+];
+
+function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
+  const { workspace_id, tenants, unchanged_since, unnamed, unpriced, corrections, amounts } = workspace;
+  const sums = (of: 'amount' | 'previous_amount') =>
+    amounts.map((money) => `${formatDecimal(money[of])} ${money.currency}`).join('\n');
+  return [
+    { text: workspace_id },
+    { text: formatInteger(tenants), isNumber: true },
+    { text: unchanged_since === null ? 'never' : formatMinute(unchanged_since) },
+    { text: formatInteger(unnamed.count), isNumber: true },
+    { text: formatInteger(unpriced.count), isNumber: true },
+    { text: formatInteger(corrections.tenants), isNumber: true },
+    { text: sums('amount'), isNumber: true },
+    { text: sums('previous_amount'), isNumber: true },
+    { text: stateWords(workspace) },
+  ];
+}
+
+function moneySection(money: MonthEnd['money'][number]): string {
+  const items = money.largest.map((one) => `<li>${htmlText(changeWords(one))}</li>\n`).join('');
+  return `<h2>${money.currency}</h2>\n<p>${moneyWords(money)}</p>\n<ul>\n${items}</ul>\n`;
+}
+
+function table(head: readonly Cell[], rows: readonly (readonly Cell[])[]): string {
+  const row = (tag: string, cells: readonly Cell[]): string => {
+    const drawn = cells.map(({ text, isNumber }) => {
+      const lines = text.split('\n').map(htmlText).join('<br>');
+      return `<${tag}${isNumber === true ? ' class="number"' : ''}>${lines}</${tag.split(' ')[0]}>`;
+    });
+    return `<tr>${drawn.join('')}</tr>\n`;
+  };
+  const body = rows.map((cells) => row('td', cells)).join('');
+  return `<div class="scroll"><table>\n<thead>${row('th scope="col"', head)}</thead>\n<tbody>\n${body}</tbody>\n</table></div>\n`;
+}
+
+function item(words: string, command: string | null): string {
+  const typed = command === null ? '' : `<br><code>${htmlText(command)}</code>`;
+  return `<li>${htmlText(words)}${typed}</li>\n`;
+}
+
+function list(title: string, items: readonly string[]): string {
+  return items.length === 0 ? '' : `<h2>${title}</h2>\n<ul>\n${items.join('')}</ul>\n`;
+}

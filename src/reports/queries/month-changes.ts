@@ -1,0 +1,103 @@
+import type { Period } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
+import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
+
+/**
+ * Why a tenant is charged another amount than in the month before: other credits, another card, other corrections of earlier
+ * months; `new` and `gone`: nothing then, nothing now.
+ */
+export type ChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections';
+
+export interface TenantChange {
+  workspaceId: string;
+  tenantId: string;
+  currency: string;
+  amountMinor: bigint;
+  previousMinor: bigint;
+  credits: bigint;
+  previousCredits: bigint;
+  reasons: ChangeReason[];
+}
+
+interface Side {
+  credits: bigint;
+  card: string | null;
+  correctionMinor: bigint;
+}
+
+/** The largest changes of a workspace's charges against the month before, so many of each currency, the largest first. */
+export function largestChanges(
+  connection: LedgerConnection,
+  { workspaceId, period, limit }: { workspaceId: string; period: Period; limit: number },
+): TenantChange[] {
+  const workspace = findWorkspace(connection, workspaceId);
+  if (workspace === undefined) return [];
+  const periodKey = periodKeyOf(workspace.workspaceKey, period);
+  if (findPeriod(connection, periodKey - 1) === undefined) return [];
+  const sideOf = sideReader(connection);
+  const rows = connection
+    .prepare(
+      `SELECT tenant_key AS tenantKey, currency, now AS amountMinor, before AS previousMinor FROM (
+         SELECT tenant_key, currency, now, before,
+           row_number() OVER (PARTITION BY currency ORDER BY abs(now - before) DESC, tenant_key) AS place
+         FROM (
+           SELECT x.tenant_key, k.currency, sum(x.now) AS now, sum(x.before) AS before
+           FROM (
+             SELECT tenant_key, card_key, amount_minor AS now, 0 AS before FROM charges WHERE period_key = :now
+             UNION ALL SELECT tenant_key, card_key, 0, amount_minor FROM charges WHERE period_key = :before
+             UNION ALL SELECT tenant_key, card_key, amount_minor, 0 FROM charge_corrections WHERE booked_period_key = :now
+             UNION ALL SELECT tenant_key, card_key, 0, amount_minor FROM charge_corrections WHERE booked_period_key = :before
+           ) x JOIN rate_cards k USING (card_key) GROUP BY x.tenant_key, k.currency)
+         WHERE now <> before)
+       WHERE place <= :limit ORDER BY currency, place`,
+    )
+    .safeIntegers()
+    .all({ now: periodKey, before: periodKey - 1, limit }) as Changed[];
+  const tenantId = connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck();
+  return rows.map(({ tenantKey, ...amounts }) => {
+    const now = sideOf(periodKey, tenantKey);
+    const before = sideOf(periodKey - 1, tenantKey);
+    return {
+      workspaceId,
+      tenantId: String(tenantId.get(tenantKey)),
+      ...amounts,
+      credits: now.credits,
+      previousCredits: before.credits,
+      reasons: reasonsOf(now, before),
+    };
+  });
+}
+
+type Changed = Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> & { tenantKey: bigint };
+
+/** A tenant's credits, card and corrections in a period; those of a closed one as its close has frozen them. */
+function sideReader(connection: LedgerConnection): (periodKey: number, tenantKey: bigint) => Side {
+  const read = connection
+    .prepare(
+      `SELECT coalesce(CASE WHEN p.closed_seq IS NULL
+           THEN (SELECT u.credits_used FROM tenant_usage u WHERE u.period_key = p.period_key AND u.tenant_key = :tenantKey)
+           ELSE (SELECT z.credits_used FROM closed_usage z WHERE z.period_key = p.period_key AND z.tenant_key = :tenantKey)
+         END, 0) AS credits,
+         (SELECT k.digest FROM charges c JOIN rate_cards k USING (card_key)
+          WHERE c.period_key = p.period_key AND c.tenant_key = :tenantKey) AS card,
+         (SELECT coalesce(sum(x.amount_minor), 0) FROM charge_corrections x
+          WHERE x.booked_period_key = p.period_key AND x.tenant_key = :tenantKey) AS correctionMinor
+       FROM periods p WHERE p.period_key = :periodKey`,
+    )
+    .safeIntegers();
+  return (periodKey, tenantKey) =>
+    (read.get({ periodKey, tenantKey }) as Side | undefined) ?? { credits: 0n, card: null, correctionMinor: 0n };
+}
+
+function reasonsOf(now: Side, before: Side): ChangeReason[] {
+  const reasons: ChangeReason[] = [];
+  if (before.card === null && now.card !== null) reasons.push('new');
+  else if (before.card !== null && now.card === null) reasons.push('gone');
+  else {
+    if (now.credits !== before.credits) reasons.push('usage');
+    if (now.card !== before.card) reasons.push('card');
+  }
+  if (now.correctionMinor !== before.correctionMinor) reasons.push('corrections');
+  return reasons;
+}

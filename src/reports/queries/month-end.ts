@@ -1,0 +1,224 @@
+import { isoTime } from '../../core/clock.ts';
+import { formatMinor } from '../../core/money.ts';
+import { type Period, periodEndMs } from '../../core/period.ts';
+import { shellWord } from '../../core/text/shell-word.ts';
+import type { FileReport } from '../../ledger/audit/verify/verify.ts';
+import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
+import { endOfWorkspace } from '../../ledger/journal/ended.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
+import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
+import { moneySums } from '../../ledger/store/sum-money.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
+import { largestChanges, type TenantChange } from './month-changes.ts';
+import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts';
+
+/** Changes that are shown of each currency, and names of tenants that lack something. */
+const LARGEST = 5;
+const NAMED = 20;
+const HOUR_MS = 3_600_000;
+
+export interface MonthEndRequest {
+  period: Period;
+  workspaces: readonly MonthEndSubject[];
+  maxChange: MaxChange | null;
+  /** What `verify` says of the ledger at the same moment. */
+  verified: Pick<FileReport, 'headDigest' | 'faults'>;
+  nowMs: number;
+}
+
+/** A workspace that is to be closed; null settings: the configuration has none, though the ledger reads it. */
+export interface MonthEndSubject {
+  id: string;
+  settleHours: number | null;
+}
+
+/** What the month's end finds, for all workspaces. The caller holds a read transaction. */
+export function readMonthEnd(connection: LedgerConnection, request: MonthEndRequest): MonthEnd {
+  const { period, verified, nowMs } = request;
+  const isSound = verified.faults.length === 0;
+  const read = request.workspaces.map((subject) => readWorkspace(connection, subject, request));
+  const changes = request.workspaces.flatMap(({ id }) =>
+    largestChanges(connection, { workspaceId: id, period, limit: LARGEST }),
+  );
+  return {
+    period,
+    at: isoTime(nowMs),
+    ready: isSound && read.every(({ record }) => record.state !== 'blocked'),
+    sound: isSound,
+    faults: verified.faults.length,
+    head_digest: verified.headDigest,
+    workspaces: read.map(({ record }) => record),
+    money: moneyOf(
+      read.flatMap(({ money }) => money),
+      changes,
+    ),
+  };
+}
+
+/** An amount of this month and of the one before. */
+interface Money {
+  currency: string;
+  now: bigint;
+  before: bigint;
+}
+
+function readWorkspace(
+  connection: LedgerConnection,
+  { id, settleHours }: MonthEndSubject,
+  { period, maxChange, nowMs }: MonthEndRequest,
+): { record: MonthEndWorkspace; money: Money[] } {
+  const terms = { workspaceId: id, period, settleHours: settleHours ?? 0, maxChange, nowMs };
+  const standing = closeStanding(connection, terms);
+  const workspaceKey = findWorkspace(connection, id)?.workspaceKey;
+  const periodKey = workspaceKey === undefined ? 0 : periodKeyOf(workspaceKey, period);
+  const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
+  const usage = sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed');
+  const money = moneyOfPeriods(connection, periodKey);
+  const blockers: Blocker[] = [];
+  const block = (kind: Blocker['kind'], reason: string): void => {
+    blockers.push({ kind, reason, command: commandFor(kind, id, period) });
+  };
+  if (standing.state !== 'closed') {
+    const end = workspaceKey === undefined ? null : endOfWorkspace(connection, workspaceKey);
+    if (settleHours === null) block('not_configured', 'the ledger reads it, and it is not configured');
+    else if (end !== null) block('ended', `it was ended at ${end.at} by ${end.actor}`);
+    else if (standing.state === 'unknown') block('unknown', 'the ledger has nothing of the month');
+    else for (const { kind, reason } of standing.obstacles) block(kind, reason);
+  }
+  const state = standing.state === 'closed' ? 'closed' : blockers.length === 0 ? 'ready' : 'blocked';
+  const record: MonthEndWorkspace = {
+    workspace_id: id,
+    state,
+    read_at: standing.readAt,
+    unchanged_since: standing.unchangedSince,
+    settled: nowMs >= periodEndMs(period) + (settleHours ?? 0) * HOUR_MS,
+    tenants: usage.tenants,
+    credits_used: usage.creditsUsed,
+    unnamed: lacking(connection, UNNAMED, { periodKey, closedSeq }),
+    unpriced: lacking(connection, UNPRICED, { periodKey, closedSeq }),
+    corrections: correctionsOf(connection, periodKey),
+    amounts: money.map(({ currency, now, before }) => ({
+      currency,
+      amount: formatMinor(now, currency),
+      previous_amount: formatMinor(before, currency),
+    })),
+    blockers,
+  };
+  return { record, money };
+}
+
+function moneyOfPeriods(connection: LedgerConnection, periodKey: number): Money[] {
+  const sumsOf = moneySums(connection);
+  const [now, before] = [sumsOf(periodKey), sumsOf(periodKey - 1)];
+  const currencies = [...new Set([...now, ...before].map(({ currency }) => currency))].sort();
+  return currencies.map((currency) => {
+    const of = (sums: typeof now) => sums.find((sum) => sum.currency === currency)?.amountMinor ?? 0n;
+    return { currency, now: of(now), before: of(before) };
+  });
+}
+
+/** The tenants of a period, with whatever they lack; of a closed one as its close has frozen them. */
+const TENANTS = `SELECT u.tenant_key FROM tenant_usage u
+    WHERE u.period_key = :periodKey AND u.withdrawn = 0 AND :closedSeq IS NULL
+  UNION ALL SELECT z.tenant_key FROM closed_usage z
+    WHERE z.period_key = :periodKey AND z.withdrawn = 0 AND :closedSeq IS NOT NULL`;
+const UNNAMED = `SELECT tenant_key FROM (${TENANTS}) y WHERE NOT EXISTS (SELECT 1 FROM tenant_names n
+  WHERE n.tenant_key = y.tenant_key AND (n.display_name IS NOT NULL OR n.external_ref IS NOT NULL)
+    AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m
+      WHERE m.tenant_key = y.tenant_key AND m.after_seq < coalesce(:closedSeq, 9e18)))`;
+const UNPRICED = `SELECT tenant_key FROM (${TENANTS}) y WHERE NOT EXISTS (SELECT 1 FROM charges c
+    WHERE c.period_key = :periodKey AND c.tenant_key = y.tenant_key AND c.amount_minor IS NOT NULL)
+  UNION SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey AND amount_minor IS NULL`;
+
+function lacking(
+  connection: LedgerConnection,
+  keys: string,
+  place: { periodKey: number; closedSeq: number | null },
+): { count: number; first: string[] } {
+  const first = connection
+    .prepare(`SELECT t.tenant_id FROM (${keys}) JOIN tenants t USING (tenant_key) ORDER BY t.tenant_id LIMIT ${NAMED}`)
+    .pluck()
+    .all(place) as string[];
+  const count = connection.prepare(`SELECT count(*) FROM (${keys})`).pluck().get(place) as number;
+  return { count, first };
+}
+
+function correctionsOf(connection: LedgerConnection, periodKey: number): MonthEndWorkspace['corrections'] {
+  const tenants = connection
+    .prepare('SELECT count(DISTINCT tenant_key) FROM charge_corrections WHERE booked_period_key = ?')
+    .pluck()
+    .get(periodKey) as number;
+  const sums = connection
+    .prepare(
+      `SELECT k.currency, sum(x.amount_minor) AS minor FROM charge_corrections x JOIN rate_cards k USING (card_key)
+       WHERE x.booked_period_key = ? AND x.amount_minor IS NOT NULL GROUP BY k.currency ORDER BY k.currency`,
+    )
+    .safeIntegers()
+    .all(periodKey) as { currency: string; minor: bigint }[];
+  return { tenants, amounts: sums.map(({ currency, minor }) => ({ currency, amount: formatMinor(minor, currency) })) };
+}
+
+/** What a person types next; null where only time helps. */
+function commandFor(kind: Blocker['kind'], id: string, period: Period): string | null {
+  const word = shellWord(id);
+  const workspace = workspaceOption(id);
+  const commands: Readonly<Record<Blocker['kind'], string | null>> = {
+    not_over: null,
+    settling: null,
+    unread: `sync ${workspace} --from ${period}`,
+    unproven: `sync ${workspace} --from ${period}`,
+    missing: `sync ${workspace} --from ${period}`,
+    unknown: `sync ${workspace} --from ${period}`,
+    change: `close ${period} --all --accept-change ${word} --note TEXT`,
+    ended: `workspace resume ${word} --note TEXT`,
+    not_configured: `workspace end ${word} --note TEXT`,
+  };
+  const command = commands[kind];
+  return command === null ? null : `usage-ledger ${command}`;
+}
+
+/** An id may begin like an option. */
+export function workspaceOption(id: string): string {
+  return `--workspace${id.startsWith('-') ? '=' : ' '}${shellWord(id)}`;
+}
+
+function moneyOf(all: readonly Money[], changes: readonly TenantChange[]): MonthEnd['money'] {
+  const currencies = [...new Set(all.map(({ currency }) => currency))].sort();
+  return currencies.map((currency) => {
+    const own = all.filter((money) => money.currency === currency);
+    const now = own.reduce((sum, money) => sum + money.now, 0n);
+    const before = own.reduce((sum, money) => sum + money.before, 0n);
+    const largest = changes.filter((change) => change.currency === currency).sort(bySize);
+    return {
+      currency,
+      amount: formatMinor(now, currency),
+      previous_amount: formatMinor(before, currency),
+      change: formatMinor(now - before, currency),
+      change_percent: percentOf(now - before, before),
+      largest: largest.slice(0, LARGEST).map((change) => ({
+        workspace_id: change.workspaceId,
+        tenant_id: change.tenantId,
+        amount: formatMinor(change.amountMinor, currency),
+        previous_amount: formatMinor(change.previousMinor, currency),
+        credits_used: change.credits,
+        previous_credits: change.previousCredits,
+        reasons: change.reasons,
+      })),
+    };
+  });
+}
+
+function bySize(a: TenantChange, b: TenantChange): number {
+  const [left, right] = [a, b].map(({ amountMinor, previousMinor }) => sizeOf(amountMinor - previousMinor));
+  return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
+}
+
+/** To a tenth; null of nothing. */
+function percentOf(change: bigint, of: bigint): number | null {
+  return of === 0n ? null : Math.round((Number(change) / Number(sizeOf(of))) * 1000) / 10;
+}
+
+function sizeOf(minor: bigint): bigint {
+  return minor < 0n ? -minor : minor;
+}
