@@ -18,7 +18,7 @@ const ENTRIES = {
   'writer-thread': 'writer/writer-thread.js',
 };
 /** Packages of many modules that most commands load; each of the others is loaded as it is installed. */
-const BUNDLED = /^(?:drizzle-orm|undici|yaml|zod)(?:\/|$)/;
+const BUNDLED = /^(?:cron-parser|drizzle-orm|luxon|undici|yaml|zod)(?:\/|$)/;
 const isExternal = (id) => /^[^./]/.test(id) && !BUNDLED.test(id);
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -1,7 +1,7 @@
 import type { Releasers } from '../core/process/releasers.ts';
 import { openBullmqQueue } from '../queue/bullmq-queue.ts';
-import type { RedisTarget } from '../queue/redis/connection.ts';
 import { startPrivateRedis } from '../queue/redis/private-redis.ts';
+import { privateRedisFolder, type RedisTarget } from '../queue/redis/target.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { Context } from '../wiring/context.ts';
 
@@ -22,8 +22,4 @@ export function bullmqOpener({ config, logger }: Context, releasers: Releasers):
   };
   return async ({ ledgerId, concurrency }) =>
     openBullmqQueue({ ledgerId, target: await openRedis(), logger, settings: { syncConcurrency: concurrency } });
-}
-
-export function privateRedisFolder(ledgerPath: string): string {
-  return `${ledgerPath}.redis`;
 }

@@ -27,11 +27,11 @@ import {
   createRedisWatch,
   openProducerConnection,
   openWorkerConnection,
-  type RedisTarget,
   type RedisWatch,
   startHeartbeat,
   whenReady,
 } from './redis/connection.ts';
+import type { RedisTarget } from './redis/target.ts';
 import type { QueueCounts, StopOptions, SyncQueue } from './sync-queue.ts';
 
 export interface BullmqQueueOptions {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { privateRedisFolder } from '../../src/daemon/open-queue.ts';
+import { privateRedisFolder } from '../../src/queue/redis/target.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
 import { NOON } from '../support/time/test-clock.ts';

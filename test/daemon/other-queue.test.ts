@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { privateRedisFolder } from '../../src/daemon/open-queue.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
+import { privateRedisFolder } from '../../src/queue/redis/target.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';

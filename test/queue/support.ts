@@ -9,8 +9,8 @@ import { afterAll, beforeAll } from 'vitest';
 import { createLogger, type Logger } from '../../src/core/logger.ts';
 import { type BullmqQueueOptions, openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
 import type { SyncHandler } from '../../src/queue/jobs.ts';
-import type { RedisTarget } from '../../src/queue/redis/connection.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
+import type { RedisTarget } from '../../src/queue/redis/target.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 
 export function temporaryFolder(): string {

@@ -12,11 +12,10 @@ import { summarizeError } from '../../core/errors.ts';
 import { localUrl } from '../../core/net/public-address.ts';
 import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
-import { privateRedisFolder } from '../../daemon/open-queue.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import { RedisMissingError } from '../../queue/errors.ts';
-import { describeTarget, type RedisTarget } from '../../queue/redis/connection.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
+import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 import { probeRedis } from '../shared/redis-probe.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { Config } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
 import { within } from '../../core/deadline.ts';
-import { privateRedisFolder } from '../../daemon/open-queue.ts';
-import type { RedisTarget } from '../../queue/redis/connection.ts';
-import { isListening } from '../../queue/redis/redis-server.ts';
 import { prepareServerFolder } from '../../queue/redis/server-folder.ts';
+import { isListening, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 
 const ANSWER_MS = 2000;
 
@@ -27,6 +25,7 @@ export async function findRedis(config: Config): Promise<RedisTarget | null> {
 
 /** Asks a Redis for its version and settings, within two seconds. Throws when it is away or refuses us. */
 export async function probeRedis(target: RedisTarget): Promise<RedisFacts> {
+  const { Redis } = await import('ioredis');
   const options: Omit<RedisOptions, 'replyMapping'> = {
     lazyConnect: true,
     maxRetriesPerRequest: 0,

@@ -21,8 +21,7 @@ import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
-import { openBullmqQueue } from '../../queue/bullmq-queue.ts';
-import { describeTarget } from '../../queue/redis/connection.ts';
+import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
 import { type ExportStanding, exportStanding } from '../../reports/files/export-folder.ts';
 import {
@@ -347,6 +346,7 @@ async function lookAtQueue(context: Context, id: string): Promise<QueueLook> {
   const redis = describeTarget(target);
   try {
     await probeRedis(target);
+    const { openBullmqQueue } = await import('../../queue/bullmq-queue.ts');
     const logger = createLogger({ level: 'silent' });
     const queue = await openBullmqQueue({ ledgerId: id, target, logger });
     try {

@@ -82,7 +82,8 @@ export function isStale(
   return underWayMs === null || underWayMs > runMs;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 /** A week and a day: every pause that a cron expression makes at night or on certain weekdays lies within. */
 const SPAN_MS = 8 * DAY_MS;
 /** Expressions that come due more seldom still show a few pauses. */
@@ -103,15 +104,23 @@ export function staleAfterMs(cron: string, nowMs: number): number {
  */
 export function longestPauseMs(cron: string, nowMs: number): number {
   const slots = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
-  const { dayOfMonth, month, dayOfWeek } = slots.fields;
-  const spanMs = [dayOfMonth, month, dayOfWeek].every(({ isWildcard }) => isWildcard) ? DAY_MS : SPAN_MS;
+  const { minute, hour, dayOfMonth, month, dayOfWeek } = slots.fields;
+  if ([dayOfMonth, month, dayOfWeek].every(({ isWildcard }) => isWildcard)) {
+    return longestPauseOfDay(hour.values.flatMap((at) => minute.values.map((past) => at * 60 + past)));
+  }
   const firstMs = slots.next().getTime();
   let longestMs = 0;
   let lastMs = firstMs;
-  for (let seen = 1; seen < MIN_SLOTS || lastMs - firstMs < spanMs; seen += 1) {
+  for (let seen = 1; seen < MIN_SLOTS || lastMs - firstMs < SPAN_MS; seen += 1) {
     const slotMs = slots.next().getTime();
     longestMs = Math.max(longestMs, slotMs - lastMs);
     lastMs = slotMs;
   }
   return longestMs;
+}
+
+/** Of a day that is like the next; `minutes` are the slots, in minutes since midnight and in order. */
+function longestPauseOfDay(minutes: readonly number[]): number {
+  const ends = [...minutes.slice(1), DAY_MS / MINUTE_MS + (minutes[0] ?? 0)];
+  return Math.max(...minutes.map((minute, slot) => ((ends[slot] ?? minute) - minute) * MINUTE_MS));
 }

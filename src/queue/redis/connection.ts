@@ -7,9 +7,7 @@ import { backoffMs } from '../../core/net/retry.ts';
 import { oneAtATime } from '../../core/one-at-a-time.ts';
 import { RedisUnavailableError } from '../errors.ts';
 import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../jobs.ts';
-
-/** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
-export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };
+import { describeTarget, type RedisTarget } from './target.ts';
 
 /** Stands among the connections for writes that Redis refuses although the connections are fine. */
 const HEARTBEAT = 'heartbeat';
@@ -31,14 +29,6 @@ const PRODUCER_OPTIONS: ConnectionOptions = {
 
 /** A worker waits for ever: its commands are sent again once Redis is back. */
 const WORKER_OPTIONS: ConnectionOptions = { maxRetriesPerRequest: null, retryStrategy };
-
-/** The target in words for logs and errors, without user, password or query. */
-export function describeTarget(target: RedisTarget): string {
-  if (target.kind === 'socket') return target.path;
-  if (!URL.canParse(target.url)) return 'redis_url';
-  const { protocol, host, pathname } = new URL(target.url);
-  return `${protocol}//${host}${pathname}`;
-}
 
 /**
  * What is known of one Redis over all connections to it. An outage is one line in the log however many connections

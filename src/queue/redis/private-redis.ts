@@ -3,9 +3,9 @@ import { sleep, systemClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/retry.ts';
-import type { RedisTarget } from './connection.ts';
 import { beginServer, endServer, hasExited } from './redis-server.ts';
 import { prepareServerFolder, removeSocketFolder } from './server-folder.ts';
+import type { RedisTarget } from './target.ts';
 
 const RESTART_BACKOFF = { baseMs: 250, maxMs: 30_000 };
 /** A server that ran this long is started again without a wait when it dies. */

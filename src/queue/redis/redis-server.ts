@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { sleep, systemClock } from '../../core/clock.ts';
@@ -8,6 +7,7 @@ import type { Logger } from '../../core/logger.ts';
 import { isProcessRunning } from '../../core/process/process-liveness.ts';
 import { RedisMissingError, RedisStartError } from '../errors.ts';
 import { APPEND_FOLDER, LOG_FILE, type ServerFolder, serverLogTail, setDataAside } from './server-folder.ts';
+import { isListening } from './target.ts';
 
 /** Loading a large append-only file takes seconds; an empty one 12 to 41 ms. */
 const READY_TIMEOUT_MS = 20_000;
@@ -65,19 +65,6 @@ async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): P
   } finally {
     connection.disconnect();
   }
-}
-
-/** True when a process accepts connections on the socket. A server that is busy or still loading does, too. */
-export function isListening(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(socketPath);
-    const end = (listening: boolean): void => {
-      socket.destroy();
-      resolve(listening);
-    };
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-  });
 }
 
 /**

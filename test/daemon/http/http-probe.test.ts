@@ -60,8 +60,9 @@ function probed(
 test('the longest pause counts nights and weekends, not the usual distance', () => {
   expect(longestPauseMs('* * * * *', NOON)).toBe(MINUTE_MS);
   expect(longestPauseMs('*/15 * * * *', NOON)).toBe(15 * MINUTE_MS);
-  expect(longestPauseMs('0,20 * * * *', NOON)).toBe(40 * MINUTE_MS);
+  expect(longestPauseMs('20,0 * * * *', NOON)).toBe(40 * MINUTE_MS);
   expect(longestPauseMs('*/10 9-17 * * *', NOON)).toBe(15 * HOUR_MS + 10 * MINUTE_MS);
+  expect(longestPauseMs('30 4 * * *', NOON)).toBe(24 * HOUR_MS);
   // From Friday 17:59 to Monday 9:00, seen from a Tuesday too.
   for (const nowMs of [NOON, NOON + 4 * 24 * HOUR_MS]) {
     expect(longestPauseMs('* 9-17 * * 1-5', nowMs)).toBe(63 * HOUR_MS + MINUTE_MS);
