@@ -109,8 +109,10 @@ export class RunPeriods {
     if (!factsOf(periodKey).previousComplete) return false;
     const period = periodOfKey(periodKey - 1);
     const earlier = lastToCover(merged.connection).get({
-      ...{ workspaceKey: merged.run.workspaceKey, period },
-      ...{ from: isoTime(periodStartMs(periodOfKey(periodKey))), to: latestKnown(merged.nowMs) },
+      workspaceKey: merged.run.workspaceKey,
+      period,
+      from: isoTime(periodStartMs(periodOfKey(periodKey))),
+      to: latestKnown(merged.nowMs),
     });
     return earlier === undefined;
   }

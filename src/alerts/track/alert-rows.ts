@@ -164,9 +164,17 @@ export class AlertRows {
     const { level, severity, state } = status;
     const place = names.workspaceId ?? ledgerId(this.#connection);
     const row = insertAlert(this.#connection).get({
-      ...{ alertId: alertIdOf(subject, place, names), rule, ruleVersion: KINDS[rule].version },
-      ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey, cause },
-      ...{ level, severity, state, lastChangedAt: at },
+      alertId: alertIdOf(subject, place, names),
+      rule,
+      ruleVersion: KINDS[rule].version,
+      workspaceKey: this.#workspaceKey,
+      tenantKey,
+      periodKey,
+      cause,
+      level,
+      severity,
+      state,
+      lastChangedAt: at,
     });
     return { ...toAlert(row), ...status };
   }
@@ -234,15 +242,6 @@ export function shortHash(text: string, characters: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, characters);
 }
 
-function toAlert(row: StoredRow): StoredAlert {
-  const { alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes } = row;
-  const { measure, pendingSince, clearRunKey, firstFiredAt, lastChangedAt } = row;
-  const { episode, beganAt, detail, basis, cause } = row;
-  return {
-    ...{ alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes },
-    ...{ measure, clearRunKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis },
-    cause,
-    pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
-    ...figuresOf(row),
-  };
+function toAlert({ pendingSince, ...row }: StoredRow): StoredAlert {
+  return { ...row, ...figuresOf(row), pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince) };
 }

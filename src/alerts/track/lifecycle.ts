@@ -46,8 +46,14 @@ export interface Advance {
 }
 
 const NEVER: AlertStatus = {
-  ...{ state: 'expired', level: 'likely', severity: 'warning', measure: null, episode: 0, beganAt: null },
-  ...{ pendingSinceMs: null, clearRunKey: null },
+  state: 'expired',
+  level: 'likely',
+  severity: 'warning',
+  measure: null,
+  episode: 0,
+  beganAt: null,
+  pendingSinceMs: null,
+  clearRunKey: null,
 };
 
 /**

@@ -38,8 +38,11 @@ export function judgeBudget({ used, budget, limit, at, phase, outlook }: BudgetI
   if (phase.settled && !isUsedUp) return clear(true);
   if ((facts | heads) === 0n) return phase.over ? clear(false) : without(outlook, limit);
   return holds({
-    ...{ level: isUsedUp ? 'happened' : 'likely', severity: isUsedUp ? 'critical' : 'warning' },
-    ...{ threshold: limit, measure: facts | heads, isSet: true },
+    level: isUsedUp ? 'happened' : 'likely',
+    severity: isUsedUp ? 'critical' : 'warning',
+    threshold: limit,
+    measure: facts | heads,
+    isSet: true,
     confirmAfterMs: facts === 0n ? PACE_CONFIRM_MS : null,
   });
 }

@@ -60,8 +60,11 @@ export function judgeJump(input: JumpInput): Judgement {
   const heading = headingOf(outlook, limit);
   if (heading === 'ahead') {
     return holds({
-      ...{ level: 'likely', severity: 'warning', threshold: limit },
-      ...{ measure: likely, confirmAfterMs: PACE_CONFIRM_MS },
+      level: 'likely',
+      severity: 'warning',
+      threshold: limit,
+      measure: likely,
+      confirmAfterMs: PACE_CONFIRM_MS,
     });
   }
   if (heading === 'wavering') return { ...WAVERING, measure: likely };

@@ -63,9 +63,12 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const heads = (limit: bigint) => () => (known !== null || mayHead(judging, tenant, limit) ? outlook() : null);
   const judge = (built: Threshold | null, foretells: boolean): Judgement =>
     judgeJump({
-      ...{ current, phase, firing, paceMinFraction: own.paceMinFraction },
+      current,
+      phase,
+      firing,
+      paceMinFraction: own.paceMinFraction,
       previous: { figures: previous, usable: previousComplete },
-      threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
+      threshold: built,
       outlook: foretells && built !== null ? heads(built.credits) : null,
     });
   let built = buildThreshold(period, historyOf(judging, tenant), own);

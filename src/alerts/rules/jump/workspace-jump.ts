@@ -21,15 +21,21 @@ function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): 
   const built = buildThreshold(period, history, settings.workspace);
   const outlook = () => judging.outlook(periodKey, null);
   const judged = judgeJump({
-    ...{ current: current.credits, phase, firing, paceMinFraction: settings.workspace.paceMinFraction },
+    current: current.credits,
+    phase,
+    firing,
+    paceMinFraction: settings.workspace.paceMinFraction,
     previous: { figures: total(periodKey - 1).figures, usable: previousComplete && !previousIsFirst },
-    threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
+    threshold: built,
     outlook: built === null ? null : outlook,
   });
   const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
   const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
   return {
-    ...{ judgement, current, built, threshold: built?.credits ?? null },
+    judgement,
+    current,
+    built,
+    threshold: built?.credits ?? null,
     previous: comparedFigures(periodKey, built, (key) => total(key).figures),
     forecast: isForetold ? outlook() : null,
   };

@@ -44,7 +44,8 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     judgeNewSpend({
       current: (tenant.current ?? NO_USAGE).credits,
       previous: { figures: tenant.previous, usable: previousComplete && !previousIsFirst },
-      ...{ hadCredits, floor },
+      hadCredits,
+      floor,
       criticalFrom: () => jumpThreshold(meanOf(judging, periodKey - 1), own),
       likely: () => outlook()?.likely ?? null,
     });
@@ -57,7 +58,9 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const former = judgement.verdict === 'holds' ? found : told;
   return {
     judgement: former === null ? judgement : asWarning(judgement),
-    ...{ threshold: floor, former, detail: backSince(judging, tenant) },
+    threshold: floor,
+    former,
+    detail: backSince(judging, tenant),
     forecast: judgement.verdict === 'holds' ? outlook() : null,
   };
 }
