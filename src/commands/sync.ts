@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AlertChange } from '../alerts/track/alert-change.ts';
-import { namedFigures } from '../alerts/track/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
 import { keepYoungGenerationSmall } from '../core/process/memory.ts';
@@ -142,7 +141,11 @@ function reportOutcome(cli: CliContext, context: Context, outcome: SyncOutcome, 
       tenant_id: alert.tenantId,
       period: alert.period,
       level: alert.level,
-      ...namedFigures(alert),
+      previous_credits: alert.previous?.credits ?? null,
+      current_credits: alert.current?.credits ?? null,
+      previous_requests: alert.previous?.requests ?? null,
+      current_requests: alert.current?.requests ?? null,
+      threshold: alert.threshold,
       silent: alert.silent,
       silent_because: alert.silentBecause,
     })),

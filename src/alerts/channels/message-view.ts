@@ -39,6 +39,18 @@ export interface GroupMember {
   alertId: string;
 }
 
+/** What most notifications do not have. */
+const NOTHING_MORE: Omit<MessageView, 'mark' | 'summary'> = {
+  facts: [],
+  next: [],
+  alert: null,
+  lines: [],
+  members: null,
+  link: null,
+  acknowledgeLink: null,
+  head: null,
+};
+
 /** Fields that the mark and the summary have said already. */
 const SAID: readonly string[] = ['summary', 'severity'];
 /** More entries of a list than this are counted instead of shown. */
@@ -60,19 +72,8 @@ export function messageView(payload: string): MessageView | null {
   const items = summaryItems(notification);
   if (items !== null) {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
-    const head = headWords(notification);
-    return {
-      mark: 'summary',
-      summary: unlinked(String(summary)),
-      facts: [],
-      next: [],
-      alert: null,
-      lines,
-      members: null,
-      link: null,
-      acknowledgeLink: null,
-      head,
-    };
+    const words = unlinked(String(summary));
+    return { ...NOTHING_MORE, mark: 'summary', summary: words, lines, head: headWords(notification) };
   }
   const mark = type === 'test' ? 'test' : markOf(notification);
   const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
@@ -83,31 +84,18 @@ export function messageView(payload: string): MessageView | null {
       { label: 'Alert', value: told.alert_id },
     ];
     return {
+      ...NOTHING_MORE,
       mark,
       summary: words,
       facts,
       next: nextCommands(told, Date.parse(told.created_at)),
       alert: told,
-      lines: [],
-      members: null,
       link: textOf(notification.link),
       acknowledgeLink: textOf(notification.acknowledge_link),
-      head: null,
     };
   }
   const fields = Object.entries(notification).filter(([name]) => !SAID.includes(name));
-  return {
-    mark,
-    summary: words,
-    facts: fields.flatMap(([name, value]) => factsOf(name, value)),
-    next: [],
-    alert: null,
-    lines: [],
-    members: null,
-    link: null,
-    acknowledgeLink: null,
-    head: null,
-  };
+  return { ...NOTHING_MORE, mark, summary: words, facts: fields.flatMap(([name, value]) => factsOf(name, value)) };
 }
 
 function groupView(notification: Payload, items: readonly Payload[]): MessageView {
@@ -120,6 +108,7 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
     return clip(`${who}${figures}, ${alertId}`, LINE_CHARACTERS);
   });
   return {
+    ...NOTHING_MORE,
     mark: items[0] === undefined ? 'summary' : markOf(items[0]),
     summary: unlinked(String(summary)),
     // The sentence says by how much all differ, where these are figures of one kind.
@@ -129,12 +118,9 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
     ],
     // About all of them; a plan has a figure of one.
     next: first ? nextCommands({ ...first, alert_id: String(id), tenant_id: null }, Date.parse(first.created_at)) : [],
-    alert: null,
     lines,
     members,
-    link: null,
     acknowledgeLink: textOf(notification.acknowledge_link),
-    head: null,
   };
 }
 

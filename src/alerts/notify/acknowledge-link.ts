@@ -14,7 +14,11 @@ export const ACKNOWLEDGE_PATH = '/acknowledge';
 const SIGNATURE_CHARACTERS = 32;
 
 /** The address at which whoever got the message says that they look after it; null where people reach no pages. */
-export function acknowledgeLink({ publicUrl, linkKey, channel }: ChannelRoute, id: string, episode = 0): string | null {
+export function acknowledgeLink(
+  { publicUrl, linkKey, channel }: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>,
+  id: string,
+  episode = 0,
+): string | null {
   if (publicUrl === undefined || linkKey === undefined) return null;
   const signature = signatureOf(linkKey, { id, episode, channel });
   return `${publicUrl}${ACKNOWLEDGE_PATH}/${id}/${episode}/${encodeURIComponent(channel)}/${signature}`;

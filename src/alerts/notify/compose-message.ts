@@ -18,9 +18,22 @@ import { acknowledgeLink } from './acknowledge-link.ts';
 import { createEvidence } from './evidence.ts';
 import { buildNotification, previousPeriodOf } from './notification.ts';
 
+/** What a message says of an alert. */
+export type ComposedAlert = Omit<
+  StoredAlert,
+  | 'alertKey'
+  | 'revision'
+  | 'toldTimes'
+  | 'measure'
+  | 'pendingSinceMs'
+  | 'clearRunKey'
+  | 'firstFiredAt'
+  | 'lastChangedAt'
+>;
+
 /** What is told to one channel, and its place among what that channel hears of the alert. */
 export interface MessagePlace {
-  route: ChannelRoute;
+  route: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>;
   event: ToldEvent;
   revision: number;
   /** How often it was told again because it grew. */
@@ -62,14 +75,14 @@ export class MessageComposer {
   }
 
   evidence(
-    alert: StoredAlert,
+    alert: ComposedAlert,
     { tenantId, planned }: { tenantId: string | null; planned: readonly bigint[] },
   ): Evidence {
     return this.#evidenceOf(this.#observe(alert), { tenantId, planned });
   }
 
   message(
-    alert: StoredAlert,
+    alert: ComposedAlert,
     { tenantId, evidence }: { tenantId: string | null; evidence: Evidence },
     { route, event, revision, toldTimes }: MessagePlace,
   ): Notification {
@@ -108,7 +121,7 @@ export class MessageComposer {
     });
   }
 
-  #endOf({ state }: StoredAlert): ClosedBecause {
+  #endOf({ state }: ComposedAlert): ClosedBecause {
     return state === 'expired' && this.#isEnded() ? 'workspace_ended' : (ENDS[state] ?? 'unrouted');
   }
 
@@ -117,7 +130,7 @@ export class MessageComposer {
     return ending || (workspaceKey !== null && endOfWorkspace(connection, workspaceKey) !== null);
   }
 
-  #observe(alert: StoredAlert): Observation {
+  #observe(alert: ComposedAlert): Observation {
     const { rule, periodKey, tenantKey, previous, current, threshold, state } = alert;
     return observation({
       rule,

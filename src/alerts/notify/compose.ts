@@ -1,14 +1,13 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
-import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, inserter, lt, perConnection, query } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, lt, perConnection, query } from '../../ledger/store/schema/drizzle.ts';
 import { type ChannelRoute, currentRoutes, hourOf, nextSummaryMs } from '../track/routes.ts';
 import { isOfReading } from '../wording/kinds/table.ts';
 import { mostBytesOf } from './channel-states.ts';
 import { dailySummaries } from './daily-summary.ts';
-import { dueMoments, IS_DUE, moveDelivery } from './deliveries.ts';
+import { dueMoments, IS_DUE, moveDelivery, writeDelivery } from './deliveries.ts';
 import { evaluateDue } from './evaluate-due.ts';
 import { groupMessages } from './group-message.ts';
 import { GROUPED, isOutOfLine } from './group-wait.ts';
@@ -117,22 +116,6 @@ function dropOutdated(connection: Connection, nowMs: number): void {
   }
 }
 
-const insertDelivery = perConnection((connection) =>
-  connection
-    .prepare(
-      `INSERT INTO deliveries (notification_id, channel, form, payload, state, failures, created_at, due_at, due_set_at)
-       VALUES (@notificationId, @channel, @form, @payload, 'fresh', @failures, @at, @at, @at) RETURNING delivery_key`,
-    )
-    .pluck(),
-);
-const insertMember = inserter(deliveryMembers);
-const beginDelivery = perConnection((connection) =>
-  connection.prepare(
-    `UPDATE alert_notified SET delivery_key = @deliveryKey, revision = @revision, due_at = NULL, due_set_at = NULL
-     WHERE alert_key = @alertKey AND channel = @channel`,
-  ),
-);
-
 /** Makes the messages of one channel. */
 class ChannelComposer {
   readonly #connection: Connection;
@@ -205,13 +188,13 @@ class ChannelComposer {
     const { channel } = this.#route;
     const failures = Math.max(...members.map(({ due }) => due.wait.failures));
     const delivery = { notificationId, channel, form, payload, failures, at: this.#at };
-    const deliveryKey = insertDelivery(this.#connection).get(delivery) as number;
-    for (const { due, revision } of members) {
-      const { alertKey, episode, level, measure } = due.alert;
-      const { event, toldTimes } = due;
-      insertMember(this.#connection)({ deliveryKey, alertKey, revision, event, episode, level, toldTimes, measure });
-      beginDelivery(this.#connection).run({ deliveryKey, revision, alertKey, channel });
-    }
+    const about = members.map(({ due: { alert, event, toldTimes }, revision }) => ({
+      alert,
+      event,
+      toldTimes,
+      revision,
+    }));
+    writeDelivery(this.#connection, delivery, about);
     this.#made += 1;
   }
 }

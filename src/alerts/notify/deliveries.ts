@@ -1,8 +1,11 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
+import type { ToldEvent } from '../../core/text/alert-words.ts';
+import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, ne, perConnection, query, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, inserter, ne, perConnection, query, sql } from '../../ledger/store/schema/drizzle.ts';
+import type { StoredAlert } from '../track/alert-rows.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { DELIVERY_TABLE, type DeliveryEvent } from './delivery-states.ts';
 import { affectMembers, freeGivenUp } from './members.ts';
@@ -42,6 +45,46 @@ export const IS_DUE = '(due_at <= @at OR due_set_at > @latest)';
 /** The moments that `IS_DUE` compares with. */
 export function dueMoments(nowMs: number): { at: string; latest: string } {
   return { at: isoTime(nowMs), latest: isoTime(nowMs + CLOCK_SLACK_MS) };
+}
+
+/** An alert that a message is about, as the message says it. */
+export interface DeliveryMember {
+  alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'measure'>;
+  event: ToldEvent;
+  toldTimes: number;
+  revision: number;
+}
+
+const insertDelivery = perConnection((connection) =>
+  connection
+    .prepare(
+      `INSERT INTO deliveries (notification_id, channel, form, payload, state, failures, created_at, due_at, due_set_at)
+       VALUES (@notificationId, @channel, @form, @payload, 'fresh', @failures, @at, @at, @at) RETURNING delivery_key`,
+    )
+    .pluck(),
+);
+const insertMember = inserter(deliveryMembers);
+const beginDelivery = perConnection((connection) =>
+  connection.prepare(
+    `INSERT INTO alert_notified (alert_key, channel, delivery_key, revision) VALUES (@alertKey, @channel, @deliveryKey, @revision)
+     ON CONFLICT DO UPDATE SET delivery_key = @deliveryKey, revision = @revision, due_at = NULL, due_set_at = NULL`,
+  ),
+);
+
+/** Writes down a message that is to be sent now. Inside the caller's transaction. */
+export function writeDelivery(
+  connection: Connection,
+  delivery: Pick<typeof deliveries.$inferSelect, 'notificationId' | 'channel' | 'form' | 'payload' | 'failures'> & {
+    at: string;
+  },
+  members: readonly DeliveryMember[],
+): void {
+  const deliveryKey = insertDelivery(connection).get(delivery) as number;
+  for (const { alert, event, toldTimes, revision } of members) {
+    const { alertKey, episode, level, measure } = alert;
+    insertMember(connection)({ deliveryKey, alertKey, revision, event, episode, level, toldTimes, measure });
+    beginDelivery(connection).run({ deliveryKey, revision, alertKey, channel: delivery.channel });
+  }
 }
 
 const selectDue = perConnection((connection) =>

@@ -1,9 +1,10 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { type JobNews, judgeJob } from '../rules/own.ts';
-import { ownAlertId, type StoredAlert } from '../track/alert-rows.ts';
+import { ownAlertId, requireAlert, type StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, takes } from '../track/routes.ts';
-import { MessageComposer } from './compose-message.ts';
+import { type ComposedAlert, MessageComposer } from './compose-message.ts';
+import { claimDelivery, recordAttempt, writeDelivery } from './deliveries.ts';
 import { renderPayload } from './notification.ts';
 
 /** A message about a fault that the ledger cannot take; it is written down once that can be written. */
@@ -42,14 +43,13 @@ export function directMessages(
 }
 
 /** The alert as it will be once it is written down. */
-function alertOf(connection: Database.Database, news: Pick<JobNews, 'job' | 'detail'>, at: string): StoredAlert {
+function alertOf(connection: Database.Database, news: Pick<JobNews, 'job' | 'detail'>, at: string): ComposedAlert {
   const { rule, cause, judgement, detail } = judgeJob(news);
   if (judgement.verdict !== 'holds') throw new Error('only a job that fails is told');
   const { level, severity } = judgement.finding;
   const alertId = ownAlertId(connection, rule, cause);
   const before = connection.prepare('SELECT episode FROM alerts WHERE alert_id = ?').pluck().get(alertId);
   return {
-    alertKey: 0,
     alertId,
     rule,
     cause,
@@ -61,13 +61,6 @@ function alertOf(connection: Database.Database, news: Pick<JobNews, 'job' | 'det
     previous: null,
     current: null,
     threshold: null,
-    firstFiredAt: at,
-    lastChangedAt: at,
-    revision: 0,
-    toldTimes: 0,
-    measure: null,
-    pendingSinceMs: null,
-    clearRunKey: null,
     detail: detail ?? null,
     episode: Number(before ?? 0) + 1,
     beganAt: at,
@@ -75,30 +68,18 @@ function alertOf(connection: Database.Database, news: Pick<JobNews, 'job' | 'det
   };
 }
 
-const INSERT_DELIVERY = `INSERT INTO deliveries (notification_id, channel, form, payload, state, attempts, created_at, delivered_at)
-  VALUES (@notificationId, @channel, 'single', @payload, 'delivered', 1, @createdAt, @createdAt)
-  ON CONFLICT DO NOTHING RETURNING delivery_key`;
-const INSERT_MEMBER = `INSERT INTO delivery_members (delivery_key, alert_key, revision, event, episode, level, told_times)
-  SELECT @deliveryKey, alert_key, @revision, 'opened', episode, level, 0 FROM alerts WHERE alert_id = @alertId`;
-const NOTE_HEARD = `INSERT INTO alert_notified (alert_key, channel, event, episode, level, told_times, open, at, at_once, revision)
-  SELECT alert_key, @channel, 'opened', episode, level, 0, 1, @createdAt, 1, @revision FROM alerts WHERE alert_id = @alertId
-  ON CONFLICT DO UPDATE SET event = excluded.event, episode = excluded.episode, level = excluded.level, told_times = 0,
-    open = 1, at = excluded.at, at_once = 1, revision = excluded.revision`;
-
 /** Writes down what channels have heard of an alert before the ledger could take it. Inside the caller's transaction. */
 export function noteHeard(
   connection: Database.Database,
   { rule, cause }: { rule: StoredAlert['rule']; cause: string },
   heard: readonly DirectMessage[],
 ): void {
-  const alertId = ownAlertId(connection, rule, cause);
   for (const { channel, notificationId, payload, revision, createdAt } of heard) {
-    const deliveryKey = connection
-      .prepare(INSERT_DELIVERY)
-      .pluck()
-      .get({ notificationId, channel, payload, createdAt });
-    if (deliveryKey === undefined) continue;
-    connection.prepare(INSERT_MEMBER).run({ deliveryKey, revision, alertId });
-    connection.prepare(NOTE_HEARD).run({ channel, revision, createdAt, alertId });
+    const alert = requireAlert(connection, ownAlertId(connection, rule, cause));
+    const delivery = { notificationId, channel, form: 'single' as const, payload, failures: 0, at: createdAt };
+    writeDelivery(connection, delivery, [{ alert, event: 'opened', toldTimes: 0, revision }]);
+    const nowMs = Date.parse(createdAt);
+    claimDelivery(connection, { notificationId, nowMs });
+    recordAttempt(connection, { notificationId, event: 'accepted', delayMs: 0, error: null, nowMs });
   }
 }

@@ -6,7 +6,6 @@ import { changeReason } from '../measures/change-reason.ts';
 import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
 import type { Observation } from '../measures/observation.ts';
 import { percentOf } from '../measures/percent.ts';
-import type { UsageKind } from '../wording/kinds/kind.ts';
 import { usageKind } from '../wording/kinds/table.ts';
 import type { Facts, FigureChange, Notification } from '../wording/notification.ts';
 import { summaryLine } from '../wording/summary.ts';
@@ -73,10 +72,5 @@ export function previousPeriodOf({
   const compares = usageKind(rule);
   if (periodKey === null || compares === null) return null;
   if (built !== null && compares.ofReadings !== true) return built.period;
-  return periodOfKey(comparedKey(compares, periodKey));
-}
-
-/** The period that a rule compares one with, unless its threshold was built from another. */
-export function comparedKey({ ofReadings }: UsageKind, periodKey: number): number {
-  return ofReadings === true ? periodKey : periodKey - 1;
+  return periodOfKey(compares.ofReadings === true ? periodKey : periodKey - 1);
 }

@@ -5,12 +5,10 @@ import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs, tenantUsage } from '../../ledger/store/schema/run-tables.ts';
-import { clear, type UsageFigures } from '../measures/judgement.ts';
-import { observation } from '../measures/observation.ts';
-import { phaseOf } from '../measures/phase.ts';
-import { createEvidence } from '../notify/evidence.ts';
-import { buildNotification, comparedKey, previousPeriodOf } from '../notify/notification.ts';
-import { figuresOf } from '../track/alert-figures.ts';
+import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
+import { MessageComposer } from '../notify/compose-message.ts';
+import { previousPeriodOf } from '../notify/notification.ts';
+import { type AlertFigures, figuresOf } from '../track/alert-figures.ts';
 import { requireAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
 import { usageKind } from '../wording/kinds/table.ts';
@@ -31,69 +29,55 @@ export interface AlertMoments {
   now: AlertMoment;
 }
 
-type StoredAlert = typeof alerts.$inferSelect;
-
 /** What was last told of an alert, and what there is to tell of it now. */
 export function alertMoments(connection: LedgerConnection, { alert }: AlertRecord): AlertMoments {
   const row = requireAlert(connection, alert.alert_id);
-  const last = lastTold(connection, alert.alert_id);
-  const isApplied = and(eq(runs.workspaceKey, row.workspaceKey ?? 0), eq(runs.status, 'applied'));
-  const lastRun = query(connection)
-    .select({ at: runs.finishedAt })
-    .from(runs)
-    .where(isApplied)
-    .orderBy(desc(runs.runKey))
-    .limit(1)
-    .get();
-  const at = lastRun?.at ?? alert.last_changed_at;
-  const figures = observe(connection, row, alert, at, last?.notification.previous_period ?? null);
-  const seen = { ...figures, forecast: readBasis(row.basis).forecast };
-  const resolved = alert.state === 'resolved';
-  const { tenant_id: tenantId } = alert;
-  const priceOf = alert.workspace_id === null ? null : creditPricer(connection, alert.workspace_id);
-  const evidence = createEvidence(connection, priceOf)(seen, {
-    tenantId,
-    planned: last?.notification.evidence.planned_bounds ?? [],
+  const told = lastTold(connection, alert.alert_id);
+  const { workspaceKey } = row;
+  const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
+  const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
+  const at = lastRun.orderBy(desc(runs.runKey)).limit(1).get()?.at ?? alert.last_changed_at;
+  const { workspace_id: workspaceId, tenant_id: tenantId } = alert;
+  const composer = new MessageComposer({
+    connection,
+    workspaceKey,
+    workspaceId,
+    runKey: null,
+    runId: null,
+    actor: 'reader',
+    seeding: false,
+    at,
+    nowMs: Date.parse(at),
+    priceOf: workspaceId === null ? null : creditPricer(connection, workspaceId),
   });
-  // How a threshold was built is told once; it stands for as long as the threshold does.
-  const built = last?.notification.evidence.threshold ?? null;
-  const notification = buildNotification({
-    notification_id: '',
-    type: resolved ? 'alert.resolved' : 'alert.firing',
-    alert_id: alert.alert_id,
-    event: resolved ? 'closed' : 'opened',
-    revision: row.revision,
-    episode: row.episode,
-    closed_because: null,
-    rule: seen.rule,
-    cause: row.cause,
-    rule_version: row.ruleVersion,
-    told_times: row.toldTimes,
-    level: row.level,
-    severity: row.severity,
-    state: alert.state,
-    workspace_id: alert.workspace_id,
-    tenant_id: tenantId,
-    tenant_name: alert.tenant_name,
-    period: alert.period,
-    previous_period: last?.notification.previous_period ?? previousPeriodOf(seen),
-    previous: seen.previous,
-    current: seen.current,
-    threshold: alert.threshold,
-    run_id: null,
-    began_at: row.beganAt,
-    read_at: alert.period === null ? null : at,
-    created_at: at,
-    public_url: null,
-    acknowledge_link: null,
-    evidence: {
-      ...evidence,
-      threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),
-    },
-  });
+  const read = { ...row, ...figuresNow(connection, row) };
+  const evidence = composer.evidence(read, { tenantId, planned: told?.notification.evidence.planned_bounds ?? [] });
+  const event = alert.state === 'resolved' ? 'closed' : 'opened';
+  const { revision, toldTimes } = row;
+  const place = { route: { channel: '' }, event, revision, toldTimes } as const;
+  const notification = { ...composer.message(read, { tenantId, evidence }, place), state: alert.state };
   // Why it was resolved is said once: the figures may have moved on since.
-  const ending = resolved && last?.notification.type === 'alert.resolved' ? { summary: last.notification.summary } : {};
-  return { told: last, now: { at, notification: { ...notification, ...ending } } };
+  if (event === 'closed' && told?.notification.type === 'alert.resolved')
+    notification.summary = told.notification.summary;
+  return { told, now: { at, notification } };
+}
+
+/** The figures as they stand. Rules that compare with anything but the month before keep the earlier ones with the alert. */
+function figuresNow(connection: LedgerConnection, row: typeof alerts.$inferSelect): AlertFigures {
+  const kept = figuresOf(row);
+  const { rule, periodKey, tenantKey, basis } = row;
+  if (periodKey === null || tenantKey === null || usageKind(rule) === null) return kept;
+  const { creditsUsed: credits, requestCount: requests } = tenantUsage;
+  const read = (key: number): UsageFigures | null => {
+    const isOwn = and(eq(tenantUsage.periodKey, key), eq(tenantUsage.tenantKey, tenantKey));
+    return query(connection).select({ credits, requests }).from(tenantUsage).where(isOwn).get() ?? null;
+  };
+  const isBeside = previousPeriodOf({ rule, periodKey, built: readBasis(basis).built }) === periodOfKey(periodKey - 1);
+  return {
+    ...kept,
+    current: read(periodKey) ?? NO_USAGE,
+    previous: isBeside ? read(periodKey - 1) : kept.previous,
+  };
 }
 
 /** The last message about an alert that any channel has, or may have. */
@@ -116,38 +100,4 @@ function notificationIn(message: SentMessage, alertId: string): Notification | n
   if (message.alerts === undefined) return message;
   const all = message.alerts.flatMap((item) => item.notifications ?? [item]);
   return all.find(({ alert_id }) => alert_id === alertId) ?? null;
-}
-
-/** The figures as they stand. Rules that compare two readings of one period keep the earlier one with the alert. */
-function observe(
-  connection: LedgerConnection,
-  row: StoredAlert,
-  alert: AlertRecord['alert'],
-  at: string,
-  toldBeside: string | null,
-) {
-  const { rule, periodKey, tenantKey, detail } = row;
-  const seen = observation({
-    rule,
-    periodKey,
-    tenantKey,
-    judgement: clear(true),
-    detail,
-    ...figuresOf(row),
-    phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), Date.parse(at)),
-  });
-  const compares = usageKind(rule);
-  if (periodKey === null || tenantKey === null || compares === null) return seen;
-  const { creditsUsed: credits, requestCount: requests } = tenantUsage;
-  const read = (key: number): UsageFigures | null => {
-    const isOwn = and(eq(tenantUsage.periodKey, key), eq(tenantUsage.tenantKey, tenantKey));
-    return query(connection).select({ credits, requests }).from(tenantUsage).where(isOwn).get() ?? null;
-  };
-  const monthBefore = previousPeriodOf(seen);
-  const isKept = monthBefore === alert.period || (toldBeside !== null && toldBeside !== monthBefore);
-  return {
-    ...seen,
-    current: read(periodKey) ?? { credits: 0n, requests: 0n },
-    previous: isKept ? seen.previous : read(comparedKey(compares, periodKey)),
-  };
 }

@@ -9,7 +9,6 @@ import { whereClause } from '../../ledger/store/where.ts';
 import type { RuleName } from '../measures/judgement.ts';
 import { phaseOf } from '../measures/phase.ts';
 import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../notify/evidence.ts';
-import { figuresByName } from '../track/alert-figures.ts';
 import { readBasis } from '../track/basis.ts';
 import type { FeedbackLabel } from '../track/feedback.ts';
 import { OPEN_ALERTS } from '../track/open-alerts.ts';
@@ -90,13 +89,13 @@ interface StoredBeside {
 }
 
 function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredBeside, 'feedback'>): StakeSides | null {
-  const { previous, current, threshold } = figuresByName(row);
+  const { previous_credits: previous, current_credits: current, threshold } = row;
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
   const projected = expectedOf({ phase, forecast: readBasis(basis).forecast });
   return stakeSides(row.rule as RuleName, {
-    previous: previous?.credits ?? 0n,
-    current: current.credits,
+    previous: previous ?? 0n,
+    current,
     threshold,
     projected,
   });

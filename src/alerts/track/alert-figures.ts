@@ -1,5 +1,4 @@
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import { pair, type UsageFigures } from '../measures/judgement.ts';
 
 /** What a rule compares, as it stands now; null for alerts about ourselves. */
@@ -14,12 +13,6 @@ export interface AlertFigures {
 type FigureColumns = Pick<
   typeof alerts.$inferSelect,
   'previousCredits' | 'currentCredits' | 'previousRequests' | 'currentRequests' | 'threshold'
->;
-
-/** And by their documented names, in `finance_alerts` and in JSON. */
-type NamedFigures = Pick<
-  typeof financeAlerts.$inferSelect,
-  'previous_credits' | 'current_credits' | 'previous_requests' | 'current_requests' | 'threshold'
 >;
 
 export const NO_FIGURES: AlertFigures = { previous: null, current: null, threshold: null };
@@ -38,24 +31,6 @@ export function figureColumns({ previous, current, threshold }: AlertFigures): F
     currentCredits: current?.credits ?? null,
     previousRequests: previous?.requests ?? null,
     currentRequests: current?.requests ?? null,
-    threshold,
-  };
-}
-
-export function figuresByName(row: NamedFigures): AlertFigures {
-  return {
-    previous: pair(row.previous_credits, row.previous_requests),
-    current: pair(row.current_credits, row.current_requests),
-    threshold: row.threshold,
-  };
-}
-
-export function namedFigures({ previous, current, threshold }: AlertFigures): NamedFigures {
-  return {
-    previous_credits: previous?.credits ?? null,
-    current_credits: current?.credits ?? null,
-    previous_requests: previous?.requests ?? null,
-    current_requests: current?.requests ?? null,
     threshold,
   };
 }

@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3';
 import { onceEach } from '../../../core/one-at-a-time.ts';
-import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { type Period, periodEndMs } from '../../../core/period.ts';
 import { eq, min, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../../ledger/store/schema/workspace-tables.ts';
 import type { PeriodPhase } from '../../measures/judgement.ts';
+import { phaseOf } from '../../measures/phase.ts';
 
 /** A period of a workspace as the rules see it. */
 export interface PeriodFacts {
@@ -47,18 +48,11 @@ export function createPeriodFacts(
   };
   return onceEach((periodKey) => {
     const period = periodOfKey(periodKey);
-    const startMs = periodStartMs(period);
-    const endMs = periodEndMs(period);
-    const over = nowMs >= endMs;
+    const settled = nowMs >= periodEndMs(period) + settleHours * 3_600_000 && isComplete(periodKey);
     return {
       periodKey,
       period,
-      phase: {
-        elapsedMs: Math.min(Math.max(0, nowMs - startMs), endMs - startMs),
-        lengthMs: endMs - startMs,
-        over,
-        settled: over && nowMs >= endMs + settleHours * 3_600_000 && isComplete(periodKey),
-      },
+      phase: { ...phaseOf(period, nowMs), settled },
       previousComplete: isComplete(periodKey - 1),
       previousIsFirst: firstKey === null || periodKey - 1 <= firstKey,
     };
