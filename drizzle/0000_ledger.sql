@@ -150,6 +150,8 @@ CREATE TABLE leases (
   FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
 ) STRICT;
 --> statement-breakpoint
+CREATE INDEX leases_held ON leases (expires_at) WHERE released = 0;
+--> statement-breakpoint
 CREATE TRIGGER leases_token_increases BEFORE UPDATE ON leases WHEN new.fencing_token < old.fencing_token
 BEGIN SELECT RAISE(ABORT, 'a fencing token never decreases'); END;
 --> statement-breakpoint
@@ -329,6 +331,8 @@ CREATE UNIQUE INDEX alerts_alert_id_unique ON alerts (alert_id);
 --> statement-breakpoint
 CREATE UNIQUE INDEX alerts_by_subject ON alerts (rule, coalesce(workspace_key, 0), coalesce(period_key, 0), coalesce(tenant_key, 0), coalesce(cause, ''));
 --> statement-breakpoint
+CREATE INDEX alerts_by_workspace ON alerts (workspace_key);
+--> statement-breakpoint
 CREATE INDEX alerts_open ON alerts (workspace_key) WHERE state IN ('pending', 'firing', 'acknowledged');
 --> statement-breakpoint
 CREATE TABLE alert_transitions (
@@ -379,8 +383,6 @@ CREATE TABLE alert_notified (
   FOREIGN KEY (alert_key) REFERENCES alerts (alert_key),
   FOREIGN KEY (delivery_key) REFERENCES deliveries (delivery_key)
 ) STRICT;
---> statement-breakpoint
-CREATE INDEX alert_notified_open ON alert_notified (alert_key) WHERE open = 1;
 --> statement-breakpoint
 CREATE INDEX alert_notified_due ON alert_notified (due_at, due_set_at) WHERE due_at IS NOT NULL;
 --> statement-breakpoint

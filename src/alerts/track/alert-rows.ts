@@ -112,12 +112,12 @@ const updateAlert = prepared((db) =>
 
 /** Open ones, those that somebody was told of and not of their end, and those of which something waits. */
 const alertsToEvaluate = prepared((db) => {
-  const isTold = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_notified WHERE open = 1)`;
-  const waits = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_notified WHERE due_at IS NOT NULL)`;
+  const isToldOrWaits = sql`EXISTS (
+    SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
   return db
     .select()
     .from(alerts)
-    .where(and(isOfWorkspace, or(isOpenAlert, isTold, waits)))
+    .where(and(isOfWorkspace, or(isOpenAlert, isToldOrWaits)))
     .orderBy(asc(alerts.alertKey));
 });
 

@@ -183,7 +183,8 @@ function readSaid(
   if (said === undefined) throw new Error(`the ledger has no run ${run.runId}`);
   const { kind, slot, fencingToken, fromPeriod, toPeriod } = said;
   const bounds = { first: min(periods.period), last: max(periods.period) };
-  const covered = db.select(bounds).from(periods).where(eq(periods.coveredRunKey, run.runKey)).get();
+  const isCovered = and(eq(periods.workspaceKey, run.workspaceKey), eq(periods.coveredRunKey, run.runKey));
+  const covered = db.select(bounds).from(periods).where(isCovered).get();
   const window = { fromPeriod: fromPeriod ?? covered?.first ?? null, toPeriod: toPeriod ?? covered?.last ?? null };
   return { kind, slot, fencingToken, ...window };
 }

@@ -4,7 +4,7 @@ import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import { CLOCK_SLACK_MS } from '../../../core/stored-time.ts';
 import { LeaseHeldError } from '../../store/file/sqlite-errors.ts';
-import { and, desc, eq, gt, gte, lt, max, query } from '../../store/schema/drizzle.ts';
+import { and, desc, eq, gt, gte, lt, max, query, sql } from '../../store/schema/drizzle.ts';
 import { leases, runs } from '../../store/schema/run-tables.ts';
 import { nameWorkspace } from '../../store/subjects.ts';
 import { requireRead } from '../ended.ts';
@@ -178,7 +178,7 @@ export function capLeases(connection: Connection, nowMs: number): void {
   query(connection)
     .update(leases)
     .set({ expiresAt: latest })
-    .where(and(eq(leases.released, 0), gt(leases.expiresAt, latest)))
+    .where(and(sql`${leases.released} = 0`, gt(leases.expiresAt, latest)))
     .run();
 }
 

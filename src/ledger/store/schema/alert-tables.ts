@@ -55,6 +55,7 @@ export const alerts = sqliteTable(
       sql`coalesce(tenant_key, 0)`,
       sql`coalesce(cause, '')`,
     ),
+    index('alerts_by_workspace').on(table.workspaceKey),
     index('alerts_open')
       .on(table.workspaceKey)
       .where(sql.raw(`state IN ${OPEN_ALERT_STATES_SQL}`)),
@@ -132,7 +133,6 @@ export const alertNotified = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.alertKey, table.channel] }),
-    index('alert_notified_open').on(table.alertKey).where(sql`open = 1`),
     index('alert_notified_due').on(table.dueAt, table.dueSetAt).where(sql`due_at IS NOT NULL`),
     index('alert_notified_owed').on(table.channel, table.givenUp).where(sql`owed IS NOT NULL`),
     index('alert_notified_by_delivery').on(table.deliveryKey).where(sql`delivery_key IS NOT NULL`),

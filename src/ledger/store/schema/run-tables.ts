@@ -65,18 +65,22 @@ export const walks = sqliteTable(
 );
 
 /** `holder_start`: see `processStart`. */
-export const leases = sqliteTable('leases', {
-  workspaceKey: integer('workspace_key')
-    .primaryKey()
-    .references(() => workspaces.workspaceKey),
-  fencingToken: integer('fencing_token').notNull(),
-  runKey: integer('run_key').notNull(),
-  holderHost: text('holder_host').notNull(),
-  holderPid: integer('holder_pid').notNull(),
-  expiresAt: text('expires_at').notNull(),
-  released: integer('released').notNull().default(0),
-  holderStart: text('holder_start'),
-});
+export const leases = sqliteTable(
+  'leases',
+  {
+    workspaceKey: integer('workspace_key')
+      .primaryKey()
+      .references(() => workspaces.workspaceKey),
+    fencingToken: integer('fencing_token').notNull(),
+    runKey: integer('run_key').notNull(),
+    holderHost: text('holder_host').notNull(),
+    holderPid: integer('holder_pid').notNull(),
+    expiresAt: text('expires_at').notNull(),
+    released: integer('released').notNull().default(0),
+    holderStart: text('holder_start'),
+  },
+  (table) => [index('leases_held').on(table.expiresAt).where(sql`released = 0`)],
+);
 
 /** Written by the triggers `<table>_guard_*` in the statement that made the change. */
 export const rowChanges = sqliteTable(
