@@ -117,7 +117,7 @@ function misended(connection: LedgerConnection): string[] {
 /**
  * Each closed key's frozen figure plus its adjustments is its current state; a period that is not closed has adjustments
  * that sum to nothing; each correction is the entry that it names, each reversal that of a reopen; and both stand in
- * one workspace at the time of their run or reopen.
+ * one workspace at the time of their run or reopen, booked in the first later month that was not closed then.
  */
 export function checkAdjustments(connection: LedgerConnection): Fault[] {
   return [
@@ -126,6 +126,12 @@ export function checkAdjustments(connection: LedgerConnection): Fault[] {
       runId,
       entryId,
       message: `adjustment ${adjustmentId} is not what its entry or reopen says`,
+    })),
+    ...misbooked(connection).map((adjustmentId) => ({
+      check: 'adjustments' as const,
+      runId: null,
+      entryId: null,
+      message: `adjustment ${adjustmentId} is not booked in the first month that was not closed then`,
     })),
     ...differingKeys(connection).map(({ workspaceId, period, tenantId }) => ({
       check: 'adjustments' as const,
@@ -186,6 +192,28 @@ function strangeAdjustments(connection: LedgerConnection) {
        ORDER BY a.adjustment_id LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as { adjustmentId: number; entryId: number | null; runId: string | null }[];
+}
+
+/** Keys of a workspace's periods count its months, so as many are closed between two as lie between their keys. */
+function misbooked(connection: LedgerConnection): number[] {
+  const rows = connection.prepare(
+    `WITH events AS (
+       SELECT period_key, action, event_seq AS from_seq,
+         lead(event_seq, 1, ${Number.MAX_SAFE_INTEGER}) OVER (PARTITION BY period_key ORDER BY event_seq) AS to_seq
+       FROM period_events),
+     closed AS MATERIALIZED (SELECT * FROM events WHERE action = 'close'),
+     bookings AS (
+       SELECT min(a.adjustment_id) AS id, a.corrects_period_key AS corrected, a.booked_period_key AS booked,
+         coalesce(r.applied_seq, a.event_seq) AS seq
+       FROM adjustments a LEFT JOIN runs r USING (run_key) GROUP BY 2, 3, 4)
+     SELECT b.id FROM bookings b
+     WHERE b.booked - b.corrected - 1 <> (
+         SELECT count(*) FROM closed c
+         WHERE c.period_key > b.corrected AND c.period_key < b.booked AND b.seq > c.from_seq AND b.seq < c.to_seq)
+       OR EXISTS (SELECT 1 FROM closed c WHERE c.period_key = b.booked AND b.seq > c.from_seq AND b.seq < c.to_seq)
+     ORDER BY b.id LIMIT ${FAULTS_A_CHECK}`,
+  );
+  return rows.pluck().all() as number[];
 }
 
 function readClosed(connection: LedgerConnection): ClosedPeriod[] {

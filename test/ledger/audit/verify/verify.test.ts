@@ -38,6 +38,30 @@ test('the first bad run of the chain is named first', async () => {
   expect(verifyLedger(connection).faults[0]?.runId).toBe(runIds[1]);
 });
 
+test.each([
+  ['a month later than the first that was not closed then', '2026-04'],
+  ['in a month that was closed then', '2026-02'],
+])('an adjustment that is booked %s is named', async (_, booked) => {
+  const { connection } = openLedger();
+  const months = (credits: number) => [
+    usageRecord('acme', credits, '2026-01'),
+    ...['2026-02', '2026-03', '2026-04'].map((period) => usageRecord('acme', 10, period)),
+  ];
+  await publish(connection, months(10));
+  for (const period of ['2026-01', '2026-02']) closeMonth(connection, period);
+  await publish(connection, months(15));
+  expect(connection.prepare('SELECT booked_period FROM finance_adjustments').pluck().all()).toEqual(['2026-03']);
+  reopenMonth(connection, '2026-02');
+  expect(verifyLedger(connection).faults).toEqual([]);
+  edit(
+    connection,
+    `UPDATE adjustments SET booked_period_key = (SELECT period_key FROM periods WHERE period = '${booked}')`,
+  );
+  expect(verifyLedger(connection).faults).toContainEqual(
+    expect.objectContaining({ message: 'adjustment 1 is not booked in the first month that was not closed then' }),
+  );
+});
+
 test('a ledger whose runs cannot be read on can be closed after that is said', async () => {
   const { connection } = await openWithThreeRuns();
   closeMonth(connection, '2026-02');
