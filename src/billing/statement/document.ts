@@ -102,6 +102,19 @@ export function statementForTenant(statement: StatementDocument): StatementDocum
   };
 }
 
+/** The same of one of the tenants of a document that lists others, too. */
+export function statementOfTenant(
+  begin: ReturnType<typeof documentAround>['begin'],
+  tenant: StatementDocument['tenants'][number],
+  end: ReturnType<typeof documentAround>['end'],
+): StatementDocument {
+  const { credits_used, totals, projected_credits, projected_totals } = tenant;
+  const own = { ...begin, credits_used, totals };
+  const projected =
+    projected_credits === null ? own : { ...own, projected_credits, projected_totals: projected_totals ?? [] };
+  return statementForTenant({ ...projected, tenants: [tenant], ...end });
+}
+
 /** What stands before and behind the tenants of the document. */
 export function documentAround(head: StatementHead, sums: StatementSums) {
   const { header, proof } = head;

@@ -125,7 +125,7 @@ export async function putTable(cli: CliContext, table: string, { out }: SheetOpt
 
 /** The format that was asked for, where `--json` is another word for `--format json`. */
 export function chosenFormat<Format extends string>(
-  { format, json }: { format?: Format; json?: boolean },
+  { format, json }: { format?: Format | undefined; json?: boolean | undefined },
   otherwise: Format,
 ): Format | 'json' {
   if (json !== true) return format ?? otherwise;
@@ -133,7 +133,7 @@ export function chosenFormat<Format extends string>(
   throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
 }
 
-function styleOf({ bom, locale, raw }: SheetOptions): CsvStyle {
+export function styleOf({ bom, locale, raw }: SheetOptions): CsvStyle {
   return {
     isGerman: locale === 'de',
     bom: bom === true,

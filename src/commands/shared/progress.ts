@@ -24,6 +24,15 @@ export function createReplayView(
   );
 }
 
+export function createStatementsView(
+  cli: CliContext,
+  label: string,
+): Promise<ProgressView<{ done: number; total: number }>> {
+  return startBar(cli, label, 'statements', (bar, { done, total }: { done: number; total: number }) =>
+    bar.update(done, total),
+  );
+}
+
 /** A bar on stderr where somebody looks; elsewhere its code is not even loaded. */
 async function startBar<Progress>(
   cli: CliContext,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { type StatementDocument, statementForTenant } from '../../../billing/statement/document.ts';
 import { UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
@@ -10,12 +10,11 @@ import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/
 import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint-log.ts';
 import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
 import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
-import { documentPieces, renderJson } from '../../../reports/formats/json.ts';
+import { documentPieces } from '../../../reports/formats/json.ts';
 import { renderTable } from '../../../reports/formats/table.ts';
-import { PAGE_SCRIPT } from '../../../reports/statement/page-script.ts';
+import { tenantText } from '../../../reports/statement/statement-files.ts';
 import { projectionWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
 import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement-lines.ts';
-import { tenantPage } from '../../../reports/statement/tenant-page.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
@@ -31,18 +30,22 @@ import {
   putTable,
   putText,
   type SheetOptions,
+  styleOf,
 } from '../sheet-output.ts';
 import { noteNearTenants } from '../unknown-tenant.ts';
+import { writeEach } from './each.ts';
 
 interface StatementOptions extends SheetOptions {
   tenant?: string;
   forTenant?: string;
   workspace?: string;
-  format?: (typeof FORMATS)[number];
+  each?: boolean;
+  format?: Format[];
   json?: boolean;
 }
 
 const FORMATS = [...LISTING_FORMATS, 'html'] as const;
+type Format = (typeof FORMATS)[number];
 
 export function statementCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('statement')
@@ -50,7 +53,8 @@ export function statementCommand(cli: CliContext): CliCommand {
     .option('--tenant <id>', 'only this tenant')
     .option('--for-tenant <id>', 'what may be handed to this tenant: nothing of others (json, html or csv)')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
+    .option('--each', 'a statement for each tenant of all workspaces, and index.csv, into the folder that --out names')
+    .addOption(formatOption());
   return addSheetOptions(command)
     .examples(
       'usage-ledger statement 2026-02',
@@ -58,11 +62,24 @@ export function statementCommand(cli: CliContext): CliCommand {
       'usage-ledger statement 2026-02 --for-tenant acme --format html --out acme.html',
       'usage-ledger statement verify acme.json --digest 9d675846...',
       'usage-ledger statement 2026-02 --format html --out february.html',
+      'usage-ledger statement 2026-02 --each --out statements --format html,json',
     )
     .action((text: string, options: StatementOptions) =>
       cli.withContext((context) => showStatement(cli, context, text, options)),
     )
     .addCommand(statementVerifyCommand(cli));
+}
+
+/** One of the forms; with `--each` several. */
+function formatOption(): Option {
+  const option = new Option('--format <format>', 'form of the answer (default: table); with --each such as html,json');
+  option.argParser((text: string) => {
+    const formats = text.split(',').map((one) => FORMATS.find((format) => format === one));
+    if (!formats.includes(undefined)) return formats;
+    throw new InvalidArgumentError(`Allowed choices are ${FORMATS.join(', ')}.`);
+  });
+  option.argChoices = [...FORMATS];
+  return option;
 }
 
 async function showStatement(
@@ -71,13 +88,22 @@ async function showStatement(
   text: string,
   options: StatementOptions,
 ): Promise<void> {
-  const format = chosenFormat(options, 'table');
+  const tenantId = options.forTenant ?? options.tenant;
+  const { format: formats = [], json } = options;
   const period = parsePeriod(text);
+  keepYoungGenerationSmall();
+  if (options.each === true) {
+    if (tenantId !== undefined)
+      throw new UsageError('--each goes with no tenant', 'leave --tenant and --for-tenant out');
+    const { workspace, out } = options;
+    return writeEach(cli, context, { period, workspace, out, formats, style: styleOf(options) });
+  }
+  const [only, another] = formats;
+  if (another !== undefined) throw new UsageError('several formats go with --each only', 'name one format');
+  const format = chosenFormat({ format: only, json }, 'table');
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   noteOtherRates(cli, context);
-  keepYoungGenerationSmall();
   const { connection } = context.reader();
-  const tenantId = options.forTenant ?? options.tenant;
   const proven = format === 'json' || options.forTenant !== undefined;
   const request = { workspaceId, period, tenantId, nowMs: context.clock.now(), proven };
   // One transaction, so that all tenants are of one moment.
@@ -97,7 +123,7 @@ async function showStatement(
 async function putStatement(
   cli: CliContext,
   { begin, end, tenants }: StatementStream,
-  { format, options }: { format: (typeof FORMATS)[number]; options: StatementOptions },
+  { format, options }: { format: Format; options: StatementOptions },
 ): Promise<boolean> {
   let hasTenants = false;
   const listed = function* () {
@@ -123,21 +149,16 @@ async function putStatement(
 async function showForTenant(
   cli: CliContext,
   statement: StatementDocument,
-  { format, options }: { format: (typeof FORMATS)[number]; options: StatementOptions },
+  { format, options }: { format: Format; options: StatementOptions },
 ): Promise<void> {
   if (format !== 'json' && format !== 'html' && format !== 'csv') {
     throw new UsageError('--for-tenant makes json, html or csv', 'name one of these with --format');
   }
   if (options.tenant !== undefined) throw new UsageError('--for-tenant and --tenant exclude each other', 'name one');
   if (statement.tenants.length === 0) return;
-  const own = statementForTenant(statement);
-  if (format === 'json') await putText(cli, renderJson(own), options);
-  else if (format === 'html') await putText(cli, tenantPage(own, PAGE_SCRIPT), options);
-  else
-    await putSheet(cli, sheetOf(`statement ${own.period}`, STATEMENT_COLUMNS, linesOf(own, own.tenants)), {
-      format,
-      options,
-    });
+  const terminal = options.out === undefined && cli.io.stdout.isTTY === true;
+  const style = { ...styleOf(options), terminal };
+  await putText(cli, tenantText(statementForTenant(statement), format, style), options);
 }
 
 function printStatement(cli: CliContext, statement: StatementDocument): void {

@@ -1,0 +1,129 @@
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { nextTurn } from '../../../core/clock.ts';
+import { UsageError } from '../../../core/errors.ts';
+import type { Period } from '../../../core/period.ts';
+import { makeFolder } from '../../../core/process/folder-fault.ts';
+import { inertText } from '../../../core/text/inert-text.ts';
+import { counted, firstOf } from '../../../core/text/words.ts';
+import { streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
+import type { LedgerConnection } from '../../../ledger/store/file/open.ts';
+import { findPeriodOf } from '../../../ledger/store/subjects.ts';
+import { sumUsage } from '../../../ledger/store/sum-usage.ts';
+import { writeAtomically } from '../../../reports/files/atomic-file.ts';
+import { formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
+import { type CsvStyle, csvPieces } from '../../../reports/formats/csv.ts';
+import {
+  INDEX_COLUMNS,
+  type StatementFile,
+  TENANT_FORMATS,
+  type TenantFormat,
+  writeStatements,
+} from '../../../reports/statement/statement-files.ts';
+import type { Context } from '../../../wiring/context.ts';
+import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
+import type { CliContext } from '../../shared/cli-context.ts';
+import { createStatementsView } from '../../shared/progress.ts';
+import { withStopSignal } from '../../shared/stop-signal.ts';
+
+interface EachRequest {
+  period: Period;
+  workspace: string | undefined;
+  out: string | undefined;
+  formats: readonly string[];
+  style: CsvStyle;
+}
+
+/** Writes a statement for each tenant of each workspace, and an index of them. */
+export async function writeEach(cli: CliContext, context: Context, request: EachRequest): Promise<void> {
+  const { period, workspace, out } = request;
+  const formats = formatsOf(request.formats);
+  if (out === undefined) throw new UsageError('--each needs --out', 'name a folder for the statements');
+  const folder = resolve(cli.io.cwd, out);
+  makeFolder(folder, 'name another folder with --out');
+  for (const left of readdirSync(folder)) if (left.startsWith('.index.csv.part-')) rmSync(join(folder, left));
+  const all = context.config.workspaces.map(({ id }) => id);
+  const ids = workspace === undefined ? all : [chooseWorkspace(context.config, workspace).id];
+  const { connection } = context.reader();
+  const seen: Seen = { statements: 0, kept: 0, estimates: [], without: [] };
+  const total = ids.reduce((sum, id) => sum + countTenants(connection, id, period), 0);
+  const view = await createStatementsView(cli, period);
+  const onTenant = (kept: number): void => {
+    seen.statements += 1;
+    seen.kept += kept;
+    view.onProgress({ done: seen.statements, total: Math.max(total, seen.statements) });
+  };
+  const rows = function* (): Generator<StatementFile> {
+    for (const id of ids) {
+      const stream = streamStatement(connection, { workspaceId: id, period, nowMs: context.clock.now() });
+      if (stream === null) seen.without.push(id);
+      else {
+        if (stream.begin.state !== 'closed') seen.estimates.push(id);
+        yield* writeStatements(stream, { folder, formats, style: request.style, onTenant });
+      }
+    }
+  };
+  const pieces = csvPieces(sheetOf('index', INDEX_COLUMNS, rows()), request.style);
+  // One transaction, so that all statements are of one moment.
+  connection.exec('BEGIN');
+  try {
+    await withStopSignal((signal) =>
+      writeAtomically(join(folder, 'index.csv'), (part) => writeSlowly(part, pieces, signal)),
+    );
+  } finally {
+    connection.exec('ROLLBACK');
+    view.stop();
+  }
+  if (seen.statements === 0 && seen.without.length > 0) throw unknownPeriod(period, seen.without.join(', '));
+  report(cli, { period, folder, files: seen.statements * formats.length, ...seen });
+}
+
+interface Seen {
+  statements: number;
+  /** Files that were there already. */
+  kept: number;
+  /** Workspaces whose month is not closed, and those that have none. */
+  estimates: string[];
+  without: string[];
+}
+
+/** Whoever waits for a turn has it between the pieces, such as who has pressed Ctrl-C. */
+async function writeSlowly(path: string, pieces: Iterable<string>, signal: AbortSignal): Promise<void> {
+  const descriptor = openSync(path, 'r+');
+  try {
+    for (const piece of pieces) {
+      writeSync(descriptor, piece);
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** As the totals of the month count them; who has only corrections comes on top. */
+function countTenants(connection: LedgerConnection, id: string, period: Period): number {
+  const found = findPeriodOf(connection, id, period);
+  return found === undefined
+    ? 0
+    : sumUsage(connection, found.periodKey, found.closedSeq === null ? 'now' : 'closed').tenants;
+}
+
+function formatsOf(given: readonly string[]): TenantFormat[] {
+  const formats = TENANT_FORMATS.filter((format) => given.includes(format));
+  if (formats.length > 0 && formats.length === given.length) return formats;
+  throw new UsageError('--each makes html, json and csv', 'name some of these once each, such as --format html,json');
+}
+
+function report(
+  cli: CliContext,
+  { period, folder, ...seen }: Seen & { period: Period; folder: string; files: number },
+) {
+  const { statements, files, kept, estimates, without } = seen;
+  const record = { period, folder, statements, files, kept, estimates, without };
+  const words = `${counted(statements, 'statement')} in ${counted(files, 'file')}, listed in ${join(folder, 'index.csv')}`;
+  cli.answer(record, [kept === 0 ? words : `${words}; ${formatInteger(kept)} files were there already`]);
+  const named = (ids: readonly string[]) => firstOf(ids.map(inertText), 5);
+  if (estimates.length > 0) cli.note(`not closed, so that these are estimates: ${named(estimates)}`);
+  if (without.length > 0) cli.note(`the ledger has nothing of ${period} in ${named(without)}`);
+}

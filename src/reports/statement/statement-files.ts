@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { type StatementDocument, statementOfTenant } from '../../billing/statement/document.ts';
+import type { StatementStream } from '../../ledger/journal/charges/read-statement.ts';
+import { type Column, sheetOf } from '../formats/columns.ts';
+import { type CsvStyle, csvPieces } from '../formats/csv.ts';
+import { renderJson } from '../formats/json.ts';
+import { PAGE_SCRIPT } from './page-script.ts';
+import { linesOf, STATEMENT_COLUMNS } from './statement-lines.ts';
+import { tenantPage } from './tenant-page.ts';
+
+/** The forms in which a statement may go to its tenant. */
+export const TENANT_FORMATS = ['html', 'json', 'csv'] as const;
+export type TenantFormat = (typeof TENANT_FORMATS)[number];
+
+/** What may be handed to a tenant, in one of these forms. */
+export function tenantText(statement: StatementDocument, format: TenantFormat, style: CsvStyle): string {
+  if (format === 'json') return renderJson(statement);
+  if (format === 'html') return tenantPage(statement, PAGE_SCRIPT);
+  const name = `statement ${statement.period}`;
+  return [...csvPieces(sheetOf(name, STATEMENT_COLUMNS, linesOf(statement, statement.tenants)), style)].join('');
+}
+
+/** A statement in its folder, by currency; one without a price has one row. */
+export interface StatementFile {
+  workspace_id: string;
+  tenant_id: string;
+  external_ref: string | null;
+  /** Below the folder of all; a second format lies beside it under the same name. */
+  file: string;
+  amount: string | null;
+  currency: string | null;
+  /** Of the close; null of an estimate. */
+  digest: string | null;
+}
+
+export const INDEX_COLUMNS: readonly Column<StatementFile>[] = [
+  { name: 'workspace_id', kind: 'id' },
+  { name: 'tenant_id', kind: 'id' },
+  { name: 'external_ref', kind: 'id' },
+  { name: 'file', kind: 'text' },
+  { name: 'amount', kind: 'amount' },
+  { name: 'currency', kind: 'text' },
+  { name: 'digest', kind: 'text' },
+];
+
+export interface FilesRequest {
+  /** Where the folders of all workspaces lie. */
+  folder: string;
+  formats: readonly TenantFormat[];
+  style: CsvStyle;
+  /** Called behind each tenant, with how many of its files were there already. */
+  onTenant: (kept: number) => void;
+}
+
+/**
+ * Writes the statements of a period, each into files of its own, and gives what the index says of them. A file of a closed period
+ * that is there already is the same to the byte, because the folder is named after the close: it stays, so that who was broken
+ * off goes on. Estimates are written anew.
+ */
+export function* writeStatements(
+  { begin, end, tenants }: StatementStream,
+  { folder, formats, style, onTenant }: FilesRequest,
+): Generator<StatementFile> {
+  const { workspace_id, state, period } = begin;
+  const digest = end.proof?.close_digest ?? null;
+  const own = `${period}-${slug(workspace_id)}-${digest === null ? `estimate-${key(workspace_id)}` : digest.slice(0, 16)}`;
+  const place = join(folder, own);
+  mkdirSync(place, { recursive: true, mode: 0o700 });
+  for (const left of readdirSync(place)) if (/^\..*\.part$/.test(left)) rmSync(join(place, left));
+  for (const tenant of tenants()) {
+    const { tenant_id, external_ref, totals } = tenant;
+    const name = `${slug(tenant_id)}-${key(`${workspace_id}\0${tenant_id}`)}`;
+    const missing = formats.filter((format) => state !== 'closed' || !isWhole(join(place, `${name}.${format}`)));
+    const statement = missing.length === 0 ? null : statementOfTenant(begin, tenant, end);
+    for (const format of missing) {
+      if (statement !== null) writeWhole(place, `${name}.${format}`, tenantText(statement, format, style));
+    }
+    const file = `${own}/${name}.${formats[0]}`;
+    const said = { workspace_id, tenant_id, external_ref, file };
+    for (const { amount, currency } of totals) yield { ...said, amount, currency, digest };
+    if (totals.length === 0) yield { ...said, amount: null, currency: null, digest };
+    onTenant(formats.length - missing.length);
+  }
+}
+
+/** A name may have so many characters of an id. */
+const SLUG_LENGTH = 40;
+
+/** Small ASCII letters, digits and hyphens, which every system takes; what tells ids apart is the key behind it. */
+function slug(id: string): string {
+  const plain = id
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-');
+  return plain.slice(0, SLUG_LENGTH).replaceAll(/^-|-$/g, '') || 'id';
+}
+
+/** 64 bits: a million ids that begin alike get one twice in one of forty million folders. */
+function key(id: string): string {
+  return hash('sha256', id, 'hex').slice(0, 16);
+}
+
+/** A power failure may leave the name of a file without its bytes. */
+function isWhole(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/** Whoever looks sees the whole file or none, readable by its owner alone. Nothing waits for the disk: a lost one is made again. */
+function writeWhole(folder: string, name: string, text: string): void {
+  const part = join(folder, `.${name}.part`);
+  const descriptor = openSync(part, 'w', 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(part, join(folder, name));
+}
