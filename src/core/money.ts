@@ -34,6 +34,14 @@ export function minorDigits(currency: string): number {
   return digits;
 }
 
+/** Whether a code, or a sign such as `$` that several currencies have, can stand beside an amount of the currency. */
+export function canMean(mark: string, currency: string): boolean {
+  if (mark === currency) return true;
+  const form = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
+  const symbol = form.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? currency;
+  return !isCurrency(mark) && symbol.includes(mark.normalize('NFKC'));
+}
+
 /** An amount of minor units as a plain decimal of the currency: `-1234` of EUR is `-12.34`. Exact. */
 export function formatMinor(amountMinor: bigint, currency: string): string {
   const digits = minorDigits(currency);

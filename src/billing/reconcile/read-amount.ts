@@ -1,4 +1,4 @@
-import { parseMinor } from '../../core/money.ts';
+import { canMean, minorDigits, parseMinor } from '../../core/money.ts';
 
 export type DecimalMark = 'point' | 'comma';
 
@@ -7,35 +7,53 @@ const MARKS = { point: '.', comma: ',' } as const;
 /**
  * Reads amounts as spreadsheets and invoice programs write them: 1,234.50 and 1.234,50 and 1 234,50, with a currency before or
  * after it, negative with a sign on either side or in brackets. Which mark is the decimal one shows in the column as a whole;
- * `given` says it where it does not. Gives null for what is no amount, or can be read in two ways.
+ * `given` says it where it does not. Gives null for what is no amount, or can be read in two ways, and the sign or code of another
+ * currency than the amount is said to be of.
  */
 export function amountReader(
   column: readonly string[],
   given?: DecimalMark,
-): (text: string, currency: string) => bigint | null {
+): (text: string, currency: string) => { minor: bigint } | { otherCurrency: string } | null {
   const shown = new Set(column.flatMap((text) => shownBy(bareAmount(text)?.digits ?? '') ?? []));
   const [only, other] = [...shown];
   const mark = given ?? (other === undefined ? only : undefined);
   return (text, currency) => {
     const bare = bareAmount(text);
     if (bare === null) return null;
-    const plain = plainDecimal(bare.digits, mark ?? (isPlain(bare.digits) && shown.size === 0 ? 'point' : undefined));
+    const otherCurrency = bare.marks.find((one) => !canMean(one, currency));
+    if (otherCurrency !== undefined) return { otherCurrency };
+    const plain = plainDecimal(bare.digits, mark ?? markOf(bare.digits, currency, shown.size === 0));
     const minor = plain === null ? null : parseMinor(plain, currency);
-    return minor === null ? null : bare.isNegative ? -minor : minor;
+    return minor === null ? null : { minor: bare.isNegative ? -minor : minor };
   };
 }
 
+/** The decimal mark of an amount in a column that shows none; a currency without decimals has thousands before three digits. */
+function markOf(digits: string, currency: string, isFirst: boolean): DecimalMark | undefined {
+  const [, only] = /^\d{1,3}([.,])\d{3}$/.exec(digits) ?? [];
+  if (only !== undefined && minorDigits(currency) === 0) return only === MARKS.point ? 'comma' : 'point';
+  return isFirst && isPlain(digits) ? 'point' : undefined;
+}
+
+interface BareAmount {
+  digits: string;
+  isNegative: boolean;
+  /** Signs and codes of currencies. */
+  marks: string[];
+}
+
 /** What is left without currency, spaces and signs; null when something else is in it. */
-function bareAmount(text: string): { digits: string; isNegative: boolean } | null {
+function bareAmount(text: string): BareAmount | null {
   const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '').replaceAll('\u2212', '-');
-  const [, open, before, inner = '', after, close] =
-    /^(\()?(-|\+)?(?:[A-Z]{3}|\p{Sc})?((?:-)?[\d.,]+)(?:[A-Z]{3}|\p{Sc})?(-)?(\))?$/u.exec(tight) ?? [];
+  const [, open, before, mark, inner = '', markBehind, after, close] =
+    /^(\()?(-|\+)?([A-Z]{3}|\p{Sc})?((?:-)?[\d.,]+)([A-Z]{3}|\p{Sc})?(-)?(\))?$/u.exec(tight) ?? [];
   const signs = [before, after, inner.startsWith('-') ? '-' : undefined].filter((sign) => sign === '-').length;
   const isBracketed = open !== undefined && close !== undefined;
   if (!/\d/.test(inner) || signs > 1 || (isBracketed && signs > 0) || (open === undefined) !== (close === undefined)) {
     return null;
   }
-  return { digits: inner.replace('-', ''), isNegative: signs === 1 || isBracketed };
+  const marks = [mark, markBehind].filter((one) => one !== undefined);
+  return { digits: inner.replace('-', ''), isNegative: signs === 1 || isBracketed, marks };
 }
 
 /** The decimal mark that this amount alone gives away. */

@@ -58,8 +58,9 @@ function judge({ ledger, service, invoice }: Sides, wasAsked: boolean, tolerance
 /**
  * Why two sides differ. `late_usage`: one of them was read before the other. `correction`: the invoice leaves out what the period
  * bears for earlier ones. `rounding`: by no more than a minor unit a line. `other_card`: the same credits at other prices.
+ * `other_currency`: a line of the invoice has the sign or code of another one.
  */
-export type Cause = 'late_usage' | 'correction' | 'rounding' | 'other_card';
+export type Cause = 'late_usage' | 'correction' | 'rounding' | 'other_card' | 'other_currency';
 
 export interface Circumstances {
   /** Lines of the tenant in the currency, and what those of corrections among them come to. */

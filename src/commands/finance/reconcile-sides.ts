@@ -30,10 +30,16 @@ export interface InvoiceLine {
   credits: bigint | null;
   amountMinor: bigint | null;
   currency: string | null;
+  /** The sign or code beside the amount, where it is not of the currency: then there is no amount. */
+  otherCurrency: string | null;
 }
 
 /** A tenant's figures in one currency; null: amounts are not compared. */
-export type ReconciledRow = ReconciledTenant & { currency: string | null };
+export type ReconciledRow = ReconciledTenant & {
+  currency: string | null;
+  /** The signs or codes of other currencies on its lines of the invoice. */
+  otherCurrencies: string[];
+};
 
 /**
  * Sets ledger, service and invoices side by side, each of the currencies by itself: what a tenant used counts beside the
@@ -70,7 +76,13 @@ export function reconcileByCurrency(
       invoice: sumOf(invoices.filter((line) => line.currency === currency)),
       toleranceMinor: toleranceOf(currency),
     });
-    return found.map((tenant) => ({ ...tenant, currency }));
+    const strange = invoices.filter((line) => line.currency === currency && line.otherCurrency !== null);
+    const byTenant = Map.groupBy(strange, ({ tenantId }) => tenantId);
+    return found.map((tenant): ReconciledRow => {
+      const marks = byTenant.get(tenant.tenantId)?.flatMap(({ otherCurrency }) => otherCurrency ?? []) ?? [];
+      const status = marks.length > 0 && tenant.status === 'matched' ? 'different' : tenant.status;
+      return { ...tenant, status, currency, otherCurrencies: [...new Set(marks)] };
+    });
   });
   return rows.sort((a, b) => (a.tenantId < b.tenantId ? -1 : a.tenantId > b.tenantId ? 1 : 0));
 }
@@ -134,15 +146,17 @@ export function readInvoices(
       refuse(row, creditsColumn, 'is no whole number of credits', 'write credits such as 1234');
     }
     const named = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
-    if (amountColumn === undefined || named === null) return { tenantId, credits, amountMinor: null, currency: null };
+    const line = { tenantId, credits, amountMinor: null, currency: null, otherCurrency: null };
+    if (amountColumn === undefined || named === null) return line;
     if (!isCurrency(named))
       return refuse(row, currencyColumn ?? '', 'is not a currency of ISO 4217', 'write it such as EUR');
-    const amountMinor = toMinor(record[amountColumn] ?? '', named);
-    if (amountMinor === null) {
+    const amount = toMinor(record[amountColumn] ?? '', named);
+    if (amount === null) {
       const hint = 'write amounts such as 1234.50, no finer than the currency, or say --decimal point or comma';
-      refuse(row, amountColumn, 'is no amount, or can be read in two ways', hint);
+      return refuse(row, amountColumn, 'is no amount, or can be read in two ways', hint);
     }
-    return { tenantId, credits, amountMinor, currency: named };
+    if ('otherCurrency' in amount) return { ...line, currency: named, otherCurrency: amount.otherCurrency };
+    return { ...line, currency: named, amountMinor: amount.minor };
   };
   const known = new Set(statement.tenants.map(({ tenant_id }) => tenant_id));
   const read = rows.map((row) => ({ row, line: lineOf(row) }));
@@ -185,7 +199,8 @@ export function causes(
 ): (row: ReconciledRow) => Cause | null {
   const byId = new Map(tenants.map((tenant) => [tenant.tenant_id, tenant]));
   const price = creditPricer(connection, workspaceId);
-  return ({ tenantId, status, currency, ledger, service, invoice }) => {
+  return ({ tenantId, status, currency, otherCurrencies, ledger, service, invoice }) => {
+    if (otherCurrencies.length > 0) return 'other_currency';
     if (status !== 'different' || ledger === null) return null;
     const lines = byId.get(tenantId)?.lines.filter((line) => line.currency === currency) ?? [];
     const corrections = lines.filter(({ kind }) => kind === 'correction');

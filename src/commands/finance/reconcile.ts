@@ -220,10 +220,16 @@ const RECONCILE_COLUMNS: readonly Column<ReconcileRow>[] = [
   { name: 'ledger_amount', kind: 'amount', header: 'Ledger amount', sum: true },
   { name: 'invoice_amount', kind: 'amount', header: 'Invoice amount', sum: true },
   { name: 'currency', kind: 'text', header: '' },
-  { name: 'cause', kind: 'text', header: 'Why', words: (cause) => cause?.replace('_', ' ') ?? '' },
+  { name: 'other_currencies', kind: 'text' },
+  { name: 'cause', kind: 'text', header: 'Why', words: whyWords },
 ];
 
-function rowOf({ tenantId, status, ledger, service, invoice, currency }: ReconciledRow) {
+function whyWords(cause: Cause | null, { other_currencies: marks }: ReconcileRow): string {
+  const words = cause?.replace('_', ' ') ?? '';
+  return marks === null ? words : `${words} ${marks}`;
+}
+
+function rowOf({ tenantId, status, ledger, service, invoice, currency, otherCurrencies }: ReconciledRow) {
   return {
     tenant_id: tenantId,
     status,
@@ -233,6 +239,7 @@ function rowOf({ tenantId, status, ledger, service, invoice, currency }: Reconci
     ledger_amount: amountOf(ledger, currency),
     invoice_amount: amountOf(invoice, currency),
     currency,
+    other_currencies: otherCurrencies.length === 0 ? null : otherCurrencies.join(' '),
   };
 }
 

@@ -43,8 +43,8 @@ export interface CsvRow {
 /**
  * Reads a CSV file with a line of headers, as spreadsheets write them: UTF-8 or UTF-16 with or without a mark, else
  * Windows-1252, with commas, semicolons or tabs, whichever the first line has most of. A line `sep=;` before that of
- * the headers, by which Excel knows the delimiter, is understood. Throws UsageError when it cannot be read, is no CSV,
- * or lacks one of these columns.
+ * the headers, by which Excel knows the delimiter, is understood. Throws UsageError when it cannot be read, is no CSV, has
+ * two columns of one name, or lacks one of these columns.
  */
 export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] {
   const text = readText(file);
@@ -54,7 +54,7 @@ export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] 
     const [, said] = /^sep=(.)$/i.exec(head) ?? [];
     const [most = ','] = [',', ';', '\t'].sort((a, b) => head.split(b).length - head.split(a).length);
     const options = {
-      columns: true,
+      columns: distinct,
       delimiter: said ?? most,
       from_line: said === undefined ? 1 : 2,
       skip_empty_lines: true,
@@ -72,6 +72,13 @@ export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] 
   if (missing.length === 0) return rows;
   const found = Object.keys(first?.record ?? {}).join(', ');
   throw new UsageError(`${file} has no column ${missing.join(', ')}`, `its first line names ${found}`);
+}
+
+/** Of two columns of one name nobody can say which is meant. */
+function distinct(names: string[]): string[] {
+  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`two columns are called ${JSON.stringify(twice)}`);
+  return names;
 }
 
 /** No byte becomes a question mark: it is read as what it can be, or the file is refused. */

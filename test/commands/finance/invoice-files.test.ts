@@ -41,7 +41,7 @@ test.each<[shape: string, file: string | Buffer, ...argv: string[]]>([
   ['of Excel in Swiss German', "Customer;Net;Currency\nacme;12'150.00;EUR\nzoe;75.50;EUR\ntokyo;7'500;JPY\n"],
   [
     'of Excel in American, with a mark',
-    '\ufeffCustomer,Net,Currency\nacme,"$12,150.00",EUR\nzoe,$75.50,EUR\ntokyo,"7,500",JPY\n',
+    '\ufeffCustomer,Net,Currency\nacme,"€12,150.00",EUR\nzoe,€75.50,EUR\ntokyo,"7,500",JPY\n',
   ],
   ['of tabs', 'Customer\tNet\tCurrency\nacme\t12150.00\tEUR\nzoe\t75.50\tEUR\ntokyo\t7500\tJPY\n'],
   ['in UTF-16', utf16('Customer\tNet\tCurrency\nacme\t12.150,00\tEUR\nzoe\t75,50\tEUR\ntokyo\t7500\tJPY\n')],
@@ -127,10 +127,10 @@ test.each([
 
 test('where every amount could be read in two ways, --decimal says which it is', async () => {
   const world = await createBilled();
-  const file = 'Customer,Net,Currency\ntokyo,7.500,JPY\n';
+  const file = 'Customer,Net,Currency\nacme,12.150,EUR\n';
   expect((await reconcile(world, file, ...CURRENCY)).code).toBe(2);
   const { out } = await reconcile(world, file, ...CURRENCY, '--decimal', 'comma');
-  expect(out).toContain('invoice 7,500 JPY');
+  expect(out).toContain('invoice 12,150.00 EUR');
 });
 
 test('a reference of two tenants is refused: nobody can say whose invoice it is', async () => {
@@ -175,4 +175,57 @@ test('why sides differ is said: late usage, rounding, another card', async () =>
   });
   // Without credits only what the ledger once had tells usage that came late from another price.
   expect(await causes()).toEqual({ acme: 'rounding', zoe: 'late_usage', tokyo: null });
+});
+
+test.each([
+  ['a code', 'EUR 12150.00', 'USD 75.50', 'other currency USD'],
+  ['a sign', '€12150.00', '£75.50', 'other currency £'],
+  ['a sign behind', '12150.00 €', '75.50 $', 'other currency $'],
+  ['a sign of Asia', '12150.00', '￥75.50', 'other currency ￥'],
+])('an amount with %s of another currency is named and no match, whatever its number is', async (_, acme, zoe, why) => {
+  const world = await createBilled();
+  const file = `Customer,Net,Currency\nacme,${acme},EUR\nzoe,${zoe},EUR\ntokyo,¥7500,JPY\n`;
+  const { code, out } = await reconcile(world, file, ...CURRENCY);
+  expect(code).toBe(4);
+  expect(out).toMatch(new RegExp(`^zoe .* different .*${why.replace('$', '\\$')}$`, 'm'));
+  expect(out).toContain('2 matched');
+  const { rows } = parseJson((await reconcile(world, file, ...CURRENCY, '--json')).out);
+  expect(rows[2]).toMatchObject({
+    tenant_id: 'zoe',
+    status: 'different',
+    cause: 'other_currency',
+    invoice_amount: null,
+  });
+});
+
+test('a sign that several currencies have contradicts none of them', async () => {
+  const world = await createBilled();
+  const cards = ['USD', 'CAD', 'AUD'].map((currency, at) => ({
+    ...{ name: currency, from_period: '2026-01', currency, price_per_credit: '0.01' },
+    tenant: ['acme', 'zoe', 'tokyo'][at],
+  }));
+  writeFileSync(join(world.folder, 'dollars.yml'), stringify({ rates: cards }));
+  await world.run('rates', 'apply', 'dollars.yml', '--yes');
+  const file = 'Customer,Net,Currency\nacme,$12150.00,USD\nzoe,$75.50,CAD\ntokyo,$75.00,AUD\n';
+  expect(await reconcile(world, file, ...CURRENCY)).toMatchObject({ code: 0 });
+});
+
+test('yen have thousands before three digits, where the column says nothing else', async () => {
+  const world = await createBilled();
+  const file = 'Customer,Net,Currency\nC-3,"7,500",JPY\n';
+  expect((await reconcile(world, file, '--currency', 'JPY')).out).toContain('1 matched');
+  expect((await reconcile(world, file.replace(',500', '.500'), '--currency', 'JPY')).out).toContain('1 matched');
+  expect((await reconcile(world, file.replace('JPY', 'EUR'), '--currency', 'EUR')).err).toContain('in two ways');
+});
+
+test('two columns of one name are refused, in names for tenants, too', async () => {
+  const world = await createBilled();
+  const twice = await reconcile(world, 'Customer,Net,Net\nacme,12150.00,1.00\n');
+  expect(twice).toMatchObject({ code: 2, out: '', err: expect.stringContaining('two columns are called "Net"') });
+  writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,region,region\nacme,north,south\n');
+  const names = await world.run('tenants', 'import', 'names.csv');
+  expect(names).toMatchObject({ code: 2, err: expect.stringContaining('two columns are called "region"') });
+  expect(await reconcile(world, 'Customer,Net,,\nacme,12150.00,,\nzoe,75.5,,\n', '--currency', 'EUR')).toMatchObject({
+    code: 0,
+  });
 });
