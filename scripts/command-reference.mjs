@@ -2,6 +2,7 @@
 // and the commands disagree.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { Help } from 'commander';
 import { buildProgram } from '../build/commands/main.js';
 import { CliContext } from '../build/commands/shared/cli-context.js';
 import { between, keep } from './generated.mjs';
@@ -14,8 +15,16 @@ const file = fileURLToPath(new URL('../docs/commands.md', import.meta.url));
 const silent = { write: () => true };
 const program = await buildProgram(new CliContext({ stdout: silent, stderr: silent, env: {}, cwd: '/' }), () => true);
 
+/** What the document says of all commands at once. */
+const SHARED = new Set(['--config', '--json', '--help']);
+
 function helpOf(command) {
   let text = '';
+  const { visibleOptions } = new Help();
+  command.configureHelp({
+    ...command.configureHelp(),
+    visibleOptions: (of) => visibleOptions.call(new Help(), of).filter(({ long }) => !SHARED.has(long)),
+  });
   command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => WIDTH });
   command.outputHelp();
   return text.trimEnd();

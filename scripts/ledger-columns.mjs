@@ -22,6 +22,16 @@ const TOO_LARGE = 'NULL when it does not fit into 64 bits.';
 const AMOUNT = '`amount_minor` as text, in the major unit: `12.50` of EUR, `1250` of JPY.';
 const DIGITS = 'Decimals of the minor unit: 2 for EUR, 0 for JPY.';
 
+/** Columns that several views have, said once. */
+const SHARED = new Map([
+  [WORKSPACE, 'workspace_id'],
+  [TENANT, 'tenant_id'],
+  [PERIOD, 'period'],
+  [PERIOD_STATE, 'state'],
+  [AMOUNT, 'amount'],
+  [DIGITS, 'currency_digits'],
+]);
+
 /** Per view: what a row is, and each column in its order. */
 const VIEWS = {
   finance_usage: [
@@ -306,7 +316,8 @@ const VIEWS = {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const doc = join(root, 'docs', 'ledger.md');
 const faults = [];
-const generated = `${render(readColumns())}\n${renderTables()}`;
+const shared = renderColumns([...SHARED].map(([meaning, name]) => [name, meaning]));
+const generated = `### Columns of several views\n\n${shared}\n${render(readColumns())}\n${renderTables()}`;
 if (faults.length === 0) keep(doc, between(readFileSync(doc, 'utf8'), BEGIN, END, generated));
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 if (faults.length > 0) process.exitCode = 1;
@@ -337,10 +348,17 @@ function render(columns) {
       for (const name of Object.keys(described)) {
         if (!order.includes(name)) faults.push(`${view}.${name} is described, but there is no such column`);
       }
-      const lines = order.map((name) => `| \`${name}\` | ${described[name]} |`);
-      return `### ${view}\n\n${row}\n\n| Column | Meaning |\n|---|---|\n${lines.join('\n')}\n`;
+      const shared = order.filter((name) => SHARED.has(described[name])).map((name) => `\`${name}\``);
+      const own = order.filter((name) => !SHARED.has(described[name])).map((name) => [name, described[name]]);
+      const also = shared.length === 0 ? '' : ` Also ${shared.join(', ')}.`;
+      return `### ${view}\n\n${row}${also}\n\n${renderColumns(own)}`;
     })
     .join('\n');
+}
+
+function renderColumns(columns) {
+  const lines = columns.map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
+  return `| Column | Meaning |\n|---|---|\n${lines.join('\n')}\n`;
 }
 
 function renderTables() {
