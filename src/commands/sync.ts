@@ -115,6 +115,7 @@ async function syncAll(
     dead: before.dead + after.dead,
   };
   noteFailed(cli, notifications);
+  if (context.config.rates !== null) (await import('./finance/rates.ts')).noteOtherRates(cli, context);
   return { reports, notifications };
 }
 

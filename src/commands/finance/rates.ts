@@ -79,13 +79,12 @@ async function putIntoForce(
   { cards, source, yes }: { cards: readonly RateCardText[]; source: CardSource; yes: boolean },
 ): Promise<void> {
   refuseUnclear(cards);
+  // First of all: it makes the ledger where there is none yet.
+  const writer = yes ? await context.writer() : null;
   const change = changeOfCards(context.reader().connection, cards);
   const isNew = change.added.length + change.retired.length > 0;
   const comparison = comparisonWith(context, cards, { onlyOpen: true });
-  if (yes && isNew) {
-    const writer = await context.writer();
-    await writer.call('setCards', { cards, source, nowMs: context.clock.now() });
-  }
+  if (isNew) await writer?.call('setCards', { cards, source, nowMs: context.clock.now() });
   if (cli.json) {
     cli.printJson({ applied: yes && isNew, cards: cards.length, ...change, ...comparison });
     return;

@@ -58,7 +58,6 @@ describe('a configuration without rates', () => {
   ])('retires no card and deletes no charge, whatever writes: %s', async (...argv) => {
     const world = await createWorld({ ...FIRST, usage: USAGE });
     configureRates(world, CARD);
-    await world.run('migrate');
     expect((await world.run('rates', 'apply', '--yes')).code).toBe(0);
     await world.run('sync');
     await world.run('close', '2026-01', '--by', 'Ada', '--force');
@@ -127,6 +126,15 @@ describe('whatever only reads', () => {
 });
 
 describe('rates apply', () => {
+  it('is asked for by a sync while the cards of the configuration are not in force', async () => {
+    const world = await createWorld({ ...FIRST, usage: USAGE });
+    configureRates(world, CARD);
+    const words = 'the configuration has other rate cards than those in force';
+    expect((await world.run('sync')).err).toContain(words);
+    await world.run('rates', 'apply', '--yes');
+    expect((await world.run('sync')).err).not.toContain(words);
+  });
+
   it('shows cards, months and tenants that would change, and changes them with --yes', async () => {
     const world = await createCharged();
     writeCards(world, { ...CARD, name: 'dearer', price_per_credit: '0.1' });
