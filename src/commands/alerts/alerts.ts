@@ -139,7 +139,7 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
       firm: true,
       words: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.level}` : fullName(rule, row.cause)),
     },
-    ...(several ? [{ name: 'workspace_id' as const, header: 'Workspace' }] : []),
+    ...(several ? [{ name: 'workspace_id' as const, header: 'Workspace', kind: 'id' as const }] : []),
     { name: 'tenant_id', header: 'Tenant', words: (_, row) => tenantWords(row) },
     { name: 'period', header: 'Period', align: 'right', words: (period) => period ?? '' },
     { name: 'at_stake_credits', header: 'Difference', align: 'right' },

@@ -313,7 +313,7 @@ function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean):
   };
   return [
     { name: 'state', header: '', words: (state) => WORDS[state].word, style: (state) => WORDS[state].style },
-    ...(wide || !named ? [{ name: 'workspace_id', header: 'Workspace' } as const] : []),
+    ...(wide || !named ? [{ name: 'workspace_id', header: 'Workspace', kind: 'id' } as const] : []),
     ...(named ? [{ name: 'name', header: wide ? 'Name' : 'Workspace' } as const] : []),
     { name: 'last_complete_run_at', header: 'Complete', words: ago },
     {

@@ -31,7 +31,10 @@ const NUMBERS: readonly unknown[] = [
 
 export interface TableOptions {
   color?: boolean;
-  /** Columns of the terminal. Long text wraps to fit, up to a bound; numbers are never cut. Without it every cell is one line. */
+  /**
+   * Columns of the terminal. To fit, ids are shortened in the middle and other text wraps, up to a bound; numbers are never
+   * cut. Without it every cell is one line.
+   */
   width?: number | undefined;
   /** True: a cell that does not fit its column is clipped to one line, and not wrapped. */
   clip?: boolean;
@@ -69,12 +72,14 @@ export function renderTable<Row extends object>(
   );
   const longest = Math.min(LONGEST_CELL, (options.width ?? LONGEST_CELL) * TERMINAL_LINES);
   const head = columns.map((column): Cell => ({ text: inertText(column.header), style: 'bold' }));
-  const body = rows.map((row) => columns.map((column) => toCell(row, column, longest)));
+  const body = rows.map((row) =>
+    columns.map((column) => toCell(row, column, column.kind === 'id' ? LONGEST_CELL : longest)),
+  );
   const aligns = columns.map((column) => column.align ?? alignmentOf(rows, column));
   const firm = columns.map((column) => column.firm === true);
   const widths = columnWidths([head, ...body], { aligns, firm, terminal: options.width });
-  const draw = (cells: readonly Cell[]) =>
-    drawRow(cells, { widths, aligns, color: options.color === true, clip: options.clip === true });
+  const fits = columns.map(({ kind }) => (kind === 'id' ? shortened : options.clip === true ? clipped : wrapText));
+  const draw = (cells: readonly Cell[]) => drawRow(cells, { widths, aligns, fits, color: options.color === true });
   const rule = widths.map((width) => '─'.repeat(width)).join('─'.repeat(GAP.length));
   return [draw(head), ...(rows.length === 0 ? [] : [rule, ...body.map(draw)])].join('\n');
 }
@@ -124,17 +129,22 @@ function columnWidths(
   return widths;
 }
 
+/** How text becomes lines of at most so many terminal columns. */
+type Fit = (text: string, width: number) => string[];
+
+const shortened: Fit = (text, width) => [shortenInTheMiddle(text, width)];
+const clipped: Fit = (text, width) => [clipToWidth(text, width)];
+
 interface Layout {
   widths: readonly number[];
   aligns: readonly Alignment[];
+  fits: readonly Fit[];
   color: boolean;
-  clip: boolean;
 }
 
 /** One row as lines: as many as its highest cell has, each cell at the top of its column. */
-function drawRow(cells: readonly Cell[], { widths, aligns, color, clip }: Layout): string {
-  const lay = clip ? (text: string, width: number) => [clipToWidth(text, width)] : wrapText;
-  const columns = cells.map((cell, index) => lay(cell.text, widths[index] ?? 0));
+function drawRow(cells: readonly Cell[], { widths, aligns, fits, color }: Layout): string {
+  const columns = cells.map((cell, index) => (fits[index] ?? wrapText)(cell.text, widths[index] ?? 0));
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, line) =>
     columns
@@ -171,6 +181,23 @@ export function clipToWidth(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   const [line = ''] = wrapText(text.replaceAll(' ', '\u00a0'), Math.max(1, width - 1));
   return `${line.replaceAll('\u00a0', ' ').trimEnd()}…`;
+}
+
+/** The text in at most `width` terminal columns: ids begin alike and end alike, so both ends stay. */
+function shortenInTheMiddle(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  const characters = Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
+  const take = (from: readonly string[], room: number): string[] => {
+    let left = room;
+    const end = from.findIndex((character) => {
+      left -= textWidth(character);
+      return left < 0;
+    });
+    return from.slice(0, end);
+  };
+  const head = take(characters, Math.ceil((width - 1) / 2));
+  const tail = take(characters.reverse(), width - 1 - textWidth(head.join('')));
+  return `${head.join('')}…${tail.reverse().join('')}`;
 }
 
 /**

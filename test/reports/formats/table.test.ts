@@ -68,6 +68,19 @@ test('long text wraps to the width of the terminal and numbers stay whole', () =
   expect(pieces.map((line) => line.slice(0, 23).trim()).join('')).toBe(tenant);
 });
 
+test('an id that does not fit a terminal keeps both its ends, and is whole without one', () => {
+  const ids: readonly TableColumn<Row>[] = [{ name: 'tenant', header: 'Tenant', kind: 'id' }, ...columns.slice(1)];
+  const rows = ['a', 'b'].map((end) => ({ tenant: `tenant-${'0'.repeat(240)}-${end}`, credits: 1n }));
+  expect(renderTable(rows, ids, { width: 40 }).split('\n').slice(2)).toEqual([
+    'tenant-00000000…0000000000000-a        1',
+    'tenant-00000000…0000000000000-b        1',
+  ]);
+  const wide = renderTable([{ tenant: '株式会社🚀'.repeat(20), credits: 1n }], ids, { width: 30 });
+  for (const line of wide.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(30);
+  expect(wide).toMatch(/^株式.*….*社🚀 /m);
+  expect(renderTable(rows, ids)).toContain(rows[0]?.tenant);
+});
+
 test('a number is not cut even when the terminal is narrower than it', () => {
   const table = renderTable([{ tenant: 'acme', credits: 9_223_372_036_854_775_807n }], columns, { width: 20 });
   expect(table.split('\n')[2]).toBe('acme    9,223,372,036,854,775,807');
