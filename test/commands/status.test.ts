@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, symlinkSync } from 'node:fs';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
@@ -122,6 +122,16 @@ describe('status of many workspaces', () => {
       ...workspaceSettings(world.sandbox, workspace),
       name: ['Production of the north', 'Trial'][index],
     }));
+
+  it('says why a private Redis cannot be asked, beside what the ledger says', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    symlinkSync(world.folder, `${world.ledgerPath}.redis`);
+    const { code, out } = await world.run('status');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ok +ws-1 /m);
+    expect(out).toMatch(/^queue +its private Redis is not available: the folder .* is a link/m);
+  });
 
   it('shows what is wrong first, by name where there is little room, and no line is wider than the terminal', async () => {
     const world = await createWorld(FIRST, SECOND);

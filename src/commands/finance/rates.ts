@@ -236,9 +236,8 @@ function putComparison(
     cli.printJson({ months, tenants: shown, unpriced });
     return;
   }
-  cli.print(renderTable(months, MONTH_COLUMNS, cli.tableOptions));
-  cli.print('');
-  cli.print(renderTable(shown, COMPARED_COLUMNS, cli.tableOptions));
+  if (months.length > 0) cli.print(`${renderTable(months, MONTH_COLUMNS, cli.tableOptions)}\n`);
+  if (shown.length > 0) cli.print(renderTable(shown, COMPARED_COLUMNS, cli.tableOptions));
   if (tenants.length > shown.length) cli.print(`${tenants.length - shown.length} more`);
   for (const { tenant_id, period, why } of unpriced.slice(0, limit)) {
     cli.print(`${inertText(tenant_id)} is left unpriced in ${period}: ${inertText(why)}`);

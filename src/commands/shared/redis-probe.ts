@@ -3,7 +3,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 import type { Config } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
 import { within } from '../../core/deadline.ts';
-import { prepareServerFolder } from '../../queue/redis/server-folder.ts';
+import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { isListening, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 
 const ANSWER_MS = 2000;
@@ -19,7 +19,7 @@ export async function findRedis(config: Config): Promise<RedisTarget | null> {
   if (config.redisUrl !== null) return { kind: 'url', url: config.redisUrl };
   const folder = privateRedisFolder(config.ledger.path);
   if (!existsSync(folder)) return null;
-  const { socketPath } = prepareServerFolder(folder);
+  const { socketPath } = serverFolderAt(folder);
   return (await isListening(socketPath)) ? { kind: 'socket', path: socketPath } : null;
 }
 

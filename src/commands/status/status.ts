@@ -341,10 +341,11 @@ interface QueueLook {
 
 async function lookAtQueue(context: Context, id: string): Promise<QueueLook> {
   const nothingWaits = new Map<string, number>();
-  const target = await findRedis(context.config);
-  if (target === null) return { status: { status: 'not_running' }, waitingSince: nothingWaits };
-  const redis = describeTarget(target);
+  let redis = 'its private Redis';
   try {
+    const target = await findRedis(context.config);
+    if (target === null) return { status: { status: 'not_running' }, waitingSince: nothingWaits };
+    redis = describeTarget(target);
     await probeRedis(target);
     const { openBullmqQueue } = await import('../../queue/bullmq-queue.ts');
     const logger = createLogger({ level: 'silent' });
