@@ -48,7 +48,8 @@ SELECT w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.c
   CASE WHEN k.minor_units = 1 THEN CAST(l.amount_minor AS TEXT)
     ELSE CASE WHEN l.amount_minor < 0 THEN '-' ELSE '' END || (abs(l.amount_minor) / k.minor_units) || '.'
       || substr(CAST(k.minor_units + abs(l.amount_minor) - abs(l.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
-  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
+  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
+  CAST(l.amount_minor AS double precision) / k.minor_units AS amount_value
 FROM charge_lines l
 JOIN charges c ON c.period_key = l.period_key AND c.tenant_key = l.tenant_key
 JOIN rate_cards k ON k.card_key = c.card_key
@@ -62,7 +63,8 @@ SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' 
   CASE WHEN k.minor_units = 1 THEN CAST(x.amount_minor AS TEXT)
     ELSE CASE WHEN x.amount_minor < 0 THEN '-' ELSE '' END || (abs(x.amount_minor) / k.minor_units) || '.'
       || substr(CAST(k.minor_units + abs(x.amount_minor) - abs(x.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
-  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
+  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
+  CAST(x.amount_minor AS double precision) / k.minor_units AS amount_value
 FROM charge_corrections x
 LEFT JOIN adjustments a ON a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
 LEFT JOIN rate_cards k ON k.card_key = x.card_key
@@ -77,7 +79,8 @@ SELECT w.workspace_id, t.tenant_id, p.period, 1 AS line_number, 'usage' AS kind,
   CASE WHEN k.minor_units = 1 THEN CAST(c.amount_minor AS TEXT)
     ELSE CASE WHEN c.amount_minor < 0 THEN '-' ELSE '' END || (abs(c.amount_minor) / k.minor_units) || '.'
       || substr(CAST(k.minor_units + abs(c.amount_minor) - abs(c.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
-  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
+  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
+  CAST(c.amount_minor AS double precision) / k.minor_units AS amount_value
 FROM charges c
 JOIN rate_cards k ON k.card_key = c.card_key
 JOIN periods p ON p.period_key = c.period_key
@@ -90,13 +93,14 @@ SELECT workspace_id, tenant_id, period, credits_used, amount_minor, currency, ra
   CASE WHEN minor_units = 1 THEN CAST(amount_minor AS TEXT)
     ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
       || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
-  CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
+  CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
+  CAST(amount_minor AS double precision) / minor_units AS amount_value, display_name, external_ref
 FROM (
   SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency, rate_card,
-    charge_minor, correction_minor, minor_units
+    charge_minor, correction_minor, minor_units, display_name, external_ref
   FROM (
     SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
-      k.name AS rate_card, k.minor_units,
+      k.name AS rate_card, k.minor_units, n.display_name, n.external_ref,
       (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN CAST(coalesce(sum(x.amount_minor), 0) AS bigint) END
        FROM charge_corrections x JOIN rate_cards y ON y.card_key = x.card_key
        WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key AND y.currency = k.currency)
@@ -105,17 +109,22 @@ FROM (
     JOIN rate_cards k ON k.card_key = c.card_key
     JOIN periods p ON p.period_key = c.period_key
     JOIN workspaces w ON w.workspace_key = p.workspace_key
-    JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key) charged
+    JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key
+    LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m
+      WHERE m.tenant_key = t.tenant_key AND m.after_seq < coalesce(p.closed_seq, 9223372036854775807))) charged
   UNION ALL
   SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
     CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS amount_minor, k.currency,
     max(k.name) AS rate_card, 0 AS charge_minor,
-    CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS correction_minor, max(k.minor_units) AS minor_units
+    CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS correction_minor, max(k.minor_units) AS minor_units,
+    max(n.display_name) AS display_name, max(n.external_ref) AS external_ref
   FROM charge_corrections x
   JOIN rate_cards k ON k.card_key = x.card_key
   JOIN periods p ON p.period_key = x.booked_period_key
   JOIN workspaces w ON w.workspace_key = p.workspace_key
   JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
+  LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m
+    WHERE m.tenant_key = t.tenant_key AND m.after_seq < coalesce(p.closed_seq, 9223372036854775807))
   WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.card_key = c.card_key
     WHERE c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key AND y.currency = k.currency)
   GROUP BY w.workspace_id, t.tenant_id, p.period, k.currency) billed;

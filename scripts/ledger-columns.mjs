@@ -20,6 +20,8 @@ const PERIOD_STATE = '`open`, `settling` or `closed`, see "The states of a perio
 const TOO_LARGE = 'NULL when it does not fit into 64 bits.';
 
 const AMOUNT = '`amount_minor` as text, in the major unit: `12.50` of EUR, `1250` of JPY.';
+const VALUE =
+  '`amount` as a double, to sort, filter and chart by; exact up to 15 digits. Add up `amount_minor`, each `currency` by itself.';
 const DIGITS = 'Decimals of the minor unit: 2 for EUR, 0 for JPY.';
 
 /** Columns that several views have, said once. */
@@ -30,6 +32,7 @@ const SHARED = new Map([
   [PERIOD_STATE, 'state'],
   [AMOUNT, 'amount'],
   [DIGITS, 'currency_digits'],
+  [VALUE, 'amount_value'],
 ]);
 
 /** Per view: what a row is, and each column in its order. */
@@ -182,6 +185,10 @@ const VIEWS = {
       correction_minor: 'Of it, corrections of earlier, closed periods that are booked here.',
       amount: AMOUNT,
       currency_digits: DIGITS,
+      amount_value: VALUE,
+      display_name:
+        'What people call the tenant; of a closed period as it was called then, like its statement. NULL without a name.',
+      external_ref: 'Its reference, in the same way.',
     },
   ],
   finance_charge_lines: [
@@ -206,6 +213,7 @@ const VIEWS = {
         'Why a correction was booked: `usage`, `withdrawal`, `return` or `reopen`, see [finance.md](finance.md#what-a-period-costs). NULL for all other lines.',
       amount: AMOUNT,
       currency_digits: DIGITS,
+      amount_value: VALUE,
     },
   ],
   finance_alerts: [

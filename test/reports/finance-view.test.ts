@@ -5,7 +5,7 @@ import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 /** What a column of a kind holds. */
 const HELD = {
   ...{ id: 'string', text: 'string', date: 'string', day: 'string', amount: 'string', price: 'string' },
-  ...{ decimal: 'string', credits: 'bigint', count: 'bigint', percent: 'number', flag: 'boolean' },
+  ...{ decimal: 'string', credits: 'bigint', count: 'bigint', double: 'number', flag: 'boolean' },
 } as const;
 
 test('each column of each view holds what it is said to hold, and gives all rows', async () => {

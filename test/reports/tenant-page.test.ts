@@ -100,6 +100,10 @@ test('it says so when another digest was told, and nothing before one is entered
   const { document, digest } = closedStatement(LINES, 'Acme');
   const html = tenantPage(document, PAGE_SCRIPT);
   expect(html).toContain('Not checked: no digest was entered.');
+  // Who reads the page cannot copy the digest from above the field that asks for it.
+  const [shown = ''] = html.split('<script', 1);
+  expect(shown).toContain('Digest of the close, 64 digits');
+  expect(shown).not.toContain(digest);
   const { verdict } = await check(
     html,
     digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import type Database from 'better-sqlite3';
 import { expect } from 'vitest';
 
-/** A hundredth: older libraries round what lies half-way by the nearest double. */
+/** A hundredth: older libraries round what lies half-way by the nearest double; and they print 15 digits. */
 const ROUNDING = 0.0101;
+const DIGITS = 1e-14;
 
 /** Expects the machine's own `sqlite3`, an older library than ours, to read the same rows of every finance view. Returns how many. */
 export function expectSameInOlderSqlite(connection: Database.Database, path: string): Record<string, number> {
@@ -34,7 +35,9 @@ function asText(column: string): string {
 }
 
 function nearly(value: unknown): unknown {
-  return typeof value === 'number' ? expect.toSatisfy((other) => Math.abs(Number(other) - value) <= ROUNDING) : value;
+  return typeof value === 'number'
+    ? expect.toSatisfy((other) => Math.abs(Number(other) - value) <= Math.max(ROUNDING, Math.abs(value) * DIGITS))
+    : value;
 }
 
 function parse(text: string): unknown[] {

@@ -85,8 +85,14 @@ export const rateCardSchema = z
 
 export type RateCardText = z.infer<typeof rateCardSchema>;
 
-/** A list of cards, of which no two leave open which one counts: the same scope from the same period on. */
+/** A list of cards with a name each, of which no two leave open which one counts: the same scope from the same period on. */
 export const rateCardsSchema = z.array(rateCardSchema).superRefine((cards, context) => {
+  const names = cards.map(({ name }) => name);
+  names.forEach((name, index) => {
+    if (names.indexOf(name) === index) return;
+    const message = `is that of another card, ${JSON.stringify(name)}: a statement names the card that counts`;
+    context.addIssue({ code: 'custom', path: [index, 'name'], message });
+  });
   const scopes = cards.map(({ workspace, tenant, from_period, priority = 0 }) =>
     JSON.stringify([workspace, tenant, from_period, priority]),
   );

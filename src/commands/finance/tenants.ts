@@ -62,12 +62,13 @@ function readNames(file: string): TenantName[] {
 const SHOWN_IDS = 10;
 
 function printReport(cli: CliContext, report: NamesReport, dryRun: boolean): void {
-  const { workspaceId, added, changed, unchanged, unknown, missing } = report;
+  const { workspaceId, added, changed, unchanged, unknown, missing, shared } = report;
   const would = dryRun ? 'would be ' : '';
-  cli.answer({ workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing }, [
+  cli.answer({ workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing, shared }, [
     `${added.length} ${would}named, ${changed.length} ${would}changed, ${unchanged} as they were`,
     idsLine('not in the ledger, left out', unknown),
     idsLine('in the ledger, not in the file', missing),
+    ...shared.map(({ reference, tenants }) => idsLine(`with the reference ${inertText(reference)}`, tenants)),
   ]);
 }
 

@@ -89,7 +89,7 @@ http:                                  # pages, health and metrics of the daemon
 #     #   credits: 1000
 #     #   price: "9.50"
 #     included_credits: 0
-#     # credit_negative: true          # credits below 0 are paid back; without it they are priced as 0
+#     # credit_negative: true          # credits below 0 are paid back from the first on, whatever is included; without it they are priced as 0
 #     minimum: "50.00"                 # what a tenant with a record in the month pays at least
 #     # minimum_needs_usage: true      # not a tenant that has used no credits
 #     discount_percent: "0"

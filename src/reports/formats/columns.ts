@@ -3,7 +3,7 @@ import { inOneUnit, withThousands } from '../../core/text/words.ts';
 
 /**
  * What a column holds: `credits` and `count` are integers, exact to 64 bits; `amount` and `price` are text of an exact decimal
- * with up to 4 and 18 decimals, `decimal` of any; `percent` is a double, `date` ISO-8601 UTC text, `day` such as `2026-02-28`.
+ * with up to 4 and 18 decimals, `decimal` of any; `double` is one, such as a percentage, `date` ISO-8601 UTC text, `day` such as `2026-02-28`.
  */
 export type ColumnKind =
   | 'id'
@@ -13,7 +13,7 @@ export type ColumnKind =
   | 'amount'
   | 'price'
   | 'decimal'
-  | 'percent'
+  | 'double'
   | 'date'
   | 'day'
   | 'flag';

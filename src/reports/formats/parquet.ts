@@ -20,7 +20,7 @@ const ELEMENTS = {
   amount: { ...DECIMAL, ...DECIMALS.amount },
   price: { ...DECIMAL, ...DECIMALS.price },
   decimal: { type: 'DOUBLE' },
-  percent: { type: 'DOUBLE' },
+  double: { type: 'DOUBLE' },
   date: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } },
   day: { type: 'INT32', converted_type: 'DATE' },
   flag: { type: 'BOOLEAN' },
@@ -77,7 +77,7 @@ function* recordsOf(
 function parquetValue(value: SheetValue, kind: ColumnKind): unknown {
   if (value === null || kind === 'flag') return value;
   if (kind === 'credits' || kind === 'count') return BigInt(value);
-  if (kind === 'decimal' || kind === 'percent') return Number(value);
+  if (kind === 'decimal' || kind === 'double') return Number(value);
   if (kind === 'amount' || kind === 'price') return unscaled(String(value), DECIMALS[kind].scale);
   return kind === 'date' || kind === 'day' ? new Date(String(value)) : String(value);
 }

@@ -20,14 +20,7 @@ const STYLES: Readonly<Record<CellStyle, readonly [on: number, off: number]>> = 
 };
 
 /** What is added up, and set to the right. */
-const NUMBERS: readonly unknown[] = [
-  'credits',
-  'count',
-  'amount',
-  'price',
-  'decimal',
-  'percent',
-] satisfies ColumnKind[];
+const NUMBERS: readonly unknown[] = ['credits', 'count', 'amount', 'price', 'decimal', 'double'] satisfies ColumnKind[];
 
 export interface TableOptions {
   color?: boolean;

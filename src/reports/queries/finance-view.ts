@@ -13,7 +13,7 @@ const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
   [/^(currency_digits|entry_id|event_seq|line_number)$/, 'count'],
   [/^amount$/, 'amount'],
   [/^unit_price$/, 'price'],
-  [/_percent$/, 'percent'],
+  [/_percent$|^amount_value$/, 'double'],
   [/^day$/, 'day'],
   [/(^|_)at$|^(as_of|period_start|period_end|slot)$/, 'date'],
   [/^(close_forced|complete|forced|withdrawn)$/, 'flag'],
@@ -58,7 +58,9 @@ export function viewSheet(connection: LedgerConnection, name: string, filters: V
     throw new UsageError(`there is no view ${JSON.stringify(name)}`, `use one of ${known.join(', ')}`);
   const columns = viewColumns(connection, view);
   const has = (column: string): boolean => columns.some((candidate) => candidate.name === column);
-  const wanted = { workspace_id: filters.workspaceId, tenant_id: filters.tenantId, period: filters.period };
+  // A correction belongs to the month that it is booked in: there it is billed.
+  const period = has('booked_period') ? 'booked_period' : 'period';
+  const wanted = { workspace_id: filters.workspaceId, tenant_id: filters.tenantId, [period]: filters.period };
   for (const [column, value] of Object.entries(wanted)) {
     if (value === undefined || has(column)) continue;
     throw new UsageError(`${view} has no column ${column} to filter by`, 'leave the filter away');
@@ -93,6 +95,6 @@ export function viewColumns(connection: LedgerConnection, view: string): SheetCo
 
 /** What SQLite says otherwise than a sheet wants it. */
 const READS: Partial<Record<ColumnKind, (value: SheetValue) => SheetValue>> = {
-  percent: (value) => (value === null ? null : Number(value)),
+  double: (value) => (value === null ? null : Number(value)),
   flag: (value) => (value === null ? null : value === 1n),
 };

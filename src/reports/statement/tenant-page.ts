@@ -29,7 +29,9 @@ export function tenantPage(statement: StatementDocument, script: PageScript): st
   const { period, proof, tenants } = statement;
   const title = `Statement ${period}, ${tenants[0]?.tenant_id}`;
   const start = documentStart({ title, style: STYLE + OWN_STYLE, script: `'sha256-${script.sha256}'` });
-  const sheets = tenants.map((tenant) => tenantSection(statement, tenant)).join('');
+  // The digest is to come by another route: above the field that asks for it, it would be copied.
+  const shown = { ...statement, head_digest: null };
+  const sheets = tenants.map((tenant) => tenantSection(shown, tenant)).join('');
   return `${start}${sheets}${proof === null ? '' : provingPart(statement, script)}${DOCUMENT_END}`;
 }
 

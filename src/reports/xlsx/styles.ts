@@ -9,7 +9,7 @@ const FORMATS = {
   amount3: '#,##0.000',
   amount4: '#,##0.0000',
   price: '#,##0.00################',
-  percent: '0.00',
+  double: '0.00',
   date: 'yyyy-mm-dd hh:mm:ss',
   day: 'yyyy-mm-dd',
 } as const;

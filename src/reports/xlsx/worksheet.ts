@@ -17,7 +17,7 @@ const FORMATS: Readonly<Record<Exclude<ColumnKind, 'amount'>, CellFormat>> = {
   count: 'integer',
   price: 'price',
   decimal: 'general',
-  percent: 'percent',
+  double: 'double',
   date: 'date',
   day: 'day',
   flag: 'general',
@@ -123,7 +123,7 @@ function numberOf(text: string, kind: ColumnKind): number | string | null {
     const days = Date.parse(text) / DAY_MS + EPOCH_DAY;
     return days >= 1 ? days : null;
   }
-  if (kind === 'percent') return text;
+  if (kind === 'double') return text;
   const digits = text.replace(/[-.]/g, '').replace(/^0+/, '');
   return digits.length <= EXACT_DIGITS && /^-?\d+(\.\d+)?$/.test(text) ? text : null;
 }

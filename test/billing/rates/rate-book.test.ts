@@ -98,13 +98,19 @@ describe('the card in force', () => {
 test('cards of the same scope from the same period on are refused, others are not', () => {
   const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
   const others = [
-    { ...base, workspace: 'ws-1' },
-    { ...base, tenant: 'a*' },
-    { ...base, from_period: '2026-02' },
+    { ...base, name: 'of a workspace', workspace: 'ws-1' },
+    { ...base, name: 'of some', tenant: 'a*' },
+    { ...base, name: 'later', from_period: '2026-02' },
   ];
   expect(rateCardsSchema.safeParse([base, ...others]).success).toBe(true);
   const { error } = rateCardsSchema.safeParse([base, ...others, { ...base, name: 'b' }]);
   expect(error?.issues.map((issue) => issue.path)).toEqual([[4, 'from_period']]);
+});
+
+test('two cards of one name are refused, whatever they are for: a statement says no more of a card', () => {
+  const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
+  const { error } = rateCardsSchema.safeParse([base, { ...base, name: 'b', tenant: 'x' }, { ...base, tenant: 'y' }]);
+  expect(error?.issues.map((issue) => issue.path)).toEqual([[2, 'name']]);
 });
 
 describe('a card that is written wrongly is refused with the place of the mistake', () => {

@@ -331,3 +331,70 @@ describe('reconcile', () => {
     expect((await world.run(...argv, '--amount-column', 'gross')).err).toContain('has no column gross');
   });
 });
+
+describe('names and references', () => {
+  const importNames = (world: World, ...lines: string[]) => {
+    writeFileSync(join(world.folder, 'names.csv'), ['tenant_id,display_name,external_ref', ...lines, ''].join('\n'));
+    return world.run('tenants', 'import', 'names.csv');
+  };
+
+  it('are refused as a whole where a reference is the id of another tenant, of the ledger or of the file', async () => {
+    const world = await createBilled();
+    for (const [line, id] of [
+      ['acme,Acme,globex', 'globex'],
+      ['acme,Acme,later', 'later'],
+    ] as const) {
+      const { code, err } = await importNames(world, line, 'later,Later,L-1');
+      expect(code).toBe(2);
+      expect(err).toContain(`the reference "${id}" of "acme" is the id of another tenant`);
+    }
+    expect(world.query('SELECT * FROM tenant_names')).toEqual([]);
+    expect(await importNames(world, 'acme,Acme,acme')).toMatchObject({ code: 0 });
+  });
+
+  it('say which tenants have one reference then, those that the file does not name, too', async () => {
+    const world = await createBilled();
+    expect((await importNames(world, 'acme,Acme,C-1', 'globex,Globex,C-2')).out).not.toContain('with the reference');
+    const { out } = await importNames(world, 'acme,Acme,C-2');
+    expect(out).toContain('2 with the reference C-2: acme, globex\n');
+    const json = await world.run('tenants', 'import', 'names.csv', '--json');
+    expect(parseJson(json.out).shared).toEqual([{ reference: 'C-2', tenants: ['acme', 'globex'] }]);
+  });
+
+  it('of a closed month are in the view of charges as in its statement, and of others as they are now', async () => {
+    const world = await createBilled();
+    await importNames(world, 'acme,Old name,C-1');
+    await world.run('close', '2026-01', '--force');
+    await importNames(world, 'acme,New name,C-9');
+    const names = "SELECT period, display_name, external_ref FROM finance_charges WHERE tenant_id = 'acme' ORDER BY 1";
+    expect(world.query(names)).toEqual([
+      { period: '2026-01', display_name: 'Old name', external_ref: 'C-1' },
+      { period: '2026-02', display_name: 'New name', external_ref: 'C-9' },
+    ]);
+    const { tenants } = parseJson((await world.run('statement', '2026-01', '--tenant', 'acme', '--json')).out);
+    expect(tenants[0]).toMatchObject({ display_name: 'Old name', external_ref: 'C-1' });
+    // Corrections alone are named by the month in which they are booked.
+    world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 9000, requests: 10 });
+    await world.run('sync');
+    await importNames(world, 'globex,Globex,G-1');
+    const alone = "SELECT period, external_ref FROM finance_charges WHERE tenant_id = 'globex' ORDER BY 1";
+    expect(world.query(alone)).toEqual([
+      { period: '2026-01', external_ref: null },
+      { period: '2026-02', external_ref: 'G-1' },
+    ]);
+  });
+});
+
+it('has amounts as numbers beside their text, to sort and to filter by', async () => {
+  const yen = { name: 'yen', from_period: '2025-12', tenant: 'globex', currency: 'JPY', price_per_credit: '1' };
+  const world = await createBilled([CARD, yen]);
+  const charges = 'SELECT amount, amount_value FROM finance_charges ORDER BY amount_value DESC';
+  expect(world.query(charges)).toEqual([
+    { amount: '2000', amount_value: 2000 },
+    { amount: '62.50', amount_value: 62.5 },
+    { amount: '15.00', amount_value: 15 },
+  ]);
+  expect(world.query('SELECT count(*) AS n FROM finance_charges WHERE amount_value > 60')).toEqual([{ n: 2 }]);
+  const lines = 'SELECT amount_value FROM finance_charge_lines WHERE amount_value < 20 ORDER BY 1';
+  expect(world.query(lines)).toEqual([{ amount_value: 2.5 }, { amount_value: 12.5 }]);
+});

@@ -104,8 +104,20 @@ describe('export', () => {
     await world.run('rates', 'apply', 'rates.yml', '--yes');
     const charges = ['export', 'charges', '--tenant', 'acme', '--period', '2026-02'];
     const { out } = await world.run(...charges, '--locale', 'de');
-    expect(out.split('\r\n')[1]).toBe('ws-1;acme;2026-02;5000;6250;EUR;1.5 flat;6250;0;62,50;2');
-    expect((await world.run(...charges)).out).toContain(',62.50,2');
+    expect(out.split('\r\n')[1]).toBe("ws-1;acme;2026-02;5000;6250;EUR;1.5 flat;6250;0;62,50;2;62,5;'=Acme & Sons;");
+    expect((await world.run(...charges)).out).toContain(",62.50,2,62.5,'=Acme & Sons,");
+  });
+
+  it('takes the corrections that are booked in a period for those of it, beside other views in a workbook', async () => {
+    const world = await syncedWorld();
+    await world.run('close', '2026-01', '--force');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 1007, requests: 10 });
+    await world.run('sync');
+    const of = (period: string) => world.run('export', 'adjustments', '--period', period, '--format', 'ndjson');
+    expect(parseJson((await of('2026-02')).out)).toMatchObject({ corrects_period: '2026-01', credits_delta: 7 });
+    expect((await of('2026-01')).out).toBe('');
+    const book = ['export', 'usage', 'charges', 'adjustments', '--period', '2026-02', '--format', 'xlsx'];
+    expect(await world.run(...book, '--out', 'february.xlsx')).toMatchObject({ code: 0, err: '' });
   });
 
   it('says in words which views there are, and what cannot be done', async () => {

@@ -44,7 +44,7 @@ function sheet(): Sheet {
       { name: 'id', kind: 'text' },
       { name: 'credits', kind: 'credits' },
       { name: 'price', kind: 'price' },
-      { name: 'percent', kind: 'percent' },
+      { name: 'percent', kind: 'double' },
       { name: 'at', kind: 'date' },
       { name: 'withdrawn', kind: 'flag' },
       { name: 'amount', kind: 'amount' },

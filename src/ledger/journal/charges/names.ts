@@ -1,4 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
+import { UsageError } from '../../../core/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { tenantNames } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, isNotNull, lt, max, notInArray, query, sql } from '../../store/schema/drizzle.ts';
@@ -32,6 +33,8 @@ export interface NamesReport {
   unknown: string[];
   /** In the ledger, not named by the file: they keep the name that they have, if any. */
   missing: string[];
+  /** References that several tenants have then, one of the file among them. */
+  shared: { reference: string; tenants: string[] }[];
 }
 
 /** Records the names of a workspace's tenants. A period that was closed before keeps the names of its close. */
@@ -40,6 +43,15 @@ export function importNames(connection: LedgerConnection, request: NamesImport):
   const ofWorkspace = readNames(connection, workspaceId);
   const known = new Map(ofWorkspace.map((tenant) => [tenant.tenantId, tenant]));
   const named = new Set(names.map(({ tenantId }) => tenantId));
+  for (const { tenantId, externalRef } of names) {
+    if (externalRef === null || externalRef === tenantId) continue;
+    if (!known.has(externalRef) && !named.has(externalRef)) continue;
+    const what = `the reference ${JSON.stringify(externalRef)} of ${JSON.stringify(tenantId)} is the id of another tenant`;
+    throw new UsageError(
+      `${what}: an invoice to it would count for that one`,
+      'give another reference; nothing was changed',
+    );
+  }
   const report: NamesReport = {
     workspaceId,
     added: [],
@@ -47,6 +59,7 @@ export function importNames(connection: LedgerConnection, request: NamesImport):
     unchanged: 0,
     unknown: [],
     missing: ofWorkspace.filter(({ tenantId }) => !named.has(tenantId)).map(({ tenantId }) => tenantId),
+    shared: sharedReferences([...ofWorkspace.filter(({ tenantId }) => !named.has(tenantId)), ...names], named),
   };
   const write = prepareWrite(connection, nowMs);
   connection
@@ -64,6 +77,18 @@ export function importNames(connection: LedgerConnection, request: NamesImport):
     })
     .immediate();
   return report;
+}
+
+function sharedReferences(
+  all: readonly Pick<TenantName, 'tenantId' | 'externalRef'>[],
+  named: ReadonlySet<string>,
+): NamesReport['shared'] {
+  const byReference = Map.groupBy(all, ({ externalRef }) => externalRef);
+  return [...byReference].flatMap(([reference, owners]) => {
+    const tenants = owners.map(({ tenantId }) => tenantId).sort();
+    if (reference === null || tenants.length === 1 || !tenants.some((id) => named.has(id))) return [];
+    return [{ reference, tenants }];
+  });
 }
 
 /** The tenants of a workspace, each with its latest name; without one its labels are null. */
