@@ -10,7 +10,7 @@ import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import { renderTable } from '../../src/reports/formats/table.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
-const DOCUMENT = join(fileURLToPath(new URL('../..', import.meta.url)), 'docs', 'finance.md');
+const DOCUMENT = join(fileURLToPath(new URL('../..', import.meta.url)), 'docs', 'questions.md');
 /** A question, its SQL, and its answer as a table. */
 const QUESTION = /^### (.+\?)\n\n```sql\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/gm;
 
