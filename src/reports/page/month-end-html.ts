@@ -19,7 +19,7 @@ export function monthEndHtml(plan: MonthEnd): string {
   return [
     documentStart({
       title: `Month's end ${period}`,
-      style: `${STYLE}h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }\n`,
+      style: `${STYLE}body { max-width: 72rem; }\nh2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }\n`,
     }),
     `<h1>Month's end ${htmlText(period)}</h1>\n`,
     `<p><strong>${htmlText(readyWords(plan))}</strong></p>\n`,
@@ -40,6 +40,7 @@ interface Cell {
 
 const WORKSPACE_HEAD: readonly Cell[] = [
   { text: 'Workspace' },
+  { text: 'State' },
   { text: 'Tenants', isNumber: true },
   { text: 'Read since' },
   { text: 'Unnamed', isNumber: true },
@@ -47,7 +48,6 @@ const WORKSPACE_HEAD: readonly Cell[] = [
   { text: 'Corrected', isNumber: true },
   { text: 'Comes to', isNumber: true },
   { text: 'Month before', isNumber: true },
-  { text: 'State' },
 ];
 
 function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
@@ -56,6 +56,7 @@ function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
     amounts.map((money) => `${formatDecimal(money[of])} ${money.currency}`).join('\n');
   return [
     { text: workspace_id },
+    { text: stateWords(workspace) },
     { text: formatInteger(tenants), isNumber: true },
     { text: unchanged_since === null ? 'never' : formatMinute(unchanged_since) },
     { text: formatInteger(unnamed.count), isNumber: true },
@@ -63,7 +64,6 @@ function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
     { text: formatInteger(corrections.tenants), isNumber: true },
     { text: sums('amount'), isNumber: true },
     { text: sums('previous_amount'), isNumber: true },
-    { text: stateWords(workspace) },
   ];
 }
 

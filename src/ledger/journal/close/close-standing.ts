@@ -1,4 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
+import { formatMinute } from '../../../core/date-time.ts';
 import { formatMinor, minorDigits, parseMinor } from '../../../core/money.ts';
 import { addPeriods, type Period, periodEndMs } from '../../../core/period.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
@@ -49,6 +50,7 @@ export interface CloseStanding {
 
 /** Two complete walks that agree must lie this far apart to prove that a period has stopped moving. */
 const AGREEMENT_HOURS = 12;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** Whether a period can be closed now, and what speaks against it. `close` and `month-end` ask here, and nowhere else. */
@@ -128,9 +130,11 @@ function walksAgainst(agreeing: readonly Run[]): Obstacle[] {
   // No walk ended later than one after it: its clock was ahead.
   const firstEndMs = Math.min(...agreeing.map(({ finishedAt }) => Date.parse(finishedAt ?? '')));
   if (Date.parse(last.startedAt) - firstEndMs >= AGREEMENT_HOURS * HOUR_MS) return [];
+  // What is said to the minute must not come before its seconds.
+  const secondAt = isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS + MINUTE_MS - 1);
   const reason =
-    `two complete walks ${AGREEMENT_HOURS} h apart must agree: it has stood unchanged since ${first.runId}, ` +
-    `a walk after ${isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS)} would be the second`;
+    `two complete walks ${AGREEMENT_HOURS} h apart must agree: one has ended at ${formatMinute(isoTime(firstEndMs))}, ` +
+    `sync again after ${formatMinute(secondAt)} UTC`;
   return [{ kind: 'unproven', reason }];
 }
 
