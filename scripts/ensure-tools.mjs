@@ -10,6 +10,8 @@ const PACKAGES = {
   chromium: { debian: 'chromium', fedora: 'chromium', alpine: 'chromium', brew: 'chromium' },
   pgbouncer: { debian: 'pgbouncer', fedora: 'pgbouncer', alpine: 'pgbouncer', brew: 'pgbouncer' },
   postgresql: { debian: 'postgresql', fedora: 'postgresql-server', alpine: 'postgresql', brew: 'postgresql@17' },
+  buildah: { debian: 'buildah', fedora: 'buildah', alpine: 'buildah', brew: 'buildah' },
+  mmdebstrap: { debian: 'mmdebstrap', fedora: 'mmdebstrap', alpine: 'mmdebstrap', brew: 'mmdebstrap' },
   strace: { debian: 'strace', fedora: 'strace', alpine: 'strace', brew: 'strace' },
   sqlite3: { debian: 'sqlite3', fedora: 'sqlite', alpine: 'sqlite', brew: 'sqlite' },
 };

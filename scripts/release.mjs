@@ -19,7 +19,7 @@ const NEEDED = [
     'schemas/month-end.json',
   ],
   ...['docs/operate.md', 'README.md', 'LICENSE', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-  ...['deploy/prometheus-rules.yml', 'package.json'],
+  ...['deploy/prometheus-rules.yml', 'compose.yaml', 'package.json'],
 ];
 const UNWANTED = /^(src|test|bench|build|release)\/|\.env|\.map$|\.db$|(^|\/)\.[^/]+$/;
 

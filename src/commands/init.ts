@@ -12,7 +12,7 @@ interface InitOptions {
 export function initCommand(cli: CliContext): CliCommand {
   return reportingCommand('init', { config: false })
     .option('--systemd', 'also a unit for systemd: usage-ledger.service')
-    .option('--compose', 'also a file for compose, with Valkey: compose.yaml')
+    .option('--compose', 'also a file for compose: compose.yaml')
     .examples('usage-ledger init', 'usage-ledger init --systemd', 'cp .env.example .env && chmod 600 .env')
     .action((options: InitOptions) => init(cli, options));
 }
@@ -47,7 +47,7 @@ function init(cli: CliContext, { systemd = false, compose = false }: InitOptions
 
 function nextRun({ systemd, compose }: Required<InitOptions>): [command: string, does: string] {
   if (systemd) return ['see the head of usage-ledger.service', 'the daemon, under systemd'];
-  if (compose) return ['docker compose up -d', 'the daemon, beside Valkey'];
+  if (compose) return ['docker compose up -d', 'the daemon, in a container'];
   return ['npx pm2 start ecosystem.config.cjs', 'the daemon, under pm2'];
 }
 

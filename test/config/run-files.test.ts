@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { composeFile, type Installation, pm2File, systemdUnit } from '../../src/config/samples/run-files.ts';
@@ -62,22 +63,15 @@ describe('the unit for systemd', () => {
   });
 });
 
-describe('the file for compose', () => {
-  it('runs the installed package beside a Valkey that drops nothing, on loopback', () => {
-    const file = parse(composeFile(installed((folder) => join(folder, 'node_modules', 'usage-ledger'))));
-    const { valkey, 'usage-ledger': daemon } = file.services;
-    expect(valkey.command.join(' ')).toContain('--bind 127.0.0.1 --appendonly yes --maxmemory-policy noeviction');
-    expect(daemon.command).toContain('node_modules/usage-ledger/dist/cli.js');
-    expect(daemon).toMatchObject({
-      network_mode: 'service:valkey',
-      environment: { REDIS_URL: 'redis://127.0.0.1:6379' },
-      user: '1001:1002',
-      read_only: true,
-      cap_drop: ['ALL'],
-    });
-    expect(Number.parseInt(daemon.stop_grace_period, 10)).toBeGreaterThan(19);
-    for (const line of composeFile(installed(() => '/x')).split('\n')) expect(line).not.toContain('undefined');
+test("the file for compose is the package's own, run as the user whom the folder belongs to", () => {
+  const own = readFileSync(new URL('../../compose.yaml', import.meta.url), 'utf8');
+  const file = composeFile({
+    ...installed(() => '/x'),
+    packageFolder: fileURLToPath(new URL('../..', import.meta.url)),
   });
+  const { 'usage-ledger': daemon } = parse(file).services;
+  expect(daemon).toEqual({ ...parse(own).services['usage-ledger'], user: '1001:1002' });
+  expect(Number.parseInt(daemon.stop_grace_period, 10)).toBeGreaterThan(19);
 });
 
 test('pm2 and systemd leave a daemon alone after the exit codes that no restart mends', () => {

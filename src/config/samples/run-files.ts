@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { AppError } from '../../core/errors.ts';
 import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
@@ -86,63 +86,9 @@ WantedBy=multi-user.target
 `;
 }
 
-/** For compose: Valkey, and the daemon in its network, so that what they say to each other stays on loopback. */
-export function composeFile({ folder, packageFolder, user }: Installation): string {
-  const inside = relative(folder, packageFolder);
-  const cli =
-    inside === ''
-      ? 'dist/cli.js'
-      : inside.startsWith('..')
-        ? 'node_modules/usage-ledger/dist/cli.js'
-        : `${inside}/dist/cli.js`;
-  return `# compose.yaml: \`docker compose up -d\`. Only its form has been checked, it has not been run. The daemon is what npm has
-# installed into this folder; install it on the same kind of system (glibc).
-services:
-  valkey:
-    image: valkey/valkey:8
-    # noeviction: a queue that drops jobs is none.
-    command: [valkey-server, --bind, 127.0.0.1, --appendonly, "yes", --maxmemory-policy, noeviction]
-    volumes:
-      - valkey:/data
-    healthcheck:
-      test: [CMD, valkey-cli, ping]
-      interval: 5s
-    restart: unless-stopped
-    cap_drop: [ALL]
-    cap_add: [SETGID, SETUID, CHOWN, DAC_OVERRIDE]   # its start script gives up root
-    security_opt: ["no-new-privileges:true"]
-
-  usage-ledger:
-    image: node:24-bookworm-slim
-    # 127.0.0.1 is the same for both services. To publish the pages, set http.host to 0.0.0.0 and http.token, and put
-    # ports: ["9464:9464"] under valkey, which the network belongs to.
-    network_mode: service:valkey
-    depends_on:
-      valkey:
-        condition: service_healthy
-    user: "${user.uid}:${user.gid}"
-    working_dir: /srv/usage-ledger
-    volumes:
-      - .:/srv/usage-ledger
-    environment:
-      REDIS_URL: redis://127.0.0.1:6379
-    command: [node, --max-semi-space-size=4, ${cli}, daemon]
-    healthcheck:
-      test: [CMD, node, -e, "fetch('http://127.0.0.1:9464/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-      interval: 30s
-      start_period: 30s
-    restart: unless-stopped
-    # A stop drains running jobs for up to 19 s.
-    stop_grace_period: 25s
-    init: true
-    read_only: true
-    tmpfs: [/tmp]
-    cap_drop: [ALL]
-    security_opt: ["no-new-privileges:true"]
-
-volumes:
-  valkey:
-`;
+/** For compose: the package's own file, run as this user. */
+export function composeFile({ packageFolder, user }: Installation): string {
+  return readFileSync(join(packageFolder, 'compose.yaml'), 'utf8').replace('1000:1000', `${user.uid}:${user.gid}`);
 }
 
 /** A path as `require` takes it: relative for what lies below the folder, so that both can be moved together. */
