@@ -32,6 +32,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./daemon.ts')).daemonCommand,
   },
   {
+    name: 'reload',
+    takes: '[options]',
+    description: 'Have the daemon read its configuration and secrets again, without a restart; runs under way go on.',
+    load: async () => (await import('./reload.ts')).reloadCommand,
+  },
+  {
     name: 'open',
     takes: '[options]',
     description: "Print the link to the daemon's pages. It holds their token: whoever has it sees usage and money.",

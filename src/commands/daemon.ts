@@ -1,7 +1,8 @@
+import type { Config } from '../config/types.ts';
 import { systemClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
+import { type DaemonLock, lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, plainCommand } from './shared/cli-context.ts';
 
@@ -19,9 +20,13 @@ export function daemonCommand(cli: CliContext): CliCommand {
     )
     .action(async () => {
       const stop = listenForStop(cli);
+      const reloads = listenForReload();
       try {
-        await cli.withContext((context) => runDaemon(context, stop), { service: true });
+        await cli.withContext((context) => runDaemon(context, { stop, reloads, load: () => cli.loadConfig() }), {
+          service: true,
+        });
       } finally {
+        reloads.end();
         stop.end();
       }
     });
@@ -66,7 +71,39 @@ function listenForStop(cli: CliContext): Stop {
   return { asked: promise, logTo, ask, end };
 }
 
-async function runDaemon(context: Context, stop: Stop): Promise<void> {
+interface Reloads {
+  /** What is done at each SIGHUP from now on; at once if one has come before. */
+  answerBy(reload: () => Promise<void>): void;
+  end(): void;
+}
+
+/** From here on SIGHUP has the configuration read again, and ends nothing. */
+function listenForReload(): Reloads {
+  let answer: (() => Promise<void>) | null = null;
+  let asked = false;
+  const onSignal = (): void => {
+    asked = true;
+    void answer?.();
+  };
+  process.on('SIGHUP', onSignal);
+  return {
+    answerBy(reload) {
+      answer = reload;
+      if (asked) void reload();
+    },
+    end: () => void process.off('SIGHUP', onSignal),
+  };
+}
+
+/** What a daemon is run with beside its wiring. */
+interface Run {
+  stop: Stop;
+  reloads: Reloads;
+  load(): Promise<Config>;
+}
+
+async function runDaemon(context: Context, run: Run): Promise<void> {
+  const { stop } = run;
   const { logger } = context;
   stop.logTo(logger);
   const onCrash = (error: unknown): void => {
@@ -76,27 +113,29 @@ async function runDaemon(context: Context, stop: Stop): Promise<void> {
   };
   process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
   try {
-    await serveAlone(context, stop);
+    await serveAlone(context, run);
   } finally {
     process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
   }
 }
 
 /** One daemon has a ledger; a second one ends here. */
-async function serveAlone(context: Context, stop: Stop): Promise<void> {
+async function serveAlone(context: Context, run: Run): Promise<void> {
+  const { stop } = run;
   const asked = new AbortController();
   void stop.asked.then(() => asked.abort());
   const lock = await lockForDaemon(context.config.ledger, context.clock, asked.signal);
   if (lock === null) return;
   void stop.asked.then(() => lock.stopping());
   try {
-    await serve(context, stop);
+    await serve(context, run, lock);
   } finally {
     lock.release();
   }
 }
 
-async function serve(context: Context, { asked, ask }: Stop): Promise<void> {
+async function serve(context: Context, { stop, reloads, load }: Run, lock: DaemonLock): Promise<void> {
+  const { asked, ask } = stop;
   const { logger } = context;
   void context.writerDeath.then(({ code, message, cause }) => {
     const stack = cause instanceof Error ? cause.stack : undefined;
@@ -105,9 +144,14 @@ async function serve(context: Context, { asked, ask }: Stop): Promise<void> {
   });
   const { startDaemon } = await import('../daemon/daemon.ts');
   const daemon = await startDaemon(context);
+  const { createReload } = await import('../daemon/reload.ts');
+  const reload = createReload({ context, daemon, load, lock });
+  reloads.answerBy(reload.again);
   // pm2 waits for this word (wait_ready) before it calls the start a success.
   process.send?.('ready');
   await asked;
+  reloads.end();
+  await reload.rest();
   await daemon.stop();
   await context.close();
   logger.info('stopped');

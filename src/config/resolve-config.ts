@@ -5,7 +5,7 @@ import { followSafeLink } from '../core/process/safe-place.ts';
 import type { ProxyConfig } from './proxy.ts';
 import type { FileConfig } from './schema/file-schema.ts';
 import { named } from './schema/kinds.ts';
-import { beneath, workspaceSchema } from './schema/workspace-settings.ts';
+import { settingsOf, workspaceSchema } from './schema/workspace-settings.ts';
 
 /** What may be used in a month: by each tenant that fits, or by the workspace as a whole. */
 type Budget = Omit<FileConfig['budgets'][number], 'workspace'>;
@@ -65,7 +65,7 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     close: document.close,
     focus: document.focus,
     workspaces: document.workspaces.map((own) => {
-      const workspace = workspaceSchema.parse(beneath(own, document.defaults));
+      const workspace = workspaceSchema.parse(settingsOf(own, document.defaults));
       return { ...workspace, alerts: { ...workspace.alerts, ...budgetsOf(workspace.id, document.budgets) } };
     }),
     alerts: { channels: document.alerts.channels },

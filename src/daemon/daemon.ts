@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { channelUrl } from '../alerts/channels/outbound/channel-url.ts';
 import { postJson } from '../alerts/channels/outbound/post-json.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import type { HeartbeatConfig } from '../config/types.ts';
+import type { Config, HeartbeatConfig } from '../config/types.ts';
 import { isoTime, type WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
@@ -43,6 +44,10 @@ export interface DaemonOverrides {
 export interface Daemon {
   readonly queue: SyncQueue;
   readonly probe: HealthProbe;
+  /** Works by another configuration from here on; runs under way go on. One reload at a time. */
+  reload(config: Config): Promise<void>;
+  /** Somebody is owed a message. */
+  notified(): void;
   stop(): Promise<void>;
 }
 
@@ -60,7 +65,7 @@ interface Ends {
 export async function startDaemon(context: Context, overrides: DaemonOverrides = {}): Promise<Daemon> {
   const ends: Ends = { intake: new Releasers(), rest: new Releasers() };
   try {
-    const { queue, probe, deliveries } = await startParts(context, overrides, ends);
+    const { queue, probe, deliveries, reload, notified } = await startParts(context, overrides, ends);
     const { config, logger, version } = context;
     logger.info({ version, workspaces: config.workspaces.length, ledger: config.ledger.path }, 'ready');
     const stop = async (): Promise<void> => {
@@ -70,7 +75,7 @@ export async function startDaemon(context: Context, overrides: DaemonOverrides =
         await deliveries.stop(DELIVERIES_TIMES);
       });
     };
-    return { queue, probe, stop };
+    return { queue, probe, reload, notified, stop };
   } catch (error) {
     await release(ends);
     throw error;
@@ -90,23 +95,29 @@ async function startParts(
   context: Context,
   overrides: DaemonOverrides,
   { intake, rest }: Ends,
-): Promise<{ queue: SyncQueue; probe: HealthProbe; deliveries: Deliveries }> {
-  const { config } = context;
+): Promise<Omit<Daemon, 'stop'> & { deliveries: Deliveries }> {
   await context.warm();
   await context.evaluateAll();
+  await context.tellOfJob({ job: 'configuration', detail: null });
   await applyConfiguredRates(context);
   const { connection } = context.reader();
   const events = createDaemonEvents();
   const notified = (): void => void events.emit('notified');
   await startUpkeep(context, rest);
   const openQueue = overrides.openQueue ?? bullmqOpener(context, rest);
-  const queue = await openQueue({ ledgerId: ledgerId(connection), concurrency: config.workers });
+  const queue = await openQueue({ ledgerId: ledgerId(connection), concurrency: context.config.workers });
   rest.push(async () => void (await queue.stop(JOBS_TIMES)));
-  const publishing = await startPublishing(context, notified);
-  if (publishing !== null) rest.push(() => publishing.stop());
+  const publishing = new RemadePart(
+    ({ publish }) => publish,
+    () => startPublishing(context, notified),
+  );
+  rest.push(() => publishing.stop());
   const waits = new JobWaits(context.clock);
-  const scheduler = startSchedules(context, queue, { waits, ticks: overrides.ticks });
-  intake.push(() => scheduler.stop());
+  const scheduling = new RemadePart(
+    (config) => config,
+    async () => startSchedules(context, queue, { waits, ticks: overrides.ticks }),
+  );
+  intake.push(() => scheduling.stop());
   const probe = probeOf(context, queue, { waits, publishing });
   const watch = startStaleWatch({
     stale: () => staleChecks(probe, context.clock),
@@ -116,13 +127,15 @@ async function startParts(
     logger: context.logger,
   });
   intake.push(() => watch.stop());
-  for (const heartbeat of config.heartbeats) {
-    const { clock, logger } = context;
-    const isWell = (): boolean => readiness(probe).status === 'ready';
-    const beating = startHeartbeat({ heartbeat, proxy: config.proxy, isWell, clock, logger });
-    intake.push(() => beating.stop());
-  }
-  if (config.http.port !== 0) {
+  const beating = new RemadePart(
+    ({ heartbeats, proxy }) => ({ heartbeats, proxy }),
+    async () => startHeartbeats(context, probe),
+  );
+  intake.push(() => beating.stop());
+  await publishing.follow(context.config);
+  await scheduling.follow(context.config);
+  await beating.follow(context.config);
+  if (context.config.http.port !== 0) {
     // Loaded here only: the pages take longer to load than everything that the other commands need.
     const { startDaemonHttp } = await import('./http/server.ts');
     const http = await startDaemonHttp(context, probe, queue);
@@ -131,11 +144,51 @@ async function startParts(
   const deliveries = startSending(context, events);
   rest.push(() => deliveries.stop(DELIVERIES_TIMES));
   const onBegin = (workspaceId: string): void => waits.begun(workspaceId);
-  queue.start(createSyncHandler(context, { notified, onBegin, postpone: scheduler.postpone }));
-  startFileSchedules(context, events, intake);
+  const postpone: Scheduler['postpone'] = (key, delayMs) => scheduling.part?.postpone(key, delayMs);
+  queue.start(createSyncHandler(context, { notified, onBegin, postpone }));
+  const files = new RemadePart(
+    ({ backup, exports, focus, workspaces }) => ({ backup, exports, focus, ids: workspaces.map(({ id }) => id) }),
+    async () => startFileSchedules(context, events),
+  );
+  intake.push(() => files.stop());
+  await files.follow(context.config);
   startWatchOfClock(context, events, intake);
   startWatchOfDisk(context, events, intake, overrides.freeBytes);
-  return { queue, probe, deliveries };
+  const reload = async (config: Config): Promise<void> => {
+    await context.reconfigure(config);
+    await applyConfiguredRates(context);
+    for (const part of [publishing, scheduling, beating, files]) await part.follow(config);
+    notified();
+  };
+  return { queue, probe, deliveries, reload, notified };
+}
+
+/** A part of the daemon that is made anew when what it is made of changes. */
+class RemadePart<Part extends { stop(): Promise<void> }> {
+  readonly #of: (config: Config) => unknown;
+  readonly #start: () => Promise<Part | null>;
+  #madeOf: unknown;
+  #stopped = false;
+  part: Part | null = null;
+
+  constructor(of: (config: Config) => unknown, start: () => Promise<Part | null>) {
+    this.#of = of;
+    this.#start = start;
+  }
+
+  async follow(config: Config): Promise<void> {
+    const madeOf = this.#of(config);
+    if (this.#stopped || (this.part !== null && isDeepStrictEqual(this.#madeOf, madeOf))) return;
+    await this.part?.stop();
+    this.#madeOf = madeOf;
+    this.part = await this.#start();
+    if (this.#stopped) await this.part?.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.part?.stop();
+  }
 }
 
 /** Nothing of Postgres is loaded where the ledger is not published. */
@@ -197,17 +250,17 @@ function startSending(context: Context, events: DaemonEvents): Deliveries {
 function probeOf(
   context: Context,
   queueSystem: SyncQueue,
-  { waits, publishing }: { waits: JobWaits; publishing: PublishWatch | null },
+  { waits, publishing }: { waits: JobWaits; publishing: RemadePart<PublishWatch> },
 ): HealthProbe {
-  const { config, clock } = context;
+  const { clock } = context;
   return createHealthProbe({
     reader: context.reader(),
-    config,
+    config: () => context.config,
     clock,
     queueSystem,
     waitingSince: (workspaceId, lastAttemptAtMs) => waits.since(workspaceId, lastAttemptAtMs),
     writerFault: () => context.writerFault,
-    publishing: publishing === null ? null : () => publishing.health(),
+    publishing: () => publishing.part?.health() ?? null,
   });
 }
 
@@ -247,6 +300,14 @@ export async function applyConfiguredRates(context: Context): Promise<void> {
       'the rate cards of the configuration are not put into force',
     );
   }
+}
+
+/** All heartbeats; they end together. */
+function startHeartbeats({ config, clock, logger }: Context, probe: HealthProbe): { stop(): Promise<void> } {
+  const isWell = (): boolean => readiness(probe).status === 'ready';
+  const { proxy } = config;
+  const beating = config.heartbeats.map((heartbeat) => startHeartbeat({ heartbeat, proxy, isWell, clock, logger }));
+  return { stop: async () => void (await Promise.all(beating.map((task) => task.stop()))) };
 }
 
 interface HeartbeatOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {

@@ -32,6 +32,10 @@ export function createSyncHandler(context: Context, { onBegin, notified, postpon
       logger.info({ workspaceId, kind, slot }, 'the workspace was ended: this ledger no longer reads it');
       return { status: 'ended' };
     }
+    if (!context.config.workspaces.some(({ id }) => id === workspaceId)) {
+      logger.info({ workspaceId, kind, slot }, 'the workspace is no longer configured');
+      return { status: 'not_configured' };
+    }
     const cron = cronOf(context.workspace(workspaceId), kind);
     const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + LONGEST_REST_MS);
     try {

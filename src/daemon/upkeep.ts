@@ -4,7 +4,7 @@ import type { Job } from '../alerts/wording/kinds/own.ts';
 import { AppError } from '../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { freeBytesAt } from '../core/process/disk.ts';
-import type { Releasers } from '../core/process/releasers.ts';
+import { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead, timesAhead } from '../ledger/journal/times-ahead.ts';
 import type { Context } from '../wiring/context.ts';
@@ -80,7 +80,10 @@ function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: stri
   };
 }
 
-export function startFileSchedules(context: Context, events: DaemonEvents, releasers: Releasers): void {
+/** Backups and exports; they end together. */
+export function startFileSchedules(context: Context, events: DaemonEvents): { stop(): Promise<void> } {
+  const releasers = new Releasers();
+  const stop = (): Promise<void> => releasers.release();
   const { config, clock, logger } = context;
   const { connection } = context.reader();
   if (config.backup !== null) {
@@ -89,11 +92,12 @@ export function startFileSchedules(context: Context, events: DaemonEvents, relea
     const backups = startBackupSchedule({ ledgerPath, backup: config.backup, tell, clock, logger });
     releasers.push(() => backups.stop());
   }
-  if (config.exports.length === 0) return;
+  if (config.exports.length === 0) return { stop };
   const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
   const tell = tellBy(context, events, 'export');
   const exports = startExportSchedule({ config, closesAfter, tell, clock, logger });
   releasers.push(() => exports.stop());
+  return { stop };
 }
 
 /** Forgets every hour, and at the start, what the ledger need not keep for longer than `retentionDays`. */

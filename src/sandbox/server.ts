@@ -53,6 +53,8 @@ export interface Sandbox {
   readonly scenario: Scenario;
   /** By id, in the order of the scenario. */
   readonly workspaces: ReadonlyMap<string, SandboxWorkspace>;
+  /** The keys that it takes, by their ids; they may be exchanged. */
+  readonly keys: Map<string, ApiKey>;
   readonly requests: RequestLog;
   readonly faults: FaultControl;
   /** The workspace with this id; the first when absent. Raises `sandbox_workspace_unknown`. */
@@ -100,6 +102,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     port,
     scenario,
     workspaces,
+    keys,
     requests,
     faults,
     workspace(id) {

@@ -11,11 +11,11 @@ import {
   embedTokenSchema,
   parseAnswer,
 } from './answers/parse-answer.ts';
-import { CancelledError, type EndpointLabel } from './errors.ts';
+import { CancelledError, type EndpointLabel, InvalidRequestError, UnauthorizedError } from './errors.ts';
 import type { PageLease, PageMemory } from './http/page-memory.ts';
 import { type OriginPool, openPool, type RequestDispatcher, type Route } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/receive.ts';
-import { send, type TransportOptions } from './http/transport.ts';
+import { type Answer, send, type TransportOptions } from './http/transport.ts';
 import {
   bodyText,
   parseServiceUrl,
@@ -26,17 +26,20 @@ import {
   requireWithin,
   type UsageQuery,
 } from './request-checks.ts';
-import { createSigner, type SignedHeaders, type SignedRequest } from './sign.ts';
+import { type ApiKey, createSigner, type Signer } from './sign.ts';
 import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 
-export interface UsageApiClientOptions {
+/** One key, or several while one is exchanged for another; these are asked for at each call, and each is tried while those before are refused. */
+type Credentials = ApiKey | { keys: () => readonly ApiKey[] };
+
+export type UsageApiClientOptions = ClientSettings & Credentials;
+
+export interface ClientSettings {
   /** Address of the data interface: https, or http on this machine. */
   baseUrl: string;
   /** Address of the embed-token endpoint; looked at when a token is asked for. */
   embedUrl: string;
   workspaceId: string;
-  apiKeyId: string;
-  secretKey: string;
   /** Default: the scheme of the public documentation, see `DEFAULT_SIGNING`. */
   signing?: Readonly<SigningScheme>;
   /** Connections to the data interface, each with one request at a time; default 8. */
@@ -144,29 +147,34 @@ export interface RawPage {
  */
 export class UsageApiClient {
   readonly workspaceId: string;
-  readonly #apiKeyId: string;
-  readonly #secretKey: string;
+  readonly #keys: () => readonly ApiKey[];
+  /** The last one that was not refused. */
+  #keyInUse: ApiKey | null = null;
   readonly #embedUrl: string;
   readonly #dashboardsPath: string;
   readonly #usagePath: string;
   readonly #pool: OriginPool;
   readonly #route: Route;
   readonly #memory: PageMemory | null;
-  /** Called at the moment an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
-  readonly #sign: (request: SignedRequest) => SignedHeaders;
+  /** Made once for each key. A signer is called when an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
+  readonly #signers = new WeakMap<ApiKey, Signer>();
+  readonly #makeSigner: (key: ApiKey) => Signer;
   readonly #transport: TransportOptions;
   #embed: { pool: OriginPool; path: string } | null = null;
   #closed: Promise<void> | null = null;
 
   /** Opens no connection yet. Throws InvalidRequestError when the address or a credential cannot be used. */
   constructor(options: UsageApiClientOptions) {
-    const { workspaceId, apiKeyId, secretKey, signing = DEFAULT_SIGNING, clock = systemClock } = options;
+    const { workspaceId, signing = DEFAULT_SIGNING, clock = systemClock } = options;
     requireHeaderText(workspaceId, 'the workspace id');
-    requireHeaderText(apiKeyId, 'the API key id');
-    requireText(secretKey, 'the secret key');
+    const given = 'keys' in options ? options.keys() : [options];
+    for (const { apiKeyId, secretKey } of given) {
+      requireHeaderText(apiKeyId, 'the API key id');
+      requireText(secretKey, 'the secret key');
+    }
     this.workspaceId = workspaceId;
-    this.#apiKeyId = apiKeyId;
-    this.#secretKey = secretKey;
+    this.#keys = 'keys' in options ? options.keys : () => given;
+    this.#makeSigner = (key) => createSigner({ workspaceId, signing, ...key }, clock);
     this.#embedUrl = options.embedUrl;
     const { origin, prefix } = parseServiceUrl(options.baseUrl, 'base_url');
     const workspace = pathSegment(workspaceId, 'the workspace id');
@@ -175,8 +183,7 @@ export class UsageApiClient {
     this.#route = { ca: options.ca, proxy: options.proxy, dispatcher: options.dispatcher };
     this.#pool = openPool(origin, options.concurrency ?? 8, this.#route);
     this.#memory = options.memory ?? null;
-    this.#sign = createSigner({ workspaceId, apiKeyId, secretKey, signing }, clock);
-    const own = createRedactor([secretKey]);
+    const own = createRedactor(given.map(({ secretKey }) => secretKey));
     const others = options.redact ?? ((text: string) => text);
     this.#transport = {
       retry: {
@@ -203,15 +210,20 @@ export class UsageApiClient {
     const own = { workspace_id: this.workspaceId, title: input.title, description: input.description };
     const body = bodyText(own, input.extra);
     const endpoint = 'create dashboard';
-    const request = {
-      dispatcher: this.#pool,
-      sign: this.#sign,
-      endpoint,
-      method: 'POST',
-      path: this.#dashboardsPath,
-      body,
-    } as const;
-    const answer = await send(request, this.#transport, options);
+    const answer = await this.#byKey((key) =>
+      send(
+        {
+          dispatcher: this.#pool,
+          sign: this.#signerOf(key),
+          endpoint,
+          method: 'POST',
+          path: this.#dashboardsPath,
+          body,
+        },
+        this.#transport,
+        options,
+      ),
+    );
     return parseAnswer(answer, dashboardSchema, endpoint, this.#transport.redact);
   }
 
@@ -224,17 +236,18 @@ export class UsageApiClient {
     requireWithin(input.validitySeconds, 1, Number.MAX_SAFE_INTEGER, 'the validity in seconds');
     this.#embed ??= openEmbed(this.#embedUrl, this.#route);
     const { pool, path } = this.#embed;
-    const own = {
-      workspace_id: this.workspaceId,
-      api_key_id: this.#apiKeyId,
-      secret_key: this.#secretKey,
-      dashboard_id: input.dashboardId,
-      validity_duration: input.validitySeconds,
-    };
-    const body = bodyText(own, input.extra);
     const endpoint = 'generate embed token';
-    const request = { dispatcher: pool, sign: null, endpoint, method: 'POST', path, body } as const;
-    const answer = await send(request, this.#transport, options);
+    const answer = await this.#byKey(({ apiKeyId, secretKey }) => {
+      const own = {
+        workspace_id: this.workspaceId,
+        api_key_id: apiKeyId,
+        secret_key: secretKey,
+        dashboard_id: input.dashboardId,
+        validity_duration: input.validitySeconds,
+      };
+      const body = bodyText(own, input.extra);
+      return send({ dispatcher: pool, sign: null, endpoint, method: 'POST', path, body }, this.#transport, options);
+    });
     return parseAnswer(answer, embedTokenSchema, endpoint, this.#transport.redact);
   }
 
@@ -288,14 +301,46 @@ export class UsageApiClient {
     const endpoint = tenantId === undefined ? 'workspace usage' : 'tenant usage';
     const { signal } = options;
     const lease = await this.#takeRoom(endpoint, signal);
-    const request = { dispatcher: this.#pool, sign: this.#sign, endpoint, method: 'GET', path, lease } as const;
+    const request = { dispatcher: this.#pool, endpoint, method: 'GET', path, lease } as const;
     try {
-      const { body, requestedAtMs, receivedAtMs, serverDateMs } = await send(request, this.#transport, options);
+      const { body, requestedAtMs, receivedAtMs, serverDateMs } = await this.#byKey((key) =>
+        send({ ...request, sign: this.#signerOf(key) }, this.#transport, options),
+      );
       return { body, requestedAtMs, receivedAtMs, serverDateMs, release: () => lease?.release() };
     } catch (error) {
       lease?.release();
       throw error;
     }
+  }
+
+  /** The id of the key that the service took last; null before the first answer. */
+  get keyInUse(): string | null {
+    return this.#keyInUse?.apiKeyId ?? null;
+  }
+
+  /** Sends by the key that was taken last, and by each other one while the service refuses. */
+  async #byKey(sendBy: (key: ApiKey) => Promise<Answer>): Promise<Answer> {
+    const refused = new Set<ApiKey>();
+    for (;;) {
+      const left = this.#keys().filter((key) => !refused.has(key));
+      const key = left.find((candidate) => candidate === this.#keyInUse) ?? left[0];
+      if (key === undefined) throw new InvalidRequestError('there is no key to sign by', 'give one');
+      try {
+        const answer = await sendBy(key);
+        this.#keyInUse = key;
+        return answer;
+      } catch (error) {
+        if (!(error instanceof UnauthorizedError)) throw error;
+        refused.add(key);
+        if (this.#keys().every((other) => refused.has(other))) throw error;
+      }
+    }
+  }
+
+  #signerOf(key: ApiKey): Signer {
+    const signer = this.#signers.get(key) ?? this.#makeSigner(key);
+    this.#signers.set(key, signer);
+    return signer;
   }
 
   async #takeRoom(endpoint: EndpointLabel, signal: AbortSignal | undefined): Promise<PageLease | null> {

@@ -3,10 +3,14 @@ import { parseSignedText, type SignedPart, type SigningScheme } from '../config/
 import { isoTime, type WallClock } from '../core/clock.ts';
 import { InvalidRequestError } from './errors.ts';
 
-export interface SigningCredentials {
-  workspaceId: string;
+/** A key of the service. */
+export interface ApiKey {
   apiKeyId: string;
   secretKey: string;
+}
+
+export interface SigningCredentials extends ApiKey {
+  workspaceId: string;
   signing: Readonly<SigningScheme>;
 }
 
@@ -35,6 +39,8 @@ export function signRequest(credentials: SigningCredentials, request: SignedRequ
   return createSigner(credentials, { now: () => nowMs })(request);
 }
 
+export type Signer = (request: SignedRequest) => SignedHeaders;
+
 /** What of a request can be signed that differs between requests of one second. */
 const REQUEST_PARTS: ReadonlySet<SignedPart> = new Set(['method', 'path', 'query', 'body_sha256']);
 
@@ -45,7 +51,7 @@ const REQUEST_PARTS: ReadonlySet<SignedPart> = new Set(['method', 'path', 'query
 export function createSigner(
   { workspaceId, apiKeyId, secretKey, signing }: SigningCredentials,
   clock: WallClock,
-): (request: SignedRequest) => SignedHeaders {
+): Signer {
   const template = parseSignedText(signing.payload);
   if (typeof template === 'string')
     throw new InvalidRequestError(`the template of the signed text ${template}`, 'see SigningScheme.payload');

@@ -37,6 +37,8 @@ import { deliver, sendTest, type TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
 
+/** What a run or a message that is under way holds may be of a configuration before the current one. */
+const REMEMBERED_SECRETS = 5;
 const STRANGE_LEDGER =
   'unless it was put there on purpose, stop, and restore the right file: see checkpoints.log beside it';
 
@@ -67,15 +69,20 @@ export interface SyncOrder extends Omit<SyncRequest, 'window'> {
  * lets go of what was, in reverse.
  */
 export class Context {
-  readonly config: Config;
   readonly clock: Clock;
-  readonly redact: Redactor;
+  /** Takes the secrets of this configuration, and of the last ones before it, out of a text. */
+  readonly redact: Redactor = (text) => this.#redactSecrets(text);
   readonly logger: Logger;
   readonly version: string;
-  readonly channels: ReadonlyMap<string, Channel>;
   readonly #releasers = new Releasers();
+  readonly #overrides: ContextOverrides;
+  #config: Config;
+  #channels: ReadonlyMap<string, Channel>;
   /** What each of these channels is to be told of. */
-  readonly #routes: readonly ChannelRoute[];
+  #routes: readonly ChannelRoute[];
+  /** By configuration, the latest first. */
+  #secrets: readonly string[][];
+  #redactSecrets: Redactor;
   readonly #staging = new StagingRoom();
   readonly traffic = new Traffic();
   readonly #clients: ServiceClients;
@@ -90,19 +97,48 @@ export class Context {
   #reader: LedgerReader | null = null;
 
   constructor(config: Config, overrides: ContextOverrides = {}) {
-    this.config = config;
+    this.#config = config;
+    this.#overrides = overrides;
     this.clock = overrides.clock ?? systemClock;
-    this.redact = createRedactor(secretsOf(config));
+    this.#secrets = [secretsOf(config)];
+    this.#redactSecrets = createRedactor(this.#secrets.flat());
     const { logDestination: destination } = overrides;
     this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact, destination });
     this.version = readVersion();
     this.randomness = overrides.randomness ?? systemRandomness;
-    const channels = channelsOf(config);
-    this.channels =
-      overrides.channels ?? createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
-    this.#routes = routesOf(channels, config.http.publicUrl);
+    this.#channels = this.#channelsOf(config);
+    this.#routes = routesOf(channelsOf(config), config.http.publicUrl);
     this.#clients = new ServiceClients(this, this.#releasers, overrides.clientOptions);
     this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
+  }
+
+  /** The configuration that counts now. It is never changed: a reload puts another in its place. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  get channels(): ReadonlyMap<string, Channel> {
+    return this.#channels;
+  }
+
+  #channelsOf(config: Config): ReadonlyMap<string, Channel> {
+    const { logger, clock } = this;
+    return this.#overrides.channels ?? createChannels(channelsOf(config), { logger, clock, proxy: config.proxy });
+  }
+
+  /** From here on this configuration counts for all that begins; runs under way go on as they began, but for their keys. */
+  async reconfigure(config: Config): Promise<void> {
+    const channels = this.#channelsOf(config);
+    const routes = routesOf(channelsOf(config), config.http.publicUrl);
+    const secrets = [secretsOf(config), ...this.#secrets].slice(0, REMEMBERED_SECRETS);
+    const writer = await this.writer();
+    await writer.call('reconfigure', { routes, secrets: secrets.flat(), nowMs: this.clock.now() });
+    this.#config = config;
+    this.#channels = channels;
+    this.#routes = routes;
+    this.#secrets = secrets;
+    this.#redactSecrets = createRedactor([...new Set(secrets.flat())]);
+    await this.#clients.reconfigure();
   }
 
   /** For a daemon that starts: who told last may have had other channels. */
@@ -233,23 +269,27 @@ export class Context {
     // The writer's thread loads its part while this one loads the rest.
     const [writer, source, { syncWorkspace }] = await Promise.all([
       this.writer(),
-      this.client(workspace),
+      this.#clients.borrow(workspace),
       import('../sync/run.ts'),
     ]);
-    const first = firstRun(this.reader().connection, workspace.id) === null;
-    const window = planWindow({ ...workspace, ...order, first, nowMs: this.clock.now() });
-    return syncWorkspace(
-      {
-        writer,
-        source,
-        workspace,
-        pace: await this.#clients.pacerOf(workspace),
-        staging: this.#staging,
-        clock: this.clock,
-        logger: this.logger,
-      },
-      { ...order, window },
-    );
+    try {
+      const first = firstRun(this.reader().connection, workspace.id) === null;
+      const window = planWindow({ ...workspace, ...order, first, nowMs: this.clock.now() });
+      return await syncWorkspace(
+        {
+          writer,
+          source,
+          workspace,
+          pace: await this.#clients.pacerOf(workspace),
+          staging: this.#staging,
+          clock: this.clock,
+          logger: this.logger,
+        },
+        { ...order, window },
+      );
+    } finally {
+      await this.#clients.giveBack(source);
+    }
   }
 
   /** Raises alerts for workspaces without a complete run; returns how often somebody is owed a message. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Config, WorkspaceConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Releasers } from '../core/process/releasers.ts';
@@ -6,6 +7,7 @@ import type { Redactor } from '../core/text/redact.ts';
 import type { HostPacer, Pacer } from '../sync/pacer.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 import { PageMemory } from '../usage-api/http/page-memory.ts';
+import type { ApiKey } from '../usage-api/sign.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A turn that comes at once is no wait. */
@@ -27,39 +29,99 @@ interface ClientWiring {
   readonly traffic: Traffic;
 }
 
+/** A workspace's client, what it is made of, and how many runs are at work with it. */
+interface Lent {
+  client: Promise<UsageApiClient>;
+  made: unknown;
+  runs: number;
+}
+
+/** The settings that a client keeps. */
+function madeOf({ baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca }: WorkspaceConfig, { proxy }: Config) {
+  return { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca, proxy };
+}
+
 /** The clients of all workspaces, and what they share: the memory of answers under way and the rates of hosts. */
 export class ServiceClients {
   readonly #wiring: ClientWiring;
-  readonly #releasers: Releasers;
   readonly #overrides: ClientOverrides;
   readonly #memory: PageMemory;
-  readonly #clients = new Map<string, Promise<UsageApiClient>>();
+  /** By workspace. */
+  readonly #clients = new Map<string, Lent>();
+  /** Of settings that are no longer so, while a run goes on with them. */
+  readonly #outdated = new Set<Lent>();
   readonly #pacers = new Map<string, HostPacer>();
 
   constructor(wiring: ClientWiring, releasers: Releasers, overrides: ClientOverrides = {}) {
     this.#wiring = wiring;
-    this.#releasers = releasers;
     this.#overrides = overrides;
     this.#memory = pageMemory(wiring.config.workspaces);
+    releasers.push(async () => {
+      const all = [...this.#clients.values(), ...this.#outdated];
+      await Promise.all(all.map(async ({ client }) => (await client).close()));
+    });
   }
 
   /** The service's client for a workspace; one for all who ask, so that connections are shared. */
   client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
-    const client = this.#clients.get(workspace.id) ?? this.#openClient(workspace);
-    this.#clients.set(workspace.id, client);
-    return client;
+    return this.#of(workspace).client;
+  }
+
+  /** The same for a run: until it gives it back, the client stays open, also when other settings come to count. */
+  borrow(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+    const lent = this.#of(workspace);
+    lent.runs += 1;
+    return lent.client;
+  }
+
+  async giveBack(client: UsageApiClient): Promise<void> {
+    for (const lent of [...this.#clients.values(), ...this.#outdated]) {
+      if ((await lent.client) === client) lent.runs -= 1;
+    }
+    await this.#closeOutdated();
+  }
+
+  /** Lets go of the clients of settings that are no longer so. */
+  async reconfigure(): Promise<void> {
+    const { config } = this.#wiring;
+    for (const [id, lent] of this.#clients) {
+      const workspace = config.workspaces.find((candidate) => candidate.id === id);
+      if (workspace !== undefined && isDeepStrictEqual(lent.made, madeOf(workspace, config))) continue;
+      this.#clients.delete(id);
+      this.#outdated.add(lent);
+    }
+    await this.#closeOutdated();
+  }
+
+  async #closeOutdated(): Promise<void> {
+    const idle = [...this.#outdated].filter(({ runs }) => runs === 0);
+    for (const lent of idle) this.#outdated.delete(lent);
+    await Promise.all(idle.map(async ({ client }) => (await client).close()));
+  }
+
+  #of(workspace: WorkspaceConfig): Lent {
+    const known = this.#clients.get(workspace.id);
+    if (known !== undefined) return known;
+    const { config } = this.#wiring;
+    const lent = { client: this.#openClient(workspace), made: madeOf(workspace, config), runs: 0 };
+    this.#clients.set(workspace.id, lent);
+    return lent;
+  }
+
+  /** Keys may be exchanged while a run goes on: each request is signed by what counts at its time. */
+  #keysOf(workspace: WorkspaceConfig): readonly ApiKey[] {
+    return (this.#wiring.config.workspaces.find(({ id }) => id === workspace.id) ?? workspace).keys;
   }
 
   async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
     const { config, clock, randomness, redact, version, traffic } = this.#wiring;
-    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes, ca } = workspace;
-    const client = new UsageApiClient({
+    const { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca } = workspace;
+    return new UsageApiClient({
       baseUrl,
       embedUrl,
       workspaceId: workspace.id,
-      apiKeyId,
-      secretKey,
+      keys: () => this.#keysOf(workspace),
       signing,
       concurrency,
       maxBodyBytes: maxPageBytes,
@@ -73,8 +135,6 @@ export class ServiceClients {
       onAttempt: (outcome, seconds) => traffic.attempt(workspace.id, outcome, seconds),
       ...this.#overrides,
     });
-    this.#releasers.push(() => client.close());
-    return client;
   }
 
   /** What the answers under way may take, in bytes. */
@@ -89,8 +149,9 @@ export class ServiceClients {
     const { host } = new URL(baseUrl);
     const sharing = config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
     const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
-    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, clock);
-    this.#pacers.set(host, pacer);
+    const sharedRate = `${host} ${hostRate}`;
+    const pacer = this.#pacers.get(sharedRate) ?? new HostPacer(hostRate, clock);
+    this.#pacers.set(sharedRate, pacer);
     const lane = pacer.lane(id);
     const own = new HostPacer(requestsPerSecond, clock).lane(id);
     const turn = requestsPerSecond < hostRate ? bothPacers(own, lane) : lane;

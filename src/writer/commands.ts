@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { endFaultsOfOthers, tellOfChannel } from '../alerts/channels/channel-faults.ts';
 import type { ChannelReport } from '../alerts/channels/deliver.ts';
 import { evaluateJob, evaluateStale, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
@@ -18,6 +19,7 @@ import { type PrunedDeliveries, pruneDeliveries } from '../alerts/notify/prune-d
 import { replayDead } from '../alerts/notify/replay.ts';
 import type { JobNews } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import { type ChannelRoute, currentRoutes } from '../alerts/track/routes.ts';
 import { isoTime } from '../core/clock.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose } from '../ledger/journal/charges/commit-close.ts';
@@ -39,7 +41,7 @@ import {
 import { type PrunedRuns, pruneRuns } from '../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
-import { type Command, onConnection, type Recorded, recordHead, type Session } from './session.ts';
+import { type Command, onConnection, type Recorded, reconfigureSession, recordHead, type Session } from './session.ts';
 
 /** Everything that a writer can be asked for. */
 const COMMANDS = {
@@ -84,6 +86,18 @@ const COMMANDS = {
   evaluateAll({ connection }: Session, { nowMs }: { nowMs: number }): void {
     endFaultsOfOthers(connection, nowMs);
     evaluateAll(connection, nowMs);
+  },
+
+  /** The configuration was read again: where it tells others, or of other things, everything that is open is asked for. */
+  reconfigure(
+    session: Session,
+    { nowMs, ...settings }: { routes: readonly ChannelRoute[]; secrets: readonly string[]; nowMs: number },
+  ): void {
+    const before = currentRoutes(session.connection);
+    reconfigureSession(session, settings);
+    if (isDeepStrictEqual(before, currentRoutes(session.connection))) return;
+    endFaultsOfOthers(session.connection, nowMs);
+    evaluateAll(session.connection, nowMs);
   },
 
   closePeriod: (session: Session, request: CloseRequest): PeriodEvent & Recorded =>

@@ -31,9 +31,11 @@ export interface WriterStart {
 export interface Session {
   readonly connection: LedgerConnection;
   /** Takes secrets out of what a page says before it becomes an error. */
-  readonly redact: Redactor;
+  redact: Redactor;
   /** Absent where nobody keeps heads elsewhere. */
   readonly checkpoints: CheckpointLog | null;
+  /** Where the key lies that signs checkpoints and links. */
+  readonly keyFile: string | null;
   readonly claimant: Claimant;
   /** Runs under way, by their keys. */
   readonly runs: Map<number, OpenRun>;
@@ -86,11 +88,20 @@ export function openSession(
       alone: (work) => connection.transaction(work).immediate(),
     });
     const redact = createRedactor(start.secrets ?? []);
-    return { session: { ...plainSession(connection), redact, checkpoints, claimant }, migration };
+    return { session: { ...plainSession(connection), redact, checkpoints, keyFile, claimant }, migration };
   } catch (error) {
     closeForWriting(connection);
     throw error;
   }
+}
+
+/** What a configuration that is read while the process runs changes here. */
+export function reconfigureSession(
+  session: Session,
+  { routes, secrets }: { routes: readonly ChannelRoute[]; secrets: readonly string[] },
+): void {
+  setRoutes(session.connection, session.keyFile === null ? routes : signing(routes, session.keyFile));
+  session.redact = createRedactor(secrets);
 }
 
 /** Routes whose messages have links to the pages get what signs them. */
@@ -103,7 +114,7 @@ function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute
 
 /** A session over a ledger that is open already, without secrets and checkpoints. */
 export function plainSession(connection: LedgerConnection): Session {
-  return { connection, redact: (text) => text, checkpoints: null, claimant: {}, runs: new Map() };
+  return { connection, redact: (text) => text, checkpoints: null, keyFile: null, claimant: {}, runs: new Map() };
 }
 
 /** An error of the writer on its way to who gave the command: what SQLite says becomes an error of the ledger. */

@@ -74,6 +74,24 @@ workspaces:
     );
   });
 
+  test('keys stand in the place of one key, and each needs both parts', () => {
+    const one = WORKSPACE.replace(/ +(api_key_id|secret_key): .*\n/g, '');
+    expect(faultsOf(`workspaces:${one}    keys: [{ api_key_id: a }]\n`)).toEqual([
+      'workspaces[0].keys[0].secret_key: is missing',
+    ]);
+    expect(faultsOf(`workspaces:${WORKSPACE}    keys: [{ api_key_id: a, secret_key: s }]\n`)).toEqual([
+      'workspaces[0].keys: stands beside api_key_id, and it is unclear which of the two counts',
+    ]);
+    const file = cases.write(
+      'keys.yml',
+      `workspaces:${one}    keys: [{ api_key_id: a, secret_key: s_a }, { api_key_id: b, secret_key: s_b }]\n`,
+    );
+    expect(loadConfig({ file, env: {}, cwd: '/' }).workspaces[0]?.keys).toEqual([
+      { apiKeyId: 'a', secretKey: 's_a' },
+      { apiKeyId: 'b', secretKey: 's_b' },
+    ]);
+  });
+
   test.each([
     'workspaces: []\n',
     'ledger: { path: x }\n',
@@ -305,7 +323,7 @@ workspaces:
     mkdirSync(join(cases.cwd, 'etc'));
     write('etc/key', 'sk_x\n');
     const file = write('etc/c.yml', withSecret('    secret_key_file: ./key\n'));
-    expect(loadConfig({ file, env: {}, cwd: '/' }).workspaces[0]?.secretKey).toBe('sk_x');
+    expect(loadConfig({ file, env: {}, cwd: '/' }).workspaces[0]?.keys[0]?.secretKey).toBe('sk_x');
   });
 
   test('a key file that is missing, empty or spoilt is a mistake', () => {

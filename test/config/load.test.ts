@@ -41,7 +41,7 @@ describe('where the configuration comes from', () => {
     expect(config.ledger.path).toBe(join(cases.cwd, 'l.db'));
     expect(config.redisUrl).toBe('redis://127.0.0.1');
     expect(config.workspaces).toMatchObject([
-      { id: 'ws-env', name: 'ws-env', apiKeyId: 'ak_env', secretKey: `sk_\${X}` },
+      { id: 'ws-env', name: 'ws-env', keys: [{ apiKeyId: 'ak_env', secretKey: `sk_\${X}` }] },
     ]);
   });
 
@@ -79,7 +79,10 @@ describe('where the configuration comes from', () => {
       'usage-ledger.yml',
       `\uFEFFworkspaces:${WORKSPACE.replace('ws-1', `\${ID}`).replace('secret_key: sk_one', 'secret_key_file: key')}`,
     );
-    expect(loadConfig({ env: {}, cwd: cases.cwd }).workspaces[0]).toMatchObject({ id: 'ws-env', secretKey: 'sk_file' });
+    expect(loadConfig({ env: {}, cwd: cases.cwd }).workspaces[0]).toMatchObject({
+      id: 'ws-env',
+      keys: [{ secretKey: 'sk_file' }],
+    });
   });
 
   test('a # that would cut a value of .env is a mistake; one after a blank, or in quotes, is none', () => {
@@ -109,7 +112,7 @@ describe('where the configuration comes from', () => {
         .map(([name, value]) => `${name}=${value}`)
         .join('\n'),
     );
-    expect(loadConfig({ env: {}, cwd: cases.cwd }).workspaces[0]?.secretKey).toBe('sk_env');
+    expect(loadConfig({ env: {}, cwd: cases.cwd }).workspaces[0]?.keys[0]?.secretKey).toBe('sk_env');
   });
 });
 
@@ -150,8 +153,7 @@ describe('what a file means', () => {
           name: 'ws-1',
           baseUrl: 'https://data.example.com',
           embedUrl: 'https://embed.example.com',
-          apiKeyId: 'ak_1',
-          secretKey: 'sk_one',
+          keys: [{ apiKeyId: 'ak_1', secretKey: 'sk_one' }],
           ca: null,
           signing: {
             payload: '{workspace_id}{valid_until}',
@@ -225,7 +227,7 @@ workspaces:
   - id: b
     secret_key_file: key.txt
 `);
-    expect(config.workspaces.map((workspace) => workspace.secretKey)).toEqual(['sk_shared', 'sk_from_file']);
+    expect(config.workspaces.map(({ keys }) => keys[0]?.secretKey)).toEqual(['sk_shared', 'sk_from_file']);
   });
 
   test('alert rules come from defaults, workspace and tenant pattern, each filling in what it says', () => {

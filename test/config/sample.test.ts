@@ -35,7 +35,9 @@ test('the sample with its variables filled in loads without a fault', () => {
   writeFileSync(join(folder, '.env'), filledIn(sampleEnv()));
   const config = loadConfig({ env: {}, cwd: folder });
   expect(config.redisUrl).toBeNull();
-  expect(config.workspaces).toMatchObject([{ id: 'some-value', name: 'Production', secretKey: 'some-value' }]);
+  expect(config.workspaces).toMatchObject([
+    { id: 'some-value', name: 'Production', keys: [{ secretKey: 'some-value' }] },
+  ]);
 });
 
 test('the sample shows the defaults as they are', () => {

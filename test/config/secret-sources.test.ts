@@ -47,7 +47,7 @@ test('a command is asked once for all workspaces that name it, with its folder, 
   chmodSync(join(cases.cwd, 'ask.sh'), 0o700);
   const asking = `${KEYLESS}    secret_key_command: [./ask.sh, "$HOME"]\n`;
   const config = load(`workspaces:${asking}${asking.replace('ws-1', 'ws-2')}`);
-  expect(config.workspaces.map(({ secretKey }) => secretKey)).toEqual(['sk_$HOME', 'sk_$HOME']);
+  expect(config.workspaces.map(({ keys }) => keys[0]?.secretKey)).toEqual(['sk_$HOME', 'sk_$HOME']);
   expect(readFileSync(join(cases.cwd, 'asked.log'), 'utf8')).toBe('asked\n');
 });
 

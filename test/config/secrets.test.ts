@@ -3,6 +3,7 @@ import { secretsOf } from '../../src/config/reading/secrets.ts';
 import { focus } from '../../src/config/schema/outlets.ts';
 import type { Config } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
+import { workspaceConfig } from '../support/run/workspace-config.ts';
 
 const OUTBOUND = { allowPrivate: false, timeoutMs: 10_000 };
 
@@ -39,7 +40,10 @@ test('a configuration without secrets has none', () => {
 });
 
 test('keys, webhook secrets with and without their mark, the token and the password of Redis are secrets', () => {
-  const workspace = { secretKey: 'sk_1' } as Config['workspaces'][number];
+  const workspace = workspaceConfig('http://127.0.0.1', {
+    id: 'ws-1',
+    keys: [{ apiKeyId: 'ak_1', secretKey: 'sk_1' }],
+  });
   const config: Config = {
     ...base,
     redisUrl: 'redis://user:p%40ss@127.0.0.1:6379',

@@ -50,9 +50,10 @@ it('makes the daemon unready from the first write that it refuses until it is go
   const { context, config, clock, sync } = await startFixture({ thread: true });
   await sync();
   const probe = createHealthProbe({
-    ...{ reader: context.reader(), config, clock, waitingSince: () => null, writerFault: () => context.writerFault },
+    ...{ reader: context.reader(), clock, waitingSince: () => null, writerFault: () => context.writerFault },
+    config: () => config,
     queueSystem: { redisUp: true, counts: () => Promise.reject(new Error('not asked')) },
-    publishing: null,
+    publishing: () => null,
   });
   const { words, release } = await lockByShell(config.ledger.path);
   expect(await rejection(sync())).toMatchObject({ code: 'ledger_busy' });

@@ -91,7 +91,11 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     close: { maxChange: null },
     focus: focus.parse({}),
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
-      workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),
+      workspaceConfig(sandbox.url, {
+        id,
+        keys: [{ apiKeyId: api_key_id, secretKey: secret_key }],
+        ...options.settings,
+      }),
     ),
     heartbeats: [],
     alerts: { channels: options.channels ?? [] },

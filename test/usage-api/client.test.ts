@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEFAULT_SIGNING } from '../../src/config/signing-scheme.ts';
 import type { UsageApiClient } from '../../src/usage-api/client.ts';
 import * as api from '../../src/usage-api/public.ts';
@@ -8,7 +8,7 @@ import { signRequest } from '../../src/usage-api/sign.ts';
 import { rejection } from '../support/rejection.ts';
 import { clockThat } from '../support/time/test-clock.ts';
 import { goodPage, releaseAfterEach, releasers, reset, setup, silent } from './client-setup.ts';
-import { answer, clientOf, failure, item, page, type Reply, SECRET } from './service-double.ts';
+import { answer, clientOf, failure, item, page, type Reply, SECRET, startService } from './service-double.ts';
 
 releaseAfterEach();
 
@@ -179,6 +179,32 @@ describe('errors of the service', () => {
     expect((ahead as api.ApiError).hint).toContain("clock is 90 s ahead of the service's");
     const right = await rejection(client.getWorkspaceUsage());
     expect((right as api.ApiError).hint).toContain('check api_key_id');
+  });
+
+  it('signs by the next key while one is refused, and goes on with the one that was taken', async () => {
+    const no = failure(401, 'no');
+    const yes = answer(200, page([item()]));
+    const key = (name: string) => ({ apiKeyId: `ak_${name}`, secretKey: `sk_${name}_not_a_secret` });
+    let keys = [key('old'), key('new')];
+    const service = await startService(no, yes, yes, no, no, yes);
+    const client = new api.UsageApiClient({
+      baseUrl: service.url,
+      embedUrl: service.url,
+      workspaceId: 'ws-1',
+      keys: () => keys,
+    });
+    onTestFinished(async () => {
+      await client.close();
+      await service.close();
+    });
+    await client.getWorkspaceUsage();
+    expect(client.keyInUse).toBe('ak_new');
+    await client.getWorkspaceUsage();
+    expect(await rejection(client.getWorkspaceUsage())).toBeInstanceOf(api.UnauthorizedError);
+    keys = [key('newest')];
+    await client.getWorkspaceUsage();
+    const ids = service.received.map(({ headers }) => headers['x-api-key-id']);
+    expect(ids).toEqual(['ak_old', 'ak_new', 'ak_new', 'ak_new', 'ak_old', 'ak_newest']);
   });
 
   it('does not follow a redirect, and says where it pointed to', async () => {

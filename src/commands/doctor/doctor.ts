@@ -167,18 +167,27 @@ const NOTABLE_SKEW_MS = 30_000;
 const HARMFUL_SKEW_MS = 120_000;
 
 /** One signed request: do the credentials work, how fast is the service, and do the clocks agree. */
-async function checkService({ id, baseUrl }: WorkspaceConfig, trial: Trial): Promise<Finding[]> {
+async function checkService({ id, baseUrl, keys }: WorkspaceConfig, trial: Trial): Promise<Finding[]> {
   try {
     const { page, latencyMs, skewMs } = await trial.ask({ page: 1, perPage: 1 });
     const records = formatInteger(page.total_records);
     const answered = ok('service', `${baseUrl} answered in ${latencyMs} ms; it has ${records} records`, id);
-    return skewMs === null ? [answered] : [answered, judgeSkew(skewMs, id)];
+    const key = keys.length === 1 ? [] : [judgeKey(keys, trial.keyInUse(), id)];
+    return skewMs === null ? [answered, ...key] : [answered, ...key, judgeSkew(skewMs, id)];
   } catch (error) {
     const { message, hint } = summarizeError(error);
     const refused = fail('service', message, hint ?? 'check base_url, and whether the service can be reached', id);
     if (!(error instanceof UnauthorizedError) || error.clockSkewMs === null) return [refused];
     return [refused, judgeSkew(error.clockSkewMs, id)];
   }
+}
+
+/** Which of several keys the service takes; those before it were refused. */
+function judgeKey(keys: WorkspaceConfig['keys'], inUse: string | null, workspaceId: string): Finding {
+  const refused = keys.findIndex(({ apiKeyId }) => apiKeyId === inUse);
+  const message = `${inUse} is in use, ${refused + 1} of ${keys.length}`;
+  if (refused <= 0) return ok('key', message, workspaceId);
+  return warn('key', `${message}: the service refuses those before it`, 'take those out of `keys:`', workspaceId);
 }
 
 function judgeSkew(skewMs: number, workspaceId: string): Finding {

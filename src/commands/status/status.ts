@@ -18,6 +18,7 @@ import {
 } from '../../daemon/state/status.ts';
 import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
+import { type ConfigurationNotice, daemonOf } from '../../ledger/store/file/daemon-lock.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
@@ -84,8 +85,14 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     ledger_id: ledgerId(context.reader().connection),
     locked_by: report.lockedBy,
   };
+  const { configuration } = report;
   cli.printJson({
     ledger,
+    configuration: configuration && {
+      read_at: configuration.readAt,
+      refused: configuration.refused,
+      needs_restart: configuration.needsRestart,
+    },
     workspaces: workspaces.slice(0, options.limit),
     open_alerts: openAlerts,
     outbox,
@@ -133,6 +140,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     disabled,
     queue: queue.status,
     exports,
+    configuration: daemonOf(context.config.ledger.path)?.configuration ?? null,
     lockedBy: lockHolder(context.config.ledger.path, PATIENCE_MS),
     ahead: timesAhead(connection, nowMs),
     skipped: skippedMonths(connection).filter(
@@ -193,6 +201,8 @@ export interface StatusReport {
   disabled: DisabledChannel[];
   queue: QueueStatus;
   exports: ExportStanding[];
+  /** What the daemon works by; null: none runs. */
+  configuration: ConfigurationNotice | null;
   /** Who keeps the ledger from being written; null when nobody does. */
   lockedBy: string | null;
   ahead: TimesAhead | null;
@@ -222,6 +232,14 @@ const NAMED = 5;
 /** What follows the first line of a fact stands below its first word. */
 const INDENT = 8;
 
+function configurationLines(notice: ConfigurationNotice | null): string[] {
+  const { refused, readAt, needsRestart } = notice ?? { refused: null, readAt: '', needsRestart: [] };
+  const lines = (refused?.faults ?? []).map(
+    ({ path, message }) => `config  refused, the one of ${readAt} counts: ${inertText(path)} ${inertText(message)}`,
+  );
+  return needsRestart.length === 0 ? lines : [...lines, `config  from the next start on: ${needsRestart.join(', ')}`];
+}
+
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
   const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped } = report;
   const skippedMonths = skippedWords(skipped);
@@ -233,6 +251,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...(lockedBy === null
       ? []
       : [`ledger  ${inertText(lockedBy)} keeps it locked: until that ends, no run can be applied`]),
+    ...configurationLines(report.configuration),
     ...(ahead === null ? [] : [`clock   ${describeAhead(ahead, options.nowMs)}`]),
     `alerts  ${formatInteger(openAlerts)} open`,
     `outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`,

@@ -3,7 +3,7 @@ import type { ChannelConfig, Config } from '../types.ts';
 /** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
 export function secretsOf(config: Config): string[] {
   const secrets = [
-    ...config.workspaces.map((workspace) => workspace.secretKey),
+    ...config.workspaces.flatMap(({ keys }) => keys.map(({ secretKey }) => secretKey)),
     ...config.alerts.channels.flatMap(channelSecrets),
     ...config.heartbeats.flatMap(({ url }) => [...pathSecrets(url), ...querySecrets(url)]),
     config.s3?.secretAccessKey ?? '',

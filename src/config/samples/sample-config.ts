@@ -6,8 +6,8 @@ export function sampleConfig(): string {
   return `# usage-ledger.yml
 #
 # \${NAME} and \${NAME:-default} are taken from the environment and from the .env beside this file.
-# $\${ stands for a literal \${. Unknown settings are errors. \`usage-ledger doctor\` checks all of it. The daemon reads this
-# file at its start only: restart it after a change.
+# $\${ stands for a literal \${. Unknown settings are errors. \`usage-ledger doctor\` checks all of it. After a change
+# \`usage-ledger reload\` has the daemon read this file again.
 
 ledger:
   path: ./data/ledger.db               # relative to this file
@@ -118,6 +118,8 @@ workspaces:
     api_key_id: \${USAGE_API_KEY_ID}
     secret_key: \${USAGE_API_SECRET_KEY}
     # secret_key_file: ./secret-key    # instead of secret_key; relative to this file
+    # keys: [{ api_key_id: ak_2, secret_key_file: ./key-2 }, { api_key_id: ak_1, secret_key_file: ./key-1 }]
+    #                                  # instead of both while keys overlap: the next is used when one is refused
     # secret_key_command: [vault, read, -field=key, secret/usage]   # or what a program prints
     # ca_file: ./our-ca.pem            # a service with a private CA: trusted by these certificates only; for all below defaults
     signing:                           # these are the defaults

@@ -8,7 +8,7 @@ import { proxyRule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
 import { address, judged, named, obeys, orNull, secret, some, type TellFault, tellDoubles } from './kinds.ts';
 import { backup, exportFile, focus, publish, s3 } from './outlets.ts';
-import { beneath, defaultsInFile, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
+import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
   path: setting(word, 'Give the path of the ledger file, such as ./data/ledger.db', 'data/ledger.db'),
@@ -182,13 +182,24 @@ function judgeStore({ s3, backup, exports }: Record<PropertyKey, unknown>, tell:
   tell(['s3'], 'is missing, but `to:` needs it', hint);
 }
 
+const ONE_KEY: readonly string[] = ['api_key_id', 'secret_key'];
+
+function judgeKeys(places: readonly unknown[], tell: (message: string, hint: string) => void): void {
+  const single = ONE_KEY.find((key) => places.some((place) => groupOf(place)[key] !== undefined));
+  if (single === undefined) return;
+  tell(`stands beside ${single}, and it is unclear which of the two counts`, 'Keep one of the two');
+}
+
 function judgeWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey, unknown>, tell: TellFault): void {
   for (const [index, workspace] of listOf(workspaces).entries()) {
-    const merged = groupOf(beneath(groupOf(workspace), defaults));
+    const merged = settingsOf(workspace, defaults);
+    if (merged.keys !== undefined)
+      judgeKeys([workspace, defaults], (...fault) => tell(['workspaces', index, 'keys'], ...fault));
     for (const { path } of workspaceSchema.safeParse(merged).error?.issues ?? []) {
-      const [key = ''] = path;
+      const key = String(path[0]);
       // The schema of the file itself asks for the id.
-      if (key !== 'id' && merged[key] === undefined) tell(['workspaces', index, key], 'is missing');
+      const isAsked = key !== 'id' && !(merged.keys !== undefined && ONE_KEY.includes(key));
+      if (isAsked && merged[key] === undefined) tell(['workspaces', index, key], 'is missing');
     }
   }
   const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);

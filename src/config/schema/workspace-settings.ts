@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { groupOf } from '../../core/text/path.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
 import { integer, numeric, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
-import { address, caFile, cron, cronRemedy, leftOut, named, obeys, type Written } from './kinds.ts';
+import { address, caFile, cron, cronRemedy, leftOut, named, obeys, some, type Written } from './kinds.ts';
 
 export const notes = z.registry<{ note: string }>();
 
@@ -56,13 +56,22 @@ const signing = z.strictObject({
   ),
 });
 
+/** A key of the service. */
+const keySettings = {
+  api_key_id: obeys(word, identifierRule).describe("Give the API key's identifier, exactly as the service shows it"),
+  secret_key: obeys(z.string().min(1), secretRule).describe(
+    "Give the API key's secret, best as a variable; or secret_key_file or secret_key_command says where it is",
+  ),
+};
+
 /** What `defaults` and each workspace can set. Whatever neither says has the default that stands here, or is a mistake. */
 export const workspaceSettings = {
   base_url: address.describe('Give the address of the data interface, such as https://prod.dataapi.papermap.ai'),
   embed_url: address.describe('Give the address of the embed-token endpoint, such as https://papermap.ai'),
-  api_key_id: obeys(word, identifierRule).describe("Give the API key's identifier, exactly as the service shows it"),
-  secret_key: obeys(z.string().min(1), secretRule).describe(
-    "Give the API key's secret, best as a variable; or secret_key_file or secret_key_command says where it is",
+  ...keySettings,
+  keys: setting(
+    some(z.strictObject(keySettings)),
+    'List keys that overlap, each with `api_key_id:` and `secret_key:`, or remove it',
   ),
   ca_file: caFile,
   signing: signing
@@ -122,10 +131,12 @@ export const defaultsInFile = z.strictObject(leftOut(workspaceSettings));
 
 export const workspaceSchema = z
   .object({ ...ownSettings, ...workspaceSettings })
-  .transform(({ id, name = id, ca_file: ca = null, alerts, ...settings }) => ({
+  .transform(({ id, name = id, api_key_id, secret_key, keys, ca_file: ca = null, alerts, ...settings }) => ({
     ...named(settings),
     id,
     name,
+    /** The next one counts while the service refuses those before it. */
+    keys: named(keys ?? [{ api_key_id, secret_key }]),
     /** Certificates (PEM) of the authorities that its service is trusted by, instead of the public ones; null: those. */
     ca,
     alerts: alertSettings(alerts),
@@ -137,8 +148,14 @@ function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) 
   return { ...rules, tenants: tenants.map(({ match, ...own }) => ({ match, rules: { ...rules, ...named(own) } })) };
 }
 
+/** All that is said of a workspace. A list of keys stands in the place of its one key. */
+export function settingsOf(workspace: unknown, defaults: unknown): Record<string, unknown> {
+  const merged = groupOf(beneath(groupOf(workspace), defaults));
+  return { ...groupOf(listOf(merged.keys)[0]), ...merged };
+}
+
 /** What a workspace says, and below it what `defaults` say: groups key by key, of lists the workspace's items first. */
-export function beneath(own: unknown, defaults: unknown): unknown {
+function beneath(own: unknown, defaults: unknown): unknown {
   if (own === undefined || defaults === undefined) return own ?? defaults;
   if (Array.isArray(own) && Array.isArray(defaults)) return [...own, ...defaults];
   if (typeof own !== 'object' || typeof defaults !== 'object') return own;

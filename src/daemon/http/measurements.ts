@@ -30,7 +30,7 @@ export function createMeasurements({
   workspaces,
 }: {
   reader: LedgerReader;
-  config: Pick<Config, 'ledger' | 'exports'>;
+  config: () => Pick<Config, 'ledger' | 'exports'>;
   clock: WallClock;
   queues: readonly Queue[];
   traffic: Pick<Traffic, 'attempts' | 'onAttempt' | 'waits' | 'deliveries'>;
@@ -47,7 +47,7 @@ export function createMeasurements({
         at === null ? [] : [{ workspaceId, atMs: Date.parse(at) }],
       ),
     storage() {
-      const { path } = config.ledger;
+      const { path } = config().ledger;
       const diskFreeBytes = freeBytesAt(dirname(path));
       return { ledgerBytes: sizeOf(path), logBytes: sizeOf(`${path}-wal`), diskFreeBytes };
     },
@@ -55,7 +55,7 @@ export function createMeasurements({
     head: () => headOfChain(connection),
     /** The files that are written by themselves: whether each fails now, and when its last file was written. */
     exports: () =>
-      config.exports.map((wanted) => {
+      config().exports.map((wanted) => {
         const { name, failing, writtenAt } = exportStanding(wanted);
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),

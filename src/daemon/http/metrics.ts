@@ -296,7 +296,7 @@ function exportFamilies(measured: Measurements): Family[] {
 
 /** Only where the ledger is published: a lag of 0 that nobody measures would be a lie. */
 function publishFamilies({ publishing }: HealthProbe): Family[] {
-  if (publishing === null) return [];
+  if (publishing() === null) return [];
   const families: [name: string, help: string, value: (health: PublishHealth) => number][] = [
     ['position', 'Link of the chain that Postgres holds; 0 before its first answer.', ({ position }) => position ?? 0],
     ['lag_links', 'Links of the chain that wait to be published.', ({ lagLinks }) => lagLinks],
@@ -306,7 +306,10 @@ function publishFamilies({ publishing }: HealthProbe): Family[] {
   return families.map(([name, help, value]) => ({
     name: `publish_${name}`,
     help,
-    read: () => only(value(publishing())),
+    read() {
+      const health = publishing();
+      return health === null ? [] : only(value(health));
+    },
   }));
 }
 

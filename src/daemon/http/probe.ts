@@ -28,8 +28,8 @@ export interface Freshness {
 export type HealthProbe = ReturnType<typeof createHealthProbe>;
 
 /**
- * The probe of a running daemon; make it when the daemon starts, because from then on a workspace has time for its
- * first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
+ * The probe of a running daemon; make it when the daemon starts, because from then on, or from when it comes into the
+ * configuration, a workspace has time for its first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
  */
 export function createHealthProbe({
   reader: { connection },
@@ -41,7 +41,7 @@ export function createHealthProbe({
   publishing,
 }: {
   reader: LedgerReader;
-  config: Pick<Config, 'ledger' | 'workspaces' | 'http'>;
+  config: () => Pick<Config, 'ledger' | 'workspaces' | 'http'>;
   clock: Clock;
   queueSystem: Pick<SyncQueue, 'redisUp' | 'counts'>;
   /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
@@ -49,11 +49,16 @@ export function createHealthProbe({
   /** What the ledger's writer has died of; null while it lives. */
   writerFault: () => string | null;
   /** How the copy in Postgres stands; null where there is none. */
-  publishing: (() => PublishHealth) | null;
+  publishing: () => PublishHealth | null;
 }) {
-  const startedMs = clock.monotonic();
-  const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
-  for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, clock.now()));
+  /** Since when each workspace is to be read by this daemon. */
+  const knownMs = new Map(config().workspaces.map(({ id }) => [id, clock.monotonic()]));
+  const limits = new Map<string, number>();
+  const limitOf = (cron: string): number => {
+    const limitMs = limits.get(cron) ?? staleAfterMs(cron, clock.now());
+    limits.set(cron, limitMs);
+    return limitMs;
+  };
   const factsOf = syncFactsReader(connection);
   const tally = createRunTally(connection);
 
@@ -64,21 +69,26 @@ export function createHealthProbe({
   return {
     redisUp: () => queueSystem.redisUp,
     /** Why the ledger cannot be written; null when it can. */
-    ledgerWritable: () => writerFault() ?? ledgerFault(config.ledger.path),
+    ledgerWritable: () => writerFault() ?? ledgerFault(config().ledger.path),
     freshness(): Freshness[] {
       const nowMs = clock.now();
-      const upMs = clock.monotonic() - startedMs;
-      return config.workspaces.map(({ id, cron, runMinutes }) => {
+      return config().workspaces.map(({ id, cron, runMinutes }) => {
         const facts = factsOf(id);
+        const sinceMs = knownMs.get(id) ?? clock.monotonic();
+        knownMs.set(id, sinceMs);
+        const upMs = clock.monotonic() - sinceMs;
         const { lastCompleteRunAtMs, lastAttemptAtMs } = facts;
-        const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
+        const bounds = { staleAfterMs: limitOf(cron), runMs: runMinutes * 60_000 };
         const waitingSinceMs = waitingWhileUp(id, lastAttemptAtMs);
         const stale = isStale(facts, { waitingSinceMs, upMs }, bounds, nowMs);
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },
     /** How many of the workspaces may be stale while the daemon is ready. */
-    mostStale: Math.floor((config.workspaces.length * config.http.readyWhenStalePercent) / 100),
+    get mostStale(): number {
+      const { workspaces, http } = config();
+      return Math.floor((workspaces.length * http.readyWhenStalePercent) / 100);
+    },
     /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */
     waitingSince: waitingWhileUp,
     /** Jobs by the name of their queue and by state. */

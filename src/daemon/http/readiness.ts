@@ -48,7 +48,7 @@ function publishOf(probe: HealthProbe): NonNullable<Readiness['publish']> | null
 /** Null where there is none, and for a ledger that cannot be read, which is a reason of its own. */
 function healthOf({ publishing }: HealthProbe): PublishHealth | null {
   try {
-    return publishing?.() ?? null;
+    return publishing();
   } catch {
     return null;
   }

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { AcknowledgeRequest } from '../../alerts/notify/actions.ts';
+import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isLoopbackHost, urlOf } from '../../core/net/public-address.ts';
@@ -46,9 +47,9 @@ export interface HttpOptions {
   /** 0 takes any free port: whoever reads `http.port: 0` as "off" does not call this. */
   port: number;
   /** What every page but /healthz and /readyz asks for. */
-  token: string;
+  token: () => string;
   /** Whether /metrics asks for none, either. */
-  openMetrics: boolean;
+  openMetrics: () => boolean;
   logger: Logger;
   version: string;
   probe: HealthProbe;
@@ -100,7 +101,6 @@ function refuseSchema(): never {
 
 function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: HttpOptions): void {
   const loopback = isLoopbackHost(host);
-  const openPaths = openMetrics ? [...OPEN_PATHS, METRICS_PATH] : OPEN_PATHS;
   const guesses = new GuessLimit();
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !namesLoopback(request.headers.host)) {
@@ -108,9 +108,9 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
     }
     // The route and not the address: however an address is written, only the one route is open.
     const { url = '' } = request.routeOptions;
-    const open = openPaths.includes(url);
+    const open = OPEN_PATHS.includes(url) || (url === METRICS_PATH && openMetrics());
     const given = givenToken(request.headers, request.url);
-    if (!open && !isToken(given, token)) {
+    if (!open && !isToken(given, token())) {
       const waitSeconds = guesses.waitSeconds(request.ip);
       if (waitSeconds > 0) {
         const hint = 'too many wrong tokens came from this address';
@@ -128,7 +128,7 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
     }
     // The link of `usage-ledger open`: the browser keeps the token, and neither its address nor its history shows it.
     const clean = withoutToken(request.url);
-    if (!open && clean !== null) return reply.header('set-cookie', cookieOf(token)).redirect(clean, 303);
+    if (!open && clean !== null) return reply.header('set-cookie', cookieOf(token())).redirect(clean, 303);
     // bull-board has routes that change queues, and its own switch for them is only one of the two bars.
     if (request.method !== 'GET' && request.method !== 'HEAD' && url !== ACKNOWLEDGE_ROUTE) {
       return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'read_only' });
@@ -219,23 +219,50 @@ function portOf(app: FastifyInstance): number {
 }
 
 export function startDaemonHttp(context: Context, probe: HealthProbe, queue: SyncQueue): Promise<HttpServer> {
-  const { config, clock, logger, version, traffic } = context;
+  const { clock, logger, version, traffic } = context;
+  const { host, port } = context.config.http;
+  const { path, checkpointKeyFile = keyFileOf(path) } = context.config.ledger;
   const reader = context.reader();
-  const { queues } = queue;
-  const reservedBytes = () => context.reservedBytes;
-  const workspaces = () => readWorkspaces({ reader, config, clock, probe });
-  const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes, workspaces });
-  const overview = () => readOverview({ reader, config, clock, version, probe, measured });
   const { connection } = reader;
-  const maker = createReportMaker({ ledgerPath: config.ledger.path, head: () => headOfChain(connection).digest });
-  const reports = { workspaces: config.workspaces, maker, clock };
-  const { host, port, metrics } = config.http;
-  const guarded = { host, port, token: makePagesToken(config.http), openMetrics: metrics === 'open' };
+  const { queues } = queue;
+  const config = (): Config => context.config;
+  const reservedBytes = () => context.reservedBytes;
+  const workspaces = () => readWorkspaces({ reader, config: config(), clock, probe });
+  const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes, workspaces });
+  const overview = () => readOverview({ reader, config: config(), clock, version, probe, measured });
+  const maker = createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest });
+  const reports = { workspaces: () => config().workspaces, maker, clock };
+  const token = pagesToken(config);
+  token();
+  const openMetrics = (): boolean => config().http.metrics === 'open';
   const acknowledging = {
     connection,
-    linkKey: linkKeyOf(config.ledger.checkpointKeyFile ?? keyFileOf(config.ledger.path)),
+    linkKey: linkKeyOf(checkpointKeyFile),
     acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).call('acknowledgeAlert', request),
     clock,
   };
-  return startHttp({ ...guarded, logger, version, probe, measured, overview, queues, reports, acknowledging });
+  return startHttp({
+    host,
+    port,
+    token,
+    openMetrics,
+    logger,
+    version,
+    probe,
+    measured,
+    overview,
+    queues,
+    reports,
+    acknowledging,
+  });
+}
+
+/** The token by the configuration that counts, which is looked for once for each. */
+function pagesToken(config: () => Config): () => string {
+  let known: { http: Config['http']; token: string } | null = null;
+  return () => {
+    const { http } = config();
+    if (known?.http !== http) known = { http, token: makePagesToken(http) };
+    return known.token;
+  };
 }

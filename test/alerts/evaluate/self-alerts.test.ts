@@ -60,7 +60,10 @@ test('refused credentials are told at once, and then nobody hears that runs do n
   const { another, context, view } = await startWithUsage();
   const stranger = another((config) => ({
     ...config,
-    workspaces: config.workspaces.map((workspace) => ({ ...workspace, secretKey: 'sk_wrong_not_a_secret' })),
+    workspaces: config.workspaces.map((workspace) => ({
+      ...workspace,
+      keys: [{ apiKeyId: 'ak_test_1', secretKey: 'sk_wrong_not_a_secret' }],
+    })),
   }));
   expect((await rejection(stranger.sync(manualOrder()))).code).toBe('unauthorized');
   expect(await context.raiseStale([STALE])).toBe(0);

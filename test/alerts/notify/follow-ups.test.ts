@@ -62,7 +62,10 @@ test('the end of a fault of our own goes at once', async () => {
   const world = await startWorld();
   const stranger = world.another((config) => ({
     ...config,
-    workspaces: config.workspaces.map((workspace) => ({ ...workspace, secretKey: 'sk_wrong_not_a_secret' })),
+    workspaces: config.workspaces.map((workspace) => ({
+      ...workspace,
+      keys: [{ apiKeyId: 'ak_test_1', secretKey: 'sk_wrong_not_a_secret' }],
+    })),
   }));
   expect((await rejection(stranger.sync(manualOrder()))).code).toBe('unauthorized');
   await world.deliverAt('2026-03-16T01:30:00Z');

@@ -52,7 +52,12 @@ export async function play(): Promise<Played> {
     redisUrl: redis.url,
     workspaces: names.map((_, index) => {
       const id = `ws-${index + 100}`;
-      return { ...(template as Config['workspaces'][number]), id, baseUrl: service.url, secretKey: secretOf(id) };
+      return {
+        ...(template as Config['workspaces'][number]),
+        id,
+        baseUrl: service.url,
+        keys: [{ apiKeyId: 'ak_canary', secretKey: secretOf(id) }],
+      };
     }),
     alerts: { channels: receivers.channels },
   };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { acknowledgeAlert } from '../../../src/alerts/notify/actions.ts';
 import { GONE, JUMPS, ROUTES, TAKEN, world } from '../../alerts/notify/receivers-scene.ts';
 import { messages } from '../../support/messages.ts';
-import { serve, TOKEN } from './served.ts';
+import { serve } from './served.ts';
 
 const KEY = 'a key of this test';
 const PUBLIC = 'https://ledger.example.com';
@@ -21,7 +21,7 @@ async function scene() {
     acknowledge: async (request: Parameters<typeof acknowledgeAlert>[1]) => acknowledgeAlert(connection, request),
     clock: { now: () => state.nowMs },
   };
-  const server = await serve({ token: TOKEN, acknowledging });
+  const server = await serve({ acknowledging });
   const open = async (link: string, init: RequestInit = {}) => {
     const answer = await fetch(link.replace(PUBLIC, server.url), { redirect: 'manual', ...init });
     return { status: answer.status, headers: answer.headers, body: await answer.text() };

@@ -25,7 +25,7 @@ test('every page but /healthz and /readyz asks for the token, as Bearer or as a 
 });
 
 test('/metrics can be left open; nothing else is then', async () => {
-  const server = await serve({ openMetrics: true });
+  const server = await serve({ openMetrics: () => true });
   expect((await ask(server, '/metrics')).status).toBe(200);
   for (const path of ['/', '/metrics/', '/admin/queues']) expect((await ask(server, path)).status).toBe(401);
 });
@@ -96,7 +96,7 @@ test('on a loopback address only requests for a loopback name are answered, so n
 });
 
 test('bound to every address, with a token, any name is answered', async () => {
-  const server = await serve({ host: '0.0.0.0', token: TOKEN });
+  const server = await serve({ host: '0.0.0.0' });
   const headers = { host: 'ledger.example', ...bearer(TOKEN) };
   const local = { ...server, url: server.url.replace('0.0.0.0', '127.0.0.1') };
   expect((await ask(local, '/metrics', { headers })).status).toBe(200);

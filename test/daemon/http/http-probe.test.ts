@@ -43,16 +43,16 @@ function probed(
   const waiting = new Map<string, number>();
   const probe = createHealthProbe({
     reader,
-    config: {
+    config: () => ({
       ledger: { path: ledger.path, retentionDays: 400 },
       http: { readyWhenStalePercent: 10 } as Config['http'],
       workspaces,
-    },
+    }),
     clock,
     queueSystem: { redisUp: true, counts: async () => counts },
     waitingSince: (id) => waiting.get(id) ?? null,
     writerFault: () => writerFault,
-    publishing: null,
+    publishing: () => null,
   });
   return { ledger, clock, probe, waiting };
 }

@@ -154,7 +154,7 @@ test('a page that fails says so without details, which go to the log', async () 
   const outbox = (): never => {
     throw new Error('a detail for the log');
   };
-  const server = await serve({ probe: probeOf({ outbox }), logger: recording, token: TOKEN });
+  const server = await serve({ probe: probeOf({ outbox }), logger: recording });
   const { status, body } = await ask(server, '/metrics?of=anybody', { headers: bearer(TOKEN) });
   expect([status, body]).toEqual([500, '{"error":"internal"}']);
   await server.close();

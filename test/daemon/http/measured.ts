@@ -62,5 +62,5 @@ export function overviewOf(some: Partial<Overview> = {}): Overview {
 
 /** Nothing is made here. */
 const NO_MAKER = { page: async () => null, stop: async () => undefined };
-const REPORTS = { workspaces: [], maker: NO_MAKER, clock: { now: () => NOON } };
+const REPORTS = { workspaces: () => [], maker: NO_MAKER, clock: { now: () => NOON } };
 export const PAGES = { measured: MEASURED, overview: async () => overviewOf(), reports: REPORTS, acknowledging: null };

@@ -8,7 +8,7 @@ const late: PublishHealth = {
   fault: { code: 'publish_unreachable', message: 'nobody answers' },
 };
 
-function probeOf(publishing: (() => PublishHealth) | null = null): HealthProbe {
+function probeOf(publishing: () => PublishHealth | null = () => null): HealthProbe {
   const probe = { redisUp: () => true, ledgerWritable: () => null, freshness: () => [], mostStale: 0 };
   return { ...probe, publishing } as Partial<HealthProbe> as HealthProbe;
 }

@@ -29,14 +29,16 @@ async function serve(tenants: readonly string[] = ['acme', HOSTILE], workspaces 
   await publish(connection, records);
   const clock = testClock(NOON + 60_000);
   const reports = {
-    workspaces: workspaces.map((id) => ({ id, name: `Name of ${id}`, alerts: { budgets: BUDGETS } as never })),
+    workspaces: () => workspaces.map((id) => ({ id, name: `Name of ${id}`, alerts: { budgets: BUDGETS } as never })),
     maker: createReportMaker({ ledgerPath, head: () => headOfChain(connection).digest }),
     clock,
   };
-  const probe = { redisUp: () => true, onRun: () => undefined } as never;
+  const probe = { redisUp: () => true, onRun: () => undefined, publishing: () => null } as never;
   const logger = createLogger({ level: 'silent' });
   const server = await startHttp({
-    ...{ host: '127.0.0.1', port: 0, token: TOKEN, openMetrics: false, version: '1.2.3', queues: [] },
+    ...{ host: '127.0.0.1', port: 0, version: '1.2.3', queues: [] },
+    token: () => TOKEN,
+    openMetrics: () => false,
     ...PAGES,
     ...{ probe, logger, reports },
   });

@@ -22,7 +22,7 @@ export function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
     outbox: () => ({ pending: 8, held: 7, dead: 9 }),
     runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10, seconds: 2.5, pages: 30, records: 40 }],
     onRun: (listener) => listener(2.5),
-    publishing: null,
+    publishing: () => null,
     ...some,
   };
 }
@@ -37,8 +37,8 @@ export async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer
   const defaults = {
     host: '127.0.0.1',
     port: 0,
-    token: TOKEN,
-    openMetrics: false,
+    token: () => TOKEN,
+    openMetrics: () => false,
     version: '1.2.3',
     probe: probeOf(),
     queues: [],

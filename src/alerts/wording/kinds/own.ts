@@ -108,6 +108,13 @@ const JOBS = {
     todo: 'Check the folder of the ledger; the figures count all the same.',
     docs: 'no signed checkpoint of the head could be written after a run',
   },
+  configuration: {
+    severity: 'warning',
+    found: () => 'The daemon refused a configuration and works by the one before',
+    over: () => 'The daemon works by the configuration as it stands.',
+    todo: 'Correct it and run `usage-ledger reload`.',
+    docs: 'the daemon was to read its configuration again, and found a mistake in it',
+  },
   export: {
     severity: 'warning',
     found: () => 'Exports fail',

@@ -19,18 +19,19 @@ export interface Asked {
 
 export interface Trial {
   ask(query: UsagePageQuery): Promise<Asked>;
+  /** The id of the key that the service took last; null before. */
+  keyInUse(): string | null;
   close(): Promise<void>;
 }
 
 /** Not the context's client: its patience would make a doctor who says nothing for minutes. */
 export function openTrial(workspace: WorkspaceConfig, { clock, proxy }: TrialOptions): Trial {
-  const { id, baseUrl, embedUrl, apiKeyId, secretKey, signing, ca } = workspace;
+  const { id, baseUrl, embedUrl, keys, signing, ca } = workspace;
   const client = new UsageApiClient({
     baseUrl,
     embedUrl,
     workspaceId: id,
-    apiKeyId,
-    secretKey,
+    keys: () => keys,
     signing,
     concurrency: 1,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
@@ -50,6 +51,7 @@ export function openTrial(workspace: WorkspaceConfig, { clock, proxy }: TrialOpt
       const { page = 1, tenantId } = query;
       return { page: parseUsagePage(body, { page, workspaceId: id, tenantId }), latencyMs, skewMs };
     },
+    keyInUse: () => client.keyInUse,
     close: () => client.close(),
   };
 }

@@ -127,7 +127,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions) {
 }
 
 export interface ReportPagesOptions {
-  workspaces: readonly Pick<WorkspaceConfig, 'id' | 'name' | 'alerts'>[];
+  workspaces: () => readonly Pick<WorkspaceConfig, 'id' | 'name' | 'alerts'>[];
   maker: ReturnType<typeof createReportMaker>;
   clock: WallClock;
 }
@@ -135,8 +135,12 @@ export interface ReportPagesOptions {
 const HTML = 'text/html; charset=utf-8';
 
 /** Serves `/report?workspace=&period=` and `/report/tenant?workspace=&tenant=&period=`; the only workspace need not be named. */
-export function addReportPages(app: FastifyInstance, { workspaces, maker, clock }: ReportPagesOptions): void {
+export function addReportPages(
+  app: FastifyInstance,
+  { workspaces: configured, maker, clock }: ReportPagesOptions,
+): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply, tenantId?: string): Promise<FastifyReply> => {
+    const workspaces = configured();
     const { workspace, period } = queryOf(request);
     const wanted = workspace ?? (workspaces.length === 1 ? workspaces[0]?.id : undefined);
     if (wanted === undefined) return reply.type(HTML).send(choicePage(workspaces));

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { type Clock, isoTime, sleep } from '../../../core/clock.ts';
+import type { ConfigFault } from '../../../core/errors.ts';
 import { holdFile } from '../../../core/process/held-file.ts';
 import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
 import { preparePlace } from './open.ts';
@@ -12,10 +13,23 @@ const BRIEF_MS = 300;
 /** A daemon that stops takes up to 19 s. */
 const DRAIN_MS = 22_000;
 
+/** What a daemon says of the configuration that it works by. */
+export interface ConfigurationNotice {
+  /** How often it was to read it since its start. */
+  reads: number;
+  /** When the one that counts was read, an ISO time. */
+  readAt: string;
+  /** Why the last one that was read does not count. */
+  refused: { at: string; faults: readonly ConfigFault[] } | null;
+  /** Settings of it that count from the next start on. */
+  needsRestart: readonly string[];
+}
+
 /** The process that has the lock, as it says itself. */
-interface Holder extends ProcessIdentity {
+export interface DaemonNotice extends ProcessIdentity {
   since: string;
   stopping: boolean;
+  configuration: ConfigurationNotice;
 }
 
 /**
@@ -35,7 +49,7 @@ export async function lockForDaemon(
   while (!signal.aborted) {
     const held = holdFile(file, 0);
     if (held !== null) return new DaemonLock(held, `${file}.json`, isoTime(clock.now()));
-    const holder = readHolder(`${file}.json`);
+    const holder = daemonOf(ledgerPath);
     const waitMs = holder?.stopping === true ? DRAIN_MS : BRIEF_MS;
     if (clock.monotonic() - began >= waitMs) throw inUse(ledgerPath, holder);
     await sleep(clock, RETRY_MS, signal).catch(() => undefined);
@@ -47,17 +61,31 @@ export class DaemonLock {
   readonly #held: Database.Database;
   readonly #noticePath: string;
   readonly #since: string;
+  #stopping = false;
+  #configuration: ConfigurationNotice;
 
   constructor(held: Database.Database, noticePath: string, since: string) {
     this.#held = held;
     this.#noticePath = noticePath;
     this.#since = since;
-    this.#say(false);
+    this.#configuration = { reads: 0, readAt: since, refused: null, needsRestart: [] };
+    this.#say();
+  }
+
+  get configuration(): ConfigurationNotice {
+    return this.#configuration;
+  }
+
+  /** Tells `status` and `reload` what came of a configuration that was read. */
+  noteConfiguration(notice: ConfigurationNotice): void {
+    this.#configuration = notice;
+    if (this.#held.open) this.#say();
   }
 
   /** From now on the next daemon waits for the end of this one. */
   stopping(): void {
-    if (this.#held.open) this.#say(true);
+    this.#stopping = true;
+    if (this.#held.open) this.#say();
   }
 
   release(): void {
@@ -66,8 +94,13 @@ export class DaemonLock {
   }
 
   /** A file that is held cannot be read, so that this stands beside it. */
-  #say(stopping: boolean): void {
-    const holder: Holder = { ...thisProcess(), since: this.#since, stopping };
+  #say(): void {
+    const holder: DaemonNotice = {
+      ...thisProcess(),
+      since: this.#since,
+      stopping: this.#stopping,
+      configuration: this.#configuration,
+    };
     try {
       writeFileSync(`${this.#noticePath}.new`, JSON.stringify(holder), { mode: 0o600 });
       renameSync(`${this.#noticePath}.new`, this.#noticePath);
@@ -77,10 +110,10 @@ export class DaemonLock {
   }
 }
 
-/** Null when nobody who runs has said that it has the lock. */
-function readHolder(path: string): Holder | null {
+/** The daemon of a ledger; null when nobody who runs has said that it has the lock. */
+export function daemonOf(ledgerPath: string): DaemonNotice | null {
   try {
-    const holder = JSON.parse(readFileSync(path, 'utf8')) as Holder;
+    const holder = JSON.parse(readFileSync(`${ledgerPath}.daemon.json`, 'utf8')) as DaemonNotice;
     // Of a process in another container nothing can be said from here.
     const mayRun = holder.host !== thisProcess().host || isStillRunning(holder.pid, holder.start);
     return mayRun ? holder : null;
@@ -89,7 +122,7 @@ function readHolder(path: string): Holder | null {
   }
 }
 
-function inUse(ledgerPath: string, holder: Holder | null): LedgerError {
+function inUse(ledgerPath: string, holder: DaemonNotice | null): LedgerError {
   if (holder === null) {
     return new LedgerError('daemon_running', `another process is the daemon of ${ledgerPath}`, {
       hint: 'stop it first, or give this daemon another ledger.path',
