@@ -24,7 +24,7 @@ const DATA = {
   movers: [{ tenantId: HOSTILE, name: HOSTILE, credits: 5n, previous: null, change: 5n }],
   budgets: [{ name: HOSTILE, credits: 5n, used: LARGE }],
   days: [{ day: 1, current: 1n, previous: 2n }],
-  alerts: [{ severity: 'critical', state: 'firing', since: AT, summary: HOSTILE }],
+  alerts: [{ severity: 'critical', state: 'firing', since: AT, muted: null, summary: HOSTILE }],
   forecast: { credits: 12n, money: [{ currency: 'EUR', amountMinor: 600n }] },
   movedSince: 'same point' as const,
   adjustments: [{ name: HOSTILE, corrects: '2025-12', credits: -5n, at: AT }],

@@ -58,7 +58,7 @@ test('an open month says what is forecast for its end, in credits and money, and
 });
 
 test('alerts are sentences', async () => {
-  const alert = { severity: 'critical', state: 'acknowledged', since: '2026-02-18T06:00:00.000Z' };
+  const alert = { severity: 'critical', state: 'acknowledged', since: '2026-02-18T06:00:00.000Z', muted: null };
   const { body } = await textOf({ alerts: [{ ...alert, summary: 'acme uses three times as much.' }] });
   expect(body).toContain('critical: acme uses three times as much. since 2026-02-18, acknowledged');
 });

@@ -1,3 +1,4 @@
+import { onceEach } from '../../core/one-at-a-time.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
@@ -5,6 +6,7 @@ import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs, tenantUsage } from '../../ledger/store/schema/run-tables.ts';
+import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
 import { MessageComposer } from '../notify/compose-message.ts';
 import { previousPeriodOf } from '../notify/notification.ts';
@@ -13,7 +15,7 @@ import { requireAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
 import { usageKind } from '../wording/kinds/table.ts';
 import type { Facts, Notification } from '../wording/notification.ts';
-import type { AlertRecord } from './alert-record.ts';
+import type { AlertRow } from './alerts.ts';
 
 /** An alert at one moment: all figures, and what is worked out from them, are of it. */
 export interface AlertMoment {
@@ -29,16 +31,39 @@ export interface AlertMoments {
   now: AlertMoment;
 }
 
-/** What was last told of an alert, and what there is to tell of it now. */
-export function alertMoments(connection: LedgerConnection, { alert }: AlertRecord): AlertMoments {
-  const row = requireAlert(connection, alert.alert_id);
-  const told = lastTold(connection, alert.alert_id);
-  const { workspaceKey } = row;
-  const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
-  const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
-  const at = lastRun.orderBy(desc(runs.runKey)).limit(1).get()?.at ?? alert.last_changed_at;
-  const { workspace_id: workspaceId, tenant_id: tenantId } = alert;
-  const composer = new MessageComposer({
+/** Says of alerts what was last told, and what there is to tell now; what those of a workspace have in common is read once. */
+export function alertMoments(connection: LedgerConnection): (alert: AlertRow) => AlertMoments {
+  const readAtOf = onceEach((workspaceKey: number | null) => {
+    const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
+    const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
+    return lastRun.orderBy(desc(runs.runKey)).limit(1).get()?.at ?? null;
+  });
+  const lastTold = createLastTold(connection);
+  const composersOf = onceEach((workspaceId: string | null) =>
+    onceEach((at: string) => createComposer(connection, workspaceId, at)),
+  );
+  return (alert) => {
+    const row = requireAlert(connection, alert.alert_id);
+    const told = lastTold(alert.alert_id);
+    const at = readAtOf(row.workspaceKey) ?? alert.last_changed_at;
+    const composer = composersOf(alert.workspace_id)(at);
+    const read = { ...row, ...figuresNow(connection, row) };
+    const { tenant_id: tenantId, state } = alert;
+    const evidence = composer.evidence(read, { tenantId, planned: told?.notification.evidence.planned_bounds ?? [] });
+    const event = state === 'resolved' ? 'closed' : 'opened';
+    const { revision, toldTimes } = row;
+    const place = { route: { channel: '' }, event, revision, toldTimes } as const;
+    const notification = { ...composer.message(read, { tenantId, evidence }, place), state };
+    // Why it was resolved is said once: the figures may have moved on since.
+    if (event === 'closed' && told?.notification.type === 'alert.resolved')
+      notification.summary = told.notification.summary;
+    return { told, now: { at, notification } };
+  };
+}
+
+function createComposer(connection: LedgerConnection, workspaceId: string | null, at: string): MessageComposer {
+  const workspaceKey = workspaceId === null ? null : (findWorkspace(connection, workspaceId)?.workspaceKey ?? null);
+  return new MessageComposer({
     connection,
     workspaceKey,
     workspaceId,
@@ -50,16 +75,6 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     nowMs: Date.parse(at),
     priceOf: workspaceId === null ? null : creditPricer(connection, workspaceId),
   });
-  const read = { ...row, ...figuresNow(connection, row) };
-  const evidence = composer.evidence(read, { tenantId, planned: told?.notification.evidence.planned_bounds ?? [] });
-  const event = alert.state === 'resolved' ? 'closed' : 'opened';
-  const { revision, toldTimes } = row;
-  const place = { route: { channel: '' }, event, revision, toldTimes } as const;
-  const notification = { ...composer.message(read, { tenantId, evidence }, place), state: alert.state };
-  // Why it was resolved is said once: the figures may have moved on since.
-  if (event === 'closed' && told?.notification.type === 'alert.resolved')
-    notification.summary = told.notification.summary;
-  return { told, now: { at, notification } };
 }
 
 /** The figures as they stand. Rules that compare with anything but the month before keep the earlier ones with the alert. */
@@ -80,17 +95,21 @@ function figuresNow(connection: LedgerConnection, row: typeof alerts.$inferSelec
   };
 }
 
-/** The last message about an alert that any channel has, or may have. */
-function lastTold(connection: LedgerConnection, alertId: string): AlertMoment | null {
-  const last = connection
+/** Reads the last message about an alert that any channel has, or may have; one about many is read once. */
+function createLastTold(connection: LedgerConnection): (alertId: string) => AlertMoment | null {
+  const lastOf = connection
     .prepare(
-      `SELECT d.payload FROM finance_alert_messages m JOIN deliveries d USING (notification_id)
-       WHERE m.alert_id = ? AND m.outcome IN ('delivered', 'unknown') ORDER BY m.revision DESC, m.channel LIMIT 1`,
+      `SELECT notification_id FROM finance_alert_messages
+       WHERE alert_id = ? AND outcome IN ('delivered', 'unknown') ORDER BY revision DESC, channel LIMIT 1`,
     )
-    .pluck()
-    .get(alertId) as string | undefined;
-  const notification = last === undefined ? null : notificationIn(parseExact(last) as SentMessage, alertId);
-  return notification === null ? null : { at: notification.created_at, notification };
+    .pluck();
+  const payloadOf = connection.prepare('SELECT payload FROM deliveries WHERE notification_id = ?').pluck();
+  const messageOf = onceEach((id: string) => parseExact(payloadOf.get(id) as string) as SentMessage);
+  return (alertId) => {
+    const last = lastOf.get(alertId) as string | undefined;
+    const notification = last === undefined ? null : notificationIn(messageOf(last), alertId);
+    return notification === null ? null : { at: notification.created_at, notification };
+  };
 }
 
 /** A message about one alert, a group, or a daily summary. */

@@ -12,6 +12,7 @@ import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides }
 import { readBasis } from '../track/basis.ts';
 import type { FeedbackLabel } from '../track/feedback.ts';
 import { OPEN_ALERTS } from '../track/open-alerts.ts';
+import { mutedBy } from '../wording/muted.ts';
 import type { StakeMoney } from '../wording/notification.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
@@ -39,7 +40,7 @@ export interface ListedAlert extends AlertRow {
   at_stake_money: StakeMoney | null;
 }
 
-/** The alerts: critical ones first, of them those about ourselves, then by the credits at stake. */
+/** The alerts: critical ones first, of them those about ourselves, then by the credits at stake; what one explains stands below it. */
 export function alertRows(connection: LedgerConnection, { states, ...filters }: AlertFilters): ListedAlert[] {
   const { where, values } = whereClause({
     'f.state': Array.isArray(states) ? states : undefined,
@@ -64,8 +65,8 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
   const { workspaceId, tenantId } = filters;
   const nameOf = rows.length === 0 ? () => null : tenantNames(connection, { workspaceId, tenantId });
   const pricerOf = onceEach((workspace: string) => creditPricer(connection, workspace));
-  return rows
-    .map(({ read_at, basis, ...row }) => {
+  const alerts = rows
+    .map(({ read_at, basis, ...row }): ListedAlert => {
       const { workspace_id, tenant_id, period } = row;
       const sides = sidesOf(row, { read_at, basis });
       return {
@@ -79,6 +80,18 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
       };
     })
     .sort(compareAlerts);
+  const explainedBy = Map.groupBy(alerts, (alert) => explainerOf(alert, alerts));
+  const withExplained = (alert: ListedAlert): ListedAlert[] => [
+    alert,
+    ...(explainedBy.get(alert.alert_id) ?? []).flatMap(withExplained),
+  ];
+  return (explainedBy.get(null) ?? []).flatMap(withExplained);
+}
+
+/** The alert among these that explains another; null: none does. */
+function explainerOf({ muted_because }: AlertRow, alerts: readonly AlertRow[]): string | null {
+  const by = mutedBy(muted_because);
+  return by?.how === 'explained' && alerts.some(({ alert_id }) => alert_id === by.id) ? by.id : null;
 }
 
 /** When the workspace was read last, and what the rule had seen then. */

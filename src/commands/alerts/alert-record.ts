@@ -7,6 +7,7 @@ import {
   type OwedMessage,
 } from '../../alerts/queries/alert-record.ts';
 import { alertFacts } from '../../alerts/wording/alert-facts.ts';
+import { commandBesideMute, mutedWords } from '../../alerts/wording/muted.ts';
 import { nextCommands } from '../../alerts/wording/next-commands.ts';
 import type { Evidence, Facts } from '../../alerts/wording/notification.ts';
 import { formatMinute } from '../../core/date-time.ts';
@@ -29,7 +30,7 @@ export function showCommand(cli: CliContext): CliCommand {
         const record = alertRecord(context.reader().connection, id);
         if (cli.json) return cli.printJson(record);
         const { connection } = context.reader();
-        for (const line of alertHead(record, alertMoments(connection, record), cli.tableOptions)) cli.print(line);
+        for (const line of alertHead(record, alertMoments(connection)(record.alert), cli.tableOptions)) cli.print(line);
         cli.print('');
         cli.print(
           renderTable(
@@ -40,7 +41,7 @@ export function showCommand(cli: CliContext): CliCommand {
               { name: 'level', header: 'Level' },
               { name: 'current_credits', header: 'Credits', align: 'right' },
               { name: 'actor', header: 'By' },
-              { name: 'muted_because', header: 'Not told because' },
+              { name: 'muted_because', header: 'Not told because', words: (why) => mutedWords(why) ?? why ?? '' },
               { name: 'note', header: 'Note' },
             ],
             cli.tableOptions,
@@ -71,7 +72,7 @@ export function explainCommand(cli: CliContext): CliCommand {
       cli.withContext((context) => {
         const { connection } = context.reader();
         const record = alertRecord(connection, id);
-        const moments = alertMoments(connection, record);
+        const moments = alertMoments(connection)(record.alert);
         const { told, now } = moments;
         if (cli.json) return cli.printJson({ alert: record.alert, told: momentJson(told), now: momentJson(now) });
         const sections = [
@@ -79,7 +80,7 @@ export function explainCommand(cli: CliContext): CliCommand {
           alertFactLines(moments, cli.tableOptions),
           alertChart(moments),
           entryLines(now.notification.evidence),
-          nextLines(moments, context.clock.now(), cli.tableOptions),
+          nextLines(record, moments, context.clock.now(), cli.tableOptions),
         ];
         cli.print(
           sections
@@ -172,10 +173,11 @@ const LABEL_WIDTH = 12;
 
 function alertHead({ alert }: AlertRecord, moments: AlertMoments, options: TableOptions): string[] {
   const { now } = moments;
+  const notTold = mutedWords(alert.muted_because);
   const since = alert.first_fired_at === null ? '' : ` since ${formatMinute(alert.first_fired_at)} UTC`;
   return [
     `${alert.alert_id}  ${alert.severity}  ${alert.state}${alert.state === 'firing' ? since : ''}`,
-    ...(alert.state === 'firing' && alert.muted_because !== null ? [`not told, because ${alert.muted_because}`] : []),
+    ...(alert.state === 'firing' && notTold !== null ? [`nobody is told: ${notTold}`] : []),
     ...wrapped(now.notification.summary, '', options),
     ...longNames(now.notification, options),
     ...(now.notification.credits === null ? [] : ['', figuresTable(moments, options)]),
@@ -201,8 +203,14 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
 }
 
 /** Commands to type next; one that does not fit goes on in a second line, as a shell takes it. */
-function nextLines({ now: { notification } }: AlertMoments, nowMs: number, { width }: TableOptions): string[] {
-  const commands = nextCommands(notification, nowMs);
+function nextLines(
+  { alert }: AlertRecord,
+  { now: { notification } }: AlertMoments,
+  nowMs: number,
+  { width }: TableOptions,
+): string[] {
+  const instead = commandBesideMute(alert.muted_because);
+  const commands = instead === null ? nextCommands(notification, nowMs) : [instead];
   if (commands.length === 0) return [];
   const lines = commands.flatMap((command) => {
     if (width === undefined || command.length + 2 <= width) return [`  ${command}`];

@@ -1,11 +1,17 @@
 import { Option } from 'commander';
 import type { RuleName, Severity } from '../../alerts/measures/judgement.ts';
+import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
+import { placeOf } from '../../alerts/wording/facts-told.ts';
 import { rulesWith } from '../../alerts/wording/kinds/table.ts';
+import { mutedBy, mutedWords } from '../../alerts/wording/muted.ts';
+import { formatMinute } from '../../core/date-time.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import { formatDecimal, type TableColumn } from '../../reports/formats/columns.ts';
-import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
+import { type CellStyle, formatDecimal, formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
+import { paint, renderTable, type TableOptions, textWidth, wrapText } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { noteNearTenants } from '../finance/unknown-tenant.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
@@ -80,20 +86,33 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
     noteNearTenants(cli, context.reader().connection, { tenantId: tenant, workspaceId: workspace });
   }
   const alerts = firstRows(cli, fitting, options.limit);
+  const momentsOf = alertMoments(context.reader().connection);
+  const spoken = (alert: ListedAlert): SpokenAlert => ({
+    ...alert,
+    summary: momentsOf(alert).now.notification.summary,
+  });
   const asked = { tenant_id: tenant ?? null, period: period ?? null, rule: rule ?? null, severity: severity ?? null };
-  if (cli.json) cli.printJson({ filters: { states, workspace_id: workspace ?? null, ...asked }, alerts });
-  else if (alerts.length > 0)
-    cli.print(renderTable(alerts, tableColumns(alerts, cli.tableOptions), { ...cli.tableOptions, clip: true }));
+  if (cli.json) {
+    cli.printJson({ filters: { states, workspace_id: workspace ?? null, ...asked }, alerts: alerts.map(spoken) });
+    return;
+  }
+  if (cli.tableOptions.width !== undefined) {
+    // A line at a time, since of many alerts the last one is worked out seconds after the first.
+    const [one, ...others] = new Set(alerts.map(placeOf));
+    const known = one === undefined || others.length > 0 ? '' : `${one}: `;
+    for (const alert of alerts) for (const line of alertLines(spoken(alert), known, cli.tableOptions)) cli.print(line);
+  } else if (alerts.length > 0) {
+    const rows = alerts.map(spoken);
+    cli.print(renderTable(rows, tableColumns(rows)));
+  }
+  const quiet = alerts.filter(({ muted_because }) => mutedBy(muted_because) !== null).length;
+  if (quiet > 0) cli.note(`${counted(quiet, 'of these is', 'of these are')} muted, or explained by another one`);
 }
 
 function listedStates({ all, state, pending }: ListOptions): AlertFilters['states'] {
   if (all === true) return 'all';
   if (state !== undefined) return [state];
   return pending === true ? 'open or pending' : 'open';
-}
-
-function isMuted({ muted_because }: ListedAlert): boolean {
-  return /^(silence|inhibited):/.test(muted_because ?? '');
 }
 
 const SHORT_STATES: Partial<Record<AlertState, string>> = {
@@ -106,49 +125,72 @@ const SHORT_STATES: Partial<Record<AlertState, string>> = {
 /** What somebody said that it is; how urgent it is while it holds; what has become of it else. */
 function markOf(alert: ListedAlert): string {
   if (alert.feedback !== null) return alert.feedback === 'expected' ? 'known' : alert.feedback;
-  return SHORT_STATES[alert.state] ?? (isMuted(alert) ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
+  const isQuiet = mutedBy(alert.muted_because) !== null;
+  return SHORT_STATES[alert.state] ?? (isQuiet ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
 }
 
-/** With fewer columns of the terminal the money at stake is left out. */
-const ROOM_FOR_MONEY = 100;
+/** An alert with what a message would say of it now. */
+type SpokenAlert = ListedAlert & { summary: string };
 
-/** What people call a tenant comes first, because the end is what a narrow terminal cuts. */
-function tenantWords({ tenant_id, tenant_name }: ListedAlert): string {
-  return tenant_name === null ? (tenant_id ?? '') : `${tenant_name} (${tenant_id})`;
+const MARK_WIDTH = 5;
+/** What stands beside the sentence: the mark, and since when it holds. */
+const INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
+
+/** On a terminal: what it says, cut at a word; then its id, which is never cut, and its size; then why nobody is told. `known` is not said again. */
+function alertLines(alert: SpokenAlert, known: string, { width = 80, color = false }: TableOptions): string[] {
+  const { alert_id, first_fired_at, summary } = alert;
+  const mark = paint(markOf(alert).padStart(MARK_WIDTH), color ? styleOf(alert) : undefined);
+  const since = (first_fired_at ?? '').slice(0, 10).padEnd(10);
+  const room = Math.max(20, width - INDENT.length);
+  const says = inertText(summary.startsWith(known) ? summary.slice(known.length) : summary);
+  const about = [`${alert_id}  ${differenceWords(alert)}`.trimEnd(), mutedWords(alert.muted_because) ?? ''];
+  return [
+    `${mark}  ${since}  ${textWidth(says) <= room ? says : `${wrapText(says, room - 1)[0]}…`}`,
+    ...about.flatMap((words) => (words === '' ? [] : wrapText(words, room))).map((line) => `${INDENT}${line}`),
+  ];
+}
+
+function styleOf({ state, severity }: ListedAlert): CellStyle {
+  return state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow';
+}
+
+function differenceWords({ at_stake_credits: credits, at_stake_money: money }: ListedAlert): string {
+  const cost = money === null ? '' : `, ${moneyWords(money)}`;
+  return credits === null ? '' : `difference ${formatInteger(credits)}${cost}`;
 }
 
 function moneyWords(money: ListedAlert['at_stake_money']): string {
   return money === null ? '' : `${formatDecimal(money.amount)} ${money.currency}`;
 }
 
-/** One line an alert on 80 columns: the id is never cut, since it is what is typed next. */
-function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }: TableOptions) {
-  const isPriced = width >= ROOM_FOR_MONEY && alerts.some(({ at_stake_money }) => at_stake_money !== null);
+/** One line an alert, nothing of it cut. */
+function tableColumns(alerts: readonly SpokenAlert[]) {
+  const isPriced = alerts.some(({ at_stake_money }) => at_stake_money !== null);
   const several = new Set(alerts.map(({ workspace_id }) => workspace_id)).size > 1;
-  const columns: TableColumn<ListedAlert>[] = [
-    {
-      name: 'severity',
-      header: '',
-      align: 'right',
-      words: (_, row) => markOf(row),
-      style: (severity, { state }) => (state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow'),
-    },
-    {
-      name: 'rule',
-      header: 'Rule',
-      firm: true,
-      words: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.level}` : fullName(rule, row.cause)),
-    },
-    ...(several ? [{ name: 'workspace_id' as const, header: 'Workspace', kind: 'id' as const }] : []),
+  const columns: TableColumn<SpokenAlert>[] = [
+    { name: 'severity', header: '', align: 'right', words: (_, row) => markOf(row) },
+    { name: 'first_fired_at', header: 'Since', words: (at) => (at === null ? '' : formatMinute(at)) },
+    { name: 'rule', header: 'Rule', words: (rule, row) => ruleWords(rule, row) },
+    ...(several ? [{ name: 'workspace_id' as const, header: 'Workspace' }] : []),
     { name: 'tenant_id', header: 'Tenant', words: (_, row) => tenantWords(row) },
     { name: 'period', header: 'Period', align: 'right', words: (period) => period ?? '' },
     { name: 'at_stake_credits', header: 'Difference', align: 'right' },
     ...(isPriced
       ? [{ name: 'at_stake_money' as const, header: 'Cost', align: 'right' as const, words: moneyWords }]
       : []),
-    { name: 'alert_id', header: 'Alert', align: 'right' },
+    { name: 'alert_id', header: 'Alert' },
+    { name: 'muted_because', header: 'Not told', sparse: true, words: (because) => mutedWords(because) ?? '' },
+    { name: 'summary', header: 'What it says' },
   ];
   return columns;
+}
+
+function ruleWords(rule: string, { level, cause }: ListedAlert): string {
+  return STAGED.includes(rule) ? `${rule} ${level}` : fullName(rule, cause);
+}
+
+function tenantWords({ tenant_id, tenant_name }: ListedAlert): string {
+  return tenant_name === null ? (tenant_id ?? '') : `${tenant_name} (${tenant_id})`;
 }
 
 const STAGED: readonly string[] = rulesWith(({ hasLevels }) => hasLevels === true);

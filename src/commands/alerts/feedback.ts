@@ -40,7 +40,7 @@ export function feedbackCommand(cli: CliContext): CliCommand {
           return;
         }
         const { connection } = context.reader();
-        const { notification } = alertMoments(connection, alertRecord(connection, id)).now;
+        const { notification } = alertMoments(connection)(alertRecord(connection, id).alert).now;
         const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;
         const setting = label === 'false' ? quietSetting(notification) : null;
         const quiet = setting === null ? '' : indented(setting);

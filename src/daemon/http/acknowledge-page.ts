@@ -94,8 +94,9 @@ const OVER = pageOf('This link is over', '<p>What it was about has ended, or the
 
 /** What is so of each alert now, and a form while one of them fires. */
 function alertPage(connection: LedgerConnection, open: readonly AlertRecord[], fault = ''): string {
+  const momentsOf = alertMoments(connection);
   const sections = open.map((record) => {
-    const { notification } = alertMoments(connection, record).now;
+    const { notification } = momentsOf(record.alert).now;
     const rows = alertFacts(notification).map(
       ({ label, value }) => `<tr><th scope="row">${htmlText(label)}</th><td>${htmlText(value)}</td></tr>`,
     );

@@ -29,8 +29,6 @@ export interface TableOptions {
    * cut. Without it every cell is one line.
    */
   width?: number | undefined;
-  /** True: a cell that does not fit its column is clipped to one line, and not wrapped. */
-  clip?: boolean;
 }
 
 interface Cell {
@@ -71,7 +69,7 @@ export function renderTable<Row extends object>(
   const aligns = columns.map((column) => column.align ?? alignmentOf(rows, column));
   const firm = columns.map((column) => column.firm === true);
   const widths = columnWidths([head, ...body], { aligns, firm, terminal: options.width });
-  const fits = columns.map(({ kind }) => (kind === 'id' ? shortened : options.clip === true ? clipped : wrapText));
+  const fits = columns.map(({ kind }) => (kind === 'id' ? shortened : wrapText));
   const draw = (cells: readonly Cell[]) => drawRow(cells, { widths, aligns, fits, color: options.color === true });
   const rule = widths.map((width) => '─'.repeat(width)).join('─'.repeat(GAP.length));
   return [draw(head), ...(rows.length === 0 ? [] : [rule, ...body.map(draw)])].join('\n');
@@ -126,7 +124,6 @@ function columnWidths(
 type Fit = (text: string, width: number) => string[];
 
 const shortened: Fit = (text, width) => [shortenInTheMiddle(text, width)];
-const clipped: Fit = (text, width) => [clipToWidth(text, width)];
 
 interface Layout {
   widths: readonly number[];
@@ -152,7 +149,7 @@ function drawRow(cells: readonly Cell[], { widths, aligns, fits, color }: Layout
   ).join('\n');
 }
 
-function paint(text: string, style: CellStyle | undefined): string {
+export function paint(text: string, style: CellStyle | undefined): string {
   if (style === undefined || text === '') return text;
   const [on, off] = STYLES[style];
   return `\x1b[${on}m${text}\x1b[${off}m`;

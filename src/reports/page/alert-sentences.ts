@@ -1,5 +1,6 @@
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import type { AlertRow } from '../../alerts/queries/alerts.ts';
+import { mutedWords } from '../../alerts/wording/muted.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 
@@ -7,6 +8,8 @@ export interface AlertSentence {
   severity: string;
   state: string;
   since: string | null;
+  /** Why nobody is told; null where somebody is. */
+  muted: string | null;
   summary: string;
 }
 
@@ -21,13 +24,15 @@ export function alertSentences(
     state: ['firing', 'acknowledged'],
   });
   const found = connection
-    .prepare(
-      `SELECT alert_id, severity, state, first_fired_at AS since FROM finance_alerts ${where}
-       ORDER BY severity, first_fired_at DESC, alert_id LIMIT ?`,
-    )
-    .all(...values, limit) as (Omit<AlertSentence, 'summary'> & { alert_id: string })[];
-  return found.map(({ alert_id: id, ...alert }) => {
-    const { summary } = alertMoments(connection, alertRecord(connection, id)).now.notification;
-    return { ...alert, summary };
-  });
+    .prepare(`SELECT * FROM finance_alerts ${where} ORDER BY severity, first_fired_at DESC, alert_id LIMIT ?`)
+    .safeIntegers()
+    .all(...values, limit) as AlertRow[];
+  const momentsOf = alertMoments(connection);
+  return found.map((alert) => ({
+    severity: alert.severity,
+    state: alert.state,
+    since: alert.first_fired_at,
+    muted: mutedWords(alert.muted_because),
+    summary: momentsOf(alert).now.notification.summary,
+  }));
 }

@@ -197,9 +197,9 @@ function tenantsSection({ tenants, months }: PageData, links: PageLinks | null):
 
 export function alertsSection({ alerts }: Pick<PageData, 'alerts'>): string {
   if (alerts.length === 0) return section('Alerts', '<p>None is open.</p>');
-  const sentences = alerts.map(({ severity, state, since, summary }) => {
-    const told = [since === null ? '' : `since ${since.slice(0, 10)}`, state === 'acknowledged' ? state : ''];
-    const quiet = `<span class="quiet">${htmlText(told.filter((word) => word !== '').join(', '))}</span>`;
+  const sentences = alerts.map(({ severity, state, since, muted, summary }) => {
+    const told = [since === null ? '' : `since ${since.slice(0, 10)}`, state === 'acknowledged' ? state : '', muted];
+    const quiet = `<span class="quiet">${htmlText(told.filter((word) => word).join(', '))}</span>`;
     return `<li><strong>${htmlText(severity)}</strong>: ${htmlText(summary)} ${quiet}</li>`;
   });
   return section('Alerts', `<ul>\n${sentences.join('\n')}\n</ul>`);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { notifications } from '../../support/messages.ts';
 import { createWorld, FIRST, parseJson, type World } from '../world.ts';
 import { jumpOfGlobex } from './jump-of-globex.ts';
@@ -77,6 +78,61 @@ it('a silence that was ended mutes nothing any more', async () => {
   await jumpOfGlobex(world);
 
   expect(payloads(world)).toHaveLength(1);
+});
+
+it('lists what each alert says and since when, with what mutes it, whole in pipes and in 80 columns', async () => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  const silenced = await world.run(
+    'alerts',
+    'silence',
+    '--tenant',
+    'glo*',
+    '--until',
+    UNTIL,
+    '--reason',
+    'x',
+    '--json',
+  );
+  const { silence_id } = parseJson(silenced.out);
+  const id = await jumpOfGlobex(world);
+
+  const says = 'ws-1: globex used 9,000 credits in February; January was 7.';
+  const piped = (await world.run('alerts', '--rule', 'jump')).out;
+  expect(piped).toMatch(
+    new RegExp(`muted +2026-02-\\S+ \\S+ +jump happened .* ${id} +muted by ${silence_id} +${says}`),
+  );
+  const screen = (await world.runOnTerminal(80, 'alerts', '--rule', 'jump')).out.split('\n');
+  expect(screen[0]).toMatch(/^muted {2}2026-02-\d\d {2}globex used 9,000 credits in February; January was 7\. That…$/);
+  expect(screen.slice(1, 3).map((line) => line.trim())).toEqual([`${id}  difference 8,993`, `muted by ${silence_id}`]);
+  const explained = (await world.run('alerts', 'explain', id)).out;
+  expect(explained).toContain(`nobody is told: muted by ${silence_id}`);
+  expect(explained).toContain(`usage-ledger alerts unsilence ${silence_id}`);
+  expect(explained).not.toContain('alerts ack');
+});
+
+it('lists below an alert those that it explains', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+  world.sandbox.workspace('ws-1').set({ tenantId: 'initech', period: '2026-02', credits: 5000, requests: 10 });
+  await world.run('sync');
+  const list = async () => parseJson((await world.run('alerts', 'list', '--json')).out).alerts;
+  const ids = (await list()).map(({ alert_id }: { alert_id: string }) => alert_id);
+  expect(ids[0]).toBe(id);
+  const last = ids.at(-1);
+  expect(last).not.toBe(id);
+  const ledger = openForWriting(world.ledgerPath);
+  ledger
+    .prepare(
+      `INSERT INTO alert_transitions (alert_key, revision, change, state, level, at, actor, silent, silent_because)
+       SELECT alert_key, revision + 1, 'grown', state, level, last_changed_at, 'run', 1, ? FROM alerts WHERE alert_id = ?`,
+    )
+    .run(`inhibited:${last}`, id);
+  ledger.prepare('UPDATE alerts SET revision = revision + 1 WHERE alert_id = ?').run(id);
+  ledger.close();
+
+  expect((await list()).slice(-2)).toMatchObject([{ alert_id: last }, { alert_id: id }]);
+  expect((await world.run('alerts', 'explain', id)).out).toContain(`usage-ledger alerts explain ${last}`);
 });
 
 /** What was told of globex's jump. */

@@ -53,6 +53,7 @@ export function overviewOf(some: Partial<Overview> = {}): Overview {
     faults: [],
     workspaces: [lineOf()],
     alerts: [],
+    hiddenAlerts: 0,
     outbox: { pending: 0, held: 0, dead: 0 },
     queues: { sync: { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 } },
     storage: MEASURED.storage(),

@@ -1,8 +1,9 @@
+import { alertMoments } from '../../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../../alerts/queries/alerts.ts';
+import { mutedWords } from '../../../alerts/wording/muted.ts';
 import type { Config } from '../../../config/types.ts';
 import type { WallClock } from '../../../core/clock.ts';
 import { within } from '../../../core/deadline.ts';
-import { fullName } from '../../../core/text/alert-words.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import type { LedgerReader } from '../../../ledger/store/file/open.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
@@ -55,7 +56,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; mar
 
 /** The page `/`: complete in itself, without a script, nothing to change anything by. */
 export function overviewPage(overview: Overview): string {
-  const { version, nowMs, uptimeSeconds, workspaces, alerts } = overview;
+  const { version, nowMs, uptimeSeconds, workspaces, alerts, hiddenAlerts } = overview;
   const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
   return `<!doctype html>
 <html lang="en">
@@ -80,26 +81,28 @@ ${
   alerts.length === 0
     ? '<p>No alert is open.</p>'
     : table(
-        ['Severity', 'Rule', 'Workspace', 'Tenant', 'Period', '#Difference', 'Alert'],
-        alerts
-          .slice(0, SHOWN_ALERTS)
-          .map((alert) => [
-            `<span class="${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
-            htmlText(`${fullName(alert.rule, alert.cause)} ${alert.level}`),
-            htmlText(alert.workspace_id ?? ''),
-            htmlText(alert.tenant_id ?? ''),
-            htmlText(alert.period ?? ''),
-            alert.at_stake_credits === null ? '' : formatInteger(alert.at_stake_credits),
-            `<code>${htmlText(alert.alert_id)}</code>`,
-          ]),
+        ['Severity', 'Since', 'What it says', '#Difference', 'Alert'],
+        alerts.map((alert) => [
+          `<span class="${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
+          htmlText((alert.first_fired_at ?? '').slice(0, 10)),
+          `${htmlText(alert.summary)}${quietWords(alert)}`,
+          alert.at_stake_credits === null ? '' : formatInteger(alert.at_stake_credits),
+          `<code>${htmlText(alert.alert_id)}</code>`,
+        ]),
       )
 }
-${alerts.length > SHOWN_ALERTS ? `<p>and ${formatInteger(alerts.length - SHOWN_ALERTS)} more: <code>usage-ledger alerts</code></p>` : ''}
+${hiddenAlerts > 0 ? `<p>and ${formatInteger(hiddenAlerts)} more: <code>usage-ledger alerts</code></p>` : ''}
 <h2>Queues and storage</h2>
 ${facts(overview)}
 </body>
 </html>
 `;
+}
+
+/** Whether somebody looks after it, and why nobody is told. */
+function quietWords({ state, muted_because }: Overview['alerts'][number]): string {
+  const words = [state === 'acknowledged' ? 'acknowledged' : null, mutedWords(muted_because)].filter((word) => word);
+  return words.length === 0 ? '' : ` <small>${htmlText(words.join(', '))}</small>`;
 }
 
 function isWell({ faults, workspaces, outbox }: Overview): boolean {
@@ -210,13 +213,18 @@ export async function readOverview(sources: OverviewSources) {
   const { connection } = reader;
   const nowMs = clock.now();
   const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
+  const open = alertRows(connection, { states: 'open' });
+  const momentsOf = alertMoments(connection);
   return {
     version,
     nowMs,
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
     workspaces: worstFirst(readWorkspaces(sources)),
-    alerts: alertRows(connection, { states: 'open' }),
+    alerts: open
+      .slice(0, SHOWN_ALERTS)
+      .map((alert) => ({ ...alert, summary: momentsOf(alert).now.notification.summary })),
+    hiddenAlerts: Math.max(0, open.length - SHOWN_ALERTS),
     outbox: probe.outbox(),
     /** Null while Redis does not answer. */
     queues,
