@@ -74,7 +74,7 @@ const VIEWS = {
     },
   ],
   finance_period_changes: [
-    'One row per workspace, period and tenant, beside the same tenant one month before. Rows are those of `finance_usage`, and one of 0 for who had a record in the month before and has none in this one.',
+    'One row per workspace, period and tenant, beside the month before; also one of 0 for who had a record in it and has none in this one.',
     {
       workspace_id: WORKSPACE,
       tenant_id: TENANT,
@@ -82,8 +82,7 @@ const VIEWS = {
       credits_used: 'Credits of the period.',
       previous_credits: 'Credits of the month before. NULL when the tenant had no record in it.',
       credits_change: 'The difference. NULL without a month before.',
-      change_percent:
-        'The difference in percent of the month before, two decimals. The only column that is rounded. NULL without a month before, or when it was 0.',
+      change_percent: 'The difference in percent, two decimals. NULL without a month before, or when it was 0.',
       request_count: 'Requests of the period.',
       previous_requests: 'Requests of the month before. NULL when the tenant had no record in it.',
     },
@@ -105,7 +104,7 @@ const VIEWS = {
     },
   ],
   finance_month_to_date: [
-    'One row per workspace that this ledger reads, open period and tenant: the month so far, beside last month at the same point. Who had credits at that point and has no record yet stands there with 0.',
+    'One row per workspace that this ledger reads, open period and tenant: the month so far, beside last month at the same point; 0 for who had credits then and has no record yet.',
     {
       workspace_id: WORKSPACE,
       tenant_id: TENANT,
@@ -378,7 +377,6 @@ function renderTables() {
   return `### The tables
 
 Guarded: triggers leave a row change of each change.
-The copy in Postgres has those that the views need.
 
 | Table | A row | Guarded |
 |---|---|---|

@@ -210,7 +210,7 @@ export const alertFeedback = sqliteTable(
 export const alertRecords: readonly TableRecord[] = [
   {
     table: alerts,
-    says: 'A finding, by rule, workspace, period and tenant, or cause, with the state that it is in.',
+    says: 'A finding and the state that it is in.',
     guard: {
       label: "'alert ' || ROW.alert_id",
       except: [
@@ -228,7 +228,7 @@ export const alertRecords: readonly TableRecord[] = [
   },
   {
     table: alertTransitions,
-    says: 'A change of an alert: what, when, by which run or person. Append-only.',
+    says: 'A change of an alert. Append-only.',
     guard: {
       label: `'revision ' || ROW.revision || ' of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
@@ -236,7 +236,7 @@ export const alertRecords: readonly TableRecord[] = [
   },
   {
     table: alertNotified,
-    says: 'What a channel was told of an alert last, and when it is looked at again; `*` is everybody without a row.',
+    says: 'What a channel was told of an alert last, and is owed; `*`: everybody without a row.',
     guard: {
       label: `'what ' || ROW.channel || ' was told of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
@@ -253,12 +253,12 @@ export const alertRecords: readonly TableRecord[] = [
   },
   {
     table: alertFeedback,
-    says: 'What somebody said of an alert afterwards; the last row of an alert counts. Append-only.',
+    says: 'What somebody said of an alert; the last row counts. Append-only.',
     guard: { label: "'feedback ' || ROW.feedback_key" },
   },
   {
     table: silences,
-    says: 'A silence, or a plan that expects growth. Ended early by `ended_at`, never deleted.',
+    says: 'A silence or a plan, never deleted.',
     guard: { label: "ROW.kind || ' ' || ROW.silence_id" },
   },
 ];

@@ -113,7 +113,7 @@ export const closeCommitments = sqliteTable('close_commitments', {
 export const billingRecords: readonly TableRecord[] = [
   {
     table: tenantNames,
-    says: 'What people call a tenant. A name is never changed, a later row takes its place.',
+    says: 'What people call a tenant; a later row takes its place.',
     guard: {
       label: `'name of tenant '
         || coalesce((SELECT t.tenant_id FROM tenants t WHERE t.tenant_key = ROW.tenant_key), 'number ' || ROW.tenant_key)`,
@@ -121,25 +121,25 @@ export const billingRecords: readonly TableRecord[] = [
   },
   {
     table: rateCards,
-    says: 'A rate card. What it says never changes; it goes out of force when another set of cards comes into it.',
+    says: 'A rate card, which never changes but goes out of force.',
     guard: { label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'" },
   },
   {
     table: charges,
-    says: 'What a tenant of a period is charged for its own credits; follows the figures until the period is closed.',
+    says: "What a tenant is charged for a period's own credits.",
   },
   {
     table: chargeLines,
-    says: 'A line of a charge that has several, or one that is no price of all its credits: they sum to the amount.',
+    says: 'A line of a charge that has more than one price.',
   },
   {
     table: chargeCorrections,
-    says: 'A difference between what a period owes and what was charged for it, booked in another one. Append-only.',
+    says: 'A correction in money, booked in another period. Append-only.',
     guard: { label: "'correction ' || ROW.correction_id" },
   },
   {
     table: closeCommitments,
-    says: "The Merkle tree over the statements that a close has committed to; part of the close's digest.",
+    says: 'The tree over the statements that a close has committed to.',
   },
 ];
 
@@ -207,14 +207,14 @@ export const adjustments = sqliteTable(
 export const closeRecords: readonly TableRecord[] = [
   {
     table: periodEvents,
-    says: 'A close or reopen of a period. It stands in the same digest chain as the runs. Append-only.',
+    says: 'A close or reopen: a link of the chain. Append-only.',
   },
   {
     table: closedUsage,
-    says: 'The figures of a key as its period was closed. Gone when the period is reopened.',
+    says: 'The figures of a key as its period was closed, until it is reopened.',
   },
   {
     table: adjustments,
-    says: 'A correction after a close: closed figure + adjustments = what the service says. Append-only; a reopen reverses it.',
+    says: 'A correction after a close, or what a reopen takes back. Append-only.',
   },
 ];

@@ -43,12 +43,12 @@ export const channelStates = sqliteTable('channel_states', {
 export const deliveryRecords: readonly TableRecord[] = [
   {
     table: deliveries,
-    says: 'A message on its way to one channel, with the exact bytes that are sent.',
+    says: 'A message to one channel, with its bytes.',
     guard: { label: "'notification ' || ROW.notification_id", except: ['due_at', 'due_set_at'] },
   },
   {
     table: channelStates,
-    says: 'A channel whose receiver wants nothing more, or only small messages, until somebody replays what it was to get.',
+    says: 'A channel whose receiver wants nothing more, or only small messages.',
     guard: { label: "'state of channel ' || ROW.name" },
   },
 ];

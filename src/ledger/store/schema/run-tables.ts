@@ -98,16 +98,16 @@ export const rowChanges = sqliteTable(
 export const runRecords: readonly TableRecord[] = [
   {
     table: runs,
-    says: 'One sync of one workspace. With `applied_seq` it has been applied and never changes again.',
+    says: 'A run; with `applied_seq` it is a link of the chain and never changes again.',
   },
-  { table: walks, says: 'The certificate that a walk leaves, accepted or not.' },
+  { table: walks, says: "A walk's certificate, accepted or not." },
   {
     table: leases,
-    says: 'Who may apply for a workspace. Its token only increases; a run that is applied checks it.',
+    says: 'Who may apply for a workspace, with a token that only rises.',
   },
   {
     table: rowChanges,
-    says: 'A change of a guarded row. Append-only; the digest of a run or move covers the changes since the one before it.',
+    says: 'A change of a guarded row. Append-only.',
   },
 ];
 
@@ -156,13 +156,13 @@ export const absences = sqliteTable(
 );
 
 export const usageRecords: readonly TableRecord[] = [
-  { table: usageEntries, says: 'What happened to a key. Append-only.' },
+  { table: usageEntries, says: 'A change of a key. Append-only.' },
   {
     table: tenantUsage,
-    says: "The current state of a key. Equals the sum of the key's entries, always.",
+    says: 'The state of a key: the sum of its entries.',
   },
   {
     table: absences,
-    says: 'A key that the latest complete walk did not show, with the run that missed it first or asked for its tenant last.',
+    says: 'A key that the latest complete walk did not show.',
   },
 ];

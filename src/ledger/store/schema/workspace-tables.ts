@@ -92,7 +92,7 @@ export const workspaceRecords: readonly TableRecord[] = [
   { table: periods, says: 'A period of a workspace.' },
   {
     table: workspaceEnds,
-    says: 'The end of a workspace, after which no run, close or reopen of it follows here, or the taking back of one. It stands in the same digest chain as the runs. Append-only.',
+    says: 'The end of a workspace, or the taking back of one: a link of the chain. Append-only.',
     // What makes it a link is proven by the chain.
     guard: {
       label: "ROW.action || ' of a workspace (link ' || ROW.end_seq || ')'",
