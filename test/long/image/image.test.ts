@@ -86,12 +86,12 @@ async function isKilled(times: number): Promise<void> {
     const daemon = run({ volume });
     const before = sandbox.requests.count;
     const pages = 1 + Math.floor(Math.random() * 200);
-    await eventually(() => expect(sandbox.requests.count).toBeGreaterThan(before + pages), 120_000);
+    await eventually(() => expect(sandbox.requests.count).toBeGreaterThan(before + pages), 300_000);
     await daemon.signal('SIGKILL');
     await daemon.exit();
   }
   const daemon = run({ volume });
-  await eventually(() => expect(usageOf(volume)).toEqual(served(sandbox)), 120_000);
+  await eventually(() => expect(usageOf(volume)).toEqual(served(sandbox)), 300_000);
   await daemon.signal('SIGTERM');
   expect(await daemon.exit()).toBe(0);
   await verifies(volume);
