@@ -50,7 +50,7 @@ const VIEWS = {
       state: PERIOD_STATE,
       first_seen_at: 'When the run that saw this tenant first in this period was applied.',
       changed_at: 'When the run that last changed the row was applied.',
-      withdrawn: '1 when the service has stopped listing the record, see "Withdrawals"; else 0.',
+      withdrawn: '1 when the service has stopped listing the record, see "The life of a run"; else 0.',
     },
   ],
   finance_period_totals: [

@@ -10,6 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs/ledger.md');
+const SCRIPT = join(ROOT, 'deploy/run-digest.sh');
 const text = readFileSync(DOCUMENT, 'utf8');
 
 describe('the script that recomputes a digest with sqlite3 and sha256sum', () => {
@@ -18,9 +19,8 @@ describe('the script that recomputes a digest with sqlite3 and sha256sum', () =>
     const { connection, path } = await ledgerFile();
     const runs = publishedRuns(connection);
     expect(runs.length).toBeGreaterThan(10);
-    const script = digestScript();
     for (const { run_id, digest } of runs) {
-      const { stdout, stderr, status } = spawnSync('sh', [script, path, run_id], { encoding: 'utf8' });
+      const { stdout, stderr, status } = spawnSync('sh', [SCRIPT, path, run_id], { encoding: 'utf8' });
       expect({ run_id, stdout, stderr, status }).toEqual({ run_id, stdout: `${digest}\n`, stderr: '', status: 0 });
     }
   });
@@ -33,13 +33,13 @@ describe('the script that recomputes a digest with sqlite3 and sha256sum', () =>
       ),
     );
     const [run] = publishedRuns(connection);
-    const { stdout } = spawnSync('sh', [digestScript(), path, run?.run_id ?? ''], { encoding: 'utf8' });
+    const { stdout } = spawnSync('sh', [SCRIPT, path, run?.run_id ?? ''], { encoding: 'utf8' });
     expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
     expect(stdout.trim()).not.toBe(run?.digest);
   });
 
   test('takes nothing but a run id', () => {
-    const { stdout, stderr, status } = spawnSync('sh', [digestScript(), 'none.db', "x' OR 1=1"], { encoding: 'utf8' });
+    const { stdout, stderr, status } = spawnSync('sh', [SCRIPT, 'none.db', "x' OR 1=1"], { encoding: 'utf8' });
     expect({ stdout, status }).toEqual({ stdout: '', status: 2 });
     expect(stderr).toContain('not a run id');
   });
@@ -82,12 +82,6 @@ function block(language: string): string {
   const blocks = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))];
   expect(blocks).toHaveLength(1);
   return blocks[0]?.[1] ?? '';
-}
-
-function digestScript(): string {
-  const script = join(temporaryFolder(), 'digest.sh');
-  writeFileSync(script, block('sh'));
-  return script;
 }
 
 /** A rich ledger as a file, changed first when asked. */
