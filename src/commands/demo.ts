@@ -214,7 +214,7 @@ function usesMore(cli: CliContext, sandbox: Sandbox): void {
   const workspace = sandbox.workspace();
   const row = workspace.rows().find(({ tenantId, period }) => tenantId === JUMPING && period === periodAt(cli.now()));
   if (row === undefined) throw new Error(`the scenario has no usage of ${JUMPING} in this month`);
-  workspace.set({ ...row, credits: Number(row.credits) + 90_000, requests: Number(row.requests) + 300 });
+  workspace.set({ ...row, credits: Number(row.credits) + 90_000, requests: Number(row.requests) + 25_000 });
   cli.print(`\nNow ${JUMPING} uses 90,000 credits more. The next run sees it:`);
 }
 
