@@ -1,7 +1,8 @@
 // Everything that a release has to pass, what fails fastest first. It tags and publishes nothing: what is left for the owner of the
 // package is said at the end. `--without-suites` leaves out what takes minutes.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -29,7 +30,7 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
-const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const { version, repository } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 const read = (...command) => execFileSync(command[0], command.slice(1), { cwd: ROOT, encoding: 'utf8' });
 
@@ -37,6 +38,10 @@ const read = (...command) => execFileSync(command[0], command.slice(1), { cwd: R
 function passes(...args) {
   const { status } = spawnSync('npm', args, { cwd: ROOT, stdio: 'inherit' });
   if (status !== 0) throw new Error(`npm ${args.join(' ')} ended with ${status}`);
+}
+
+function sha256(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
 /** The entries of the changelog: each version with its lines, the newest first. */
@@ -98,10 +103,15 @@ const STEPS = [
     },
   ],
   [
-    'its parts are listed (release/sbom.json)',
+    'package, notes, parts (CycloneDX) and checksums lie in release/',
     () => {
-      mkdirSync(OUT, { recursive: true });
+      rmSync(OUT, { recursive: true, force: true });
+      mkdirSync(OUT);
+      read('npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', OUT);
       writeFileSync(join(OUT, 'sbom.json'), read('npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'));
+      writeFileSync(join(OUT, 'notes.md'), `${changelog()[0].lines.join('\n').trim()}\n`);
+      const sums = readdirSync(OUT).map((name) => `${sha256(join(OUT, name))}  ${name}\n`);
+      writeFileSync(join(OUT, 'SHA256SUMS'), sums.join(''));
     },
   ],
   ...(options['without-suites']
@@ -131,10 +141,14 @@ function release() {
       return;
     }
   }
+  const registry =
+    repository === undefined
+      ? '  write repository, homepage and bugs into package.json, for the page of the registry\n'
+      : '';
   process.stdout.write(`
 usage-ledger ${version} is ready. What is left for its owner:
-  git tag -s v${version} -m 'usage-ledger ${version}' && git push --tags
+${registry}  git tag -s v${version} -m 'usage-ledger ${version}' && git push --tags
   npm publish --provenance
-  attach release/sbom.json to the release
+  attach what lies in release/ to the release, with notes.md as its words
 `);
 }
