@@ -226,6 +226,14 @@ describe('doctor', () => {
     expect(good.troubles).toEqual([]);
     expect(good.checks.at(-1)).toMatchObject({ check: 'pm2', subject: 'usage-ledger', status: 'ok' });
 
+    const ofPm2 = join(world.folder, '.pm2');
+    mkdirSync(ofPm2, { mode: 0o755 });
+    const open = { check: 'pm2', status: 'warn', remedy: `chmod 700 ${ofPm2}` };
+    expect((await examine(world, { ...env, HOME: world.folder })).troubles).toMatchObject([open]);
+    expect((await examine(world, { ...env, HOME: '/', PM2_HOME: ofPm2 })).troubles).toMatchObject([open]);
+    chmodSync(ofPm2, 0o700);
+    expect((await examine(world, { ...env, HOME: world.folder })).troubles).toEqual([]);
+
     const bad = await createWorld(FIRST);
     const wrong = { name: 'usage-ledger', script: 'daemon.js', kill_timeout: 1600 };
     writeFileSync(join(bad.folder, 'ecosystem.config.cjs'), `module.exports = { apps: ${JSON.stringify([wrong])} };`);

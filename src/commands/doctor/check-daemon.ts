@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
@@ -72,9 +72,17 @@ export function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
     return JSON.stringify([name, script, args]).includes('usage-ledger');
   });
   if (ours.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
-  const findings = ours.flatMap(checkApp);
+  const findings = [...ours.flatMap(checkApp), ...checkPm2Home(env)];
   if (isInstalled(cwd, env.PATH ?? '')) return findings;
   return [...findings, warn('pm2', 'pm2 is not installed', 'npm install pm2, or npm install --global pm2')];
+}
+
+/** `pm2 save` writes the environment, with the secrets that it holds, into a file that everybody may read. */
+function checkPm2Home({ HOME = '', PM2_HOME: folder = join(HOME, '.pm2') }: NodeJS.ProcessEnv): Finding[] {
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0) return [];
+  const message = `others may look into ${folder}, where pm2 keeps the environment and the logs`;
+  return [warn('pm2', message, `chmod 700 ${folder}`)];
 }
 
 /** `npx pm2` takes it from the folder or one above, else from PATH. */
