@@ -146,6 +146,7 @@ workspaces:
     ],
     ['redis_url: redis://cache.example:6379', 'redis_url: uses redis:// to another machine, which encrypts nothing'],
     ['redis_url: http://x', 'redis_url: is not a redis:// or rediss:// address'],
+    ['workers: 99999999999999999999', 'workers: must be at most 1000'],
     ['log_level: loud', 'log_level: must be one of fatal, error, warn, info, debug, trace, silent'],
     ['ledger: { path: "" }', 'ledger.path: must not be empty'],
     [

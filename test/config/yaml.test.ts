@@ -22,6 +22,12 @@ test.each([
   expect(faultsOf(text).map((fault) => fault.path)).toContain(path);
 });
 
+test('tabs are one mistake, however many lines have them', () => {
+  expect(faultsOf('a:\n\tb: x\nc:\n\t- d: a\n\t  e: b\n')).toEqual([
+    { path: 'f.yml:2:1', message: 'is indented with a tab', hint: 'Indent this line, and all others, with spaces' },
+  ]);
+});
+
 test.each([
   'k: *sk_private\n',
   'k: !sk_private\n',

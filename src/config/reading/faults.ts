@@ -10,7 +10,9 @@ const QUOTE_IT = 'Put the value in quotes, so that it is read as text';
 
 /** What the schema found, in words that name the setting and the remedy but never the value: it may be a secret. */
 export function schemaFaults(issues: readonly Issue[], document: unknown): ConfigFault[] {
-  return issues.flatMap((issue) => {
+  // Of two bounds that a number breaks, the setting's own counts.
+  const ordered = issues.toSorted((a, b) => Number(isOfEveryInteger(a)) - Number(isOfEveryInteger(b)));
+  return ordered.flatMap((issue) => {
     const path = formatPath(issue.path);
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => unknownKey(key, issue.path, path));
@@ -23,6 +25,10 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const hint = unquoted ? QUOTE_IT : meant === undefined ? (told ?? remedyFor(path)) : `Did you mean ${meant}?`;
     return [{ path, message: describe(issue, value), hint }];
   });
+}
+
+function isOfEveryInteger(issue: Issue): boolean {
+  return (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int';
 }
 
 /** A key without a space behind its colon has its value in its name, and that may be a secret. */

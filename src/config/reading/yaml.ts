@@ -19,7 +19,10 @@ export function parseYaml(text: string, name: string): ParsedYaml {
     logLevel: 'error',
   });
   const problems = [...document.errors, ...document.warnings];
-  if (problems.length > 0) return { faults: problems.map((problem) => syntaxFault(problem, lines, name)) };
+  // A tab is one mistake: what is amiss behind it comes of it.
+  const tab = problems.find(({ code }) => code === 'TAB_AS_INDENT');
+  const told = tab === undefined ? problems : [tab];
+  if (told.length > 0) return { faults: told.map((problem) => syntaxFault(problem, lines, name)) };
   try {
     return { value: withoutNulls(document.toJS({ maxAliasCount: MOST_ALIASES })) };
   } catch {
@@ -40,7 +43,7 @@ const QUOTES = 'Put values that begin with a special character or contain ": " i
 const PROBLEMS: Readonly<Partial<Record<YAMLError['code'], readonly [message: string, hint: string]>>> = {
   DUPLICATE_KEY: ['gives a setting a second time', 'Keep one of the two'],
   BAD_INDENT: INDENTATION,
-  TAB_AS_INDENT: ['is indented with a tab', 'Indent with spaces'],
+  TAB_AS_INDENT: ['is indented with a tab', 'Indent this line, and all others, with spaces'],
   BLOCK_AS_IMPLICIT_KEY: ['has a second colon where a value should be', QUOTES],
   MULTILINE_IMPLICIT_KEY: INDENTATION,
   BAD_SCALAR_START: ['begins with a character that has a meaning in YAML', QUOTES],

@@ -25,6 +25,14 @@ describe('the page /', () => {
     expect(page).not.toMatch(/https?:\/\/|<form|<button|<input/);
   });
 
+  it('says since when jobs that failed are counted, and sizes in words that fit them', () => {
+    const sync = { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 100 };
+    const storage = { ledgerBytes: 4096, logBytes: 5 * 1024 ** 2, diskFreeBytes: 72.5 * 1024 ** 3 };
+    const page = overviewPage(overviewOf({ queues: { sync }, storage }));
+    expect(page).toContain('100 failed in the last days');
+    expect(page).toContain('0.0 MiB, write-ahead log 5.0 MiB, 72.5 GiB free');
+  });
+
   it('tells a Redis that is away from queues that are empty', () => {
     expect(overviewPage(overviewOf())).toContain('0 waiting, 0 active');
     expect(overviewPage(overviewOf({ queues: null }))).toContain('Redis does not answer');

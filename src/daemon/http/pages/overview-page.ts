@@ -145,14 +145,14 @@ function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
 function facts({ queues, outbox, storage }: Overview): string {
   const counted = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed }]) => [
     name,
-    `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed`,
+    `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed in the last days`,
   ]);
   const pairs = [
     ...(queues === null ? [['queues', 'Redis does not answer']] : counted),
     ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for the daily summary, ${outbox.dead} given up`],
     [
       'ledger',
-      `${megabytes(storage.ledgerBytes)}, write-ahead log ${megabytes(storage.logBytes)}, ${megabytes(storage.diskFreeBytes)} free`,
+      `${sizeOf(storage.ledgerBytes)}, write-ahead log ${sizeOf(storage.logBytes)}, ${sizeOf(storage.diskFreeBytes)} free`,
     ],
   ];
   const list = pairs.map(([name, value]) => `<dt>${htmlText(name ?? '')}</dt><dd>${htmlText(value ?? '')}</dd>`);
@@ -178,8 +178,8 @@ function duration(seconds: number): string {
   return relativeTime(0, seconds * 1000).replace(/ ago$/, '');
 }
 
-function megabytes(bytes: number): string {
-  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+function sizeOf(bytes: number): string {
+  return bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(1)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 }
 
 const QUEUE_DEADLINE_MS = 2_000;
