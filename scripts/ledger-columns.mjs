@@ -209,7 +209,7 @@ const VIEWS = {
       entry_id:
         'The entry that brought a correction. NULL when a reopen took corrections back, and for all other lines.',
       cause:
-        'Why a correction was booked: `usage`, `withdrawal`, `return` or `reopen`, see [finance.md](finance.md#what-a-period-costs). NULL for all other lines.',
+        'Why a correction was booked: `usage`, `withdrawal`, `return` or `reopen`, see [prices.md](prices.md#what-a-period-costs). NULL for all other lines.',
       amount: AMOUNT,
       currency_digits: DIGITS,
       amount_value: VALUE,

@@ -268,7 +268,7 @@ function* strayCorrections(connection: LedgerConnection): Generator<string> {
 }
 
 /**
- * What is owed by a card, worked out once more: in exact fractions, from what docs/finance.md says of cards, and by none of the
+ * What is owed by a card, worked out once more: in exact fractions, from what docs/prices.md says of cards, and by none of the
  * code that charges. `verify` holds the ledger against it.
  */
 
