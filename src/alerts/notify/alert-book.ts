@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ageMs } from '../../core/stored-time.ts';
+import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { inserter, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -98,8 +99,10 @@ export class AlertBook {
 
   /** Asks what there is to tell, of all alerts or those with the keys, and writes down what happened with who hears of it. */
   finish({ only }: { only?: SQL } = {}): RunAlerts {
-    const open = this.open();
     const { connection, workspaceKey, nowMs, seeding } = this.#context;
+    const wanted = only === undefined ? this.#rows.toEvaluate() : this.#rows.among(only);
+    const open =
+      only === undefined ? wanted.filter(({ state }) => OPEN_ALERT_STATES.includes(state)) : this.#rows.open();
     const notifier = new Notifier(this.#context, {
       mutes: readMutes(connection, workspaceKey, nowMs),
       explains: createExplainer(open),
@@ -107,7 +110,7 @@ export class AlertBook {
     });
     const drafted = new Map(this.#drafts.map((draft) => [draft.alert.alertKey, draft]));
     const plans = new Map<number, Planned>();
-    for (const stored of only === undefined ? this.#rows.toEvaluate() : this.#rows.among(only)) {
+    for (const stored of wanted) {
       const { alertKey, rule } = stored;
       if (seeding && !isSelfRule(rule)) {
         writeBaseline(connection, alertKey);

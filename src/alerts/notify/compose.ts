@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, lt, perConnection, query } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, isNotNull, lt, perConnection, query } from '../../ledger/store/schema/drizzle.ts';
 import { type ChannelRoute, currentRoutes, hourOf, nextSummaryMs } from '../track/routes.ts';
 import { isOfReading } from '../wording/kinds/table.ts';
 import { mostBytesOf } from './channel-states.ts';
@@ -110,7 +110,11 @@ function restartWaits(connection: Connection, nowMs: number): void {
 }
 
 function dropOutdated(connection: Connection, nowMs: number): void {
-  const isOutdated = and(eq(deliveries.state, 'fresh'), lt(deliveries.createdAt, isoTime(nowMs - OUTDATED_MS)));
+  const isOutdated = and(
+    isNotNull(deliveries.dueAt),
+    eq(deliveries.state, 'fresh'),
+    lt(deliveries.createdAt, isoTime(nowMs - OUTDATED_MS)),
+  );
   for (const delivery of query(connection).select().from(deliveries).where(isOutdated).all()) {
     moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
   }

@@ -72,13 +72,20 @@ function squares(parts: readonly (number | null)[], weights: readonly number[]):
 
 function noiseOf(days: readonly number[], weights: readonly number[]): number {
   const from = Math.min(LATEST_DAYS, Math.floor(days.length / 2));
+  // What all days up to each have used and weigh: the days around it are asked for again and again.
+  const usedBy = [0];
+  const weighsBy = [0];
+  for (const [day, used] of days.entries()) {
+    usedBy.push((usedBy[day] ?? 0) + used);
+    weighsBy.push((weighsBy[day] ?? 0) + weightOf({ weights }, day));
+  }
   let apart = 0;
   let expected = 0;
   for (let day = from; day < Math.min(days.length, from + WEEKS * WEEK_DAYS); day += 1) {
     const first = Math.max(from, Math.min(day - AROUND_DAYS / 2, days.length - AROUND_DAYS));
-    const around = days.slice(first, first + AROUND_DAYS);
-    const weighs = sum(around.map((_, place) => weightOf({ weights }, first + place)));
-    const used = sum(around);
+    const end = Math.min(days.length, first + AROUND_DAYS);
+    const weighs = (weighsBy[end] ?? 0) - (weighsBy[first] ?? 0);
+    const used = (usedBy[end] ?? 0) - (usedBy[first] ?? 0);
     if (used <= 0 || weighs <= 0) continue;
     const weight = weightOf({ weights }, day);
     apart += (((days[day] ?? 0) * weighs) / used - weight) ** 2;

@@ -60,7 +60,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     judgement: former === null ? judgement : asWarning(judgement),
     threshold: floor,
     former,
-    detail: backSince(judging, tenant),
+    detail: known === null && judgement.verdict !== 'holds' ? null : backSince(judging, tenant),
     forecast: judgement.verdict === 'holds' ? outlook() : null,
   };
 }
@@ -74,8 +74,9 @@ function meanOf({ total }: Judging, periodKey: number): bigint {
 const lastUseOf = perConnection((connection) =>
   connection
     .prepare(
-      `SELECT p.period FROM tenant_usage u JOIN periods p USING (period_key)
-       WHERE u.tenant_key = ? AND u.period_key < ? AND u.credits_used > 0 AND p.workspace_key = ?
+      // By the periods of the workspace: nothing leads from a tenant to its usage.
+      `SELECT p.period FROM periods p CROSS JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
+       WHERE p.period_key < ? AND p.workspace_key = ? AND u.credits_used > 0
        ORDER BY p.period DESC LIMIT 1`,
     )
     .pluck(),
