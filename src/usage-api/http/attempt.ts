@@ -97,21 +97,33 @@ const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
 /** What undici and Node raise about their arguments and themselves: defects here, not faults of a connection. */
 const DEFECT_CODES = /^(UND_ERR_INVALID_|UND_ERR_NOT_SUPPORTED|ERR_ASSERTION|ERR_INVALID_)/;
 
-const HINTS: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens there: check the address and whether the service runs',
-  ENOTFOUND: 'the host name does not resolve: check the address and the name server',
-  EAI_AGAIN: 'the name server does not answer',
-  CERT_HAS_EXPIRED: "the service's certificate has expired",
-  DEPTH_ZERO_SELF_SIGNED_CERT:
-    'the certificate is self-signed: name it in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'its authority is not known here: name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS; a public one is left out by the server',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'its authority is not known here: name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS',
-  SELF_SIGNED_CERT_IN_CHAIN:
-    'the certificate chain is private: name its authority in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
-  UND_ERR_ABORTED: 'the proxy does not let it through: check its address, user and password, and whom it lets pass',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate belongs to another host: check the address',
+/** By the code of a failed connection: what is so, which alerts and `status` say, too, and what to do. */
+const CONNECTION_FAULTS: Readonly<Record<string, readonly [words: string, remedy?: string]>> = {
+  ECONNREFUSED: ['nothing listens there', 'check the address and whether the service runs'],
+  ECONNRESET: ['it was broken off'],
+  ENOTFOUND: ['the host name does not resolve', 'check the address and the name server'],
+  EAI_AGAIN: ['the name server does not answer'],
+  CERT_HAS_EXPIRED: ["the service's certificate has expired"],
+  DEPTH_ZERO_SELF_SIGNED_CERT: [
+    'the certificate is self-signed, and no `ca_file` names it',
+    'name it in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
+  ],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
+    'the authority of the certificate is not known here, and no `ca_file` names it',
+    'name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS; a public one is left out by the server',
+  ],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
+    'the authority of the certificate is not known here, and no `ca_file` names it',
+    'name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS',
+  ],
+  SELF_SIGNED_CERT_IN_CHAIN: [
+    'the certificate chain is private, and no `ca_file` names its authority',
+    'name its authority in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
+  ],
+  UND_ERR_ABORTED: ['the proxy does not let it through', 'check its address, user and password, and whom it lets pass'],
+  UND_ERR_SOCKET: ['the service closed it'],
+  UND_ERR_HEADERS_OVERFLOW: ['the answer has more headers than are read', 'tell who runs the service'],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['the certificate belongs to another host', 'check the address'],
 };
 
 /** Turns what undici and the body reader throw into ours; anything that is no fault of a connection stays as it is. */
@@ -125,10 +137,12 @@ export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unk
   }
   // What could not be parsed is quoted by the parser's error, and it may repeat what was sent.
   const cause = 'data' in thrown ? new Error(code) : thrown;
-  const options = { endpoint, cause, hint: HINTS[code] };
+  const [words, hint] = CONNECTION_FAULTS[code] ?? [];
+  const why = words === undefined ? code : `${words} (${code})`;
+  const options = { endpoint, cause, hint };
   if (TIMEOUT_CODES.has(code))
     return failure(new TimeoutError(`${endpoint}: no connection in time (${code})`, options));
-  return failure(new NetworkError(`${endpoint}: the connection failed (${code})`, options), code === 'ECONNREFUSED');
+  return failure(new NetworkError(`${endpoint}: the connection failed: ${why}`, options), code === 'ECONNREFUSED');
 }
 
 function bodyError(fault: BodyFault, endpoint: EndpointLabel): ApiError {

@@ -3,7 +3,7 @@ import type { UsageApiClient, UsageApiClientOptions } from '../../../src/usage-a
 import { startConnectProxy, startTlsServer } from '../../support/net/connect-proxy.ts';
 import { privateAuthority } from '../../support/net/self-signed.ts';
 import { rejection } from '../../support/rejection.ts';
-import { clientOf, item, page } from '../service-double.ts';
+import { clientOf, item, page, startService } from '../service-double.ts';
 
 const PAGE = JSON.stringify(page([item()]));
 /** A name that no resolver knows: only the proxy leads there. */
@@ -42,4 +42,22 @@ test('hosts of NO_PROXY and this machine are reached without the proxy', async (
   const direct = open(`https://${HOST}`, { ca, proxy: { url: proxy.url, noProxy: `.other,${HOST}` } });
   expect(await rejection(direct.getWorkspaceUsage())).toMatchObject({ code: 'network' });
   expect(proxy.tunnels).toEqual([]);
+});
+
+test('what keeps a connection from coming about is said in words, which alerts repeat, beside its code', async () => {
+  const { server } = privateAuthority();
+  const { port } = await startTlsServer(server, PAGE);
+  const untrusted = await rejection(open(`https://localhost:${port}`, {}).getWorkspaceUsage());
+  expect(untrusted.message).toMatch(
+    /^workspace usage: the connection failed: the \w.* no `ca_file` names .*\([A-Z_]+\)$/,
+  );
+  const absent = await rejection(open('http://127.0.0.1:9', {}).getWorkspaceUsage());
+  expect(absent.message).toBe('workspace usage: the connection failed: nothing listens there (ECONNREFUSED)');
+  const { url, close } = await startService((response) => {
+    response.writeHead(200, Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])));
+    response.end(PAGE);
+  });
+  onTestFinished(close);
+  const much = await rejection(open(url, {}).getWorkspaceUsage());
+  expect(much.message).toContain('the answer has more headers than are read (');
 });
