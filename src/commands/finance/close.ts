@@ -86,7 +86,7 @@ async function closeOne(
 
 /** What became of a workspace, and what somebody reads of it. */
 interface Outcome {
-  isRefused: boolean;
+  result: 'closed' | 'closed_already' | 'refused';
   record: object;
   lines: (string | null)[];
 }
@@ -104,10 +104,13 @@ async function closeAll(cli: CliContext, context: Context, period: string, optio
     outcomes.push(outcome);
     if (!cli.json) for (const line of outcome.lines) if (line !== null) printProse(cli, line, 2);
   }
-  const refused = outcomes.filter(({ isRefused }) => isRefused).length;
+  const count = (wanted: Outcome['result']) => outcomes.filter(({ result }) => result === wanted).length;
+  const [closed, before, refused] = [count('closed'), count('closed_already'), count('refused')];
   if (refused > 0) cli.exitCode = refused === outcomes.length ? EXIT.failed : EXIT.partial;
-  cli.answer({ period, refused, workspaces: outcomes.map(({ record }) => record) }, [
-    `${counted(outcomes.length - refused, 'workspace')} closed, ${formatInteger(refused)} refused`,
+  const workspaces = outcomes.map(({ result, record }) => ({ result, ...record }));
+  const already = before === 0 ? '' : `${formatInteger(before)} were before, `;
+  cli.answer({ period, refused, workspaces }, [
+    `${counted(closed, 'workspace')} closed, ${already}${formatInteger(refused)} refused`,
   ]);
   noteSkipped(cli, context, () => true);
 }
@@ -120,17 +123,14 @@ async function closePlanned(
   options: CloseOptions,
 ): Promise<Outcome> {
   const where = `${period} of ${inertText(id)}`;
-  if (state === 'closed') {
-    const record = { workspace_id: id, result: 'closed_already' };
-    return { isRefused: false, record, lines: [`${where} was closed before`] };
-  }
+  if (state === 'closed') return { result: 'closed_already', record: { workspace_id: id }, lines: [] };
   const isAccepted = ({ kind }: Blocker) => kind === 'change' && options.acceptChange?.includes(id) === true;
   const left = blockers.filter((blocker) => !isAccepted(blocker));
   if (left.length > 0) return refusal(id, where, left);
   try {
     const event = await closeOne(context, period, id, options);
     noteCheckpoint(cli, event);
-    return { isRefused: false, record: { result: 'closed', ...recordOf(event) }, lines: linesOf(event) };
+    return { result: 'closed', record: recordOf(event), lines: linesOf(event) };
   } catch (error) {
     // What has come between the plan and the close, such as a run that has the workspace.
     const { code, message } = summarizeError(error);
@@ -147,8 +147,7 @@ function refusal(
     `  - ${inertText(reason)}`,
     command === null ? null : `    $ ${inertText(command)}`,
   ]);
-  const record = { workspace_id: id, result: 'refused', reasons };
-  return { isRefused: true, record, lines: [`${where} is NOT closed:`, ...lines] };
+  return { result: 'refused', record: { workspace_id: id, reasons }, lines: [`${where} is NOT closed:`, ...lines] };
 }
 
 function noteSkipped(cli: CliContext, context: Context, isWanted: (month: SkippedMonth) => boolean): void {

@@ -156,7 +156,7 @@ it('closes all that is ready, says the others with their reasons, ends with 3, a
     'a new contract',
   );
   expect(accepted.code).toBe(3);
-  expect(accepted.out).toContain('2026-02 of ws-calm was closed before');
+  expect(accepted.out).toContain('1 workspace closed, 2 were before, 2 refused');
   expect(accepted.out).toContain('2026-02 of ws-grown is closed');
   const [grown] = world.query(
     "SELECT forced, note, json_extract(overridden, '$[0]') AS why FROM finance_closes WHERE workspace_id = 'ws-grown'",
