@@ -18,6 +18,12 @@ export function grouped(value: bigint | number): string {
   return String(rounded).replace(/^-?\d+/, withThousands);
 }
 
+/** To two digits. */
+export function roundedUp(credits: bigint): bigint {
+  const step = 10n ** BigInt(Math.max(0, String(credits).length - 2));
+  return ((credits + step - 1n) / step) * step;
+}
+
 /** `1,234.50 EUR`, of a plain decimal. */
 export function amountWords({ amount, currency }: { amount: string; currency: string }): string {
   const [whole = '', part] = amount.split('.');

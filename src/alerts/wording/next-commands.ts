@@ -1,6 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodStartMs } from '../../core/period.ts';
 import { isOfGrowth, isSelfRule } from './kinds/table.ts';
+import { roundedUp } from './names.ts';
 import type { Facts } from './notification.ts';
 
 const DAY_MS = 86_400_000;
@@ -35,10 +36,8 @@ function muting(command: 'silence' | 'plan', told: Facts, nowMs: number): string
   return `usage-ledger alerts ${command} --alert ${told.alert_id} ${bound}--until ${until} --reason "..."`;
 }
 
-/** A fifth more than what the period comes to, rounded up to two digits. */
+/** A fifth more than what the period comes to. */
 function planned({ credits, evidence }: Facts): bigint {
   const likely = (credits?.previous ?? 0n) + BigInt(evidence.at_stake_credits ?? credits?.change ?? 0n);
-  const wanted = (likely * 6n) / 5n + 1n;
-  const step = 10n ** BigInt(Math.max(0, String(wanted).length - 2));
-  return ((wanted + step - 1n) / step) * step;
+  return roundedUp((likely * 6n) / 5n + 1n);
 }
