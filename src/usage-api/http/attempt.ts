@@ -120,7 +120,10 @@ const CONNECTION_FAULTS: Readonly<Record<string, readonly [words: string, remedy
     'the certificate chain is private, and no `ca_file` names its authority',
     'name its authority in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
   ],
-  UND_ERR_ABORTED: ['the proxy does not let it through', 'check its address, user and password, and whom it lets pass'],
+  UND_ERR_ABORTED: [
+    'the proxy does not let it through',
+    'check address, user and password of the proxy, and whom it lets pass',
+  ],
   UND_ERR_SOCKET: ['the service closed it'],
   UND_ERR_HEADERS_OVERFLOW: ['the answer has more headers than are read', 'tell who runs the service'],
   ERR_TLS_CERT_ALTNAME_INVALID: ['the certificate belongs to another host', 'check the address'],
