@@ -24,7 +24,7 @@ const kind: UsageKind = {
   title: 'lucky number',
   severity: 'warning',
   isGrowth: true,
-  docs: { tells: 'a tenant of luck', holds: { '': '`C = 777`' } },
+  docs: { holds: { '': '`C = 777`' } },
   words: {
     found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
     over: ({ tenant_id }) => `${tenant_id} has gone on.`,

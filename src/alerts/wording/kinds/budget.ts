@@ -13,7 +13,6 @@ export const budget: UsageKind = {
   isSet: true,
   overThreshold: true,
   docs: {
-    tells: 'a step of a budget that is reached, or a budget that will probably be passed',
     holds: {
       '': 'a step of a budget is reached, or by its own past the period is expected to use a twentieth more than all of it',
     },

@@ -11,7 +11,6 @@ export const regression: UsageKind = {
   ofReadings: true,
   endsSettled: true,
   docs: {
-    tells: 'credits of an open month that are lost',
     holds: { '': 'the counter of an open period fell by a hundredth and by `min_credits`, or more' },
   },
   words: {
@@ -41,7 +40,6 @@ export const restatement: UsageKind = {
   severity: 'warning',
   ofReadings: true,
   docs: {
-    tells: 'a closed or settled month that changes',
     holds: { '': 'a closed period changed by `min_credits`; or one that had settled, by a hundredth, too' },
   },
   words: {
@@ -78,7 +76,6 @@ export const withdrawn: UsageKind = {
   severity: 'warning',
   ofReadings: true,
   docs: {
-    tells: 'a tenant that had credits and is no longer listed',
     holds: { '': 'the service has stopped listing a record that had credits' },
   },
   words: {

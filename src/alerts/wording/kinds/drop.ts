@@ -14,7 +14,6 @@ export const drop: UsageKind = {
   rename: 'stop',
   quietBy: 'ratio',
   docs: {
-    tells: 'a tenant that has stopped, or a settled month far below the one before',
     holds: {
       likely:
         'nothing used for longer than it ever paused in the four weeks before, at least three days; used on ten days of them',
@@ -61,8 +60,6 @@ export const standstill: UsageKind = {
   severity: 'critical',
   explainsStops: true,
   docs: {
-    tells:
-      'a workspace of which nobody uses anything any more, though five tenants or more did on its last day: its metering has probably stopped',
     holds: {
       '': 'no figure of the workspace has risen for a day longer than it ever paused in the four weeks before, at most three days; used on ten days of them',
     },

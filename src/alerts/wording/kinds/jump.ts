@@ -74,8 +74,6 @@ export const jump: UsageKind = {
   sharesIncrease: true,
   quietBy: 'ratio',
   docs: {
-    tells:
-      'a tenant over its limit, by default 1.5 times the month before and at least 1,000 credits more, or expected to pass it',
     holds: {
       likely: 'the [forecast](#the-forecast) of an open period reaches `T` in each run over a day',
       happened: '`C >= T` already; what is missing can only add to it',
@@ -96,7 +94,6 @@ export const workspaceJump: UsageKind = {
   ofSettled: true,
   quietBy: 'ratio',
   docs: {
-    tells: 'the same of a whole workspace, from five tenants on',
     holds: { '': "the same for the workspace's total, from five tenants on" },
     severity: 'as `jump`',
   },

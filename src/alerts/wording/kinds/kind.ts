@@ -46,10 +46,8 @@ export interface UsageKind extends KindForm {
   words: UsageWords;
 }
 
-/** A rule's rows in the tables of the documentation, in Markdown. */
+/** A rule's rows in the table of the documentation, in Markdown. */
 export interface UsageDocs {
-  /** What it tells of, for who is on call. */
-  tells: string;
   /** What must be so, in figures: by level, or of all of it (the name is empty). */
   holds: Readonly<Record<string, string>>;
   /** How bad, where the rule's `severity` does not say it. */
@@ -75,7 +73,7 @@ export interface UsageWords {
 /** About our own work. */
 export interface OwnKind extends KindForm {
   kind: 'own';
-  docs: { tells: string; holds: string };
+  docs: { holds: string };
   /** What the causes of its alerts begin with: one of a channel or an export goes on with its name. */
   causes: Readonly<Record<string, OwnCause>>;
   /** It is about the ledger as a whole, in no workspace. */

@@ -12,8 +12,6 @@ export const newSpend: UsageKind = {
   rename: 'newcomer',
   quietBy: 'min_credits',
   docs: {
-    tells:
-      'a tenant without any credits in the month before, from 1,000 credits on; `likely`: it is probably the new id of one that has stopped, whose stop is not told beside it',
     holds: {
       happened: '`C >= min_credits`, and no record or no credits in the period before',
       likely: 'the same, and it is probably the [new id](#each-rule-with-an-example) of a tenant that has stopped',

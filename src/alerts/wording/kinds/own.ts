@@ -9,7 +9,6 @@ export const syncStale: OwnKind = {
   isOfReading: true,
   explains: 1,
   docs: {
-    tells: 'no complete run for too long',
     holds:
       'no complete run for two of the longest pauses between ticks and a minute, and not because one still reads or waits, in two looks a minute apart',
   },
@@ -59,7 +58,6 @@ export const syncFailed: OwnKind = {
   isOfReading: true,
   explains: 2,
   docs: {
-    tells: 'a run failed; if that may pass by itself, at the second in a row',
     holds: 'a run failed; one that may pass by itself is told at the second in a row. By its cause:',
   },
   causes: SYNC_CAUSES,
@@ -139,6 +137,6 @@ export const jobFailed: OwnKind & { causes: typeof JOBS } = {
   title: 'failure',
   severity: 'both',
   ofLedger: true,
-  docs: { tells: 'other work of ours fails', holds: 'other work of ours fails. By its cause:' },
+  docs: { holds: 'other work of ours fails. By its cause:' },
   causes: JOBS,
 };
