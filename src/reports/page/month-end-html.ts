@@ -6,7 +6,16 @@ import type { MonthEnd, MonthEndWorkspace } from '../queries/month-end-record.ts
 import { changeWords, moneyWords, noticesOf, readyWords, soundWords, stateWords } from '../queries/month-end-words.ts';
 import { STYLE } from '../statement/statement-html.ts';
 
-/** The month's end as a page to print, for who signs it off. */
+const OWN_STYLE = `body { max-width: 72rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+table { font-size: .9rem; margin-top: 0; }
+th.number { white-space: normal; }
+td:not(:first-child) { white-space: nowrap; }
+li { margin: .3rem 0; }
+@media print { body { font-size: .8rem; } table { font-size: .7rem; } th, td { padding: .2rem .3rem; } }
+`;
+
+/** The month's end as a page to print, for who signs it off: first what it is about. */
 export function monthEndHtml(plan: MonthEnd): string {
   const { period, at, workspaces, money } = plan;
   const blocked = workspaces.flatMap(({ workspace_id: id, blockers }) =>
@@ -19,15 +28,16 @@ export function monthEndHtml(plan: MonthEnd): string {
   return [
     documentStart({
       title: `Month's end ${period}`,
-      style: `${STYLE}body { max-width: 72rem; }\nh2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }\n`,
+      style: STYLE + OWN_STYLE,
     }),
     `<h1>Month's end ${htmlText(period)}</h1>\n`,
     `<p><strong>${htmlText(readyWords(plan))}</strong></p>\n`,
     `<p class="quiet">As of ${formatMinute(at)} UTC; ${htmlText(soundWords(plan))}, head digest ${plan.head_digest ?? 'unknown'}</p>\n`,
-    table(WORKSPACE_HEAD, workspaces.map(workspaceCells)),
-    ...money.map(moneySection),
     list('In the way', [...unsound, ...blocked]),
     list('To look at, in the way of nothing', notices),
+    ...money.map(moneySection),
+    '<h2>Workspaces</h2>\n',
+    table(WORKSPACE_HEAD, workspaces.map(workspaceCells)),
     '<h2>Signed off</h2>\n<p>Name, date: ____________________________________________</p>\n',
     DOCUMENT_END,
   ].join('');
@@ -69,7 +79,8 @@ function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
 
 function moneySection(money: MonthEnd['money'][number]): string {
   const items = money.largest.map((one) => `<li>${htmlText(changeWords(one))}</li>\n`).join('');
-  return `<h2>${money.currency}</h2>\n<p>${moneyWords(money)}</p>\n<ul>\n${items}</ul>\n`;
+  const largest = items === '' ? '' : `<ul>\n${items}</ul>\n`;
+  return `<h2>${money.currency}</h2>\n<p>${moneyWords(money)}</p>\n${largest}`;
 }
 
 function table(head: readonly Cell[], rows: readonly (readonly Cell[])[]): string {
