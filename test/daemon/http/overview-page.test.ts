@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overviewPage } from '../../../src/daemon/http/pages/overview-page.ts';
+import { type Overview, overviewPage } from '../../../src/daemon/http/pages/overview-page.ts';
 import { lineOf, overviewOf } from './measured.ts';
 
 const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
@@ -37,4 +37,20 @@ describe('the page /', () => {
     expect(overviewPage(overviewOf())).toContain('0 waiting, 0 active');
     expect(overviewPage(overviewOf({ queues: null }))).toContain('Redis does not answer');
   });
+});
+
+it('says of an open alert what it says, since when, and what mutes it', () => {
+  const alert = {
+    alert_id: 'alert_1',
+    severity: 'critical',
+    state: 'firing',
+    first_fired_at: '2026-03-11T08:00:00.000Z',
+    muted_because: 'silence:silence_7',
+    at_stake_credits: 9_090n,
+    summary: 'acme used 19,090 credits in March.',
+  } as Overview['alerts'][number];
+  const page = overviewPage(overviewOf({ alerts: [alert], hiddenAlerts: 26 }));
+  expect(page).toContain('2026-03-11');
+  expect(page).toContain('acme used 19,090 credits in March. <small>muted by silence_7</small>');
+  expect(page).toContain('and 26 more');
 });

@@ -45,6 +45,7 @@ header { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: baseline;
 .verdict ul { margin: .3rem 0 0; padding-left: 1.2rem; }
 .bad { color: var(--bad); } .odd { color: var(--odd); } .good { color: var(--good); } .dim, small { color: var(--dim); }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
+th, td.number, td code, .firm { white-space: nowrap; }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .6rem .35rem 0; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; margin: 0; } dd { margin: 0; }
@@ -83,8 +84,8 @@ ${
     : table(
         ['Severity', 'Since', 'What it says', '#Difference', 'Alert'],
         alerts.map((alert) => [
-          `<span class="${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
-          htmlText((alert.first_fired_at ?? '').slice(0, 10)),
+          `<span class="firm ${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
+          `<span class="firm">${htmlText((alert.first_fired_at ?? '').slice(0, 10))}</span>`,
           `${htmlText(alert.summary)}${quietWords(alert)}`,
           alert.at_stake_credits === null ? '' : formatInteger(alert.at_stake_credits),
           `<code>${htmlText(alert.alert_id)}</code>`,
