@@ -23,7 +23,10 @@ const DATA = {
   money: [{ currency: 'EUR', amounts: [100n, -50n, 300n] }],
   movers: [{ tenantId: HOSTILE, name: HOSTILE, credits: 5n, previous: null, change: 5n }],
   budgets: [{ name: HOSTILE, credits: 5n, used: LARGE }],
-  days: [{ day: 1, current: 1n, previous: 2n }],
+  days: [
+    { day: 1, current: 1n, previous: 2n },
+    { day: 2, current: 3n, previous: null },
+  ],
   alerts: [{ severity: 'critical', state: 'firing', since: AT, muted: null, summary: HOSTILE }],
   forecast: { credits: 12n, money: [{ currency: 'EUR', amountMinor: 600n }] },
   movedSince: 'same point' as const,

@@ -141,8 +141,10 @@ export function moneySection(
 }
 
 export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>, charts: Charts): string {
-  if (days.every(({ current }) => current === null)) return '';
-  const series = [period, 'the month before'];
+  // A line has two ends.
+  if (days.filter(({ current }) => current !== null).length < 2) return '';
+  const hasBefore = days.some(({ previous }) => previous !== null);
+  const series = hasBefore ? [period, 'the month before'] : [period];
   const rows = days.flatMap(({ day, current, previous }) => [
     ...(current === null ? [] : [{ day, series: period, value: Number(current) }]),
     ...(previous === null ? [] : [{ day, series: 'the month before', value: Number(previous) }]),
@@ -150,7 +152,7 @@ export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>,
   const text = { title: 'Credits at the end of each day', description: 'This month beside the one before, as read.' };
   const table = tableOf(
     ['Day', ...series],
-    days.map(({ day, current, previous }) => [String(day), current, previous]),
+    days.map(({ day, current, previous }) => [String(day), current, ...(hasBefore ? [previous] : [])]),
   );
   return section('Pace', `${legend(series)}${chartBox(text.title, charts.lines(rows, series, text))}${behind(table)}`);
 }

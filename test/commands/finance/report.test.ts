@@ -39,11 +39,8 @@ describe('report', () => {
     expect(await pageOf(world)).toBe(page);
     const { document } = parseHTML(page);
     const charts = [...document.querySelectorAll('svg[role="img"]')];
-    expect(charts.map((chart) => chart.getAttribute('aria-label'))).toEqual([
-      'Credits by month',
-      'EUR by month',
-      'Credits at the end of each day',
-    ]);
+    // Of one day there is no pace yet.
+    expect(charts.map((chart) => chart.getAttribute('aria-label'))).toEqual(['Credits by month', 'EUR by month']);
     for (const chart of charts) {
       expect(chart.querySelector('title')?.textContent).toBe(chart.getAttribute('aria-label'));
       expect(chart.querySelectorAll('[aria-label]')).toHaveLength(0);
@@ -55,7 +52,7 @@ describe('report', () => {
     expect(february).toEqual([
       ...['2026-02', '9,007,199,254,740,995', '7,200', '6,200', '5,200', '4,200', '6,600', '9,007,199,254,770,395'],
     ]);
-    expect(document.querySelectorAll('section').length).toBeGreaterThan(6);
+    expect(document.querySelectorAll('section')).toHaveLength(6);
     expect(document.body.textContent).toContain('<b onclick=x>Gee & Co');
     const [run] = world.query('SELECT run_id FROM finance_runs ORDER BY started_at DESC LIMIT 1') as {
       run_id: string;

@@ -7,6 +7,9 @@ const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
 describe('the page /', () => {
   it('says in its title and first line whether all is well', () => {
     expect(overviewPage(overviewOf())).toMatch(/<title>ok: usage-ledger<\/title>[\s\S]*All is well\./);
+    const open = overviewPage(overviewOf({ hiddenAlerts: 3 }));
+    expect(open).toMatch(/<title>ok: [\s\S]*The daemon works, and 3 alerts are open\./);
+    expect(open).not.toContain('All is well');
     const failed = lineOf({ state: 'failed', last_status: 'failed' });
     for (const some of [
       { workspaces: [failed] },

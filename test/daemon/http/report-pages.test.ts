@@ -55,7 +55,7 @@ test('/report is the page of the workspace, with its budgets and with links to i
   const { status, type, body } = await get('/report');
   expect([status, type]).toEqual([200, 'text/html; charset=utf-8']);
   expect(body).toContain('<h1>Usage of ws-1, 2026-03</h1>');
-  expect(body.match(/<svg role="img"/g)).toHaveLength(3);
+  expect(body.match(/<svg role="img"/g)).toHaveLength(2);
   // 1,000 of 10,000 credits of all, 400 of 400 of acme.
   expect(body).toMatch(/<td>ws-1<\/td><td class="number">1,000<\/td><td class="number">10,000<\/td>[^\n]*10%/);
   expect(body).toMatch(/<td>acme<\/td><td class="number">400<\/td><td class="number">400<\/td>[^\n]*100%/);

@@ -5,6 +5,7 @@ import type { Config } from '../../../config/types.ts';
 import type { WallClock } from '../../../core/clock.ts';
 import { within } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
+import { counted } from '../../../core/text/words.ts';
 import type { LedgerReader } from '../../../ledger/store/file/open.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
 import { createSlotHistory } from '../../schedules.ts';
@@ -112,8 +113,12 @@ function isWell({ faults, workspaces, outbox }: Overview): boolean {
 }
 
 function verdict(overview: Overview): string {
-  if (isWell(overview)) return '<p class="verdict good">All is well.</p>';
-  const { faults, workspaces, outbox } = overview;
+  const { faults, workspaces, outbox, alerts, hiddenAlerts } = overview;
+  if (isWell(overview)) {
+    const open = alerts.length + hiddenAlerts;
+    if (open === 0) return '<p class="verdict good">All is well.</p>';
+    return `<p class="verdict odd">The daemon works, and ${counted(open, 'alert is', 'alerts are')} open.</p>`;
+  }
   const told = new Set(faults.map(({ workspace_id }) => workspace_id));
   const failing = workspaces.filter(
     ({ state, workspace_id }) => (state === 'stale' || state === 'failed') && !told.has(workspace_id),
@@ -144,12 +149,12 @@ function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
 }
 
 function facts({ queues, outbox, storage }: Overview): string {
-  const counted = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed }]) => [
+  const jobs = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed }]) => [
     name,
-    `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed in the last days`,
+    `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed${failed > 0 ? ' in the last days' : ''}`,
   ]);
   const pairs = [
-    ...(queues === null ? [['queues', 'Redis does not answer']] : counted),
+    ...(queues === null ? [['queues', 'Redis does not answer']] : jobs),
     ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for the daily summary, ${outbox.dead} given up`],
     [
       'ledger',
