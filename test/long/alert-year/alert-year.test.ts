@@ -24,9 +24,10 @@ test('a year of uneven tenants tells what was planted, in time, and little else'
     expect(year.bulge).toBeLessThanOrEqual(3);
     expect(part(year.pace)).toBeGreaterThanOrEqual(0.75);
     expect(part(year.paceWithBulges)).toBeGreaterThanOrEqual(0.75);
-    expect(part(year.early)).toBeGreaterThanOrEqual(0.55);
+    expect(part(year.early)).toBeGreaterThanOrEqual(0.6);
     expect(year.leadDays).toBeGreaterThanOrEqual(7);
-    expect(inTenths(year.riseDays.worst)).toBeLessThanOrEqual(4);
+    expect(inTenths(year.riseDays.worst)).toBeLessThanOrEqual(5);
+    expect(inTenths(year.riseDaysBeside.worst)).toBeLessThanOrEqual(5);
     for (const { held, restRatio } of Object.values(year.foretold)) {
       expect(part(held)).toBeGreaterThanOrEqual(0.75);
       expect(part(held)).toBeLessThanOrEqual(0.9);
@@ -36,17 +37,11 @@ test('a year of uneven tenants tells what was planted, in time, and little else'
     expect(year.notificationsADay).toBeLessThanOrEqual(0.3);
     expect(year.worstDay).toBeLessThanOrEqual(5);
   }
-  // Of some ninety jumps a year, a year by itself may lie a twentieth below.
-  expect(mean(years.map(({ pace }) => part(pace)))).toBeGreaterThanOrEqual(0.8);
-  expect(mean(years.map(({ early }) => part(early)))).toBeGreaterThanOrEqual(0.6);
+  expect(years.reduce((sum, { pace }) => sum + part(pace), 0) / years.length).toBeGreaterThanOrEqual(0.8);
 });
 
 function part({ hits, of }: Share): number {
   return of === 0 ? 1 : hits / of;
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** Days as the table prints them: a run comes some minutes after its hour. */

@@ -43,8 +43,10 @@ export interface Measures {
   planted: Share;
   plantedByPromise: Share;
   missing: string[];
-  /** Days until a rise to three times was told that began from the 8th to the 20th, where the month came well above `T`. */
+  /** Days until a rise to three times was told that began from the 10th to the 18th. */
   riseDays: RiseDays;
+  /** The same of the two days before and after these, where the month came well above `T`. */
+  riseDaysBeside: RiseDays;
   /** The same where it came barely to `T`, of which documentation promises nothing. */
   riseDaysBarely: RiseDays;
   notificationsADay: number;
@@ -107,8 +109,8 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
       ({ period }) => each.period >= period && each.period <= addPeriods(period, 2),
     );
     if (each.riseDay !== null && usual >= large && !shadowed && firstMs !== null) {
-      const isWellAbove = service.finalCredits(each.tenant, each.period) >= thresholdOf(usual) * WELL_ABOVE;
-      rises.push({ from: each.riseDay, isWellAbove, days: (firstMs - each.onsetMs) / DAY_MS });
+      const wellAbove = service.finalCredits(each.tenant, each.period) >= thresholdOf(usual) * WELL_ABOVE;
+      rises.push({ from: each.riseDay, wellAbove, days: (firstMs - each.onsetMs) / DAY_MS });
     }
   }
   const sent = told.messages.filter((each) => each.atOnce && periodAt(each.atMs) >= judgedFrom);
@@ -134,8 +136,9 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
     ...{ seed, tenants: world.tenants.length, runs: world.runsMs.length, seconds },
     ...{ pace, paceWithBulges, early, leadDays: median(leads), planted, plantedByPromise, missing },
     foretold: { likely: foretoldAt(world, judged, 'likely'), happened: foretoldAt(world, judged, 'happened') },
-    riseDays: riseDaysOf(rises.filter((rise) => isInMiddle(rise) && rise.isWellAbove)),
-    riseDaysBarely: riseDaysOf(rises.filter((rise) => isInMiddle(rise) && !rise.isWellAbove)),
+    riseDays: riseDaysOf(rises.filter(isInMiddle)),
+    riseDaysBeside: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && rise.wellAbove)),
+    riseDaysBarely: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && !rise.wellAbove)),
     notificationsADay: sent.length / span / hundreds,
     calmADay: outside.reduce((sum, { length }) => sum + length, 0) / (span - bulgedDays) / hundreds,
     worstDay: Math.max(0, ...outside.map((each) => each.length)) / hundreds,
@@ -191,18 +194,22 @@ function firstTold(
   return found?.atMs ?? null;
 }
 
-/** Who comes to so many times the threshold is told soon; a forecast of less is less sure. */
+/** Who comes to so many times the threshold is told as soon at the edges of mid-month as in its middle. */
 const WELL_ABOVE = 1.2;
 
 /** A rise to three times: the day of the month from which on, and the days until it was told. */
 interface Rise {
   from: number;
-  isWellAbove: boolean;
+  wellAbove: boolean;
   days: number;
 }
 
 function isInMiddle({ from }: Rise): boolean {
-  return from >= 8 && from <= 20;
+  return from >= 10 && from <= 18;
+}
+
+function isBesideMiddle(rise: Rise): boolean {
+  return rise.from >= 8 && rise.from <= 20 && !isInMiddle(rise);
 }
 
 function riseDaysOf(rises: readonly Rise[]): RiseDays {
