@@ -195,9 +195,10 @@ function recordOf(event: PeriodEvent): object {
 }
 
 function linesOf({ action, period, workspaceId, ...event }: PeriodEvent): (string | null)[] {
-  const figures =
-    `${formatInteger(event.tenants)} tenants, ${formatInteger(event.creditsUsed)} credits, ` +
-    `${formatInteger(event.requestCount)} requests`;
+  const { tenants, creditsUsed, requestCount } = event;
+  const figures = [counted(tenants, 'tenant'), counted(creditsUsed, 'credit'), counted(requestCount, 'request')].join(
+    ', ',
+  );
   const where = `${period} of ${inertText(workspaceId)}`;
   return [
     action === 'close'

@@ -58,7 +58,7 @@ describe('close', () => {
     expect(json.code).toBe(1);
     expect(parseJson(json.out).error).toMatchObject({
       code: 'close_refused',
-      message: '2026-02 cannot be closed yet:\n  - it is not over: it ends at 2026-03-01T00:00:00.000Z',
+      message: '2026-02 cannot be closed yet:\n  - it is not over: it ends at 2026-03-01 00:00 UTC',
     });
     expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe('close', () => {
     const { code, out } = await world.run('close', '2026-02', '--force', ...BY);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^2026-02 of ws-1 is closed: .*\n {2}although it is not over: it ends at 2026-03-01T00:00:00.000Z\nhead digest /,
+      /^2026-02 of ws-1 is closed: .*\n {2}although it is not over: it ends at 2026-03-01 00:00 UTC\nhead digest /,
     );
     expect((await world.run('usage', '--period', '2026-02')).out).toContain('closed');
     const again = await world.run('close', '2026-02', '--force', ...BY);

@@ -71,13 +71,13 @@ export function closeStanding(connection: LedgerConnection, terms: ClosingTerms)
   const facts = { readAt, unchangedSince };
   if (found !== undefined && found.closedSeq !== null) return { state: 'closed', obstacles: [], ...facts };
   if (nowMs < endMs) {
-    const reason = `it is not over: it ends at ${isoTime(endMs)}`;
+    const reason = `it is not over: it ends at ${formatMinute(isoTime(endMs))} UTC`;
     return { state: 'open', obstacles: [{ kind: 'not_over', reason }], ...facts };
   }
   const obstacles: Obstacle[] = [];
   const settledMs = endMs + settleHours * HOUR_MS;
   if (nowMs < settledMs) {
-    obstacles.push({ kind: 'settling', reason: `it settles for ${settleHours} h, until ${isoTime(settledMs)}` });
+    obstacles.push({ kind: 'settling', reason: `it settles for ${settleHours} h, until ${formatMinute(isoTime(settledMs))} UTC` });
   }
   obstacles.push(...walksAgainst(walks.agreeing));
   const missing = query(connection).select({ count: count() }).from(absences).where(eq(absences.periodKey, periodKey));

@@ -58,7 +58,7 @@ test('a period that is not over is refused until its last millisecond has passed
   await publish(connection, RECORDS, { nowMs: END - HOUR });
 
   expect(refusal(connection, { nowMs: END - 1, settleHours: 0 })).toEqual([
-    'it is not over: it ends at 2026-03-01T00:00:00.000Z',
+    'it is not over: it ends at 2026-03-01 00:00 UTC',
   ]);
   expect(refusal(connection, { nowMs: END, settleHours: 0 })).toEqual([
     'no complete walk has been made since it ended; sync first',
@@ -71,7 +71,7 @@ test('a period that still settles is refused with the time until which it does',
   await publish(connection, RECORDS, { nowMs: END + 12 * HOUR });
 
   expect(refusal(connection, { nowMs: END + 48 * HOUR - 1 })).toEqual([
-    'it settles for 48 h, until 2026-03-03T00:00:00.000Z',
+    'it settles for 48 h, until 2026-03-03 00:00 UTC',
   ]);
   expect(close(connection, { nowMs: END + 48 * HOUR }).overridden).toEqual([]);
 });
@@ -99,7 +99,7 @@ test('all reasons are told at once, with a way out', async () => {
   expect(error).toMatchObject({ code: 'close_refused', retryable: false, hint: expect.stringContaining('--force') });
   expect(String((error as Error).message).split('\n')).toEqual([
     '2026-02 cannot be closed yet:',
-    '  - it settles for 48 h, until 2026-03-03T00:00:00.000Z',
+    '  - it settles for 48 h, until 2026-03-03 00:00 UTC',
     '  - no complete walk has been made since it ended; sync first',
     '  - 1 of its records are missing from the latest walk and not yet withdrawn',
   ]);
