@@ -165,7 +165,9 @@ test('a stop in mid-upload leaves no object, the next upload removes its parts, 
   const schedule = startBackups();
   await eventually(() => expect(shown).not.toEqual([]), 60_000);
   expect(shown.some((line) => line.includes('backup-process'))).toBe(true);
-  expect(shown.filter((line) => line.includes(SECRET_KEY))).toEqual([]);
+  // A test beside this one gives its own process the key by its arguments.
+  const ours = shown.filter((line) => !line.includes('upload-process.mjs'));
+  expect(ours.filter((line) => line.includes(SECRET_KEY))).toEqual([]);
   await schedule.stop();
   expect([names(''), readdirSync(folder), server.uploads.size]).toEqual([[], [], 1]);
   server.fault = () => null;
