@@ -77,7 +77,10 @@ export function closeStanding(connection: LedgerConnection, terms: ClosingTerms)
   const obstacles: Obstacle[] = [];
   const settledMs = endMs + settleHours * HOUR_MS;
   if (nowMs < settledMs) {
-    obstacles.push({ kind: 'settling', reason: `it settles for ${settleHours} h, until ${formatMinute(isoTime(settledMs))} UTC` });
+    obstacles.push({
+      kind: 'settling',
+      reason: `it settles for ${settleHours} h, until ${formatMinute(isoTime(settledMs))} UTC`,
+    });
   }
   obstacles.push(...walksAgainst(walks.agreeing));
   const missing = query(connection).select({ count: count() }).from(absences).where(eq(absences.periodKey, periodKey));
