@@ -55,6 +55,21 @@ describe('doctor', () => {
     expect((await world.run('doctor')).out).toMatch(/^FAIL {2}service ws-1: .*401.*\n {6}check .*secret_key/m);
   });
 
+  it('says which of several keys is in use', async () => {
+    const world = await createWorld(FIRST);
+    const { api_key_id, secret_key, ...settings } = workspaceSettings(world.sandbox, FIRST);
+    const own = { api_key_id, secret_key };
+    const refused = { api_key_id: 'ak_new', secret_key: 'sk_new_not_a_secret' };
+    const configure = (...keys: object[]) =>
+      world.configure({ workspaces: [{ ...settings, keys }], http: { port: 0 } });
+    configure(own, refused);
+    expect((await world.run('doctor')).out).toMatch(new RegExp(`^ok {4}key ws-1: .*${api_key_id}`, 'm'));
+    configure(refused, own);
+    const { code, out } = await world.run('doctor');
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^warn {2}key ws-1: .*${api_key_id}`, 'm'));
+  });
+
   it.each([
     [45, 'warn', "this machine's clock is 45 s ahead of the service's", 0],
     [-45, 'warn', "this machine's clock is 45 s behind the service's", 0],
