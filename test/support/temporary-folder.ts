@@ -6,6 +6,6 @@ import { onTestFinished } from 'vitest';
 /** A folder that is gone when the test has finished. */
 export function temporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'ledger-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   return path;
 }
