@@ -167,14 +167,14 @@ export class UsageApiClient {
   constructor(options: UsageApiClientOptions) {
     const { workspaceId, signing = DEFAULT_SIGNING, clock = systemClock } = options;
     requireHeaderText(workspaceId, 'the workspace id');
-    const given = 'keys' in options ? options.keys() : [options];
-    for (const { apiKeyId, secretKey } of given) {
+    this.workspaceId = workspaceId;
+    this.#keys = 'keys' in options ? options.keys : () => [options];
+    this.#makeSigner = ({ apiKeyId, secretKey }) => {
       requireHeaderText(apiKeyId, 'the API key id');
       requireText(secretKey, 'the secret key');
-    }
-    this.workspaceId = workspaceId;
-    this.#keys = 'keys' in options ? options.keys : () => given;
-    this.#makeSigner = (key) => createSigner({ workspaceId, signing, ...key }, clock);
+      return createSigner({ workspaceId, signing, apiKeyId, secretKey }, clock);
+    };
+    for (const key of this.#keys()) this.#signerOf(key);
     this.#embedUrl = options.embedUrl;
     const { origin, prefix } = parseServiceUrl(options.baseUrl, 'base_url');
     const workspace = pathSegment(workspaceId, 'the workspace id');
@@ -183,7 +183,6 @@ export class UsageApiClient {
     this.#route = { ca: options.ca, proxy: options.proxy, dispatcher: options.dispatcher };
     this.#pool = openPool(origin, options.concurrency ?? 8, this.#route);
     this.#memory = options.memory ?? null;
-    const own = createRedactor(given.map(({ secretKey }) => secretKey));
     const others = options.redact ?? ((text: string) => text);
     this.#transport = {
       retry: {
@@ -196,7 +195,7 @@ export class UsageApiClient {
       userAgent: options.userAgent ?? 'usage-ledger',
       clock,
       randomness: options.randomness ?? systemRandomness,
-      redact: (text) => own(others(text)),
+      redact: (text) => this.#redactKeys(others(text)),
       onAttempt: options.onAttempt,
     };
   }
@@ -335,6 +334,12 @@ export class UsageApiClient {
         if (this.#keys().every((other) => refused.has(other))) throw error;
       }
     }
+  }
+
+  /** Keys may have come since the client was made. */
+  #redactKeys(text: string): string {
+    const keys = this.#keyInUse === null ? this.#keys() : [...this.#keys(), this.#keyInUse];
+    return createRedactor(keys.map(({ secretKey }) => secretKey))(text);
   }
 
   #signerOf(key: ApiKey): Signer {

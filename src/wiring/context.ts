@@ -266,13 +266,10 @@ export class Context {
 
   async sync(order: SyncOrder): Promise<SyncOutcome> {
     const workspace = this.workspace(order.workspaceId);
-    // The writer's thread loads its part while this one loads the rest.
-    const [writer, source, { syncWorkspace }] = await Promise.all([
-      this.writer(),
-      this.#clients.borrow(workspace),
-      import('../sync/run.ts'),
-    ]);
+    const { client, giveBack } = this.#clients.borrow(workspace);
     try {
+      // The writer's thread loads its part while this one loads the rest.
+      const [writer, source, { syncWorkspace }] = await Promise.all([this.writer(), client, import('../sync/run.ts')]);
       const first = firstRun(this.reader().connection, workspace.id) === null;
       const window = planWindow({ ...workspace, ...order, first, nowMs: this.clock.now() });
       return await syncWorkspace(
@@ -288,7 +285,7 @@ export class Context {
         { ...order, window },
       );
     } finally {
-      await this.#clients.giveBack(source);
+      await giveBack();
     }
   }
 

@@ -29,10 +29,12 @@ interface ClientWiring {
   readonly traffic: Traffic;
 }
 
-/** A workspace's client, what it is made of, and how many runs are at work with it. */
+/** A workspace's client, what it is made of, the keys that count now, and how many runs are at work with it. */
 interface Lent {
+  workspaceId: string;
   client: Promise<UsageApiClient>;
   made: unknown;
+  keys: readonly ApiKey[];
   runs: number;
 }
 
@@ -68,26 +70,25 @@ export class ServiceClients {
   }
 
   /** The same for a run: until it gives it back, the client stays open, also when other settings come to count. */
-  borrow(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+  borrow(workspace: WorkspaceConfig): { client: Promise<UsageApiClient>; giveBack: () => Promise<void> } {
     const lent = this.#of(workspace);
     lent.runs += 1;
-    return lent.client;
+    const giveBack = (): Promise<void> => {
+      lent.runs -= 1;
+      return this.#closeOutdated();
+    };
+    return { client: lent.client, giveBack };
   }
 
-  async giveBack(client: UsageApiClient): Promise<void> {
-    for (const lent of [...this.#clients.values(), ...this.#outdated]) {
-      if ((await lent.client) === client) lent.runs -= 1;
-    }
-    await this.#closeOutdated();
-  }
-
-  /** Lets go of the clients of settings that are no longer so. */
+  /** Lets go of the clients of settings that are no longer so. Keys count at once: a run signs each request by those of then. */
   async reconfigure(): Promise<void> {
     const { config } = this.#wiring;
-    for (const [id, lent] of this.#clients) {
-      const workspace = config.workspaces.find((candidate) => candidate.id === id);
+    const byId = new Map(config.workspaces.map((workspace) => [workspace.id, workspace]));
+    for (const lent of [...this.#clients.values(), ...this.#outdated]) {
+      const workspace = byId.get(lent.workspaceId);
+      lent.keys = workspace?.keys ?? lent.keys;
       if (workspace !== undefined && isDeepStrictEqual(lent.made, madeOf(workspace, config))) continue;
-      this.#clients.delete(id);
+      if (this.#clients.get(lent.workspaceId) === lent) this.#clients.delete(lent.workspaceId);
       this.#outdated.add(lent);
     }
     await this.#closeOutdated();
@@ -102,18 +103,19 @@ export class ServiceClients {
   #of(workspace: WorkspaceConfig): Lent {
     const known = this.#clients.get(workspace.id);
     if (known !== undefined) return known;
-    const { config } = this.#wiring;
-    const lent = { client: this.#openClient(workspace), made: madeOf(workspace, config), runs: 0 };
-    this.#clients.set(workspace.id, lent);
+    const { id: workspaceId, keys } = workspace;
+    const lent: Lent = {
+      workspaceId,
+      client: this.#openClient(workspace, () => lent.keys),
+      made: madeOf(workspace, this.#wiring.config),
+      keys,
+      runs: 0,
+    };
+    this.#clients.set(workspaceId, lent);
     return lent;
   }
 
-  /** Keys may be exchanged while a run goes on: each request is signed by what counts at its time. */
-  #keysOf(workspace: WorkspaceConfig): readonly ApiKey[] {
-    return (this.#wiring.config.workspaces.find(({ id }) => id === workspace.id) ?? workspace).keys;
-  }
-
-  async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+  async #openClient(workspace: WorkspaceConfig, keys: () => readonly ApiKey[]): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
     const { config, clock, randomness, redact, version, traffic } = this.#wiring;
     const { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca } = workspace;
@@ -121,7 +123,7 @@ export class ServiceClients {
       baseUrl,
       embedUrl,
       workspaceId: workspace.id,
-      keys: () => this.#keysOf(workspace),
+      keys,
       signing,
       concurrency,
       maxBodyBytes: maxPageBytes,

@@ -186,7 +186,8 @@ describe('errors of the service', () => {
     const yes = answer(200, page([item()]));
     const key = (name: string) => ({ apiKeyId: `ak_${name}`, secretKey: `sk_${name}_not_a_secret` });
     let keys = [key('old'), key('new')];
-    const service = await startService(no, yes, yes, no, no, yes);
+    const echo = failure(401, 'sk_newest_not_a_secret is no key');
+    const service = await startService(no, yes, yes, no, no, yes, echo);
     const client = new api.UsageApiClient({
       baseUrl: service.url,
       embedUrl: service.url,
@@ -203,8 +204,11 @@ describe('errors of the service', () => {
     expect(await rejection(client.getWorkspaceUsage())).toBeInstanceOf(api.UnauthorizedError);
     keys = [key('newest')];
     await client.getWorkspaceUsage();
+    // A key that came since the client was made is as secret as the first.
+    const echoed = (await rejection(client.getWorkspaceUsage())) as Error;
+    expect(`${echoed.message} ${JSON.stringify(echoed)}`).toMatch(/^(?!.*sk_newest).*is no key/);
     const ids = service.received.map(({ headers }) => headers['x-api-key-id']);
-    expect(ids).toEqual(['ak_old', 'ak_new', 'ak_new', 'ak_new', 'ak_old', 'ak_newest']);
+    expect(ids).toEqual(['ak_old', 'ak_new', 'ak_new', 'ak_new', 'ak_old', 'ak_newest', 'ak_newest']);
   });
 
   it('does not follow a redirect, and says where it pointed to', async () => {

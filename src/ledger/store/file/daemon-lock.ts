@@ -48,7 +48,7 @@ export async function lockForDaemon(
   const began = clock.monotonic();
   while (!signal.aborted) {
     const held = holdFile(file, 0);
-    if (held !== null) return new DaemonLock(held, `${file}.json`, isoTime(clock.now()));
+    if (held !== null) return new DaemonLock(held, noticeOf(ledgerPath), isoTime(clock.now()));
     const holder = daemonOf(ledgerPath);
     const waitMs = holder?.stopping === true ? DRAIN_MS : BRIEF_MS;
     if (clock.monotonic() - began >= waitMs) throw inUse(ledgerPath, holder);
@@ -93,7 +93,6 @@ export class DaemonLock {
     this.#held.close();
   }
 
-  /** A file that is held cannot be read, so that this stands beside it. */
   #say(): void {
     const holder: DaemonNotice = {
       ...thisProcess(),
@@ -110,10 +109,15 @@ export class DaemonLock {
   }
 }
 
+/** A file that is held cannot be read, so that what its holder says stands beside it. */
+function noticeOf(ledgerPath: string): string {
+  return `${ledgerPath}.daemon.json`;
+}
+
 /** The daemon of a ledger; null when nobody who runs has said that it has the lock. */
 export function daemonOf(ledgerPath: string): DaemonNotice | null {
   try {
-    const holder = JSON.parse(readFileSync(`${ledgerPath}.daemon.json`, 'utf8')) as DaemonNotice;
+    const holder = JSON.parse(readFileSync(noticeOf(ledgerPath), 'utf8')) as DaemonNotice;
     // Of a process in another container nothing can be said from here.
     const mayRun = holder.host !== thisProcess().host || isStillRunning(holder.pid, holder.start);
     return mayRun ? holder : null;
