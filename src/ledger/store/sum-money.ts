@@ -32,3 +32,19 @@ export function moneySums(connection: LedgerConnection): (periodKey: number | bi
 }
 
 type Sum = 'charged' | 'corrected';
+
+/** What a month comes to in a currency, and what the one before it did. */
+export interface MoneyOfMonths {
+  currency: string;
+  now: bigint;
+  before: bigint;
+}
+
+/** By currency in the order of their codes; a workspace's months have keys in a row. */
+export function moneyOfMonths(connection: LedgerConnection, periodKey: number): MoneyOfMonths[] {
+  const sumsOf = moneySums(connection);
+  const [now, before] = [sumsOf(periodKey), sumsOf(periodKey - 1)];
+  const of = (sums: typeof now, currency: string) => sums.find((sum) => sum.currency === currency)?.amountMinor ?? 0n;
+  const currencies = [...new Set([...now, ...before].map(({ currency }) => currency))].sort();
+  return currencies.map((currency) => ({ currency, now: of(now, currency), before: of(before, currency) }));
+}

@@ -8,7 +8,7 @@ import { endOfWorkspace } from '../../ledger/journal/ended.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
-import { moneySums } from '../../ledger/store/sum-money.ts';
+import { type MoneyOfMonths, moneyOfMonths } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { largestChanges, type TenantChange } from './month-changes.ts';
 import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts';
@@ -56,25 +56,18 @@ export function readMonthEnd(connection: LedgerConnection, request: MonthEndRequ
   };
 }
 
-/** An amount of this month and of the one before. */
-interface Money {
-  currency: string;
-  now: bigint;
-  before: bigint;
-}
-
 function readWorkspace(
   connection: LedgerConnection,
   { id, settleHours }: MonthEndSubject,
   { period, maxChange, nowMs }: MonthEndRequest,
-): { record: MonthEndWorkspace; money: Money[] } {
+): { record: MonthEndWorkspace; money: MoneyOfMonths[] } {
   const terms = { workspaceId: id, period, settleHours: settleHours ?? 0, maxChange, nowMs };
   const standing = closeStanding(connection, terms);
   const workspaceKey = findWorkspace(connection, id)?.workspaceKey;
   const periodKey = workspaceKey === undefined ? 0 : periodKeyOf(workspaceKey, period);
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
   const usage = sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed');
-  const money = moneyOfPeriods(connection, periodKey);
+  const money = moneyOfMonths(connection, periodKey);
   const blockers: Blocker[] = [];
   const block = (kind: Blocker['kind'], reason: string): void => {
     blockers.push({ kind, reason, command: commandFor(kind, id, period) });
@@ -106,16 +99,6 @@ function readWorkspace(
     blockers,
   };
   return { record, money };
-}
-
-function moneyOfPeriods(connection: LedgerConnection, periodKey: number): Money[] {
-  const sumsOf = moneySums(connection);
-  const [now, before] = [sumsOf(periodKey), sumsOf(periodKey - 1)];
-  const currencies = [...new Set([...now, ...before].map(({ currency }) => currency))].sort();
-  return currencies.map((currency) => {
-    const of = (sums: typeof now) => sums.find((sum) => sum.currency === currency)?.amountMinor ?? 0n;
-    return { currency, now: of(now), before: of(before) };
-  });
 }
 
 /** The tenants of a period, with whatever they lack; of a closed one as its close has frozen them. */
@@ -183,7 +166,7 @@ export function workspaceOption(id: string): string {
   return `--workspace${id.startsWith('-') ? '=' : ' '}${shellWord(id)}`;
 }
 
-function moneyOf(all: readonly Money[], changes: readonly TenantChange[]): MonthEnd['money'] {
+function moneyOf(all: readonly MoneyOfMonths[], changes: readonly TenantChange[]): MonthEnd['money'] {
   const currencies = [...new Set(all.map(({ currency }) => currency))].sort();
   return currencies.map((currency) => {
     const own = all.filter((money) => money.currency === currency);

@@ -9,7 +9,7 @@ import { and, asc, count, eq, gte, inArray, lte, max, query } from '../../store/
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { absences, runs, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
-import { moneySums } from '../../store/sum-money.ts';
+import { moneyOfMonths } from '../../store/sum-money.ts';
 import { coveringRun } from './adjustments.ts';
 
 /** How far what a month comes to may be from the month before it: percent of that, or an amount in its currency. */
@@ -145,11 +145,7 @@ function walksAgainst(agreeing: readonly Run[]): Obstacle[] {
 function changesAgainst(connection: LedgerConnection, periodKey: number, terms: ClosingTerms): Obstacle[] {
   const { period, maxChange = null } = terms;
   if (maxChange === null || findPeriod(connection, periodKey - 1) === undefined) return [];
-  const sumsOf = moneySums(connection);
-  const byCurrency = (key: number) => new Map(sumsOf(key).map(({ currency, amountMinor }) => [currency, amountMinor]));
-  const [now, before] = [byCurrency(periodKey), byCurrency(periodKey - 1)];
-  return [...new Set([...now.keys(), ...before.keys()])].sort().flatMap((currency): Obstacle[] => {
-    const [amount, previous] = [now.get(currency) ?? 0n, before.get(currency) ?? 0n];
+  return moneyOfMonths(connection, periodKey).flatMap(({ currency, now: amount, before: previous }): Obstacle[] => {
     if (!isAbove({ amount, previous, currency }, maxChange)) return [];
     const words = (minor: bigint) => formatMinor(minor, currency).replace(/^-?\d+/, withThousands);
     const most = 'percent' in maxChange ? `${maxChange.percent} %` : `${maxChange.amount} ${currency}`;
