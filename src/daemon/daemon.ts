@@ -180,8 +180,10 @@ class RemadePart<Part extends { stop(): Promise<void> }> {
     const madeOf = this.#of(config);
     if (this.#stopped || (this.part !== null && isDeepStrictEqual(this.#madeOf, madeOf))) return;
     await this.part?.stop();
-    this.#madeOf = madeOf;
+    // One that does not start is begun again with the next reload.
+    this.part = null;
     this.part = await this.#start();
+    this.#madeOf = madeOf;
     if (this.#stopped) await this.part?.stop();
   }
 
