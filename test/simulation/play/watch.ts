@@ -309,7 +309,8 @@ export class Watch {
         throw new PromiseBroken('what is due is done', `${id} was not read for ${minutes(idleMs)} minutes`);
       const fitMs = nowMs - Math.max(someoneFitSinceMs, clocksRightSinceMs, this.hasSinceMs(id)) - limitMs;
       const staleMs = Math.min(overdueMs({ last, pauseMs, nowMs }), fitMs);
-      if (staleMs > TOLD_AFTER_MS + this.#lateMs && !alarmed.includes(id) && this.#underWaySinceMs(id) === null)
+      // Two looks have to find it, and in a world of weeks each of them may be late.
+      if (staleMs > TOLD_AFTER_MS + 2 * this.#lateMs && !alarmed.includes(id) && this.#underWaySinceMs(id) === null)
         throw new PromiseBroken('what is stale is told', `${id} has been for ${minutes(staleMs)} minutes`);
     }
   }
