@@ -1,5 +1,5 @@
-// Writes the help of every command into docs/commands.md, between its markers; options that many commands have are explained
-// once. `--check` writes nothing and fails when the document and the commands disagree.
+// Writes the help of every command into docs/commands.md, between its markers; options that many commands have, or that an
+// earlier command of the same group has, are explained once. `--check` writes nothing and fails when the document and the commands disagree.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Help } from 'commander';
@@ -19,6 +19,7 @@ const program = await buildProgram(new CliContext({ stdout: silent, stderr: sile
 const help = new Help();
 const commands = allOf(program, []);
 const shared = sharedOptions();
+const rowsBefore = new Map(commands.map(({ command }) => [command, help.visibleOptions(command).map(rowOf)]));
 
 function allOf(command, path) {
   return command.commands.flatMap((child) => {
@@ -28,32 +29,67 @@ function allOf(command, path) {
   });
 }
 
-/** The row of each in the table, with the most usual meaning of a name. */
+/** The row of each in the table, with the most usual meaning of a name; of a usual one with the commands that do not have it. */
 function sharedOptions() {
   const options = commands.flatMap(({ command }) => help.visibleOptions(command));
   const alike = Object.values(Object.groupBy(options, rowOf)).filter((found) => found.length >= MANY);
-  const byName = alike.sort((a, b) => a.length - b.length).map(([option]) => [option.long, rowOf(option)]);
-  return new Set(new Map(byName).values());
+  const byName = alike.sort((a, b) => a.length - b.length).map((found) => [found[0].long, found]);
+  return new Map([...new Map(byName).values()].map((found) => [rowOf(found[0]), isUsual(found)]));
+}
+
+function isUsual(found) {
+  return found.length > commands.filter(({ command }) => !isGroup(command)).length / 2;
 }
 
 function rowOf(option) {
   return `| \`${option.flags.replace('-h, ', '')}\` | ${help.optionDescription(option)} |`;
 }
 
-function helpOf(command) {
-  let text = '';
-  const [also, own] = [true, false].map((is) =>
-    help.visibleOptions(command).filter((option) => shared.has(rowOf(option)) === is),
+/** What only leads to its subcommands. */
+function isGroup(command) {
+  return command.commands.length > 0 && command.registeredArguments.length === 0;
+}
+
+function tableRow([row, usual]) {
+  const without = commands.filter(
+    ({ command }) => !isGroup(command) && !help.visibleOptions(command).some((option) => rowOf(option) === row),
   );
-  const names = also.map(({ long }) => long).filter((long) => long !== '--help');
+  if (!usual || without.length === 0) return row;
+  return row.replace(/ \|$/, `; not of ${without.map(({ path }) => `\`${path.join(' ')}\``).join(', ')} |`);
+}
+
+function sectionOf({ command, path }) {
+  const text = isGroup(command) ? help.commandDescription(command) : `\`\`\`text\n${helpOf(command, path)}\n\`\`\``;
+  return `### ${path.join(' ')}\n\n${text}\n`;
+}
+
+function helpOf(command, path) {
+  const options = help.visibleOptions(command);
+  const also = options.filter((option) => shared.get(rowOf(option)) === false);
+  const others = options.filter((option) => !shared.has(rowOf(option)));
+  const [before, own] = [true, false].map((is) => others.filter((option) => (explained(path, option) !== path) === is));
+  let text = '';
   command.configureHelp({ ...command.configureHelp(), visibleOptions: () => own, visibleCommands: () => [] });
   command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => WIDTH });
   command.outputHelp();
-  return names.length === 0 ? text.trimEnd() : `${text.trimEnd()}\n\nAlso: ${names.join(' ')}`;
+  const names = (list) => list.map(({ long }) => long).join(' ');
+  const parts = [text.replace(/^Usage: .* \[options\]\n\n/, '').trimEnd()];
+  for (const [from, list] of Map.groupBy(before, (option) => explained(path, option))) {
+    parts.push(`As of ${from.join(' ')}: ${names(list)}`);
+  }
+  if (also.length > 0) parts.push(`Also: ${names(also)}`);
+  return parts.join('\n\n');
 }
 
-const sections = commands.map(
-  ({ command, path }) => `### ${path.join(' ')}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
-);
-const table = `| Option of several commands | What it does |\n|---|---|\n${[...shared].join('\n')}\n`;
+/** The first command of the group that has the option in these words. */
+function explained(path, option) {
+  const row = rowOf(option);
+  const isSibling = (other) => path.length > 1 && other.length > 1 && other[0] === path[0];
+  const first = commands.find(({ command, path: other }) => isSibling(other) && rowsBefore.get(command).includes(row));
+  return first === undefined ? path : first.path;
+}
+
+const rows = [...shared].map(tableRow);
+const sections = commands.map(sectionOf);
+const table = `| Option of several commands | What it does |\n|---|---|\n${rows.join('\n')}\n`;
 keep(file, between(readFileSync(file, 'utf8'), BEGIN, END, [table, ...sections].join('\n')));

@@ -14,15 +14,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'init',
     takes: '[options]',
-    description:
-      'Write a commented usage-ledger.yml, .env.example and what to run it by into this folder; nothing is overwritten.',
+    description: 'Write usage-ledger.yml, .env.example and ecosystem.config.cjs into this folder. Overwrites nothing.',
     load: async () => (await import('./init.ts')).initCommand,
   },
   {
     name: 'demo',
     takes: '[options]',
-    description:
-      'See the whole job in seconds against a sandbox of the service: two runs, a jump, the alert, a statement.',
+    description: 'See the whole job in seconds, against a sandbox: two runs, a jump, the alert, a statement.',
     load: async () => (await import('./demo.ts')).demoCommand,
   },
   {
@@ -34,19 +32,19 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'reload',
     takes: '[options]',
-    description: 'Have the daemon read its configuration and secrets again, without a restart; runs under way go on.',
+    description: 'Have the daemon read its configuration and secrets again, without a restart.',
     load: async () => (await import('./reload.ts')).reloadCommand,
   },
   {
     name: 'open',
     takes: '[options]',
-    description: "Print the link to the daemon's pages. It holds their token: whoever has it sees usage and money.",
+    description: "Print the link to the daemon's pages. It holds their token.",
     load: async () => (await import('./open.ts')).openCommand,
   },
   {
     name: 'sync',
     takes: '[options]',
-    description: 'Sync now, in this process and without Redis: one run per workspace.',
+    description: 'Sync each workspace now, in this process and without Redis.',
     load: async () => (await import('./sync.ts')).syncCommand,
   },
   {
@@ -58,63 +56,61 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'doctor',
     takes: '[options]',
-    description: 'Check everything the daemon needs, a line each with the remedy; exit code 4 when something fails.',
+    description: 'Check everything that the daemon needs, with remedies. Exit code 4: something fails.',
     load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
   },
   {
     name: 'usage',
     takes: '[options]',
-    description: 'Show what the ledger holds: credits and requests of each tenant in each period.',
+    description: 'Show credits and requests by tenant and period.',
     load: async () => (await import('./finance/usage.ts')).usageCommand,
   },
   {
     name: 'tenant',
     takes: '[options] <tenant>',
-    description: "Show one tenant's history from the ledger: what it holds and how it came to that.",
+    description: "Show one tenant's figures and how they came to be.",
     load: async () => (await import('./finance/tenant.ts')).tenantCommand,
   },
   {
     name: 'month-end',
     takes: '[options] <period>',
-    description:
-      'Show what stands in the way of closing a month, for all workspaces; exit code 4 when something does. Changes nothing.',
+    description: 'Show what stands in the way of closing a month. Exit code 4: something does. Changes nothing.',
     load: async () => (await import('./finance/month-end.ts')).monthEndCommand,
   },
   {
     name: 'close',
     takes: '[options] <period>',
-    description:
-      'Freeze the figures of a period. What the service changes afterwards becomes adjustments in the first later period that is not closed.',
+    description: 'Freeze the figures of a period. Later changes become adjustments of a later period.',
     load: async () => (await import('./finance/close.ts')).closeCommand,
   },
   {
     name: 'reopen',
     takes: '[options] <period>',
-    description: 'Give up the frozen figures of a closed period. Its adjustments are taken back; both are recorded.',
+    description: 'Open a closed period again. Its adjustments are taken back.',
     load: async () => (await import('./finance/close.ts')).reopenCommand,
   },
   {
     name: 'statement',
     takes: '[options] <period>',
-    description: 'Show what each tenant is to pay for a period; of a closed one with a proof, see `statement verify`.',
+    description: 'Show what each tenant is to pay for a period; of a closed one with a proof.',
     load: async () => (await import('./finance/statement/statement.ts')).statementCommand,
   },
   {
     name: 'export',
     takes: '[options] <view...>',
-    description: 'Write rows for other tools: views of the ledger, or what a period costs in the FinOps format FOCUS.',
+    description: 'Write views of the ledger, or a FOCUS file of a period, for other tools.',
     load: async () => (await import('./finance/export.ts')).exportCommand,
   },
   {
     name: 'report',
     takes: '[options]',
-    description: 'Write a page with charts of credits, money, movers, pace and alerts: one file that fetches nothing.',
+    description: 'Write a page with charts: one HTML file that fetches nothing.',
     load: async () => (await import('./finance/report.ts')).reportCommand,
   },
   {
     name: 'rates',
     takes: '',
-    description: 'Put rate cards into force, list those in force, and price the recorded history by others.',
+    description: 'Put rate cards into force, list them, and try others.',
     load: async () => (await import('./finance/rates.ts')).ratesCommand,
   },
   {
@@ -126,38 +122,37 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'reconcile',
     takes: '[options] <file>',
-    description: 'Compare the ledger and the service with an invoice export; exit code 4 when they differ.',
+    description: 'Compare ledger and service with an invoice export. Exit code 4: they differ.',
     load: async () => (await import('./finance/reconcile.ts')).reconcileCommand,
   },
   {
     name: 'alerts',
     takes: '',
-    description: 'Look at alerts, mute them and try other settings; without a subcommand, list the open ones.',
+    description: 'Look at alerts, mute them and try other settings. Without a subcommand: list the open ones.',
     load: async () => (await import('./alerts/alerts.ts')).alertsCommand,
   },
   {
     name: 'verify',
     takes: '[options] [file]',
-    description: 'Recompute every invariant of the ledger and its digest chain; exit code 4 when something is wrong.',
+    description: 'Check the ledger and its digest chain. Exit code 4: something is wrong.',
     load: async () => (await import('./ledger/verify.ts')).verifyCommand,
   },
   {
     name: 'backup',
     takes: '[options] <file>',
-    description: 'Copy the ledger into one file while the daemon runs, and check the copy before it gets its name.',
+    description: 'Write a checked copy of the ledger, also while the daemon runs.',
     load: async () => (await import('./ledger/backup.ts')).backupCommand,
   },
   {
     name: 'restore',
     takes: '[options] <file>',
-    description:
-      'Check a backup and put a copy of it in the place of the ledger, which is kept; the daemon must be stopped.',
+    description: 'Check a backup and put it in the place of the ledger, which is kept. Stop the daemon first.',
     load: async () => (await import('./ledger/backup.ts')).restoreCommand,
   },
   {
     name: 'publish',
     takes: '[options]',
-    description: 'Send what is new in the ledger to its copy in Postgres; the daemon does so after each run.',
+    description: 'Send what is new to the copy in Postgres, as the daemon does after each run.',
     load: async () => (await import('./ledger/publish.ts')).publishCommand,
   },
   {
@@ -175,13 +170,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'embed-token',
     takes: '[options]',
-    description: 'Generate a temporary token that previews an embedded dashboard. The token is a secret.',
+    description: 'Generate a token that shows an embedded dashboard for a time. The token is a secret.',
     load: async () => (await import('./service/dashboard.ts')).embedTokenCommand,
   },
   {
     name: 'sandbox',
     takes: '[options]',
-    description: 'Run a local stand-in for the service until Ctrl-C; prints the configuration that reads from it.',
+    description: 'Run a stand-in for the service until Ctrl-C. Prints the configuration that reads from it.',
     load: async () => (await import('./service/sandbox.ts')).sandboxCommand,
   },
   {

@@ -10,7 +10,7 @@ const PATIENCE_MS = 60_000;
 
 export function reloadCommand(cli: CliContext): CliCommand {
   return reportingCommand('reload')
-    .examples('usage-ledger reload', 'usage-ledger reload --json')
+    .examples('usage-ledger reload')
     .action(() => reload(cli));
 }
 

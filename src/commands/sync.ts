@@ -42,12 +42,8 @@ export function syncCommand(cli: CliContext): CliCommand {
     .option('--workspace <id>', 'only this workspace')
     .option('--from <period>', 'first period, YYYY-MM (default: as the daemon would plan)')
     .option('--to <period>', 'last period, YYYY-MM (default: the current one)')
-    .option('--dry-run', 'show what would change and which alerts would fire; change nothing')
-    .examples(
-      'usage-ledger sync',
-      'usage-ledger sync --workspace ws-123 --from 2026-01 --to 2026-03',
-      'usage-ledger sync --dry-run --json',
-    )
+    .option('--dry-run', 'show what would change and which alerts would fire')
+    .examples('usage-ledger sync', 'usage-ledger sync --workspace ws-123 --from 2026-01 --to 2026-03')
     .action((options: SyncOptions) => sync(cli, options));
 }
 

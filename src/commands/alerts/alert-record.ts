@@ -17,12 +17,13 @@ import { counted } from '../../core/text/words.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { BY_OPTION } from '../shared/options.ts';
 
 const SHOWN_ENTRIES = 5;
 
 export function showCommand(cli: CliContext): CliCommand {
   return reportingCommand('show')
-    .description('Show one alert: its figures, every change of it and what was delivered.')
+    .description('Show one alert: figures, changes and deliveries.')
     .argument('<id>', 'the alert')
     .examples('usage-ledger alerts show alert_64740e88a27593a234fc')
     .action((id: string) =>
@@ -63,11 +64,9 @@ export function showCommand(cli: CliContext): CliCommand {
 
 export function explainCommand(cli: CliContext): CliCommand {
   return reportingCommand('explain')
-    .description(
-      'Explain one alert on one screen: the figures then and now, the threshold, since when, what drives it, what to type next.',
-    )
+    .description('Explain one alert: figures, threshold, what drives it, what to type next.')
     .argument('<id>', 'the alert')
-    .examples('usage-ledger alerts explain alert_64740e88a27593a234fc --json')
+    .examples('usage-ledger alerts explain alert_64740e88a27593a234fc')
     .action((id: string) =>
       cli.withContext((context) => {
         const { connection } = context.reader();
@@ -94,11 +93,9 @@ export function explainCommand(cli: CliContext): CliCommand {
 
 export function ackCommand(cli: CliContext): CliCommand {
   return reportingCommand('ack')
-    .description(
-      'Say that you look after an alert: it is told of again only when it gets worse or grows, and when it is resolved.',
-    )
-    .argument('<id>', 'the alert, or a message (msg_...): all alerts that it is about')
-    .option('--by <name>', 'who looks after it (default: the user of this shell)')
+    .description('Say that you look after an alert: no reminders; you hear when it grows, gets worse or ends.')
+    .argument('<id>', 'an alert, or a message (msg_...) about several')
+    .option(...BY_OPTION)
     .option('--note <text>', 'what is known')
     .examples('usage-ledger alerts ack alert_64740e88a27593a234fc --note "load test, ends Friday"')
     .action((id: string, options: { by?: string; note?: string }) =>

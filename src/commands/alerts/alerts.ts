@@ -54,10 +54,10 @@ export function alertsCommand(cli: CliContext): CliCommand {
 
 function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
-    .description('List alerts by severity and size; only open ones unless told otherwise.')
+    .description('List open alerts by severity and size.')
     .addOption(new Option('--state <state>', 'only alerts in this state').choices(ALERT_STATES))
     .addOption(new Option('--all', 'alerts in any state').conflicts('state'))
-    .addOption(new Option('--pending', 'also those that wait to be confirmed').conflicts(['state', 'all']))
+    .addOption(new Option('--pending', 'also pending ones').conflicts(['state', 'all']))
     .option('--workspace <id>', 'only this workspace')
     .option('--tenant <id>', 'only this tenant')
     .option('--period <period>', 'only this period, YYYY-MM')
@@ -68,7 +68,6 @@ function listCommand(cli: CliContext): CliCommand {
       'usage-ledger alerts list --pending',
       'usage-ledger alerts list --state resolved --workspace ws-123',
       'usage-ledger alerts list --rule jump --severity critical --limit 10',
-      'usage-ledger alerts list --all --json',
     )
     .action((options: ListOptions) => cli.withContext((context) => listAlerts(cli, context, options)));
 }

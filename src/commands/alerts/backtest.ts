@@ -30,17 +30,14 @@ sync_failed) and what the first run found are left out. The ledger is only read.
 
 export function backtestCommand(cli: CliContext): CliCommand {
   return reportingCommand('backtest')
-    .description('Which alerts the settings, or others, would have told over the recorded history.')
+    .description('Show which alerts these settings would have sent over the recorded history. Changes nothing.')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--ratio <number>', "another ratio for the workspace; tenants' own settings stay")
-    .option('--min-credits <number>', 'the same with min_credits')
-    .option('--from <period>', 'alerts about this period and later ones, YYYY-MM')
-    .option('--to <period>', 'alerts about this period and earlier ones, YYYY-MM')
+    .option('--ratio <number>', "the workspace's ratio; tenants' own settings stay")
+    .option('--min-credits <number>', 'its min_credits')
+    .option('--from <period>', 'only from this period on, YYYY-MM')
+    .option('--to <period>', 'only up to this period, YYYY-MM')
     .addHelpText('after', LEFT_OUT)
-    .examples(
-      'usage-ledger alerts backtest --ratio 2 --min-credits 5000',
-      'usage-ledger alerts backtest --workspace ws-123 --from 2026-01 --to 2026-06 --json',
-    )
+    .examples('usage-ledger alerts backtest --ratio 2 --min-credits 5000')
     .action((options: BacktestOptions) => runBacktest(cli, options));
 }
 

@@ -12,9 +12,9 @@ import { withStopSignal } from '../shared/stop-signal.ts';
 
 export function testCommand(cli: CliContext): CliCommand {
   return reportingCommand('test')
-    .description('Send a message that is marked as a test through one channel, now, and show the answer.')
+    .description('Send a test message through one channel and show the answer.')
     .argument('<channel>', 'the name of the channel')
-    .examples('usage-ledger alerts test on-call', 'usage-ledger alerts test slack-2 --json')
+    .examples('usage-ledger alerts test on-call')
     .action((channel: string) =>
       cli.withContext((context) => withStopSignal(async (signal) => report(cli, await context.test(channel, signal)))),
     );
@@ -58,11 +58,9 @@ function inWords(result: DeliveryResult): { answer: string; remedy: string | nul
 
 export function replayCommand(cli: CliContext): CliCommand {
   return reportingCommand('replay')
-    .description(
-      'Send what dead notifications were about again, as it is now, and enable their channels. Without arguments, list them.',
-    )
-    .argument('[id...]', 'the notifications, msg_...')
-    .option('--all-dead', 'every dead notification, and at once what failed and waits for its next try')
+    .description('Send again, as it is now, what could not be delivered. Without arguments: list it.')
+    .argument('[id...]', 'messages, msg_...')
+    .option('--all-dead', 'all of it, and what waits for its next try')
     .examples(
       'usage-ledger alerts replay',
       'usage-ledger alerts replay msg_5f0c3b6a9d2e',

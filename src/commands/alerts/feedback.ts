@@ -8,16 +8,15 @@ import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { BY_OPTION } from '../shared/options.ts';
 
 export function feedbackCommand(cli: CliContext): CliCommand {
   return reportingCommand('feedback')
-    .description(
-      'Say what an alert turned out to be: real, expected (true, but known before) or false. The last word counts.',
-    )
-    .argument('<id>', 'the alert, or a message (msg_...): all alerts that it is about')
+    .description('Say what an alert was: real, expected (known before) or false. The last word counts.')
+    .argument('<id>', 'an alert, or a message (msg_...) about several')
     .addArgument(new Argument('<label>', 'what it was').choices(FEEDBACK_LABELS))
     .option('--note <text>', 'what is known')
-    .option('--by <name>', 'who says so (default: the user of this shell)')
+    .option(...BY_OPTION)
     .examples(
       'usage-ledger alerts feedback alert_64740e88a27593a234fc real',
       'usage-ledger alerts feedback alert_64740e88a27593a234fc expected --note "launch of their shop"',

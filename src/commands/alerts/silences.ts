@@ -18,7 +18,7 @@ import { formatInteger, type TableColumn } from '../../reports/formats/columns.t
 import { renderTable } from '../../reports/formats/table.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION, parseMoment } from '../shared/options.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION, parseMoment } from '../shared/options.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -27,7 +27,7 @@ export function silenceCommand(cli: CliContext): CliCommand {
     'silence',
     'Mute alerts until a date, or again and again until then. They are still recorded and listed.',
   )
-    .option('--rule <pattern>', 'only this rule, * stands for anything; our own faults by their full name alone')
+    .option('--rule <pattern>', 'only this rule; * stands for anything but our own faults')
     .examples(
       'usage-ledger alerts silence --tenant "trial-*" --until 2026-06-08 --reason "trials end in March"',
       'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-06-08 --reason "known"',
@@ -41,7 +41,7 @@ export function planCommand(cli: CliContext): CliCommand {
     'plan',
     'Expect growth until a date: alerts of jump, new_spend and workspace_jump are recorded, not told.',
   )
-    .option('--up-to <credits>', 'more than this is told all the same')
+    .option('--up-to <credits>', 'send alerts beyond this')
     .examples(
       'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-06-08 --reason "launch in March"',
     )
@@ -50,7 +50,7 @@ export function planCommand(cli: CliContext): CliCommand {
 
 export function silencesCommand(cli: CliContext): CliCommand {
   return reportingCommand('silences')
-    .description('List the silences and plans in force, and how much they have kept quiet.')
+    .description('List the silences and plans in force, and how much they muted.')
     .option('--all', 'also those that have ended')
     .option('--workspace <id>', 'only what mutes this workspace')
     .option(...LIMIT_OPTION)
@@ -72,7 +72,7 @@ export function unsilenceCommand(cli: CliContext): CliCommand {
   return reportingCommand('unsilence')
     .description('End a silence or a plan before its time.')
     .argument('<id>', 'the silence or plan')
-    .option('--by <name>', 'who ends it (default: the user of this shell)')
+    .option(...BY_OPTION)
     .examples('usage-ledger alerts unsilence silence_1f2e3d4c5b6a')
     .action((silenceId: string, options: { by?: string }) =>
       cli.withContext(async (context) => {
@@ -116,24 +116,21 @@ function moment(at: string): string {
 function muteCommand(name: string, description: string): CliCommand {
   return reportingCommand(name)
     .description(description)
-    .option(
-      '--alert <id>',
-      'what this alert is about: its workspace, tenant, period and rule; or each of a message (msg_...)',
-    )
-    .option('--tenant <pattern>', 'only these tenants, * stands for anything')
+    .option('--alert <id>', 'workspace, tenant, period and rule of this alert, or of each in a message (msg_...)')
+    .option('--tenant <pattern>', 'only these tenants; * stands for anything')
     .option('--period <pattern>', 'only these periods, such as 2026-03 or 2026-*')
     .option('--workspace <id>', 'only this workspace')
     .option(
       '--until <date>',
-      'the end (needed): a moment such as 2026-04-01T08:00:00Z, or a day, at whose beginning in UTC it ends',
+      'the end (needed): a time such as 2026-04-01T08:00:00Z, or a day, of which it ends at 00:00 UTC',
     )
-    .option('--from <date>', 'the beginning, written likewise (default: at once)')
-    .option('--weekdays <list>', 'again and again on these days only, such as sat,sun or mon-fri')
-    .option('--hours <span>', 'in these hours only, such as 22:00-06:00; a night counts to the day on which it begins')
+    .option('--from <date>', 'the beginning (default: now)')
+    .option('--weekdays <list>', 'on these days only, such as sat,sun or mon-fri')
+    .option('--hours <span>', 'in these hours only, such as 22:00-06:00; a night belongs to the day on which it begins')
     .option('--days-of-month <list>', 'on these days of a month only, such as 1-3,last')
-    .option('--time-zone <name>', 'whose clocks days and hours go by, such as Europe/Berlin (default: UTC)')
+    .option('--time-zone <name>', 'of days and hours, such as Europe/Berlin (default: UTC)')
     .option('--reason <text>', 'why (needed)')
-    .option('--by <name>', 'who (default: the user of this shell)');
+    .option(...BY_OPTION);
 }
 
 const PREVIEW_DAYS = 90;

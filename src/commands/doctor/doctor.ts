@@ -38,8 +38,8 @@ interface DoctorOptions {
 
 export function doctorCommand(cli: CliContext): CliCommand {
   return reportingCommand('doctor')
-    .option('--probe', 'try on the service what the program takes for granted of it: some ten requests a workspace')
-    .examples('usage-ledger doctor', 'usage-ledger doctor --json', 'usage-ledger doctor --probe')
+    .option('--probe', 'try what a service must answer, by some ten requests a workspace')
+    .examples('usage-ledger doctor', 'usage-ledger doctor --probe')
     .action((options: DoctorOptions) => doctor(cli, options));
 }
 

@@ -11,6 +11,7 @@ import type { Context } from '../../wiring/context.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { BY_OPTION } from '../shared/options.ts';
 import { printProse } from '../shared/prose.ts';
 import { planMonth } from './month-end.ts';
 
@@ -30,11 +31,11 @@ export function closeCommand(cli: CliContext): CliCommand {
   return reportingCommand('close')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--all', 'every workspace that `month-end` finds ready, each by itself; exit code 3 when some are refused')
-    .option('--by <name>', 'who closes (default: the user of this shell)')
+    .option('--all', 'every workspace that `month-end` finds ready. Exit code 3: some are refused')
+    .option(...BY_OPTION)
     .option('--note <text>', 'why, or a reference', '')
-    .option('--accept-change <id...>', 'these workspaces also where they exceed close.max_change; needs --note')
-    .option('--force', 'close in spite of the reasons against it; that is recorded')
+    .option('--accept-change <id...>', 'these workspaces also beyond close.max_change; needs --note')
+    .option('--force', 'close in spite of obstacles, which are recorded')
     .examples(
       'usage-ledger close 2026-02',
       'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',
@@ -159,7 +160,7 @@ export function reopenCommand(cli: CliContext): CliCommand {
   return reportingCommand('reopen')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--by <name>', 'who reopens (default: the user of this shell)')
+    .option(...BY_OPTION)
     .option('--note <text>', 'why (needed)')
     .examples('usage-ledger reopen 2026-02 --by "Ada Byron" --note "credit note for acme was missing"')
     .action((text: string, options: ReopenOptions) =>

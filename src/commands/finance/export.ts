@@ -25,7 +25,7 @@ interface ExportOptions extends SheetOptions, PeriodOptions {
 
 export function exportCommand(cli: CliContext): CliCommand {
   const command = addPeriodOptions(reportingCommand('export').addArgument(viewArgument()), { note: '; focus needs it' })
-    .addOption(new Option('--format <format>', 'form of the rows (default: csv)').choices(SHEET_FORMATS))
+    .addOption(new Option('--format <format>', 'form of the answer (default: csv)').choices(SHEET_FORMATS))
     .option(...LIMIT_OPTION)
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace (focus needs it when there are several)');
@@ -49,7 +49,7 @@ export function exportCommand(cli: CliContext): CliCommand {
 
 /** Help lists these; `finance_usage` is understood as well, and another one gets an error that lists them. */
 function viewArgument(): Argument {
-  const argument = new Argument('<view...>', 'views of the ledger, also with finance_ before them; or focus');
+  const argument = new Argument('<view...>', 'views of the ledger, or focus');
   argument.argChoices = [...FINANCE_VIEWS, 'focus'];
   return argument;
 }

@@ -40,12 +40,8 @@ export function monthEndCommand(cli: CliContext): CliCommand {
     .addOption(
       new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'json', 'html']),
     )
-    .option('--out <file>', 'write into this file instead of stdout')
-    .examples(
-      'usage-ledger month-end 2026-02',
-      'usage-ledger month-end 2026-02 --format html --out february.html',
-      'usage-ledger month-end 2026-02 --json',
-    )
+    .option('--out <file>', 'write into this file')
+    .examples('usage-ledger month-end 2026-02', 'usage-ledger month-end 2026-02 --format html --out february.html')
     .action((text: string, options: MonthEndOptions) =>
       cli.withContext(async (context) => {
         const format = chosenFormat(options, 'table');

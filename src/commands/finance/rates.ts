@@ -37,9 +37,7 @@ export function ratesCommand(cli: CliContext): CliCommand {
 
 function applyCommand(cli: CliContext): CliCommand {
   return reportingCommand('apply')
-    .description(
-      'Show what the cards of a file, or of the configuration, would change in place of all others; do it with --yes.',
-    )
+    .description('Show what these cards would change in place of all others; do it with --yes.')
     .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
     .option(...YES_OPTION)
     .examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates apply --yes')
@@ -54,7 +52,7 @@ function applyCommand(cli: CliContext): CliCommand {
 
 function clearCommand(cli: CliContext): CliCommand {
   return reportingCommand('clear')
-    .description('Show what it would change to have no rate card in force; do it with --yes.')
+    .description('Show what it would change to have no card in force; do it with --yes.')
     .option(...YES_OPTION)
     .examples('usage-ledger rates clear', 'usage-ledger rates clear --yes')
     .action(({ yes = false }: { yes?: boolean }) =>
@@ -145,7 +143,7 @@ const CARD_COLUMNS: readonly Column<CardRow>[] = [
 
 function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
-    .description('The rate cards in force.')
+    .description('List the rate cards in force.')
     .option('--period <period>', 'only cards that price this period, YYYY-MM')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger rates list', 'usage-ledger rates list --period 2026-02')
@@ -169,9 +167,7 @@ function prices({ from_period, to_period }: CardRow, period: string): boolean {
 
 function checkCommand(cli: CliContext): CliCommand {
   return reportingCommand('check')
-    .description(
-      'Price the recorded history by the cards of a file, or of the configuration, beside those that hold; nothing is changed.',
-    )
+    .description('Price the recorded history by these cards, beside those in force. Changes nothing.')
     .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger rates check rates-2027.yml')

@@ -42,25 +42,20 @@ const DECIMALS = ['point', 'comma'] as const satisfies readonly DecimalMark[];
 
 export function reconcileCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('reconcile')
-    .argument('<file>', 'the invoice export, a CSV file with a line of headers')
+    .argument('<file>', 'the invoices, a CSV file with a line of headers')
     .requiredOption('--period <period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--tenant-column <name>', "the file's column with the tenant's id or external reference", 'tenant_id')
-    .option('--credits-column <name>', "the file's column with the credits")
-    .option('--amount-column <name>', "the file's column with the amount, such as 12.50")
-    .option('--currency-column <name>', "the file's column with the currency, where there are several")
-    .option('--currency <code>', 'the currency of the amounts; tenants of another one are left out')
+    .option('--tenant-column <name>', 'its column with tenant ids or references', 'tenant_id')
+    .option('--credits-column <name>', 'its column with credits')
+    .option('--amount-column <name>', 'its column with amounts, such as 12.50')
+    .option('--currency-column <name>', 'its column with currencies')
+    .option('--currency <code>', 'the currency of the amounts; leaves out tenants of others')
     .addOption(
-      new Option('--decimal <mark>', 'the mark before the decimals, where the amounts do not show it').choices(
-        DECIMALS,
-      ),
+      new Option('--decimal <mark>', 'the mark before decimals, where amounts do not show it').choices(DECIMALS),
     )
-    .option('--tolerance <amount>', 'by how much an amount may be off', '0')
+    .option('--tolerance <amount>', 'by how much an amount may differ', '0')
     .option('--no-service', 'do not ask the service')
-    .option(
-      '--mapping <file>',
-      'YAML with tenant_column, credits_column, amount_column, currency_column, currency, decimal and tolerance',
-    )
+    .option('--mapping <file>', 'YAML with these options, such as tenant_column')
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)

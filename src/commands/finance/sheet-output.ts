@@ -36,10 +36,10 @@ export interface ListingOptions extends SheetOptions {
 
 export function addSheetOptions(command: CliCommand): CliCommand {
   return command
-    .option('--out <file>', 'write into this file instead of stdout; xlsx and parquet need one')
-    .addOption(new Option('--locale <name>', 'of CSV: de for semicolons and decimal commas').choices(['de']))
-    .option('--bom', 'begin CSV with a mark by which Excel knows UTF-8')
-    .option('--raw', 'CSV for machines: text as it is, also where a spreadsheet would run it');
+    .option('--out <file>', 'write into this file; xlsx and parquet need one')
+    .addOption(new Option('--locale <name>', 'CSV with semicolons and decimal commas').choices(['de']))
+    .option('--bom', 'begin CSV with a byte-order mark, for Excel')
+    .option('--raw', 'CSV with text as it is, also where a spreadsheet would run it');
 }
 
 /**

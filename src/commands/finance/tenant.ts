@@ -39,17 +39,16 @@ interface TenantOptions extends ListingOptions, PeriodOptions {
 type Asked = TenantOptions & { tenantId: string };
 
 export function tenantCommand(cli: CliContext): CliCommand {
-  const command = addPeriodOptions(reportingCommand('tenant').argument('<tenant>', 'the tenant id'))
-    .option('--workspace <id>', 'only in this workspace (default: all that know the tenant)')
-    .option('--limit <number>', 'show at most so many entries of a workspace, the latest', parseLimit)
-    .option('--live', 'ask the service too, and show both side by side')
+  const command = addPeriodOptions(reportingCommand('tenant').argument('<tenant>', 'the tenant'))
+    .option('--workspace <id>', 'only this workspace')
+    .option('--limit <number>', 'show only so many entries of a workspace, the latest', parseLimit)
+    .option('--live', 'ask the service too')
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
     .examples(
       'usage-ledger tenant acme',
       'usage-ledger tenant acme --workspace ws-123 --live',
       'usage-ledger tenant acme --period 2026-02 --limit 20',
-      'usage-ledger tenant acme --json',
       'usage-ledger tenant acme --format csv > acme.csv',
     )
     .action((tenantId: string, options: TenantOptions) =>

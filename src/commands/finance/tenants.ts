@@ -20,12 +20,10 @@ export function tenantsCommand(cli: CliContext): CliCommand {
 
 function importCommand(cli: CliContext): CliCommand {
   return reportingCommand('import')
-    .description(
-      'Take over names from a CSV file: tenant_id, display_name, external_ref; all other columns are labels.',
-    )
-    .argument('<file>', 'the CSV file; its first line names the columns')
+    .description('Take names from a CSV file: tenant_id, display_name, external_ref; other columns are labels.')
+    .argument('<file>', 'a CSV file with a line of headers')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--dry-run', 'show what would change; change nothing')
     .examples('usage-ledger tenants import customers.csv --dry-run')
     .action((file: string, options: { workspace?: string; dryRun?: boolean }) =>
       cli.withContext(async (context) => {
@@ -80,10 +78,10 @@ function idsLine(what: string, ids: readonly string[]): string | null {
 
 function forgetCommand(cli: CliContext): CliCommand {
   return reportingCommand('forget')
-    .description('Take out the names, references and labels of a tenant; see docs/trust.md for what stays.')
+    .description('Remove the names, references and labels of a tenant. docs/trust.md says what stays.')
     .argument('<tenant>', 'its id')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--yes', 'do it; without it the command says what it would do')
+    .option('--yes', 'do it; without this it is only shown')
     .examples('usage-ledger tenants forget acme', 'usage-ledger tenants forget acme --yes')
     .action((tenantId: string, options: { workspace?: string; yes?: boolean }) =>
       cli.withContext(async (context) => {
@@ -134,10 +132,10 @@ function wordsOf(labels: Readonly<Record<string, string>>): string {
 
 function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
-    .description('The tenants of the ledger with their names, references and labels.')
+    .description('List tenants with names, references and labels.')
     .option('--workspace <id>', 'only this workspace')
     .option(...LIMIT_OPTION)
-    .examples('usage-ledger tenants list --json')
+    .examples('usage-ledger tenants list')
     .action(({ workspace, limit }: { workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);

@@ -20,7 +20,7 @@ export function usageCommand(cli: CliContext): CliCommand {
   const command = addPeriodOptions(reportingCommand('usage'))
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace')
-    .option('--as-of <timestamp>', 'what the ledger said then: ISO-8601, such as 2026-03-05T12:00:00Z')
+    .option('--as-of <timestamp>', 'what the ledger said then, such as 2026-03-05T12:00:00Z')
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
@@ -28,7 +28,6 @@ export function usageCommand(cli: CliContext): CliCommand {
       'usage-ledger usage --period 2026-02',
       'usage-ledger usage --period 2026-02 --format csv > february.csv',
       'usage-ledger usage --period 2026-02 --format xlsx --out february.xlsx',
-      'usage-ledger usage --tenant acme --json',
       'usage-ledger usage --period 2026-02 --as-of 2026-03-05T12:00:00Z',
     )
     .action((options: UsageOptions) => cli.withContext((context) => showUsage(cli, context, options)));

@@ -16,13 +16,9 @@ interface BackupOptions {
 
 export function backupCommand(cli: CliContext): CliCommand {
   return reportingCommand('backup')
-    .argument('<file>', 'the file to write, in a folder that exists, or s3://bucket/prefix, or s3://bucket/name.db')
-    .option('--force', 'replace the file or object when it exists')
-    .examples(
-      'usage-ledger backup /mnt/backups/ledger.db',
-      'usage-ledger backup ledger-copy.db --force --json',
-      'usage-ledger backup s3://our-bucket/ledger-1',
-    )
+    .argument('<file>', 'the file to write, s3://bucket/prefix or s3://bucket/name.db')
+    .option('--force', 'replace it when it exists')
+    .examples('usage-ledger backup /mnt/backups/ledger.db', 'usage-ledger backup s3://our-bucket/ledger-1')
     .action((file: string, options: BackupOptions) =>
       cli.withContext((context) => backup(cli, context, file, options)),
     );
@@ -66,15 +62,9 @@ async function toBucket(
 
 export function restoreCommand(cli: CliContext): CliCommand {
   return reportingCommand('restore')
-    .argument(
-      '<file>',
-      'the backup, which is only read, or s3://bucket/name.db, or s3://bucket/prefix for the newest there',
-    )
-    .option(
-      '--as-new',
-      'make the copy a ledger of its own, with an id of its own, to split a machine: see docs/machines.md',
-    )
-    .option('--replace-other', 'also when the ledger in place is another one than that of the backup')
+    .argument('<file>', 'the backup, s3://bucket/name.db, or s3://bucket/prefix for the newest there')
+    .option('--as-new', 'give the copy an id of its own, to split a machine (docs/machines.md)')
+    .option('--replace-other', 'also over a ledger that is another one')
     .examples(
       'npx pm2 stop usage-ledger',
       'usage-ledger restore backups/ledger-20260301T020000Z.db',

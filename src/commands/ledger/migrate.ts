@@ -4,7 +4,7 @@ import { type CliCommand, type CliContext, reportingCommand } from '../shared/cl
 
 export function migrateCommand(cli: CliContext): CliCommand {
   return reportingCommand('migrate')
-    .examples('usage-ledger migrate', 'usage-ledger migrate --json')
+    .examples('usage-ledger migrate')
     .action(() => cli.withContext((context) => migrate(cli, context), { writes: true }));
 }
 

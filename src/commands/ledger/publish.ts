@@ -17,7 +17,7 @@ export function publishCommand(cli: CliContext): CliCommand {
   return reportingCommand('publish')
     .option('--check', 'compare the copy with the ledger afterwards; exit 4 when they differ')
     .option('--repair', 'the same, and send again what differs')
-    .examples('usage-ledger publish', 'usage-ledger publish --check --json')
+    .examples('usage-ledger publish')
     .action((options: PublishOptions) => cli.withContext((context) => publish(cli, context, options)));
 }
 

@@ -19,13 +19,12 @@ import { givenCheckpoints, givenDigest, givenKey } from '../shared/given-file.ts
 
 export function verifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
-    .argument('[file]', 'a ledger or a backup, without a configuration (default: the ledger of the configuration)')
-    .option('--expect-head <digest>', 'a head digest that was kept elsewhere: the chain must still hold it')
-    .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, such as a copy of checkpoints.log')
-    .option('--checkpoint-key <key>', 'who must have signed them (default: the key beside the ledger)')
+    .argument('[file]', 'a ledger or backup; needs no configuration (default: the ledger)')
+    .option('--expect-head <digest>', 'a head kept elsewhere, which the chain must hold')
+    .option('--checkpoint <file>', 'checkpoints kept elsewhere')
+    .option('--checkpoint-key <key>', 'who must have signed them (default: the key here)')
     .examples(
       'usage-ledger verify',
-      'usage-ledger verify --json',
       'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
       'usage-ledger verify backup.db --expect-head 9d675846...',
     )

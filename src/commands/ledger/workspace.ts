@@ -3,6 +3,7 @@ import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { BY_OPTION } from '../shared/options.ts';
 
 export function workspaceCommand(cli: CliContext): CliCommand {
   return new CliCommand('workspace')
@@ -22,11 +23,11 @@ interface EndOptions {
 
 function endCommand(cli: CliContext): CliCommand {
   return reportingCommand('end')
-    .description('Stop reading a workspace for good: no runs, closes or alerts of it. Its history stays.')
+    .description('Stop reading a workspace. Its history stays.')
     .argument('<id>', 'the workspace')
-    .option('--note <text>', 'why; it stands in the chain (needed)')
-    .option('--elsewhere', 'another ledger, made of a copy of this one, goes on with it: nobody is told anything here')
-    .option('--by <name>', 'who ends it (default: the user of this shell)')
+    .option('--note <text>', 'why (needed)')
+    .option('--elsewhere', 'a copy of this ledger goes on with it: send nothing here')
+    .option(...BY_OPTION)
     .examples('usage-ledger workspace end ws-123 --note "contract ended in October"')
     .action((id: string, options: EndOptions) =>
       cli.withContext(async (context) => {
@@ -55,10 +56,10 @@ function notificationWords(notifications: number, elsewhere: boolean): string {
 
 function resumeCommand(cli: CliContext): CliCommand {
   return reportingCommand('resume')
-    .description('Take the end of a workspace back: it is read and closed here again. Both stand in the chain.')
+    .description('Read a workspace again that was ended.')
     .argument('<id>', 'the workspace')
-    .option('--note <text>', 'why; it stands in the chain (needed)')
-    .option('--by <name>', 'who takes it back (default: the user of this shell)')
+    .option('--note <text>', 'why (needed)')
+    .option(...BY_OPTION)
     .examples('usage-ledger workspace resume ws-123 --note "ended by mistake"')
     .action((id: string, options: EndOptions) =>
       cli.withContext(async (context) => {

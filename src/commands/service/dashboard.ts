@@ -21,13 +21,10 @@ export function dashboardCommand(cli: CliContext): CliCommand {
 function createCommand(cli: CliContext): CliCommand {
   return reportingCommand('create')
     .description('Create a dashboard in a workspace. Done twice, it creates two.')
-    .requiredOption('--title <title>', 'title of the dashboard')
-    .option('--description <text>', 'description of the dashboard')
-    .option('--workspace <id>', 'the workspace; may be left out when only one is configured')
-    .examples(
-      "usage-ledger dashboard create --title 'Usage by team'",
-      "usage-ledger dashboard create --title Billing --description 'For finance' --workspace ws-123 --json",
-    )
+    .requiredOption('--title <title>', 'its title')
+    .option('--description <text>', 'its description')
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .examples("usage-ledger dashboard create --title 'Usage by team'")
     .action((options: CreateOptions) => cli.withContext((context) => createDashboard(cli, context, options)));
 }
 
@@ -53,12 +50,9 @@ interface TokenOptions {
 export function embedTokenCommand(cli: CliContext): CliCommand {
   return reportingCommand('embed-token')
     .requiredOption('--dashboard <id>', 'the dashboard to embed')
-    .option('--validity <seconds>', "requested lifetime of the token (default: the service's, one hour)")
-    .option('--workspace <id>', 'the workspace; may be left out when only one is configured')
-    .examples(
-      'usage-ledger embed-token --dashboard d-123',
-      'usage-ledger embed-token --dashboard d-123 --validity 600 --workspace ws-123 --json',
-    )
+    .option('--validity <seconds>', "lifetime of the token (default: the service's, one hour)")
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .examples('usage-ledger embed-token --dashboard d-123')
     .action((options: TokenOptions) => cli.withContext((context) => generateToken(cli, context, options)));
 }
 

@@ -15,7 +15,7 @@ interface SandboxCommandOptions {
 export function sandboxCommand(cli: CliContext): CliCommand {
   return new CliCommand('sandbox')
     .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
-    .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 made-up tenants over six months)')
+    .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 tenants, six months)')
     .examples(
       'usage-ledger sandbox',
       'usage-ledger sandbox --port 8787 --scenario ./scenario.yml',

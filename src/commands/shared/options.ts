@@ -59,6 +59,9 @@ export function chosenPeriods({ period, ...window }: PeriodOptions): Period | Pe
 
 export const parseLimit = (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000);
 
+/** Who acts, in the words of whoever types; a note, not a proof. */
+export const BY_OPTION = ['--by <name>', 'who does it (default: the user of this shell)'] as const;
+
 export const LIMIT_OPTION = ['--limit <number>', 'show at most so many', parseLimit] as const;
 
 /** The first rows; says how many are left out. */

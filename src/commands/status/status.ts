@@ -62,7 +62,7 @@ export function statusCommand(cli: CliContext): CliCommand {
     .option('--watch [seconds]', `show it again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, (text) =>
       parseWholeNumber(text, '--watch', 1, 3600),
     )
-    .examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --json')
+    .examples('usage-ledger status', 'usage-ledger status --watch')
     .action((options: StatusOptions) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, options.workspace);

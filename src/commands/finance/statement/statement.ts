@@ -51,9 +51,9 @@ export function statementCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('statement')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
-    .option('--for-tenant <id>', 'what may be handed to this tenant: nothing of others (json, html or csv)')
+    .option('--for-tenant <id>', 'for this tenant: holds nothing of others (json, html or csv)')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--each', 'a statement for each tenant of all workspaces, and index.csv, into the folder that --out names')
+    .option('--each', 'one for each tenant of all workspaces, with index.csv, into the folder --out')
     .addOption(formatOption());
   return addSheetOptions(command)
     .examples(
@@ -197,15 +197,13 @@ type Source = (closeDigest: string) => Anchor | Promise<Anchor>;
 
 function statementVerifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
-    .description(
-      'Check the statement of a closed period against what was kept elsewhere of its close; exit code 4 when it fails.',
-    )
-    .argument('<file>', 'what `usage-ledger statement PERIOD --format json` has printed')
-    .option('--digest <digest>', 'the digest of the close, as it was kept when the period was closed')
-    .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, with the one of the close among them')
-    .option('--checkpoint-key <key>', 'who must have signed the checkpoint, as `usage-ledger verify` says it')
-    .option('--ledger', 'the ledger of the configuration, which also tells whether the close is still in force')
-    .option('--consistency-only', 'only whether the statement agrees with itself, which authenticates nothing')
+    .description('Check the statement of a closed period. Exit code 4: it is not authentic.')
+    .argument('<file>', 'a statement as JSON')
+    .option('--digest <digest>', 'the digest that `close` printed')
+    .option('--checkpoint <file>', 'checkpoints kept elsewhere, with the one of the close')
+    .option('--checkpoint-key <key>', 'who must have signed it, as `verify` prints it')
+    .option('--ledger', 'the ledger; only this says whether the close is still in force')
+    .option('--consistency-only', 'only whether it agrees with itself, which proves nothing')
     .examples(
       'usage-ledger statement verify acme.json --digest 9d675846...',
       'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
