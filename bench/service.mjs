@@ -6,7 +6,7 @@ import { stopChild } from './children.mjs';
 /** Starts a service with so many records and reads it once, so that all its pages are ready. */
 export async function startService(bench, { records, latencyMs = 0 }) {
   const { children, options, folder } = bench;
-  const child = children.fork('service-process.mjs', { records, latencyMs, root: options.root });
+  const child = children.fork('service-process.mjs', { records, latencyMs });
   const { url } = await answerOf(child);
   const warm = () => floor(bench, { url });
   await warm();

@@ -3,29 +3,22 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import { stringify } from 'yaml';
 import { type Clock, nextTurn, sleep, systemClock, type WallClock } from '../core/clock.ts';
-import { AppError, summarizeError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import { AppError, messageOf } from '../core/errors.ts';
 import { parseNumbers, stringifyExact } from '../core/text/exact-json.ts';
 import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
 import { type Envelope, failure, parseCall, type Reply, type SandboxCall } from './requests/call.ts';
-import {
-  createRequestRecorder,
-  type RequestLog,
-  type RequestRecord,
-  type RequestRecorder,
-} from './requests/request-log.ts';
+import { RequestLog, type RequestRecord } from './requests/request-log.ts';
 import { createRouter, type Router } from './requests/router.ts';
 import { createUsageRoute } from './requests/usage-routes.ts';
 import { createFaultQueue, type FaultAction, type FaultControl, type FaultQueue } from './world/faults.ts';
 import { createGenerator } from './world/generate.ts';
-import { checkScenario, defaultScenario } from './world/scenario.ts';
-import type { Scenario, ScenarioInput, ScenarioWorkspace } from './world/scenario-schema.ts';
+import { defaultScenario, SCENARIO_SIGNING, type Scenario, type ScenarioWorkspace } from './world/scenario.ts';
 import { type ListingOrder, SandboxWorkspace } from './world/store.ts';
 
 /** Above what clients keep idle connections for, so that the server is never the one to close them under a request. */
 const KEEP_ALIVE_MS = 120_000;
 
-const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => ListingOrder> = {
+const LISTING_ORDERS: Record<NonNullable<ScenarioWorkspace['order']>, (seed: number) => ListingOrder> = {
   by_period: () => ({ by: 'period' }),
   shuffled: (seed) => ({ by: 'hash', seed }),
   credits: () => ({ by: 'credits' }),
@@ -34,11 +27,9 @@ const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => Listi
 export interface SandboxOptions {
   /** 0, the default, takes any free port. */
   port?: number;
-  scenario?: ScenarioInput;
-  /** Real time: signatures, the Date header and embed tokens; the usage follows it by the scenario's `time`. */
+  scenario?: Scenario;
   clock?: Clock;
-  logger?: Logger;
-  /** Milliseconds before every answer; the scenario's `latency_ms` when absent. */
+  /** Milliseconds before every answer; 0 when absent. */
   latencyMs?: number;
   /** How many of the latest requests are kept in `requests.records`; 10,000 when absent, 0 only counts. */
   keepRequests?: number;
@@ -63,17 +54,14 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-/**
- * Starts the stand-in on 127.0.0.1. Raises ConfigError for a wrong scenario and `sandbox_port` when the port cannot be
- * had.
- */
+/** Starts the stand-in on 127.0.0.1. Raises `sandbox_port` when the port cannot be had. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const scenario = checkScenario(options.scenario ?? defaultScenario);
+  const scenario = options.scenario ?? defaultScenario;
   const clock = options.clock ?? systemClock;
   const workspaces = buildWorkspaces(scenario, clock);
   const keys = buildKeys(scenario, workspaces);
   const faults = createFaultQueue();
-  const requests = createRequestRecorder(options.keepRequests ?? 10_000, clock);
+  const requests = new RequestLog(options.keepRequests ?? 10_000);
   const stopping = new AbortController();
   // Every request that waits listens, and any number may wait.
   setMaxListeners(0, stopping.signal);
@@ -84,14 +72,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       route: createRouter({
         clock,
         keys,
-        checker: createSignatureChecker(keys, scenario.signing, clock),
+        checker: createSignatureChecker(keys, { ...SCENARIO_SIGNING, ...scenario.signing }, clock),
         answerUsage: createUsageRoute(options.cacheBytes ?? 0),
       }),
       faults,
       requests,
-      latencyMs: options.latencyMs ?? scenario.latency_ms,
+      latencyMs: options.latencyMs ?? 0,
       stopping: stopping.signal,
-      logger: options.logger ?? null,
     }),
   );
   const port = await listen(server, options.port ?? 0);
@@ -124,16 +111,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 function buildWorkspaces(scenario: Scenario, clock: WallClock): Map<string, SandboxWorkspace> {
-  const startedAtMs = clock.now();
-  const { start, speed } = scenario.time;
-  const usageStartMs = start === undefined ? startedAtMs : Date.parse(start);
-  const usageClock: WallClock = { now: () => usageStartMs + (clock.now() - startedAtMs) * speed };
   const workspaces = new Map<string, SandboxWorkspace>();
-  for (const { id, usage, generate, order } of scenario.workspaces) {
+  for (const { id, usage = [], generate, order = 'by_period' } of scenario.workspaces) {
     const workspace = new SandboxWorkspace({
       id,
-      clock: usageClock,
-      generator: generate === undefined ? null : createGenerator(generate, { startedAtMs: usageStartMs, speed }),
+      clock,
+      generator: generate === undefined ? null : createGenerator(generate, clock.now()),
       order: LISTING_ORDERS[order](generate?.seed ?? 1),
     });
     for (const { tenant_id, period, credits_used, request_count } of usage) {
@@ -176,7 +159,7 @@ function listen(server: Server, port: number): Promise<number> {
  * Shows the made-up secrets of the scenario.
  */
 export function describeSandbox(sandbox: Sandbox): string[] {
-  const { signing } = sandbox.scenario;
+  const signing = { ...SCENARIO_SIGNING, ...sandbox.scenario.signing };
   const workspaces = sandbox.scenario.workspaces.map((workspace) => ({
     id: workspace.id,
     ...(workspace.name === undefined ? {} : { name: workspace.name }),
@@ -184,7 +167,7 @@ export function describeSandbox(sandbox: Sandbox): string[] {
     embed_url: sandbox.url,
     api_key_id: workspace.api_key_id,
     secret_key: workspace.secret_key,
-    signing: { ...signing },
+    signing,
   }));
   return stringify({ workspaces }).trimEnd().split('\n');
 }
@@ -193,11 +176,10 @@ interface HandlerContext {
   clock: Clock;
   route: Router;
   faults: FaultQueue;
-  requests: RequestRecorder;
+  requests: RequestLog;
   latencyMs: number;
   /** Aborted when the stand-in closes: ends all waiting. */
   stopping: AbortSignal;
-  logger: Logger | null;
 }
 
 /** How late a timer may be. */
@@ -214,7 +196,7 @@ interface Exchange {
 
 /** The request handler: record, wait, strike with faults, route, answer. What it throws itself is answered with 500. */
 function createRequestHandler(context: HandlerContext): RequestListener {
-  const { clock, faults, requests, latencyMs, stopping, logger } = context;
+  const { clock, faults, requests, latencyMs, stopping } = context;
   const dateHeader = createDateHeader(clock);
 
   async function serve(exchange: Exchange): Promise<void> {
@@ -231,21 +213,15 @@ function createRequestHandler(context: HandlerContext): RequestListener {
 
   function fail(exchange: Exchange, error: unknown): void {
     if (stopping.aborted) return;
-    const summary = summarizeError(error);
-    logger?.error({ error: summary, endpoint: exchange.call.endpoint }, 'the stand-in failed to answer');
     if (exchange.response.headersSent) exchange.request.socket.destroy();
-    else send(exchange, failure(500, `The stand-in failed: ${summary.message}`), dateHeader());
+    else send(exchange, failure(500, `The stand-in failed: ${messageOf(error)}`), dateHeader());
   }
 
   return (request, response) => {
     const call = parseCall(request.method ?? '', request.url ?? '');
     const { method, path, rawQuery: query, endpoint } = call;
-    const record = requests.begin({ method, path, query, endpoint }, request.headers);
+    const record = requests.begin({ method, path, query, endpoint });
     const exchange = { call, request, response, record, actions: faults.take(call) };
-    response.once('close', () => {
-      requests.end();
-      logger?.debug({ method, path, query, status: record.status }, 'request');
-    });
     serve(exchange).catch((error: unknown) => fail(exchange, error));
   };
 }

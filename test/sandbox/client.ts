@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { parse } from 'lossless-json';
 import { Agent, request } from 'undici';
 import type { Sandbox } from '../../src/sandbox/server.ts';
-import type { ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
+import type { Scenario } from '../../src/sandbox/world/scenario.ts';
 import { testClock as clockFrom, type TestClock } from '../support/time/test-clock.ts';
 
 export const KEY = 'ak_test';
@@ -14,12 +14,9 @@ export function testClock(startMs = NOON): TestClock {
   return clockFrom(startMs);
 }
 
-type WorkspaceInput = ScenarioInput['workspaces'][number];
+type WorkspaceInput = Scenario['workspaces'][number];
 
-export function scenarioWith(
-  workspace: Partial<WorkspaceInput> = {},
-  rest: Partial<ScenarioInput> = {},
-): ScenarioInput {
+export function scenarioWith(workspace: Partial<WorkspaceInput> = {}, rest: Partial<Scenario> = {}): Scenario {
   return { workspaces: [{ id: 'ws-1', api_key_id: KEY, secret_key: SECRET, ...workspace }], ...rest };
 }
 

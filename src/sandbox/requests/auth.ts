@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WallClock } from '../../core/clock.ts';
-import { type ScenarioSigning, type SignedValues, signedText } from '../world/scenario-schema.ts';
+import { type ScenarioSigning, type SignedValues, signedText } from '../world/scenario.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
 import { failure, type Reply, type SandboxCall } from './call.ts';
 

@@ -36,8 +36,6 @@ export interface FaultControl {
   /** Adds a fault behind those that wait already. */
   push(fault: InjectedFault): void;
   clear(): void;
-  /** How many faults have strikes left. */
-  readonly pending: number;
 }
 
 export interface FaultQueue extends FaultControl {
@@ -58,9 +56,6 @@ export function createFaultQueue(): FaultQueue {
     },
     clear() {
       waiting = [];
-    },
-    get pending() {
-      return waiting.length;
     },
     take(call) {
       if (waiting.length === 0) return NONE;

@@ -48,13 +48,12 @@ export async function startFaultySync({ root = temporaryFolder(), tenants = 300 
   const sandbox = await startSandbox({
     keepRequests: 0,
     scenario: {
-      time: { speed: 0 },
       workspaces: [
         {
           id: 'ws-1',
           api_key_id: 'ak_1',
           secret_key: 'sk_not_a_secret',
-          generate: { seed: 1, tenants, months: MONTHS },
+          generate: { seed: 1, tenants, months: MONTHS, open_month: 'at_start' },
         },
       ],
     },
