@@ -5,109 +5,108 @@ import { notes, workspaceSettings } from '../schema/workspace-settings.ts';
 export function sampleConfig(): string {
   return `# usage-ledger.yml
 #
-# \${NAME} and \${NAME:-default} are taken from the environment and from the .env beside this file.
-# $\${ stands for a literal \${. Unknown settings are errors. \`usage-ledger doctor\` checks all of it. After a change
-# \`usage-ledger reload\` has the daemon read this file again.
+# \${NAME} and \${NAME:-default} come from the environment and from the .env beside this file; $\${ is a literal \${.
+# After a change: \`usage-ledger doctor\`, then \`usage-ledger reload\`. Paths are relative to this file.
 
 ledger:
-  path: ./data/ledger.db               # relative to this file
-  # reader_group: finance              # its members may read the ledger, also when nothing runs; absent: only this user
-  # checkpoint_key_file: ./keys/checkpoint.key   # signs each head of the ledger; absent: beside the ledger
-  retention_days: 400                  # of sent notifications, failed runs and proofs of runs without a change; never of usage
+  path: ./data/ledger.db
+  # reader_group: finance              # a group that may read the ledger
+  # checkpoint_key_file: ./keys/checkpoint.key   # default: beside the ledger
+  retention_days: 400                  # of sent messages, failed runs and proofs; usage stays
 
-redis_url: \${REDIS_URL:-}              # redis:// or rediss://user:password@host:port; empty: the daemon starts its own redis-server
-# redis_allow_plain: true               # redis:// to another machine, over a network that is yours alone
+redis_url: \${REDIS_URL:-}              # rediss://user:password@host:port; empty: the daemon starts redis-server
+# redis_allow_plain: true               # for redis:// to another machine
 
 workers: 64                            # syncs under way at once
 
-http:                                  # pages, health and metrics of the daemon: plain HTTP
+http:                                  # the daemon's pages, health and metrics
   host: 127.0.0.1
   port: 9464                           # 0: off
-  # token: \${USAGE_LEDGER_HTTP_TOKEN}   # what the pages ask for; absent: one that the daemon makes, \`usage-ledger open\` says it
-  # token_file: ./keys/http-token      # where that one lies; absent: beside the ledger
-  # metrics: open                      # /metrics without the token, for Prometheus; absent: with it
-  # ready_when_stale: 10%              # /readyz says ready while no more of the workspaces are stale; absent: none
-  # public_url: https://usage.example.com   # where people reach the pages: messages of alerts link to it
+  # token: \${USAGE_LEDGER_HTTP_TOKEN}   # default: the daemon makes one
+  # token_file: ./keys/http-token      # the one that it makes; default: beside the ledger
+  # metrics: open                      # /metrics without the token
+  # ready_when_stale: 10%              # /readyz may be ready with so many workspaces stale
+  # public_url: https://usage.example.com   # for links in messages
 
-# proxy: http://proxy.example.com:3128   # http://user:password@host:port; for https, instead of HTTPS_PROXY; none: no proxy
+# proxy: http://proxy.example.com:3128   # instead of HTTPS_PROXY; none: no proxy
 
-# s3:                                  # a store of objects, for \`to:\` below and \`backup s3://...\`; absent: none
+# s3:                                  # for \`to:\` below and \`backup s3://...\`
 #   region: eu-central-1
-#   # endpoint: https://s3.example.com # a service other than Amazon's; http:// for this machine only
+#   # endpoint: https://s3.example.com # other than Amazon's
 #   access_key_id: \${S3_ACCESS_KEY_ID}
 #   secret_access_key: \${S3_SECRET_ACCESS_KEY}
-#   # ca_file: ./s3-ca.pem             # authorities (PEM) that it is trusted by, instead of the public ones
+#   # ca_file: ./s3-ca.pem             # its authorities, instead of the public ones
 
-# backup:                              # a checked copy of the ledger, made by the daemon; absent: none
+# backup:                              # copies of the ledger, made by the daemon
 #   cron: "0 2 * * *"                  # five fields, UTC
 #   keep: 7                            # older ones are deleted
-#   folder: ./backups                  # relative to this file; without it: backups beside the ledger
-#   # to: s3://our-bucket/ledger-1     # they stay there instead, one prefix for each ledger; needs s3
+#   folder: ./backups                  # default: backups beside the ledger
+#   # to: s3://our-bucket/ledger-1     # instead of a folder; a prefix for each ledger
 
-# publish:                             # a copy in Postgres, which everybody reads; absent: none
+# publish:                             # a copy in Postgres
 #   url: postgres://ledger:\${PGPASSWORD}@db.example.com:5432/finance
-#   schema: usage_ledger               # made by the daemon; one for all ledgers
-#   tls: verify                        # verify | require: whoever answers | off: this machine only
-#   ca_file: ./postgres-ca.pem         # authorities (PEM) that the server is trusted by, instead of the public ones
-#   stale_minutes: 30                  # an alert when something has waited for longer
-#   unready_when_stale: false          # true: /readyz fails then, too
+#   schema: usage_ledger               # the daemon makes it; one for all ledgers
+#   tls: verify                        # verify | require (any certificate) | off (this machine)
+#   ca_file: ./postgres-ca.pem         # its authorities, instead of the public ones
+#   stale_minutes: 30                  # then an alert comes
+#   unready_when_stale: false          # true: /readyz fails, too
 
-# exports:                             # files for other tools, made by the daemon; absent: none
-#   - name: charges-of-the-month       # the files are called after it; small letters, digits, - and _
-#     view: charges                    # any view of the ledger, without its finance_; or focus
+# exports:                             # files, written by the daemon
+#   - name: charges-of-the-month       # of its files; a-z, digits, - and _
+#     view: charges                    # a view without its finance_, or focus
 #     format: csv                      # csv | json | ndjson | xlsx | parquet
-#     after: close                     # the closed month, once it is closed
+#     after: close                     # a file for each closed month
 #   - name: usage-daily
 #     view: usage
 #     format: parquet
-#     cron: "0 6 * * *"                # five fields, UTC; instead of after
-#     period: current                  # current | previous; without it: all months
-#     # workspace: ws-123              # without it: every workspace
-#     folder: ./exports                # relative to this file; without it: exports beside the ledger
-#     # to: s3://our-bucket/exports    # they stay there instead; needs s3
+#     cron: "0 6 * * *"                # instead of after
+#     period: current                  # current | previous; default: all months
+#     # workspace: ws-123              # default: all
+#     folder: ./exports                # default: exports beside the ledger
+#     # to: s3://our-bucket/exports    # instead of a folder
 #     keep: 30                         # older ones are deleted
 #   - name: focus
 #     view: focus
 #     after: close
 
-# rates:                               # what credits cost; absent: the cards in force stay, see \`usage-ledger rates\`
+# rates:                               # what credits cost; docs/prices.md
 #   - name: standard
-#     from_period: 2026-01             # priced from this month on; to_period: the last one
-#     # to_period: 2026-12
-#     # workspace: ws-123              # without it: every workspace
-#     # tenant: acme-*                 # an id or a pattern, the most specific card wins; without it: every tenant
+#     from_period: 2026-01             # the first month
+#     # to_period: 2026-12            # the last one
+#     # workspace: ws-123              # default: all
+#     # tenant: acme-*                 # an id or a pattern; default: all
 #     # priority: 1                    # of two patterns that fit, the higher one counts
 #     currency: EUR
-#     price_per_credit: "0.0125"       # decimals in quotes, exact; instead of it one of the following
-#     # graduated:                     # each tier at its own price; volume: all at that of the tier it reaches
+#     price_per_credit: "0.0125"       # in quotes; or one of the next three
+#     # graduated:                     # each tier at its own price
 #     #   - up_to: 10000
 #     #     price_per_credit: "0.0125"
 #     #   - price_per_credit: "0.01"
-#     # volume:
+#     # volume:                        # all credits at the price of the tier they reach
 #     #   - price_per_credit: "0.01"
-#     # package:                       # each package that was begun is charged whole
+#     # package:                       # for each package begun
 #     #   credits: 1000
 #     #   price: "9.50"
-#     included_credits: 0
-#     # credit_negative: true          # credits below 0 are paid back from the first on, whatever is included; without it they are priced as 0
-#     minimum: "50.00"                 # what a tenant with a record in the month pays at least
-#     # minimum_needs_usage: true      # not a tenant that has used no credits
-#     discount_percent: "0"
-#     rounding: half_even              # half_even | half_up, once a line
+#     included_credits: 0              # free; tiers begin after them
+#     # credit_negative: true          # credits below 0 are paid back; default: they cost 0
+#     minimum: "50.00"                 # of a tenant with a record in the month
+#     # minimum_needs_usage: true      # none where no credits were used
+#     discount_percent: "0"            # off the usage, before the minimum
+#     rounding: half_even              # half_even | half_up (away from zero), once a line
 
 # close:
-#   max_change: 25%                    # a month that differs more from the one before wants --accept-change; or an amount: "500.00"
+#   max_change: 25%                    # or "500.00": a larger difference to the month before needs --accept-change
 
 # focus:                               # names in FOCUS files
-#   issuer: Reseller Ltd               # who bills; without it: the workspace's name
+#   issuer: Reseller Ltd               # who bills; default: the workspace's name
 #   publisher: Papermap                # who runs the service
 #   service_name: Papermap
-#   service_category: Analytics        # as the FOCUS specification has them
+#   service_category: Analytics        # of the FOCUS specification
 #   service_subcategory: Business Intelligence
 
 log_level: info                        # fatal | error | warn | info | debug | trace | silent
 
-defaults:                              # for every workspace; any of these can also stand under one
+defaults:                              # of all workspaces; each can stand below one, too
 ${workspaceDefaults()}
 
 workspaces:
@@ -117,13 +116,13 @@ workspaces:
     embed_url: https://papermap.ai
     api_key_id: \${USAGE_API_KEY_ID}
     secret_key: \${USAGE_API_SECRET_KEY}
-    # secret_key_file: ./secret-key    # instead of secret_key; relative to this file
+    # secret_key_file: ./secret-key    # instead of secret_key
     # keys: [{ api_key_id: ak_2, secret_key_file: ./key-2 }, { api_key_id: ak_1, secret_key_file: ./key-1 }]
-    #                                  # instead of both while keys overlap: the next is used when one is refused
+    #                                  # instead of both: the next is used when one is refused
     # secret_key_command: [vault, read, -field=key, secret/usage]   # or what a program prints
-    # ca_file: ./our-ca.pem            # a service with a private CA: trusted by these certificates only; for all below defaults
-    signing:                           # these are the defaults
-      payload: "{workspace_id}{valid_until}"   # also {api_key_id} {method} {path} {query} {body_sha256}, text, \\n
+    # ca_file: ./our-ca.pem            # its authorities, instead of the public ones
+    signing:                           # the defaults
+      payload: "{workspace_id}{valid_until}"   # also {api_key_id} {method} {path} {query} {body_sha256} \\n
       encoding: hex                    # hex | base64 | base64url
       valid_until: unix_seconds        # unix_seconds | unix_millis | iso8601
       valid_for_seconds: 300
@@ -131,58 +130,58 @@ workspaces:
       ratio: 1.5
       min_credits: 1000
       # baseline: same_month_last_year # previous | same_month_last_year
-      # pace_min_fraction: 0.1         # of an open month, before its pace is judged
-      # tenants:                       # an exact id wins, then the longest pattern
+      # pace_min_fraction: 0.1         # of a month, before its forecast counts
+      # tenants:                       # an id wins, then the longest pattern
       #   - match: trial-*
       #     min_credits: 5000
 
-# budgets:                             # credits of a month, told of by the rule budget
+# budgets:                             # of a month
 #   - credits: 5000000                 # of the workspace as a whole
-#     at: [50, 80, 100]                # percent that are told of, the default
-#   - tenant: trial-*                  # of each tenant that fits; an exact id wins, then the longest pattern
-#     workspace: \${USAGE_API_WORKSPACE_ID}  # without it: in every workspace
+#     at: [50, 80, 100]                # percent; the default
+#   - tenant: trial-*                  # of each such tenant; an id wins, then the longest pattern
+#     workspace: \${USAGE_API_WORKSPACE_ID}  # default: all
 #     credits: 20000
-#   - tenant: acme                     # in money, by the rate card of the tenant
+#   - tenant: acme                     # in money, by its rate card
 #     amount: '500.00'
 #     currency: EUR
 
 alerts:
   channels:
-    - type: log                        # every alert as a line of the log
-      # severities: [critical]         # which alerts it gets: warning, critical; without it: both. All filters must fit
-      # rules: [jump, budget]          # without it: every rule
-      # workspaces: [ws-123, eu-*]     # patterns; without it: every workspace
-      # tenants: [acme]                # patterns; of nothing but these tenants; without it: every tenant
-      # not: { tenants: [test-*] }     # what it is not told of, whatever fits: rules, workspaces, tenants
-      # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: at once, but follow_ups
-      # follow_ups: at_once            # ends of alerts: with the daily summary (the default), or at once
-      # remind_after_hours: 4          # an alert is repeated so often while it is critical and nobody has acknowledged it
+    - type: log                        # a line of the log
+      # severities: [critical]         # warning, critical; default: both. All filters must fit
+      # rules: [jump, budget]          # default: all
+      # workspaces: [ws-123, eu-*]     # default: all
+      # tenants: [acme]                # nothing but these; default: all
+      # not: { tenants: [test-*] }     # left out: rules, workspaces, tenants
+      # digest_hour: 7                 # UTC: all but critical ones once a day; default: at once
+      # follow_ups: at_once            # ends of alerts; default: with the daily summary
+      # remind_after_hours: 4          # of critical ones that nobody acknowledged
     # - type: webhook
-    #   name: on-call                  # without one: webhook-2, by its place in the list
-    #   url: https://example.com/hook  # public addresses only, unless allow_private
+    #   name: on-call                  # default: webhook-2, by its place
+    #   url: https://example.com/hook  # a public address, unless allow_private
     #   secret: \${ALERT_WEBHOOK_SECRET}
-    #   # secrets: ["\${ALERT_WEBHOOK_SECRET}", "\${ALERT_WEBHOOK_OLD_SECRET}"]  # instead, while the secret is changed
-    #   allow_private: false           # true: the address is inside your own network
-    #   timeout_seconds: 10            # for one attempt, 1 to 30
-    #   # ca_file: ./our-ca.pem        # trusted by these certificates only
-    # - type: slack                    # allow_private, timeout_seconds, ca_file are for every type but log
+    #   # secrets: ["\${ALERT_WEBHOOK_SECRET}", "\${ALERT_WEBHOOK_OLD_SECRET}"]  # while it changes
+    #   allow_private: false           # true: an address in your network
+    #   timeout_seconds: 10            # 1 to 30
+    #   # ca_file: ./our-ca.pem        # its authorities, instead of the public ones
+    # - type: slack                    # name, allow_private, timeout_seconds, ca_file as above
     #   url: \${ALERT_SLACK_URL}       # of an incoming webhook
     # - type: teams
-    #   url: \${ALERT_TEAMS_URL}       # of a workflow that posts what it receives
-    # - type: pagerduty                # ends go at once here unless follow_ups says otherwise
+    #   url: \${ALERT_TEAMS_URL}       # of a workflow
+    # - type: pagerduty                # follow_ups is at_once here
     #   routing_key: \${ALERT_PAGERDUTY_KEY}  # of an Events API v2 integration
     #   url: https://events.pagerduty.com/v2/enqueue
     # - type: email
     #   host: smtp.example.com
     #   port: 587
     #   tls: starttls                  # starttls | implicit (the default on port 465)
-    #   allow_insecure: false          # true: also without TLS, or with a certificate that cannot be verified
-    #   user: \${ALERT_SMTP_USER}      # without user and password: no login
+    #   allow_insecure: false          # true: without TLS, or with any certificate
+    #   user: \${ALERT_SMTP_USER}      # default: no login
     #   password: \${ALERT_SMTP_PASSWORD}
     #   from: Usage Ledger <alerts@example.com>
     #   to:
     #     - oncall@example.com
-    # - type: heartbeat                # asked as long as all is well, so that silence is noticed elsewhere
+    # - type: heartbeat                # while all is well: a watcher notices silence
     #   url: \${HEARTBEAT_URL}
     #   every_minutes: 5
 `;
@@ -200,17 +199,16 @@ function workspaceDefaults(): string {
 }
 
 export function sampleEnv(): string {
-  return `# Copy this file to .env, fill it in and keep it private: chmod 600 .env
-# Variables that are set in the environment win over the ones in .env. A value with a # needs quotes: NAME="a#b".
+  return `# Copy to .env, chmod 600 .env, fill in. The environment overrules it. A # in a value needs quotes: NAME="a#b".
 
 USAGE_API_WORKSPACE_ID=
 USAGE_API_KEY_ID=
 USAGE_API_SECRET_KEY=
 
-# Empty: the daemon starts a private redis-server.
+# Empty: the daemon starts redis-server.
 REDIS_URL=
 
-# Used by the parts of usage-ledger.yml that are commented out:
+# For what usage-ledger.yml has commented out:
 # USAGE_LEDGER_HTTP_TOKEN=
 # ALERT_WEBHOOK_SECRET=
 # ALERT_WEBHOOK_OLD_SECRET=
@@ -222,7 +220,7 @@ REDIS_URL=
 # HEARTBEAT_URL=
 # PGPASSWORD=
 
-# Without a usage-ledger.yml, one workspace can be given here alone, together with the variables above:
+# Without a usage-ledger.yml, for one workspace:
 # USAGE_API_BASE_URL=https://prod.dataapi.papermap.ai
 # USAGE_API_EMBED_URL=https://papermap.ai
 # USAGE_LEDGER_PATH=./data/ledger.db
