@@ -15,7 +15,7 @@ import { openReader } from '../ledger/store/file/open.ts';
 import { renderTable } from '../reports/formats/table.ts';
 import { viewColumnKind } from '../reports/queries/finance-view.ts';
 import { type Sandbox, startSandbox } from '../sandbox/server.ts';
-import type { Scenario } from '../sandbox/world/scenario.ts';
+import type { ScenarioInput } from '../sandbox/world/scenario.ts';
 import { findOnPath } from './doctor/check-daemon.ts';
 import { CliCommand, type CliContext } from './shared/cli-context.ts';
 import { printProse } from './shared/prose.ts';
@@ -89,7 +89,7 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
 }
 
 /** Five months of usage, of which the last has just begun to fill. */
-function scenario(nowMs: number): Scenario {
+function scenario(nowMs: number): ScenarioInput {
   const usage = Object.entries(TENANTS).flatMap(([tenant_id, base]) =>
     [0, 1, 2, 3, 4].map((month) => ({
       tenant_id,

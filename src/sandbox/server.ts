@@ -12,13 +12,19 @@ import { createRouter, type Router } from './requests/router.ts';
 import { createUsageRoute } from './requests/usage-routes.ts';
 import { createFaultQueue, type FaultAction, type FaultControl, type FaultQueue } from './world/faults.ts';
 import { createGenerator } from './world/generate.ts';
-import { defaultScenario, SCENARIO_SIGNING, type Scenario, type ScenarioWorkspace } from './world/scenario.ts';
+import {
+  checkScenario,
+  defaultScenario,
+  type Scenario,
+  type ScenarioInput,
+  type ScenarioWorkspace,
+} from './world/scenario.ts';
 import { type ListingOrder, SandboxWorkspace } from './world/store.ts';
 
 /** Above what clients keep idle connections for, so that the server is never the one to close them under a request. */
 const KEEP_ALIVE_MS = 120_000;
 
-const LISTING_ORDERS: Record<NonNullable<ScenarioWorkspace['order']>, (seed: number) => ListingOrder> = {
+const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => ListingOrder> = {
   by_period: () => ({ by: 'period' }),
   shuffled: (seed) => ({ by: 'hash', seed }),
   credits: () => ({ by: 'credits' }),
@@ -27,7 +33,7 @@ const LISTING_ORDERS: Record<NonNullable<ScenarioWorkspace['order']>, (seed: num
 export interface SandboxOptions {
   /** 0, the default, takes any free port. */
   port?: number;
-  scenario?: Scenario;
+  scenario?: ScenarioInput;
   clock?: Clock;
   /** Milliseconds before every answer; 0 when absent. */
   latencyMs?: number;
@@ -54,9 +60,9 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-/** Starts the stand-in on 127.0.0.1. Raises `sandbox_port` when the port cannot be had. */
+/** Starts the stand-in on 127.0.0.1. Raises ConfigError for a wrong scenario, `sandbox_port` when the port cannot be had. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const scenario = options.scenario ?? defaultScenario;
+  const scenario = checkScenario(options.scenario ?? defaultScenario);
   const clock = options.clock ?? systemClock;
   const workspaces = buildWorkspaces(scenario, clock);
   const keys = buildKeys(scenario, workspaces);
@@ -72,7 +78,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       route: createRouter({
         clock,
         keys,
-        checker: createSignatureChecker(keys, { ...SCENARIO_SIGNING, ...scenario.signing }, clock),
+        checker: createSignatureChecker(keys, scenario.signing, clock),
         answerUsage: createUsageRoute(options.cacheBytes ?? 0),
       }),
       faults,
@@ -112,7 +118,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 function buildWorkspaces(scenario: Scenario, clock: WallClock): Map<string, SandboxWorkspace> {
   const workspaces = new Map<string, SandboxWorkspace>();
-  for (const { id, usage = [], generate, order = 'by_period' } of scenario.workspaces) {
+  for (const { id, usage, generate, order } of scenario.workspaces) {
     const workspace = new SandboxWorkspace({
       id,
       clock,
@@ -159,7 +165,6 @@ function listen(server: Server, port: number): Promise<number> {
  * Shows the made-up secrets of the scenario.
  */
 export function describeSandbox(sandbox: Sandbox): string[] {
-  const signing = { ...SCENARIO_SIGNING, ...sandbox.scenario.signing };
   const workspaces = sandbox.scenario.workspaces.map((workspace) => ({
     id: workspace.id,
     ...(workspace.name === undefined ? {} : { name: workspace.name }),
@@ -167,7 +172,7 @@ export function describeSandbox(sandbox: Sandbox): string[] {
     embed_url: sandbox.url,
     api_key_id: workspace.api_key_id,
     secret_key: workspace.secret_key,
-    signing,
+    signing: { ...sandbox.scenario.signing },
   }));
   return stringify({ workspaces }).trimEnd().split('\n');
 }

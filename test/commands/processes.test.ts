@@ -26,13 +26,17 @@ describe('sandbox', () => {
     'prints a configuration that works as it is, and ends with 0 on %s',
     async (signal) => {
       const world = await createWorld(FIRST);
-      const child = start(world.folder, 'sandbox');
+      writeFileSync(
+        join(world.folder, 'scenario.yml'),
+        'workspaces: [{id: ws-demo, api_key_id: ak_demo, secret_key: sk_demo_not_a_secret, generate: {tenants: 3}}]',
+      );
+      const child = start(world.folder, 'sandbox', '--scenario', 'scenario.yml');
       await expect.poll(() => child.words.err).toContain('Ctrl-C');
       writeFileSync(join(world.folder, 'usage-ledger.yml'), child.words.out, { mode: 0o600 });
       world.clock.nowMs = Date.now();
       expect(await world.run('sync')).toMatchObject({
         code: 0,
-        out: expect.stringContaining('ws-sandbox: 300 opened'),
+        out: expect.stringContaining('ws-demo: 18 opened'),
       });
 
       const exited = once(child, 'exit');
@@ -41,12 +45,15 @@ describe('sandbox', () => {
     },
   );
 
-  it('refuses a port that there is not with exit code 2', async () => {
+  it.each([
+    [['--port', '70000'], '--port "70000" is out of range'],
+    [['--scenario', 'none.yml'], 'none.yml'],
+  ])('refuses %j with exit code 2', async (argv, message) => {
     const world = await createWorld(FIRST);
-    const { code, out, err } = await world.run('sandbox', '--port', '70000');
+    const { code, out, err } = await world.run('sandbox', ...argv);
     expect(code).toBe(2);
     expect(out).toBe('');
-    expect(err).toContain('--port "70000" is out of range');
+    expect(err).toContain(message);
   });
 });
 

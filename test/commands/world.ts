@@ -8,7 +8,7 @@ import { main } from '../../src/commands/main.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { type LedgerConnection, openReader } from '../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-import type { Scenario } from '../../src/sandbox/world/scenario.ts';
+import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import type { ContextOverrides } from '../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { clockThat } from '../support/time/test-clock.ts';
@@ -17,7 +17,7 @@ import { clockThat } from '../support/time/test-clock.ts';
 export const NOON = Date.UTC(2026, 1, 20, 12);
 export const SECRET = 'sk_first_not_a_secret';
 
-type WorkspaceInput = Scenario['workspaces'][number];
+type WorkspaceInput = ScenarioInput['workspaces'][number];
 type UsageInput = NonNullable<WorkspaceInput['usage']>[number];
 
 export interface Outcome {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { parse } from 'lossless-json';
 import { Agent, request } from 'undici';
 import type { Sandbox } from '../../src/sandbox/server.ts';
-import type { Scenario } from '../../src/sandbox/world/scenario.ts';
+import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import { testClock as clockFrom, type TestClock } from '../support/time/test-clock.ts';
 
 export const KEY = 'ak_test';
@@ -14,9 +14,12 @@ export function testClock(startMs = NOON): TestClock {
   return clockFrom(startMs);
 }
 
-type WorkspaceInput = Scenario['workspaces'][number];
+type WorkspaceInput = ScenarioInput['workspaces'][number];
 
-export function scenarioWith(workspace: Partial<WorkspaceInput> = {}, rest: Partial<Scenario> = {}): Scenario {
+export function scenarioWith(
+  workspace: Partial<WorkspaceInput> = {},
+  rest: Partial<ScenarioInput> = {},
+): ScenarioInput {
   return { workspaces: [{ id: 'ws-1', api_key_id: KEY, secret_key: SECRET, ...workspace }], ...rest };
 }
 

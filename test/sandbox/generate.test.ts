@@ -8,7 +8,7 @@ const MONTH_START = Date.UTC(2026, 1, 1);
 const MONTH_MS = 28 * 86_400_000;
 
 function generator(options: Partial<GenerateOptions> = {}): UsageGenerator {
-  return createGenerator({ tenants: 40, ...options }, NOW);
+  return createGenerator({ seed: 1, tenants: 40, months: 6, open_month: 'by_clock', ...options }, NOW);
 }
 
 const place = fc.record({ tenant: fc.nat(39), month: fc.constantFrom('2025-09', '2025-12', '2026-01', '2026-02') });

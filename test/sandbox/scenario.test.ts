@@ -1,9 +1,61 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { ConfigError } from '../../src/core/errors.ts';
 import { describeSandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { loadScenario } from '../../src/sandbox/world/scenario.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { scenarioWith } from './client.ts';
+
+describe('a scenario file', () => {
+  const load = (text: string) => {
+    const file = join(temporaryFolder(), 'scenario.yml');
+    writeFileSync(file, text);
+    return () => loadScenario(file);
+  };
+
+  it('is read as the page about the service shows it, and as JSON', () => {
+    const [, example = ''] = /```yaml\n(.*?)```/s.exec(readFileSync('docs/service.md', 'utf8')) ?? [];
+    const { workspaces, signing } = load(example)();
+    expect(workspaces).toMatchObject([
+      { id: 'ws-1', order: 'by_period', usage: [], generate: { tenants: 500, months: 12, open_month: 'by_clock' } },
+      { id: 'ws-2', usage: [{ tenant_id: 'acme', period: '2026-01', credits_used: 1200, request_count: 30 }] },
+    ]);
+    expect(signing).toMatchObject({ payload: '{workspace_id}{valid_until}', encoding: 'hex' });
+    expect(load(JSON.stringify({ workspaces }))().workspaces).toEqual(workspaces);
+  });
+
+  it.each([
+    ['workspaces: [', ['(whole file)']],
+    ['', ['(whole file)']],
+    ['workspaces: []', ['workspaces']],
+    [
+      'workspaces: [{id: 1, api_key_id: ak, secret_key: sk_hidden, usage: [{tenant_id: t, period: 2026-13}]}]',
+      [
+        'workspaces[0].id',
+        'workspaces[0].usage[0].credits_used',
+        'workspaces[0].usage[0].period',
+        'workspaces[0].usage[0].request_count',
+      ],
+    ],
+  ])('is refused with every mistake, and none of its secrets, when it reads %j', (text, paths) => {
+    const error = thrownBy(load(text));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).faults.map(({ path }) => path).sort()).toEqual(paths);
+    expect((error as ConfigError).message).not.toContain('sk_hidden');
+  });
+});
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
 
 describe('starting', () => {
   it('serves the default scenario: 50 tenants over six months', async () => {

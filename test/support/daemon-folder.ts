@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { describeSandbox, type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-import type { Scenario } from '../../src/sandbox/world/scenario.ts';
+import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** Settings with which the only tick of a daemon is the one that is due at its start. */
@@ -18,7 +18,7 @@ export const NOWHERE = {
 };
 
 /** A service with one workspace, `ws-1`, until the test has finished. */
-export async function startService(own: Partial<Scenario['workspaces'][number]> = {}): Promise<Sandbox> {
+export async function startService(own: Partial<ScenarioInput['workspaces'][number]> = {}): Promise<Sandbox> {
   const workspace = { id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test', ...own };
   const sandbox = await startSandbox({ scenario: { workspaces: [workspace] } });
   onTestFinished(() => sandbox.close());

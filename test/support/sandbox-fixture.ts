@@ -8,7 +8,7 @@ import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/ty
 import { createLogger } from '../../src/core/logger.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
-import type { Scenario } from '../../src/sandbox/world/scenario.ts';
+import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import type { SandboxWorkspace } from '../../src/sandbox/world/store.ts';
 import type { SyncOutcome } from '../../src/sync/run.ts';
 import { Context, type ContextOverrides, type SyncOrder } from '../../src/wiring/context.ts';
@@ -22,7 +22,7 @@ import { type TestClock, testClock } from './time/test-clock.ts';
 
 export const WORKSPACE = 'ws-1';
 
-type WorkspaceInput = Scenario['workspaces'][number];
+type WorkspaceInput = ScenarioInput['workspaces'][number];
 export type Applied = Extract<SyncOutcome, { status: 'applied' }>;
 
 export interface FixtureOptions {

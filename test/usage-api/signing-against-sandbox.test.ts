@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../../src/config/signing-scheme.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-import type { Scenario } from '../../src/sandbox/world/scenario.ts';
+import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import { UsageApiClient } from '../../src/usage-api/client.ts';
 import { UnauthorizedError } from '../../src/usage-api/errors.ts';
 import { rejection } from '../support/rejection.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-async function start(signing: NonNullable<Scenario['signing']>, ours: Partial<typeof DEFAULT_SIGNING>) {
+async function start(signing: NonNullable<ScenarioInput['signing']>, ours: Partial<typeof DEFAULT_SIGNING>) {
   const workspace = { ...WORKSPACE, id: 'ws-1', generate: { tenants: 3, months: 2 } };
   sandbox = await startSandbox({ scenario: { workspaces: [workspace], signing } });
   client = new UsageApiClient({

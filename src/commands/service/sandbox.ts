@@ -1,18 +1,35 @@
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { describeSandbox, startSandbox } from '../../sandbox/server.ts';
+import { defaultScenario, loadScenario } from '../../sandbox/world/scenario.ts';
 import { CliCommand, type CliContext } from '../shared/cli-context.ts';
 import { parseWholeNumber } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 
+interface SandboxCommandOptions {
+  port?: string;
+  scenario?: string;
+}
+
 export function sandboxCommand(cli: CliContext): CliCommand {
   return new CliCommand('sandbox')
     .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
-    .examples('usage-ledger sandbox', 'usage-ledger sandbox --port 8787 > sandbox.yml')
-    .action(({ port = '0' }: { port?: string }) => withStopSignal((signal) => serve(cli, port, signal)));
+    .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 tenants, six months)')
+    .examples('usage-ledger sandbox', 'usage-ledger sandbox --port 8787 --scenario ./scenario.yml > sandbox.yml')
+    .action((options: SandboxCommandOptions) => withStopSignal((signal) => serve(cli, options, signal)));
 }
 
-async function serve(cli: CliContext, port: string, stop: AbortSignal): Promise<void> {
-  const sandbox = await startSandbox({ port: parseWholeNumber(port, '--port', 0, 65_535), keepRequests: 0 });
+async function serve(
+  cli: CliContext,
+  { port = '0', scenario: file }: SandboxCommandOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const scenario = file === undefined ? defaultScenario : loadScenario(resolve(cli.io.cwd, file));
+  const sandbox = await startSandbox({
+    port: parseWholeNumber(port, '--port', 0, 65_535),
+    scenario,
+    keepRequests: 0,
+  });
   try {
     for (const line of describeSandbox(sandbox)) cli.print(line);
     cli.note(`serving on ${sandbox.url}; Ctrl-C stops it`);

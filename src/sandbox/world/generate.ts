@@ -87,7 +87,7 @@ const VARIATION = 0.05;
  * so its size does not depend on the number of months.
  */
 export function createGenerator(options: GenerateOptions, startedAtMs: number): UsageGenerator {
-  const { seed = 1, tenants, months = 6, open_month: openMonth = 'by_clock' } = options;
+  const { seed, tenants, months, open_month: openMonth } = options;
   const firstIndex = periodIndex(periodAt(startedAtMs)) - months + 1;
   const levels = new Float64Array(tenants);
   const creditsPerRequest = new Float64Array(tenants);

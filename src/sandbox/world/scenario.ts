@@ -1,59 +1,65 @@
 import { createHash } from 'node:crypto';
-import type { Period } from '../../core/period.ts';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { ConfigError, messageOf } from '../../core/errors.ts';
+import { PERIOD_FORM } from '../../core/period.ts';
+import { formatPath } from '../../core/text/path.ts';
 
-/** How requests must be signed, with the names and defaults of a workspace in `usage-ledger.yml`. */
-export interface ScenarioSigning {
-  payload: string;
-  encoding: 'hex' | 'base64' | 'base64url';
-  valid_until: 'unix_seconds' | 'unix_millis' | 'iso8601';
-  valid_for_seconds: number;
-}
-
-export const SCENARIO_SIGNING: ScenarioSigning = {
-  payload: '{workspace_id}{valid_until}',
-  encoding: 'hex',
-  valid_until: 'unix_seconds',
-  valid_for_seconds: 300,
-};
-
-/** A number must be a safe integer; beyond that use bigint. */
-interface ScenarioRecord {
-  tenant_id: string;
-  period: Period;
-  credits_used: number | bigint;
-  request_count: number | bigint;
-}
+const text = z.string().min(1);
+/** Beyond 2^53 as a bigint, which no file has. */
+const count = z.union([z.int().min(0), z.bigint()]);
+const recordSchema = z.strictObject({
+  tenant_id: text,
+  period: z.string().regex(PERIOD_FORM),
+  credits_used: count,
+  request_count: count,
+});
 
 /** Records made from a seed, `months` of them ending with the month in which the stand-in starts; later ones join as they begin. */
-export interface GenerateOptions {
-  seed?: number;
-  tenants: number;
-  /** 6 when absent. */
-  months?: number;
+const generateSchema = z.strictObject({
+  seed: z.int().min(0).default(1),
+  tenants: z.int().min(1).max(1_000_000),
+  months: z.int().min(1).max(120).default(6),
   /** `by_clock` fills the current month as it passes; `at_start` leaves it as it was at the start; `full` shows it as if it were over. */
-  open_month?: 'by_clock' | 'at_start' | 'full';
-}
+  open_month: z.enum(['by_clock', 'at_start', 'full']).default('by_clock'),
+});
 
-export interface ScenarioWorkspace {
-  id: string;
-  name?: string;
-  api_key_id: string;
-  secret_key: string;
-  /** By period, then tenant, unless told; `shuffled` as the seed says; by `credits`, the highest first, so that records change places. */
-  order?: 'by_period' | 'shuffled' | 'credits';
+const workspaceSchema = z.strictObject({
+  id: text,
+  name: text.optional(),
+  api_key_id: text,
+  secret_key: text,
+  /** By period, then tenant; `shuffled` as the seed says; by `credits`, the highest first, so that records change places. */
+  order: z.enum(['by_period', 'shuffled', 'credits']).default('by_period'),
   /** One of these replaces the generated record of the same tenant and period. */
-  usage?: readonly ScenarioRecord[];
-  generate?: GenerateOptions;
-}
+  usage: z.array(recordSchema).default([]),
+  generate: generateSchema.optional(),
+});
 
-/** What the stand-in serves. */
-export interface Scenario {
-  workspaces: readonly ScenarioWorkspace[];
-  signing?: Partial<ScenarioSigning>;
-}
+/** How requests must be signed, with the names and defaults of a workspace in `usage-ledger.yml`. */
+const signingSchema = z.strictObject({
+  payload: text.default('{workspace_id}{valid_until}'),
+  encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
+  valid_until: z.enum(['unix_seconds', 'unix_millis', 'iso8601']).default('unix_seconds'),
+  valid_for_seconds: z.int().min(1).max(86_400).default(300),
+});
 
-/** What `usage-ledger sandbox` serves: one workspace with 50 tenants over six months. */
-export const defaultScenario: Scenario = {
+const scenarioSchema = z.strictObject({
+  workspaces: z.array(workspaceSchema).min(1),
+  signing: signingSchema.prefault({}),
+});
+
+/** What the stand-in serves, with all defaults filled in. */
+export type Scenario = z.output<typeof scenarioSchema>;
+/** As a person writes it: whatever has a default may be left out. */
+export type ScenarioInput = z.input<typeof scenarioSchema>;
+export type ScenarioWorkspace = Scenario['workspaces'][number];
+export type ScenarioSigning = Scenario['signing'];
+export type GenerateOptions = z.output<typeof generateSchema>;
+
+/** What `usage-ledger sandbox` serves without a file: one workspace with 50 tenants over six months. */
+export const defaultScenario: ScenarioInput = {
   workspaces: [
     {
       id: 'ws-sandbox',
@@ -64,6 +70,32 @@ export const defaultScenario: Scenario = {
     },
   ],
 };
+
+const HINT = 'docs/service.md shows a whole scenario';
+
+/** Reads a scenario file, YAML or JSON. Throws ConfigError with every mistake; none repeats a value. */
+export function loadScenario(file: string): Scenario {
+  let input: unknown;
+  try {
+    input = parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const [message = ''] = messageOf(error).split('\n', 1);
+    throw new ConfigError(file, [{ path: '(whole file)', message, hint: HINT }]);
+  }
+  return checkScenario(input, file);
+}
+
+/** Fills in the defaults. Throws as `loadScenario` does. */
+export function checkScenario(input: unknown, file = 'the scenario'): Scenario {
+  const { data, error } = scenarioSchema.safeParse(input);
+  if (data !== undefined) return data;
+  const faults = error.issues.map(({ path, message }) => ({
+    path: formatPath(path) || '(whole file)',
+    message,
+    hint: HINT,
+  }));
+  throw new ConfigError(file, faults);
+}
 
 /** What a signed text can be made of, by the names that a scenario's template has for it in braces. */
 export interface SignedValues {
