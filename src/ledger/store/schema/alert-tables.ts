@@ -210,8 +210,8 @@ export const alertFeedback = sqliteTable(
 export const alertRecords: readonly TableRecord[] = [
   {
     table: alerts,
-    says: 'A finding and the state that it is in.',
     guard: {
+      says: 'A finding and the state that it is in.',
       label: "'alert ' || ROW.alert_id",
       except: [
         ...[
@@ -228,16 +228,16 @@ export const alertRecords: readonly TableRecord[] = [
   },
   {
     table: alertTransitions,
-    says: 'A change of an alert. Append-only.',
     guard: {
+      says: 'A change of an alert. Append-only.',
       label: `'revision ' || ROW.revision || ' of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
     },
   },
   {
     table: alertNotified,
-    says: 'What a channel was told of an alert last, and is owed; `*`: everybody without a row.',
     guard: {
+      says: 'What a channel was told of an alert last, and is owed; `*`: everybody without a row.',
       label: `'what ' || ROW.channel || ' was told of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
       except: ['owed', 'owed_at', 'goes_with', 'due_at', 'due_set_at', 'failures'],
@@ -245,20 +245,21 @@ export const alertRecords: readonly TableRecord[] = [
   },
   {
     table: deliveryMembers,
-    says: 'What a message says of one of its alerts.',
     guard: {
+      says: 'What a message says of one of its alerts.',
       label: `'what notification ' || coalesce((SELECT d.notification_id FROM deliveries d
         WHERE d.delivery_key = ROW.delivery_key), 'number ' || ROW.delivery_key) || ' says of alert number ' || ROW.alert_key`,
     },
   },
   {
     table: alertFeedback,
-    says: 'What somebody said of an alert; the last row counts. Append-only.',
-    guard: { label: "'feedback ' || ROW.feedback_key" },
+    guard: {
+      says: 'What somebody said of an alert; the last row counts. Append-only.',
+      label: "'feedback ' || ROW.feedback_key",
+    },
   },
   {
     table: silences,
-    says: 'A silence or a plan, never deleted.',
-    guard: { label: "ROW.kind || ' ' || ROW.silence_id" },
+    guard: { says: 'A silence or a plan, never deleted.', label: "ROW.kind || ' ' || ROW.silence_id" },
   },
 ];

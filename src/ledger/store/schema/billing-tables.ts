@@ -113,33 +113,34 @@ export const closeCommitments = sqliteTable('close_commitments', {
 export const billingRecords: readonly TableRecord[] = [
   {
     table: tenantNames,
-    says: 'What people call a tenant; a later row takes its place.',
     guard: {
+      says: 'What people call a tenant; a later row takes its place.',
       label: `'name of tenant '
         || coalesce((SELECT t.tenant_id FROM tenants t WHERE t.tenant_key = ROW.tenant_key), 'number ' || ROW.tenant_key)`,
     },
   },
   {
     table: rateCards,
-    says: 'A rate card, which never changes but goes out of force.',
-    guard: { label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'" },
+    guard: {
+      says: 'A rate card, which never changes but goes out of force.',
+      label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'",
+    },
   },
   {
     table: charges,
-    says: "What a tenant is charged for a period's own credits.",
   },
   {
     table: chargeLines,
-    says: 'A line of a charge that has more than one price.',
   },
   {
     table: chargeCorrections,
-    says: 'A correction in money, booked in another period. Append-only.',
-    guard: { label: "'correction ' || ROW.correction_id" },
+    guard: {
+      says: 'A correction in money, booked in another period. Append-only.',
+      label: "'correction ' || ROW.correction_id",
+    },
   },
   {
     table: closeCommitments,
-    says: 'The tree over the statements that a close has committed to.',
   },
 ];
 
@@ -207,14 +208,11 @@ export const adjustments = sqliteTable(
 export const closeRecords: readonly TableRecord[] = [
   {
     table: periodEvents,
-    says: 'A close or reopen: a link of the chain. Append-only.',
   },
   {
     table: closedUsage,
-    says: 'The figures of a key as its period was closed, until it is reopened.',
   },
   {
     table: adjustments,
-    says: 'A correction after a close, or what a reopen takes back. Append-only.',
   },
 ];

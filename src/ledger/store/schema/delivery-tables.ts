@@ -43,12 +43,17 @@ export const channelStates = sqliteTable('channel_states', {
 export const deliveryRecords: readonly TableRecord[] = [
   {
     table: deliveries,
-    says: 'A message to one channel, with its bytes.',
-    guard: { label: "'notification ' || ROW.notification_id", except: ['due_at', 'due_set_at'] },
+    guard: {
+      says: 'A message to one channel, with its bytes.',
+      label: "'notification ' || ROW.notification_id",
+      except: ['due_at', 'due_set_at'],
+    },
   },
   {
     table: channelStates,
-    says: 'A channel whose receiver wants nothing more, or only small messages.',
-    guard: { label: "'state of channel ' || ROW.name" },
+    guard: {
+      says: 'A channel whose receiver wants nothing more, or only small messages.',
+      label: "'state of channel ' || ROW.name",
+    },
   },
 ];

@@ -14,11 +14,10 @@ export type Exact<Row> = {
 /** What is said of a table beside its columns: what is made for each table is made of this. */
 export interface TableRecord {
   table: SQLiteTable;
-  /** What a row is, for docs/ledger.md. */
-  says: string;
   /**
-   * Set where triggers leave a mark of every change, for what can mute an alert or change an amount. `label`: what a person
-   * calls the row, in SQL, with `ROW.` before each column. `except`: columns that each evaluation or sender works with.
+   * Set where triggers leave a mark of every change, for what can mute an alert or change an amount. `says`: what a row is, for
+   * docs/ledger.md. `label`: what a person calls the row, in SQL, with `ROW.` before each column. `except`: columns that each
+   * evaluation or sender works with.
    */
-  guard?: { label: string; except?: readonly string[] };
+  guard?: { says: string; label: string; except?: readonly string[] };
 }

@@ -98,16 +98,13 @@ export const rowChanges = sqliteTable(
 export const runRecords: readonly TableRecord[] = [
   {
     table: runs,
-    says: 'A run; with `applied_seq` it is a link of the chain and never changes again.',
   },
-  { table: walks, says: "A walk's certificate, accepted or not." },
+  { table: walks },
   {
     table: leases,
-    says: 'Who may apply for a workspace, with a token that only rises.',
   },
   {
     table: rowChanges,
-    says: 'A change of a guarded row. Append-only.',
   },
 ];
 
@@ -156,13 +153,11 @@ export const absences = sqliteTable(
 );
 
 export const usageRecords: readonly TableRecord[] = [
-  { table: usageEntries, says: 'A change of a key. Append-only.' },
+  { table: usageEntries },
   {
     table: tenantUsage,
-    says: 'The state of a key: the sum of its entries.',
   },
   {
     table: absences,
-    says: 'A key that the latest complete walk did not show.',
   },
 ];

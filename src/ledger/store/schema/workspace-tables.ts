@@ -86,15 +86,15 @@ export const workspaceEnds = sqliteTable(
 );
 
 export const workspaceRecords: readonly TableRecord[] = [
-  { table: ledgerMeta, says: "A value by name, such as the ledger's id." },
-  { table: workspaces, says: 'A workspace.' },
-  { table: tenants, says: 'A tenant of a workspace.' },
-  { table: periods, says: 'A period of a workspace.' },
+  { table: ledgerMeta },
+  { table: workspaces },
+  { table: tenants },
+  { table: periods },
   {
     table: workspaceEnds,
-    says: 'The end of a workspace, or the taking back of one: a link of the chain. Append-only.',
     // What makes it a link is proven by the chain.
     guard: {
+      says: 'The end of a workspace, or the taking back of one: a link of the chain. Append-only.',
       label: "ROW.action || ' of a workspace (link ' || ROW.end_seq || ')'",
       except: ['previous_digest', 'digest', 'last_change_seq'],
     },
