@@ -195,10 +195,7 @@ const EXAMPLES: Record<string, Example> = {
           ]),
         ),
       ),
-    told: [
-      '03-21T12 jump happened firing t-0 15015 of 15000',
-      '03-21T12 workspace_jump happened firing * 240000 of 240000',
-    ],
+    told: ['03-21T12 workspace_jump happened firing * 240000 of 240000'],
   },
 };
 

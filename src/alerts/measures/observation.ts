@@ -38,6 +38,8 @@ export interface Observation extends AlertSubject {
   phase: PeriodPhase | null;
   /** Whose new id the tenant probably is; null when nobody's. */
   former: Former | null;
+  /** Of a workspace: by how many times most of its tenants have grown; null where that is not so. */
+  commonGrowth: number | null;
   /** Words for alerts about ourselves. */
   detail: string | null;
 }
@@ -57,9 +59,9 @@ export function observation(
   seen: AlertSubject & { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'judgement'>>,
 ): Observation {
   const { judgement, threshold = null, forecast = null } = seen;
-  const nothing = { previous: null, current: null, built: null, detail: null, phase: null, former: null };
+  const nothing = { previous: null, current: null, built: null, detail: null, phase: null };
   const held = { threshold: holdable(threshold), forecast: holdableForecast(forecast) };
-  return { ...nothing, ...seen, ...held, judgement: holdableJudgement(judgement) };
+  return { ...nothing, former: null, commonGrowth: null, ...seen, ...held, judgement: holdableJudgement(judgement) };
 }
 
 function holdableJudgement(judgement: Judgement): Judgement {

@@ -84,8 +84,8 @@ export class AlertBook {
   }
 
   /** While many wait, a pace gives the others another day to be told together with it, and is then told all the same. */
-  #mayBeOneOfMany({ state, periodKey, pendingSinceMs }: StoredAlert, level: Level): boolean {
-    if (state !== 'pending' || level !== 'likely' || periodKey === null || pendingSinceMs === null) return false;
+  #mayBeOneOfMany({ state, periodKey, tenantKey, pendingSinceMs }: StoredAlert, level: Level): boolean {
+    if (state !== 'pending' || level !== 'likely' || periodKey === null || tenantKey === null) return false;
     if ((ageMs(pendingSinceMs, this.#context.nowMs) ?? 0) >= PACE_CONFIRM_MS + TOGETHER_MS) return false;
     return this.#isCrowd(periodKey);
   }

@@ -4,7 +4,7 @@ import { onceEach } from '../../core/one-at-a-time.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import type { RuleName } from '../measures/judgement.ts';
@@ -12,7 +12,7 @@ import type { Former, Observation } from '../measures/observation.ts';
 import { percentOf } from '../measures/percent.ts';
 import { splitChange } from '../measures/split.ts';
 import { usageKind } from '../wording/kinds/table.ts';
-import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney } from '../wording/notification.ts';
+import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney, TenantsEvidence } from '../wording/notification.ts';
 import { createCourses } from './read-course.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
@@ -42,6 +42,14 @@ export function createEvidence(
        WHERE ${isOwn} ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
     )
     .safeIntegers();
+  const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {
+    const { periodKey } = seen;
+    if (priceOf === null || periodKey === null) return null;
+    const period = periodOfKey(periodKey);
+    if (tenantId !== null) return moneyAtStake(sides, (credits) => priceOf(tenantId, period, credits));
+    const all = workspaceMonth(seen, sides);
+    return all && moneyOfAll(connection, all, (tenant, credits) => priceOf(tenant, period, credits));
+  };
 
   return (seen, { tenantId, planned }) => {
     const { periodKey, tenantKey, previous, current, built, phase } = seen;
@@ -53,6 +61,7 @@ export function createEvidence(
     const expected = current === null ? null : expectedOf(seen);
     const figures = { previous: previous?.credits ?? 0n, projected: expected, threshold: seen.threshold };
     const sides = current === null ? null : stakeSides(seen.rule, { ...figures, current: current.credits });
+    const all = workspaceMonth(seen, sides);
     return {
       threshold:
         built === null || seen.threshold === null
@@ -80,19 +89,65 @@ export function createEvidence(
       share_of_workspace_percent:
         ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
       at_stake_credits: sides === null ? null : creditsAtStake(sides),
-      at_stake_money:
-        sides === null || priceOf === null || tenantId === null || periodKey === null
-          ? null
-          : moneyAtStake(sides, (credits) => priceOf(tenantId, periodOfKey(periodKey), credits)),
+      at_stake_money: sides === null ? null : moneyOf(seen, tenantId, sides),
       course: ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null,
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       entries: rows.map(toEntry).reverse(),
       entry_count: Number(rows[0]?.entry_count ?? 0),
       planned_bounds: [...planned],
+      tenants: all === null ? null : { largest: largestOf(connection, all), common_growth: seen.commonGrowth },
       former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
       detail: seen.detail,
     };
   };
+}
+
+/** A workspace's month beside the one that it is compared with, tenant by tenant; `times` is what credits so far come to by its end. */
+interface WorkspaceMonth {
+  periodKey: number;
+  comparedKey: number;
+  times: number;
+}
+
+/** Null for what is not about the growth of a whole workspace. */
+function workspaceMonth(
+  { rule, periodKey, current, built }: Observation,
+  sides: StakeSides | null,
+): WorkspaceMonth | null {
+  if (usageKind(rule)?.explainsJumps !== true || periodKey === null || current === null || sides === null) return null;
+  const comparedKey = built === null ? periodKey - 1 : periodKeyOf(workspaceKeyOf(periodKey), built.period);
+  const times = current.credits <= 0n ? 1 : Number(sides.likely) / Number(current.credits);
+  return { periodKey, comparedKey, times };
+}
+
+const TENANTS_OF_BOTH = `SELECT t.tenant_id, sum(iif(u.period_key = @periodKey, 0, u.credits_used)) AS previous_credits,
+    sum(iif(u.period_key = @periodKey, u.credits_used, 0)) AS current_credits
+  FROM tenant_usage u JOIN tenants t USING (tenant_key) WHERE u.period_key IN (@periodKey, @comparedKey) GROUP BY t.tenant_key`;
+
+function largestOf(connection: Database.Database, month: WorkspaceMonth): TenantsEvidence['largest'] {
+  return connection
+    .prepare(`${TENANTS_OF_BOTH} ORDER BY current_credits * @times - previous_credits DESC, t.tenant_id LIMIT 5`)
+    .safeIntegers()
+    .all(month) as TenantsEvidence['largest'];
+}
+
+/** What the credits at stake of all tenants cost; null where that is not known of each, in one currency. */
+function moneyOfAll(
+  connection: Database.Database,
+  month: WorkspaceMonth,
+  price: (tenantId: string, credits: bigint) => ReturnType<CreditPricer>,
+): StakeMoney | null {
+  const rows = connection.prepare(TENANTS_OF_BOTH).safeIntegers().iterate(month);
+  let change = 0n;
+  let currency: string | null = null;
+  for (const { tenant_id, previous_credits, current_credits } of rows as Iterable<TenantsEvidence['largest'][0]>) {
+    const comes = BigInt(Math.round(Number(current_credits) * month.times));
+    const [more, less] = [price(tenant_id, comes), price(tenant_id, previous_credits)];
+    if (more === null || less === null || (currency ?? more.currency) !== more.currency) return null;
+    currency = more.currency;
+    change += more.amountMinor - less.amountMinor;
+  }
+  return currency === null ? null : stakeMoney(change, currency);
 }
 
 function formerTenant(connection: Database.Database, { tenantKey, daily, newDaily, lastDay }: Former): FormerTenant {
@@ -146,9 +201,12 @@ export function moneyAtStake(
 ): StakeMoney | null {
   const [more, less] = [price(likely), price(compared)];
   if (more === null || less === null) return null;
-  const change = more.amountMinor - less.amountMinor;
+  return stakeMoney(more.amountMinor - less.amountMinor, more.currency);
+}
+
+function stakeMoney(change: bigint, currency: string): StakeMoney {
   const amountMinor = change < 0n ? -change : change;
-  return { amount: formatMinor(amountMinor, more.currency), amount_minor: amountMinor, currency: more.currency };
+  return { amount: formatMinor(amountMinor, currency), amount_minor: amountMinor, currency };
 }
 
 /** The JSON text that is kept with a transition; integers are exact. */

@@ -155,10 +155,11 @@ export class Notifier {
     };
   }
 
-  /** Whether a channel is told of what explains another alert. */
+  /** Whether a channel is told of what explains another alert, or was before somebody muted that. */
   #isTold(alert: StoredAlert, route: ChannelRoute): boolean {
     const { tenantId, mute } = this.#about(alert);
-    const isMuted = !isSelfRule(alert.rule) && mute !== null;
+    const standingOf = () => readStandings(this.#context.connection, alert.alertKey)(route.channel);
+    const isMuted = !isSelfRule(alert.rule) && mute !== null && standingOf().notified?.open !== true;
     return !isMuted && takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId });
   }
 

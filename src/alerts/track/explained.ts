@@ -1,3 +1,4 @@
+import { jumpThreshold } from '../measures/threshold.ts';
 import { ownKind, usageKind } from '../wording/kinds/table.ts';
 import type { StoredAlert } from './alert-rows.ts';
 import { readBasis } from './basis.ts';
@@ -5,7 +6,10 @@ import { readBasis } from './basis.ts';
 /** Names the alert that explains another, for a receiver that is told of those which `isTold` says; null: none does. */
 export type Explainer = (alert: StoredAlert, isTold: (other: StoredAlert) => boolean) => string | null;
 
-/** A fault of ourselves explains what it keeps from being known; of the same rank they stand side by side. A new id explains a stop, and so does a standstill. */
+/**
+ * A fault of ourselves explains what it keeps from being known; of the same rank they stand side by side. A new id explains a
+ * stop, and so does a standstill. What most tenants of a workspace have grown by explains the jump of one that goes no further.
+ */
 export function createExplainer(open: readonly StoredAlert[]): Explainer {
   const rankOf = ({ rule }: StoredAlert) => ownKind(rule)?.explains ?? 0;
   const holding = open.filter(({ state }) => state !== 'pending');
@@ -13,14 +17,27 @@ export function createExplainer(open: readonly StoredAlert[]): Explainer {
   const newcomers = holding.filter(({ rule, level }) => usageKind(rule)?.rename === 'newcomer' && level === 'likely');
   const renamed = new Map(newcomers.map((alert) => [readBasis(alert.basis).former?.tenantKey ?? null, alert]));
   const halted = holding.find(({ rule }) => usageKind(rule)?.explainsStops === true);
+  const shared = holding.filter(({ rule }) => usageKind(rule)?.explainsJumps === true);
+  const causesOf = (alert: StoredAlert): (StoredAlert | undefined)[] => {
+    const kind = usageKind(alert.rule);
+    if (kind?.sharesIncrease === true) return shared.filter((other) => isCommon(alert, other));
+    if (kind?.rename !== 'stop' || alert.tenantKey === null) return [];
+    return [alert.level === 'likely' ? halted : undefined, renamed.get(alert.tenantKey)];
+  };
   return (alert, isTold) => {
     // What usage does waits for figures in any case; who hears nothing of the one hears of the other.
     const explaining = faults.find((fault) => rankOf(fault) > rankOf(alert) && (rankOf(alert) === 0 || isTold(fault)));
-    if (explaining !== undefined) return explaining.alertId;
-    if (usageKind(alert.rule)?.rename !== 'stop' || alert.tenantKey === null) return null;
-    const isHalted = alert.level === 'likely' && halted !== undefined && isTold(halted);
-    const newId = renamed.get(alert.tenantKey);
-    const known = isHalted ? halted : newId !== undefined && isTold(newId) ? newId : null;
-    return known?.alertId ?? null;
+    const cause = explaining ?? causesOf(alert).find((other) => other !== undefined && isTold(other));
+    return cause?.alertId ?? null;
   };
+}
+
+/** Whether a month would be no jump if its tenant had used as much more the month before as most have grown by. */
+function isCommon({ periodKey, current, basis }: StoredAlert, shared: StoredAlert): boolean {
+  if (shared.periodKey !== periodKey || current === null) return false;
+  const { commonGrowth } = readBasis(shared.basis);
+  const { built, forecast } = readBasis(basis);
+  if (commonGrowth === null || built === null) return false;
+  const comes = forecast !== null && forecast.likely > current.credits ? forecast.likely : current.credits;
+  return comes < jumpThreshold(BigInt(Math.round(Number(built.baseline) * commonGrowth)), built);
 }

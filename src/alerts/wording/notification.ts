@@ -107,8 +107,17 @@ export interface Evidence {
   planned_bounds: bigint[];
   /** Whose new id the tenant probably is; null when nobody's. */
   former_tenant: FormerTenant | null;
+  /** Of an alert about a workspace: its tenants; else null. */
+  tenants: TenantsEvidence | null;
   /** What went wrong, for alerts about ourselves. */
   detail: string | null;
+}
+
+export interface TenantsEvidence {
+  /** At most five whose credits differ most from those of the month that is compared with, the largest difference first. */
+  largest: { tenant_id: string; previous_credits: bigint; current_credits: bigint }[];
+  /** By how many times more than half have grown; of an open month what they probably come to. Null where that is not so. */
+  common_growth: number | null;
 }
 
 export interface FormerTenant {

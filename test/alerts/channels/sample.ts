@@ -15,6 +15,7 @@ export const NO_EVIDENCE: Evidence = {
   entry_count: 0,
   planned_bounds: [],
   former_tenant: null,
+  tenants: null,
   detail: null,
 };
 

@@ -68,24 +68,24 @@ test('one of a group that grows within a day is told a day after it', async () =
 
 test('who follows a group within a day is told a day after it, all in one message; who goes far beyond at once', async () => {
   const { upstream, sync, view, clock } = await startWithHistory(16);
-  for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 30_000]);
+  for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 16_000]);
   await sync();
   const ledger = view();
   clock.advance(6 * HOUR_MS);
-  for (const tenant of ['f', 'g']) put(upstream, tenant, ['2026-03', 30_000]);
+  for (const tenant of ['f', 'g']) put(upstream, tenant, ['2026-03', 16_000]);
   await sync();
   clock.advance(6 * HOUR_MS);
-  put(upstream, 'h', ['2026-03', 31_000]);
+  put(upstream, 'h', ['2026-03', 16_500]);
   put(upstream, 'i', ['2026-03', 45_000]);
   await sync();
   expect(heardOf(ledger)).toEqual(['opened a b c d e', 'opened i']);
 
   clock.advance(12 * HOUR_MS);
-  put(upstream, 'j', ['2026-03', 30_000]);
+  put(upstream, 'j', ['2026-03', 16_000]);
   await sync();
   expect(heardOf(ledger)).toEqual(['opened a b c d e', 'opened i', 'opened h f g j']);
   clock.advance(25 * HOUR_MS);
-  put(upstream, 'k', ['2026-03', 30_000]);
+  put(upstream, 'k', ['2026-03', 16_000]);
   await sync();
   expect(heardOf(ledger).at(-1)).toBe('opened k');
 });

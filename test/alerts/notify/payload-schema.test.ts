@@ -55,6 +55,10 @@ describe('the JSON Schema takes', () => {
         { entry_id: 2, run_id: 'run_2', period: '2026-02', credits_delta: BEYOND, credits_after: LARGEST },
       ],
       entry_count: 25,
+      tenants: {
+        largest: [{ tenant_id: HOSTILE_NAMES[0], previous_credits: BEYOND, current_credits: LARGEST }],
+        common_growth: 1.9,
+      },
       former_tenant: {
         ...{ tenant_id: HOSTILE_NAMES[0], daily_credits: BEYOND, new_daily_credits: LARGEST, last_day: '2026-03-11' },
       },

@@ -58,6 +58,20 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
   expect(html).toContain('<bdi>80.00 EUR at the prices');
 });
 
+it("says what a workspace's jump costs where a card prices all of its tenants, by its largest tenants", async () => {
+  const jumped = Array.from({ length: 12 }, (_, index) => `t-${index}`);
+  const moneyOf = async (card: typeof CARD) => {
+    const world = await worldOf(Object.fromEntries(jumped.map((id) => [id, null])), card);
+    const [{ alert_id }] = parseJson((await world.run('alerts', '--rule', 'workspace_jump', '--json')).out).alerts;
+    const explained = (await world.runOnTerminal(300, 'alerts', 'explain', alert_id)).out;
+    expect(explained).toContain('Largest: t-0 50,000 (January 10,000), t-1 50,000 (January 10,000), t-10 50,000');
+    return /^Cost +(.*)$/m.exec(explained)?.[1];
+  };
+  // Twelve use 40,000 more each, and sixty 100 less.
+  expect(await moneyOf({ ...CARD, tenant: '*' })).toBe('948.00 EUR at the prices of 2026-02');
+  expect(await moneyOf(CARD)).toBeUndefined();
+});
+
 it('prices a change of a closed month by the cards of its close', async () => {
   const world = await worldOf({ 't-1': null });
   // A close wants two walks half a day apart.
@@ -97,7 +111,7 @@ it('every screen with names of 300 characters, of several lines and of emoji fit
 });
 
 /** Tenants with their names, all of which jump after the first sync. */
-async function worldOf(names: Record<string, string | null>): Promise<World> {
+async function worldOf(names: Record<string, string | null>, card = CARD): Promise<World> {
   const ids = Object.keys(names);
   const quiet = Array.from({ length: 60 }, (_, index) => `steady-${index}`);
   const usage = [...ids, ...quiet].flatMap((id) =>
@@ -109,7 +123,7 @@ async function worldOf(names: Record<string, string | null>): Promise<World> {
   const lines = Object.entries(names).flatMap(([id, name]) => (name === null ? [] : [`${id},${quoted(name)}`]));
   writeFileSync(join(world.folder, 'names.csv'), ['tenant_id,display_name', ...lines, ''].join('\n'));
   if (lines.length > 0) expect(await world.run('tenants', 'import', 'names.csv')).toMatchObject({ code: 0 });
-  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
+  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [card] }));
   expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
   for (const tenantId of ids) {
     world.sandbox.workspace('ws-1').set({ tenantId, period: '2026-02', credits: 50_000, requests: 30 });

@@ -1,8 +1,10 @@
+import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { clear, NO_USAGE } from '../../measures/judgement.ts';
 import { buildThreshold, type CreditHistory } from '../../measures/threshold.ts';
 import { comparedFigures } from '../judging/compared.ts';
 import type { Judging } from '../judging/judging.ts';
 import type { Known, Said, UsageRule } from '../rule.ts';
+import { commonGrowth } from './common-growth.ts';
 import { judgeJump } from './judge-jump.ts';
 
 /** With fewer tenants their own alerts say all that the total could. */
@@ -30,13 +32,15 @@ function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): 
     outlook: built === null ? null : outlook,
   });
   const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
-  const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
+  const isTold = judgement.verdict === 'holds' || firing !== null;
+  const base = built === null ? null : { periodKey, baseKey: periodKeyOf(workspaceKeyOf(periodKey), built.period) };
   return {
     judgement,
     current,
+    commonGrowth: isTold && base !== null ? commonGrowth(judging, base) : null,
     built,
     threshold: built?.credits ?? null,
     previous: comparedFigures(periodKey, built, (key) => total(key).figures),
-    forecast: isForetold ? outlook() : null,
+    forecast: isTold && !phase.over ? outlook() : null,
   };
 }

@@ -1,4 +1,5 @@
 import {
+  baselineMonth,
   baselineWords,
   day,
   forecast,
@@ -9,7 +10,7 @@ import {
   plan,
   settled,
 } from '../facts-told.ts';
-import { dayName, grouped, signed } from '../names.ts';
+import { dayName, grouped, named, signed } from '../names.ts';
 import type { Facts } from '../notification.ts';
 import type { UsageKind, UsageWords } from './kind.ts';
 
@@ -22,6 +23,7 @@ const WORDS: UsageWords = {
       return [
         `${who} will probably pass its ${month} limit: forecast ${forecast(facts)}, limit ${limit}${day(facts)}.`,
         `So far it used ${used} credits; ${baselineWords(facts)}${limitReason(facts).replace('(', '(the limit is ')}.`,
+        ...tenantsWords(facts),
         basis,
         plan(facts),
       ];
@@ -32,6 +34,7 @@ const WORDS: UsageWords = {
       settled(facts),
       goesOn(facts),
       driver(facts),
+      ...tenantsWords(facts),
       basis,
       plan(facts),
     ];
@@ -86,10 +89,11 @@ export const jump: UsageKind = {
 /** The same of a whole workspace. */
 export const workspaceJump: UsageKind = {
   kind: 'usage',
-  version: 6,
+  version: 7,
   title: 'jump',
   severity: 'both',
   isGrowth: true,
+  explainsJumps: true,
   hasLevels: true,
   ofSettled: true,
   quietBy: 'ratio',
@@ -99,6 +103,21 @@ export const workspaceJump: UsageKind = {
   },
   words: WORDS,
 };
+
+/** Of a workspace: what its tenants have in common, and the largest of them. */
+function tenantsWords(facts: Facts): string[] {
+  const { tenants, projection } = facts.evidence;
+  if (tenants === null) return [];
+  const { largest, common_growth: growth } = tenants;
+  const month = baselineMonth(facts);
+  const names = largest.map(
+    ({ tenant_id, current_credits, previous_credits }) =>
+      `${named(tenant_id)} ${grouped(current_credits)} (${month} ${grouped(previous_credits)})`,
+  );
+  const come = projection === null ? 'have come' : 'will probably come';
+  const common = `More than half of its tenants ${come} to ${grouped(Number(growth))} times their ${month} or more: one is told by itself where it goes further.`;
+  return [growth === null ? '' : common, `Largest: ${names.join(', ')}.`];
+}
 
 /** What is less than a twentieth of an increase is no reason for it. */
 const LEAST_PART = 20n;

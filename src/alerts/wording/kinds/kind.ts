@@ -39,6 +39,8 @@ export interface UsageKind extends KindForm {
   rename?: 'stop' | 'newcomer';
   /** Everybody of its workspace has stopped: the stop of one is told by it. */
   explainsStops?: true;
+  /** It says what most tenants of a workspace have grown by: the jump of one that goes no further is told by it. */
+  explainsJumps?: true;
   /** The setting that would have kept it quiet. */
   quietBy?: 'ratio' | 'min_credits';
   /** It is over once its month has settled: there is nothing that anybody could still do. */

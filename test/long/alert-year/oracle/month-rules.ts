@@ -19,6 +19,15 @@ export function limitOf(seen: Seen, tenant: TenantSeen, month: number, settings:
   return before === null ? null : thresholdOf(before, settings);
 }
 
+/** By how many times more than half of the tenants of the month before have grown so far. */
+export function middleGrowth(seen: Seen, month: number): number {
+  const growths = [...seen.tenants.values()].flatMap((tenant) => {
+    const before = seen.credits(tenant, month - 1);
+    return before > 0 ? [seen.credits(tenant, month) / before] : [];
+  });
+  return growths.sort((a, b) => b - a)[Math.floor(growths.length / 2)] ?? 0;
+}
+
 /** Credits of the month before; of a first one, what all of it would have been. */
 function comparedWith(seen: Seen, tenant: TenantSeen, month: number): number | null {
   const before = seen.credits(tenant, month - 1);

@@ -5,7 +5,7 @@ import { type Change as AlertChange, isNews, type Told } from '../told.ts';
 import type { World } from '../world.ts';
 import { Findings, type OracleReport } from './findings.ts';
 import { LedgerState } from './ledger-state.ts';
-import { isDrop, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
+import { isDrop, limitOf, middleGrowth, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
 import { newIdsOf, type Pair, type Stop } from './renames.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
 
@@ -260,14 +260,28 @@ class Oracle {
     return limit !== null && this.#seen.credits(tenant, month) >= limit ? `it stands above ${limit}` : null;
   }
 
+  /** Its workspace has jumped, and it is no further above the month before than most may come to be: how far is foretold. */
+  #isCommon(id: string, month: number, atMs: number): boolean {
+    const tenant = this.#seen.tenants.get(id);
+    if (tenant === undefined || this.#ledger.of('workspace_jump', null, month).state !== 'firing') return false;
+    const [startMs, endMs] = boundsOf(month);
+    const rest = atMs >= endMs ? 1 : (2 * (endMs - startMs)) / (atMs - startMs);
+    const common = middleGrowth(this.#seen, month) * rest;
+    const before = this.#seen.credits(tenant, month - 1);
+    return common >= 1.3 && this.#seen.credits(tenant, month) < thresholdOf(before * common, this.#settings);
+  }
+
   /** Why nobody should have been kept from this news, or should have been; null when all is well. */
   #whyMuted(change: AlertChange, month: number): string | null {
-    const { silentBecause: because, rule, tenant } = change;
+    const { silentBecause: because, rule, tenant, atMs } = change;
     if (!isNews(change)) return null;
     if (rule === 'drop' && this.#formers.has(tenant ?? '')) return null;
     const mute = tenant === null ? null : this.#muteOf(tenant, month);
     const isMuted = mute === 'silence' || (mute === 'plan' && GROWTH.includes(rule));
     if (because === null) return isMuted ? `it was told in spite of a ${mute}` : null;
+    if (rule === 'jump' && because.startsWith('inhibited:')) {
+      return this.#isCommon(tenant ?? '', month, atMs) ? null : 'it goes beyond what is common, or nothing is';
+    }
     if (because.startsWith('silence:')) return isMuted ? null : 'muted without a silence or plan';
     // Of one alert at one level there is news once a day, and none while one run has found its cause gone.
     return because === 'daily' || because === 'waning' ? null : `muted because ${because}`;

@@ -77,6 +77,34 @@ export const SENTENCES: readonly Sentence[] = [
     '(?:There are {number:text} requests \\({volume:s} credits\\)(?:, and )?)?(?:[eE]ach request costs {cost:text} \\({each:s} credits\\))?\\.',
     driver,
   ),
+  of(['workspace_jump'], 'Largest: {largest:text}\\.', ({ truth, month, word, said }) => {
+    const largest = [...(said.largest ?? '').matchAll(/(\S+) (\S+) \(\w+(?: \d{4})? (\S+)\)(?:, |$)/g)];
+    const comes = (word.evidence.projection?.credits ?? truth.credits(null, month)) / truth.credits(null, month);
+    const more = (id: string) => truth.credits(id, month) * Math.max(1, comes) - truth.credits(id, month - 1);
+    const all = [...truth.seen.tenants.keys()].map(more).sort((a, b) => b - a);
+    return [
+      same('so many', largest.length, Math.min(5, all.length)),
+      ...largest.flatMap(([, id = '', now, was], place) => [
+        same(`what ${id} used`, numberOf(now), truth.credits(nameOf(id), month)),
+        same(`what ${id} used before`, numberOf(was), truth.credits(nameOf(id), month - 1)),
+        near(`its place`, more(nameOf(id)), all[place] ?? 0),
+      ]),
+    ];
+  }),
+  of(
+    ['workspace_jump'],
+    'More than half of its tenants (?:have come|{open:text} come) to {times:n} times their {base:m} or more: one is told by itself where it goes further\\.',
+    ({ truth, month, said, atMs }) => {
+      const middle = truth.middleGrowth(month);
+      const most = truth.isOver(month) ? middle : middle * 2 * truth.timesLeft(month);
+      const times = numberOf(said.times);
+      return [
+        same('the month before', monthOf(said.base, atMs), month - 1),
+        same('the month is open', said.open !== undefined, !truth.isOver(month)),
+        isSo('so many have', times <= most && times >= Math.floor(middle * 10) / 10),
+      ];
+    },
+  ),
   of(
     JUMPS,
     'It is judged by the first {days:n} days that were read, of {daily:n} credits each\\.',

@@ -1,6 +1,6 @@
 import { periodFromIndex, periodIndex } from '../../../../src/core/period.ts';
 import { DAY_MS } from '../calendar.ts';
-import { limitOf, type OracleSettings, thresholdOf } from '../oracle/month-rules.ts';
+import { limitOf, middleGrowth, type OracleSettings, thresholdOf } from '../oracle/month-rules.ts';
 import { boundsOf, Seen, type TenantSeen, valueAt } from '../oracle/seen.ts';
 import type { ServiceRecord } from '../service.ts';
 
@@ -130,6 +130,17 @@ export class Truth {
     const all = [...this.seen.tenants.values()];
     const had = all.filter((each) => this.#creditsOf(each, month - 1) > 0).length;
     return Math.max(had, all.filter(({ months }) => months.has(month)).length);
+  }
+
+  /** By how many times more than half of the tenants of the month before have grown so far. */
+  middleGrowth(month: number): number {
+    return middleGrowth(this.seen, month);
+  }
+
+  /** How many times what has passed of a month all of it is. */
+  timesLeft(month: number): number {
+    const [startMs, endMs] = boundsOf(month);
+    return (endMs - startMs) / Math.max(1, Math.min(this.nowMs, endMs) - startMs);
   }
 
   /** Tenants that are over their limit in a month. */

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { Random } from '../../support/random.ts';
+import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
+
+const TENANTS = Array.from({ length: 60 }, (_, index) => `t-${index}`);
+const FROM = Date.UTC(2026, 0, 28);
+const CAUSE = Date.UTC(2026, 2, 10);
+const UNTIL = Date.UTC(2026, 3, 1);
+const COMMON = 3;
+const RATIO = 1.5;
+const FLOOR = 1000;
+
+/** Sixty tenants of uneven days; from 10 March on each uses so many times as much. What the service said is kept beside it. */
+async function play(timesOf: (tenant: string) => number) {
+  const random = new Random(11);
+  const world = dayWorld();
+  const used = new Map<string, number>();
+  const usedIn = (tenant: string, period: string) => used.get(`${tenant} ${period}`) ?? 0;
+  for (let dayMs = FROM; dayMs < UNTIL; dayMs += DAY_MS) {
+    const period = new Date(dayMs).toISOString().slice(0, 7);
+    for (const [index, tenant] of TENANTS.entries()) {
+      const times = dayMs >= CAUSE && period === '2026-03' ? timesOf(tenant) : 1;
+      const credits = Math.round((300 + 40 * index) * (0.6 + 0.8 * random.fraction()) * times);
+      used.set(`${tenant} ${period}`, usedIn(tenant, period) + credits);
+      world.post(tenant, dayMs, credits);
+    }
+    await world.read(dayMs + DAY_MS + HOUR_MS);
+  }
+  const opened = world
+    .notifications()
+    .flatMap(({ payload }) => (payload.type === 'alert.digest' ? [] : (payload.alerts ?? [payload])))
+    .filter(({ rule, event }) => rule.endsWith('jump') && ['opened', 'again'].includes(event));
+  return { world, opened, usedIn };
+}
+
+test('one cause in a workspace of sixty is one message, within two days, of its five largest tenants', async () => {
+  const { world, opened, usedIn } = await play(() => COMMON);
+  const jumped = TENANTS.filter((tenant) => usedIn(tenant, '2026-03') >= RATIO * usedIn(tenant, '2026-02'));
+  expect(jumped.length).toBeGreaterThan(50);
+
+  expect(opened.map(({ rule, tenant_id }) => `${rule} ${tenant_id}`)).toEqual(['workspace_jump null']);
+  const [message] = opened;
+  expect(Date.parse(message.created_at)).toBeLessThan(CAUSE + 3 * DAY_MS + 2 * HOUR_MS);
+  const { largest, common_growth } = message.evidence.tenants;
+  const growths = TENANTS.map((tenant) => usedIn(tenant, '2026-03') / usedIn(tenant, '2026-02')).sort((a, b) => a - b);
+  expect(common_growth / (growths[30] ?? 0)).toBeGreaterThan(0.8);
+  expect(common_growth / (growths[30] ?? 0)).toBeLessThan(1.2);
+  expect(largest).toHaveLength(5);
+  for (const { tenant_id } of largest) expect(Number(tenant_id.slice(2))).toBeGreaterThan(45);
+  expect(message.summary).toContain(
+    `More than half of its tenants will probably come to ${common_growth} times their February`,
+  );
+  expect(message.summary).toContain(`Largest: ${largest[0].tenant_id} `);
+  expect(
+    world.rows("SELECT count(*) FROM finance_alerts WHERE rule = 'jump' AND muted_because LIKE 'inhibited:%'"),
+  ).toEqual([jumped.length]);
+});
+
+test('of one cause a tenant is told by itself for what it goes beyond it', async () => {
+  const beyond = ['t-7', 't-40'];
+  const { opened, usedIn } = await play((tenant) => (beyond.includes(tenant) ? 4 * COMMON : COMMON));
+  expect(opened.map(({ rule, tenant_id }) => `${rule} ${tenant_id}`).sort()).toEqual([
+    ...beyond.map((tenant) => `jump ${tenant}`).sort(),
+    'workspace_jump null',
+  ]);
+  const { common_growth } = opened.find(({ rule }) => rule === 'workspace_jump').evidence.tenants;
+  for (const tenant of TENANTS) {
+    const base = usedIn(tenant, '2026-02') * common_growth;
+    const isBeyond = usedIn(tenant, '2026-03') >= Math.max(RATIO * base, base + FLOOR);
+    expect(isBeyond, tenant).toBe(beyond.includes(tenant));
+  }
+});
+
+test('what one tenant alone does to the workspace explains no other', async () => {
+  const { opened } = await play((tenant) => (tenant === 't-59' ? 200 : tenant === 't-3' ? COMMON : 1));
+  expect(opened.map(({ rule, tenant_id }) => `${rule} ${tenant_id}`).sort()).toEqual([
+    'jump t-3',
+    'jump t-59',
+    'workspace_jump null',
+  ]);
+  expect(opened.find(({ rule }) => rule === 'workspace_jump').evidence.tenants.common_growth).toBeNull();
+});
