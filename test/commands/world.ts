@@ -10,7 +10,7 @@ import { type LedgerConnection, openReader } from '../../src/ledger/store/file/o
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import type { ContextOverrides } from '../../src/wiring/context.ts';
-import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
+import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { clockThat } from '../support/time/test-clock.ts';
 
 /** 20 February 2026, 12:00 UTC. */

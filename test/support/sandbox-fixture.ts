@@ -12,7 +12,7 @@ import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import type { SandboxWorkspace } from '../../src/sandbox/world/store.ts';
 import type { SyncOutcome } from '../../src/sync/run.ts';
 import { Context, type ContextOverrides, type SyncOrder } from '../../src/wiring/context.ts';
-import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
+import { openInProcessWriter } from './in-process-writer.ts';
 import { type LedgerView, viewLedger } from './ledger-view.ts';
 import { deliverWaiting, messages } from './messages.ts';
 import { payloadFaults } from './payload-schema.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
-import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { gate } from '../support/gate.ts';
+import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { rejection } from '../support/rejection.ts';
 import { type Fixture, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
 

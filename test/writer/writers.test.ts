@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemRandomness } from '../../src/core/randomness.ts';
-import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import type { WriterStart } from '../../src/writer/session.ts';
 import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
 import type { Writer } from '../../src/writer/writer.ts';
+import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -3,7 +3,7 @@ import { createLogger } from '../../../src/core/logger.ts';
 import { createRedactor } from '../../../src/core/text/redact.ts';
 import { type Daemon, startDaemon } from '../../../src/daemon/daemon.ts';
 import { Context, type ContextOverrides } from '../../../src/wiring/context.ts';
-import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
+import { openInProcessWriter } from '../../support/in-process-writer.ts';
 import type { Configured } from './configuration.ts';
 import { type Host, SimulatedProcess } from './process.ts';
 import type { Machine, World } from './world.ts';

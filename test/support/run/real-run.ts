@@ -14,9 +14,9 @@ import type { Window } from '../../../src/ledger/journal/staging/staging.ts';
 import { syncWorkspace } from '../../../src/sync/run.ts';
 import { StagingRoom } from '../../../src/sync/staging-room.ts';
 import type { UsageSource } from '../../../src/sync/sync-deps.ts';
-import { InProcessWriter } from '../../../src/writer/in-process-writer.ts';
 import { plainSession } from '../../../src/writer/session.ts';
 import type { Writer } from '../../../src/writer/writer.ts';
+import { InProcessWriter } from '../in-process-writer.ts';
 import type { Applied } from '../sandbox-fixture.ts';
 import { workspaceConfig } from './workspace-config.ts';
 

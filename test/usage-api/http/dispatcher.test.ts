@@ -1,7 +1,7 @@
 import { Agent, MockAgent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { Context } from '../../../src/wiring/context.ts';
-import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
+import { openInProcessWriter } from '../../support/in-process-writer.ts';
 import { rejection } from '../../support/rejection.ts';
 import { manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';

@@ -6,7 +6,7 @@ import { createLogger } from '../../../../build/core/logger.js';
 import { openForWriting } from '../../../../build/ledger/store/file/open.js';
 import { syncWorkspace } from '../../../../build/sync/run.js';
 import { StagingRoom } from '../../../../build/sync/staging-room.js';
-import { InProcessWriter } from '../../../../build/writer/in-process-writer.js';
+import { carryOut } from '../../../../build/writer/commands.js';
 import { plainSession } from '../../../../build/writer/session.js';
 
 const RECORDS_A_RUN = 40;
@@ -27,7 +27,8 @@ const WORKSPACE = workspaceSchema.parse({
 
 const [path] = process.argv.slice(2);
 const connection = openForWriting(path);
-const writer = new InProcessWriter(plainSession(connection));
+const session = plainSession(connection);
+const writer = { call: async (name, args) => carryOut(session, name, args) };
 const staging = new StagingRoom();
 const logger = createLogger({ level: 'silent' });
 const states = [stateOf()];

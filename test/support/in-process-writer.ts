@@ -1,13 +1,13 @@
-import { type AppError, unpackError } from '../core/errors.ts';
-import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
-import { closeForWriting } from '../ledger/store/file/open.ts';
-import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
-import { type Args, type CommandName, carryOut, type Result } from './commands.ts';
-import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
-import { closedError, type Writer } from './writer.ts';
+import { type AppError, unpackError } from '../../src/core/errors.ts';
+import type { Claimant } from '../../src/ledger/journal/runs/claim-run.ts';
+import { closeForWriting } from '../../src/ledger/store/file/open.ts';
+import type { MigrationReport } from '../../src/ledger/store/schema/migrate.ts';
+import { type Args, type CommandName, carryOut, type Result } from '../../src/writer/commands.ts';
+import { openSession, packWriterError, type Session, type WriterStart } from '../../src/writer/session.ts';
+import { closedError, type Writer } from '../../src/writer/writer.ts';
 
 /**
- * A writer without a thread, for tests and simulations: what it is given, answers and throws is what would have crossed
+ * A writer without a thread: what it is given, answers and throws is what would have crossed
  * the thread. It waits for no timer, so a command is carried out before anything that a clock brings. As `claimant`, each
  * of several simulated processes can have an identity and chance of its own.
  */
