@@ -10,7 +10,7 @@ import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
-import { cookieOf, GuessLimit, givenToken, isToken, namesLoopback, withoutToken } from './guards.ts';
+import { cookieOf, givenToken, isToken, namesLoopback, withoutToken } from './guards.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
 import { type Overview, overviewPage, readOverview, readWorkspaces } from './pages/overview-page.ts';
@@ -101,7 +101,6 @@ function refuseSchema(): never {
 
 function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: HttpOptions): void {
   const loopback = isLoopbackHost(host);
-  const guesses = new GuessLimit();
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !namesLoopback(request.headers.host)) {
       return reply.code(421).send({ error: 'unknown_host', hint: 'ask for 127.0.0.1 or localhost' });
@@ -109,15 +108,7 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
     // The route and not the address: however an address is written, only the one route is open.
     const { url = '' } = request.routeOptions;
     const open = OPEN_PATHS.includes(url) || (url === METRICS_PATH && openMetrics());
-    const given = givenToken(request.headers, request.url);
-    if (!open && !isToken(given, token())) {
-      const waitSeconds = guesses.waitSeconds(request.ip);
-      if (waitSeconds > 0) {
-        const hint = 'too many wrong tokens came from this address';
-        return reply.code(429).header('retry-after', waitSeconds).send({ error: 'too_many_attempts', hint });
-      }
-      // Without any token nothing was guessed: a browser asks so at first.
-      if (given !== null) guesses.wrong(request.ip);
+    if (!open && !isToken(givenToken(request.headers, request.url), token())) {
       return reply
         .code(401)
         .header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"'])
