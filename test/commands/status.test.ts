@@ -167,21 +167,6 @@ describe('status of many workspaces', () => {
     expect(await world.run('status', '--workspace', 'ws-9')).toMatchObject({ code: 2 });
     expect(await world.run('status', '--limit', '0')).toMatchObject({ code: 2 });
   });
-
-  it('is drawn again and again by --watch until Ctrl-C, with exit code 130', async () => {
-    const world = await createWorld(FIRST);
-    await world.run('sync');
-    const screens = (out: string) => out.split('\u001b[H').length - 1;
-    let shown = 0;
-    const ended = world.runWatched(80, (out) => (shown = screens(out)), 'status', '--watch', '1');
-    await expect.poll(() => shown).toBeGreaterThanOrEqual(2);
-    process.emit('SIGINT');
-    const { code, out } = await ended;
-    expect(code).toBe(130);
-    expect(screens(out)).toBeGreaterThanOrEqual(2);
-    expect(out).toContain('every 1 s until Ctrl-C');
-    expect(await world.run('status', '--watch')).toMatchObject({ code: 2, err: expect.stringContaining('terminal') });
-  });
 });
 
 describe('alerts', () => {

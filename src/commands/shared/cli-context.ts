@@ -41,7 +41,6 @@ export interface TextOutput {
   destroyed?: boolean;
   isTTY?: boolean;
   columns?: number;
-  rows?: number;
 }
 
 /** The world outside of a command, so that tests can stand in for it. */

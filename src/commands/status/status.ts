@@ -1,6 +1,5 @@
 import { type DisabledChannel, disabledChannels } from '../../alerts/notify/channel-states.ts';
-import { isoTime, sleep } from '../../core/clock.ts';
-import { summarizeError, UsageError } from '../../core/errors.ts';
+import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { firstOf } from '../../core/text/words.ts';
@@ -35,38 +34,27 @@ import {
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, reportingCommand, StoppedError } from '../shared/cli-context.ts';
-import { LIMIT_OPTION, parseWholeNumber } from '../shared/options.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { LIMIT_OPTION } from '../shared/options.ts';
 import { proseLines } from '../shared/prose.ts';
 import { findRedis, probeRedis } from '../shared/redis-probe.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface StatusOptions {
   workspace?: string;
   limit?: number;
-  /** Seconds between two looks; true for the default. */
-  watch?: number | true;
 }
 
 /** Longer than it takes to apply a run. */
 const PATIENCE_MS = 2000;
-const WATCH_SECONDS = 5;
-/** Lines of the screen that are not workspaces. */
-const LINES_AROUND = 12;
-const DEFAULT_ROWS = 24;
 
 export function statusCommand(cli: CliContext): CliCommand {
   return reportingCommand('status')
     .option('--workspace <id>', 'only this workspace')
     .option(...LIMIT_OPTION)
-    .option('--watch [seconds]', `show it again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, (text) =>
-      parseWholeNumber(text, '--watch', 1, 3600),
-    )
-    .examples('usage-ledger status', 'usage-ledger status --watch')
+    .examples('usage-ledger status', 'usage-ledger status --json')
     .action((options: StatusOptions) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, options.workspace);
-        if (options.watch !== undefined) return watchStatus(cli, context, options);
         return showStatus(cli, context, options);
       }),
     );
@@ -156,42 +144,6 @@ async function lookAtCopy(context: Context): Promise<StatusReport['publish']> {
   const { describeStanding, standingOf } = await import('../../publish/standing.ts');
   const standing = await standingOf(publish, context.reader().connection, context.clock.now());
   return { standing, words: describeStanding(standing) };
-}
-
-/** Draws the screen anew, without the flicker of clearing it first, until Ctrl-C. */
-async function watchStatus(cli: CliContext, context: Context, options: StatusOptions): Promise<void> {
-  const { stdout } = cli.io;
-  if (stdout.isTTY !== true || cli.json) {
-    throw new UsageError(
-      '--watch needs a terminal',
-      'call `usage-ledger status` or `status --json` as often as needed',
-    );
-  }
-  const seconds = typeof options.watch === 'number' ? options.watch : WATCH_SECONDS;
-  const draw = (lines: readonly string[]): void => {
-    const at = isoTime(context.clock.now()).slice(0, 19).replace('T', ' ');
-    const screen = [`${at}Z, every ${seconds} s until Ctrl-C`, '', ...lines].map((line) => `${line}\x1b[K\n`).join('');
-    cli.printDocument(`\x1b[H${screen}\x1b[J`);
-  };
-  const screenOptions = () => ({
-    ...cli.tableOptions,
-    nowMs: context.clock.now(),
-    limit: options.limit ?? Math.max(1, (stdout.rows ?? DEFAULT_ROWS) - LINES_AROUND),
-  });
-  const again = (look: () => Promise<void>): Promise<void> =>
-    withStopSignal(async (signal) => {
-      for (;;) {
-        await look();
-        await sleep(context.clock, seconds * 1000, signal);
-      }
-    });
-  cli.printDocument('\x1b[2J');
-  try {
-    await again(async () => draw(statusLines(await readStatus(context, options.workspace), screenOptions())));
-  } catch (error) {
-    if (!(error instanceof StoppedError)) throw error;
-    cli.exitCode = error.exitCode;
-  }
 }
 
 export interface StatusReport {
