@@ -4,7 +4,7 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { periodEvents } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, gt, query } from '../../store/schema/drizzle.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
-import { type Check, FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
+import { type Check, FAULTS_A_CHECK, type Fault, fault } from '../verify/fault.ts';
 import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
 
 /** The chain holds the link whose digest was once kept elsewhere: nothing up to it was rewritten since. */
@@ -13,6 +13,7 @@ export function expectHead(digest: string): Check {
     if (hasLink(connection, digest)) return [];
     return [
       fault(
+        'anchor',
         `no link of the chain has the digest ${digest}: it was cut off, or rewritten from some link up to that one on`,
       ),
     ];
@@ -26,7 +27,7 @@ export function expectCheckpoints(lines: readonly string[], key: KeyObject | nul
     const faults: Fault[] = [];
     for (const line of lines) {
       const message = checkpointFault(connection, line, { id, key });
-      if (message !== null && faults.push(fault(message)) === FAULTS_A_CHECK) break;
+      if (message !== null && faults.push(fault('anchor', message)) === FAULTS_A_CHECK) break;
     }
     return faults;
   };
@@ -47,10 +48,6 @@ function checkpointFault(
   if (found === digest) return null;
   if (found === undefined) return `${which} lies behind the end of the chain: links were cut off`;
   return `${which} says ${digest}, the chain holds ${found}: history was rewritten`;
-}
-
-function fault(message: string): Fault {
-  return { check: 'anchor', runId: null, entryId: null, message };
 }
 
 export interface LaterEvent {

@@ -7,7 +7,7 @@ import { charges, closeCommitments } from '../../store/schema/billing-tables.ts'
 import { asc, eq, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
-import { FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
+import { FAULTS_A_CHECK, type Fault, fault } from '../verify/fault.ts';
 
 interface PricedPeriod {
   periodKey: number;
@@ -29,7 +29,7 @@ export function checkMoney(connection: LedgerConnection): Fault[] {
     .all();
   const faults: Fault[] = [];
   const add = (message: string): void => {
-    if (faults.length < FAULTS_A_CHECK) faults.push({ check: 'money', runId: null, entryId: null, message });
+    if (faults.length < FAULTS_A_CHECK) faults.push(fault('money', message));
   };
   for (const period of priced) {
     const cards = cardsOf(connection, period);

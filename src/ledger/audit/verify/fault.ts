@@ -22,6 +22,14 @@ export interface Fault {
   message: string;
 }
 
+export function fault(
+  check: Fault['check'],
+  message: string,
+  { runId = null, entryId = null }: Partial<Pick<Fault, 'runId' | 'entryId'>> = {},
+): Fault {
+  return { check, runId, entryId, message };
+}
+
 /** Faults listed of one check; the first is what matters. */
 export const FAULTS_A_CHECK = 10;
 

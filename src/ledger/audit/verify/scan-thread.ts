@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { fault } from './fault.ts';
 import { type Scan, scanLedger } from './verify-scan.ts';
 
 /** Scans the file whose path it was given, and posts what it found. This file is started, never imported. */
@@ -10,10 +11,7 @@ function main(path: string): void {
     parentPort?.postMessage(connection.transaction(() => scanLedger(connection))());
   } catch (error) {
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CORRUPT'))) throw error;
-    const found: Scan = {
-      integrity: [{ check: 'integrity', runId: null, entryId: null, message: error.message }],
-      isStrange: true,
-    };
+    const found: Scan = { integrity: [fault('integrity', error.message)], isStrange: true };
     parentPort?.postMessage(found);
   } finally {
     connection.close();

@@ -2,7 +2,7 @@ import type { DigestedEvent } from '../../journal/close/event-line.ts';
 import { createLinkDigests, type DigestedEnd, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
-import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 import { IS_FIGURES } from './verify-keys.ts';
 
 type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
@@ -76,8 +76,7 @@ export function checkChain(connection: LedgerConnection): ChainReport {
     .pluck()
     .get(nextEntryId) as number | null;
   if (orphan !== null) {
-    const message = `entry ${orphan} belongs to no applied run`;
-    faults.push({ check: 'chain', runId: null, entryId: orphan, message });
+    faults.push(fault('chain', `entry ${orphan} belongs to no applied run`, { entryId: orphan }));
   }
   return { faults, headDigest: previous, strayed };
 }

@@ -3,7 +3,7 @@ import { closeCommitments, closedUsage, periodEvents } from '../../store/schema/
 import { asc, eq, isNull, ne, notInArray, query, sql } from '../../store/schema/drizzle.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
-import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 
 interface ClosedPeriod {
   periodKey: number;
@@ -24,9 +24,7 @@ interface ClosedPeriod {
 export function checkCloses(connection: LedgerConnection): Fault[] {
   const faults: Fault[] = [];
   const add = (where: string, message: string): void => {
-    if (faults.length < FAULTS_A_CHECK) {
-      faults.push({ check: 'closes', runId: null, entryId: null, message: `${where}: ${message}` });
-    }
+    if (faults.length < FAULTS_A_CHECK) faults.push(fault('closes', `${where}: ${message}`));
   };
   const mismatched = connection
     .prepare(
@@ -121,24 +119,18 @@ function misended(connection: LedgerConnection): string[] {
  */
 export function checkAdjustments(connection: LedgerConnection): Fault[] {
   return [
-    ...strangeAdjustments(connection).map(({ adjustmentId, entryId, runId }) => ({
-      check: 'adjustments' as const,
-      runId,
-      entryId,
-      message: `adjustment ${adjustmentId} is not what its entry or reopen says`,
-    })),
-    ...misbooked(connection).map((adjustmentId) => ({
-      check: 'adjustments' as const,
-      runId: null,
-      entryId: null,
-      message: `adjustment ${adjustmentId} is not booked in the first month that was not closed then`,
-    })),
-    ...differingKeys(connection).map(({ workspaceId, period, tenantId }) => ({
-      check: 'adjustments' as const,
-      runId: null,
-      entryId: null,
-      message: `the adjustments of tenant ${JSON.stringify(tenantId)} in ${period} of workspace ${JSON.stringify(workspaceId)} do not lead to what stands now`,
-    })),
+    ...strangeAdjustments(connection).map(({ adjustmentId, entryId, runId }) => {
+      const message = `adjustment ${adjustmentId} is not what its entry or reopen says`;
+      return fault('adjustments', message, { runId, entryId });
+    }),
+    ...misbooked(connection).map((adjustmentId) => {
+      const message = `adjustment ${adjustmentId} is not booked in the first month that was not closed then`;
+      return fault('adjustments', message);
+    }),
+    ...differingKeys(connection).map(({ workspaceId, period, tenantId }) => {
+      const key = `tenant ${JSON.stringify(tenantId)} in ${period} of workspace ${JSON.stringify(workspaceId)}`;
+      return fault('adjustments', `the adjustments of ${key} do not lead to what stands now`);
+    }),
   ];
 }
 

@@ -2,7 +2,7 @@ import { NO_FIGURE } from '../../journal/runs/sum-limits.ts';
 import { FigureColumns } from '../../journal/staging/figure-columns.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { ENTRY_KINDS, PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
-import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 
 const { opened, increased, decreased, withdrawn, restored } = ENTRY_KINDS;
 
@@ -158,7 +158,7 @@ export function checkState(connection: LedgerConnection): Fault[] {
       row.sumsAgree === 1n
         ? `${key} ${where} has marks (withdrawn, first run, last run) that are not those of its entries`
         : `${key} stands at ${row.credits} credits and ${row.requests} requests ${where}, its entries sum to ${row.creditsSum} and ${row.requestsSum}`;
-    return { check: 'invariant', runId: null, entryId: null, message };
+    return fault('invariant', message);
   });
 }
 
@@ -191,7 +191,7 @@ export function checkFigures(connection: LedgerConnection): Fault[] {
     }
     if (figures.inOrder().digest().equals(digest)) continue;
     const message = `${period} of workspace ${JSON.stringify(workspaceId)}: its figures are not those that its last run has shown`;
-    faults.push({ check: 'periods', runId: null, entryId: null, message });
+    faults.push(fault('periods', message));
     if (faults.length === FAULTS_A_CHECK) break;
   }
   return faults;

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 import { hasStrangeKey } from './verify-keys.ts';
 
 /** The entries of a key lie on as many pages as runs wrote them: what is kept of those pages is not read again. */
@@ -19,7 +19,7 @@ export function scanLedger(connection: LedgerConnection): Scan {
   const integrity = rows
     .map(({ integrity_check: message }) => message)
     .filter((message) => message !== 'ok')
-    .map((message): Fault => ({ check: 'integrity', runId: null, entryId: null, message }));
+    .map((message) => fault('integrity', message));
   return { integrity, isStrange: seemsStrange(connection) };
 }
 

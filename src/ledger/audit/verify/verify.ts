@@ -8,7 +8,7 @@ import { countRows, schemaObjects } from '../../store/file/schema-objects.ts';
 import { GUARDED_TABLES, type GuardedTable, guardedText, ofRow } from '../../store/schema/guards.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
-import { type Check, FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { type Check, FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 import { type ChainReport, checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
 import { checkEntries, checkFigures, checkState } from './verify-keys.ts';
@@ -53,8 +53,7 @@ export async function verifyLedgerFile(connection: LedgerConnection, more: reado
     return await verifyWhole(connection, more);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))) throw error;
-    const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };
-    return { faults: [fault], runs: 0, entries: 0, keys: 0, headDigest: null };
+    return { faults: [fault('integrity', error.message)], runs: 0, entries: 0, keys: 0, headDigest: null };
   }
 }
 
@@ -129,19 +128,16 @@ function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
     return run();
   } catch (error) {
     if (error instanceof Database.SqliteError && error.code !== 'SQLITE_ERROR') throw error;
-    const message = messageOf(error);
-    return [{ check, runId: null, entryId: null, message: `it cannot be computed: ${message}` }];
+    return [fault(check, `it cannot be computed: ${messageOf(error)}`)];
   }
 }
 
 function checkReferences(connection: LedgerConnection): Fault[] {
   const rows = connection.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
-  return rows.slice(0, FAULTS_A_CHECK).map(({ table, rowid, parent }) => ({
-    check: 'references',
-    runId: null,
-    entryId: null,
-    message: `${rowid === null ? 'a row' : `row ${rowid}`} of ${table} refers to a row of ${parent} that does not exist`,
-  }));
+  return rows.slice(0, FAULTS_A_CHECK).map(({ table, rowid, parent }) => {
+    const row = rowid === null ? 'a row' : `row ${rowid}`;
+    return fault('references', `${row} of ${table} refers to a row of ${parent} that does not exist`);
+  });
 }
 
 /**
@@ -160,12 +156,8 @@ function checkRuns(connection: LedgerConnection): Fault[] {
        ORDER BY run_key LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as { runId: string }[];
-  return rows.map(({ runId }) => ({
-    check: 'runs',
-    runId,
-    entryId: null,
-    message: 'its status, error, first entry or start is not that of a run in its place of the chain',
-  }));
+  const message = 'its status, error, first entry or start is not that of a run in its place of the chain';
+  return rows.map(({ runId }) => fault('runs', message, { runId }));
 }
 
 /**
@@ -188,12 +180,8 @@ function checkWalks(connection: LedgerConnection): Fault[] {
        ORDER BY r.run_key LIMIT ${FAULTS_A_CHECK}`,
     )
     .all(keptFromRun(connection)) as { runId: string }[];
-  return rows.map(({ runId }) => ({
-    check: 'walks',
-    runId,
-    entryId: null,
-    message: 'its certificate is missing, or its counts are not those of the run',
-  }));
+  const message = 'its certificate is missing, or its counts are not those of the run';
+  return rows.map(({ runId }) => fault('walks', message, { runId }));
 }
 
 /**
@@ -231,12 +219,9 @@ function checkPeriods(connection: LedgerConnection): Fault[] {
        ORDER BY j.period_key LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as StrangePeriod[];
-  const faults = [...rows, ...strangeBounds(connection)].map(({ period, workspaceId, message }) => ({
-    check: 'periods' as const,
-    runId: null,
-    entryId: null,
-    message: `${period} of workspace ${JSON.stringify(workspaceId)}: ${message}`,
-  }));
+  const faults = [...rows, ...strangeBounds(connection)].map(({ period, workspaceId, message }) =>
+    fault('periods', `${period} of workspace ${JSON.stringify(workspaceId)}: ${message}`),
+  );
   return faults.slice(0, FAULTS_A_CHECK);
 }
 
@@ -279,9 +264,7 @@ export function checkControls(connection: LedgerConnection): Fault[] {
     .pluck()
     .get() as number | undefined;
   if (missing !== undefined) messages.push(`row change ${missing} is missing`);
-  return messages
-    .slice(0, FAULTS_A_CHECK)
-    .map((message) => ({ check: 'controls', runId: null, entryId: null, message }));
+  return messages.slice(0, FAULTS_A_CHECK).map((message) => fault('controls', message));
 }
 
 /** An alert is in the state that its last transition has brought it to; its revision counts them. */
@@ -341,9 +324,7 @@ function checkSchema(connection: LedgerConnection): Fault[] {
   const found = readSchema(connection);
   expected ??= expectedSchema();
   const faults: Fault[] = [];
-  const add = (message: string): void => {
-    faults.push({ check: 'schema', runId: null, entryId: null, message });
-  };
+  const add = (message: string): void => void faults.push(fault('schema', message));
   for (const [name, sql] of expected) {
     if (!found.has(name)) add(`the ${name} is missing`);
     else if (found.get(name) !== sql) add(`the ${name} is not the one of this version`);
