@@ -87,7 +87,7 @@ async function syncAll(
       const onProgress = (seen: SyncProgress): void => {
         // Collects the buffers of pages that have been read before many lie about; pm2 gives the daemon the like.
         if (seen.pages >= MANY_PAGES) keepYoungGenerationSmall();
-        progress.onProgress(seen);
+        progress.update(seen.pages, seen.totalPages, `pages, walk ${seen.walk}`);
       };
       const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
       const outcome = await context.sync(order).finally(progress.stop);

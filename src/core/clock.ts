@@ -67,3 +67,8 @@ export function nextTurn(): Promise<void> {
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
+
+/** The same to the second, as it may stand in the name of a file: `20260301T060000Z`. */
+export function fileTime(epochMs: number): string {
+  return `${isoTime(epochMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z`;
+}

@@ -12,7 +12,7 @@ import { renderTable } from '../../reports/formats/table.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { parsePeriodWindow } from '../shared/options.ts';
-import { createReplayView } from '../shared/progress.ts';
+import { startProgress } from '../shared/progress.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface BacktestOptions {
@@ -54,14 +54,14 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
   const { id, alerts, lookbackPeriods, settleHours } = chooseWorkspace(config, options.workspace);
   await withStopSignal((signal) =>
     cli.withContext(async (context) => {
-      const progress = await createReplayView(cli, inertText(id));
+      const progress = await startProgress(cli, inertText(id), 'runs');
       const answer = await backtest({
         ledger: context.reader().connection,
         workspaceId: id,
         settings: { rules: alerts, lookbackPeriods, settleHours },
         window: { from: first, to: last },
         signal,
-        onProgress: progress.onProgress,
+        onProgress: ({ runs, totalRuns }) => progress.update(runs, totalRuns),
       }).finally(progress.stop);
       if (cli.json) return cli.printJson(inJson(answer, alerts, { from_period: from, to_period: to }));
       const { runs, firstRunAt, lastRunAt } = answer.history;

@@ -53,14 +53,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
 
 /** Configured workspaces that the ledger no longer reads. What keeps it from being read, `ledger` tells. */
 export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): Finding[] {
-  let ended: string[];
-  try {
-    const reader = openReader(ledger.path);
-    ended = endedWorkspaces(reader.connection);
-    reader.close();
-  } catch {
-    return [];
-  }
+  const ended = askLedger(ledger.path, endedWorkspaces, []);
   const remedy = 'take it out of the configuration, or take the end back with `usage-ledger workspace resume`';
   return workspaces
     .filter(({ id }) => ended.includes(id))

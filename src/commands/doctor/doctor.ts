@@ -6,11 +6,10 @@ import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../config/types.ts';
-import { AppError, ConfigError, summarizeError } from '../../core/errors.ts';
+import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { requestsOfRuns } from '../../ledger/journal/runs/run-facts.ts';
-import { openReader } from '../../ledger/store/file/open.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { UnauthorizedError } from '../../usage-api/errors.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -284,7 +283,7 @@ interface Demand {
  * of each workspace that has a lower rate of its own.
  */
 function checkSchedule({ workspaces, ledger }: Config, nowMs: number): Finding[] {
-  const known = readRequests(ledger.path);
+  const known = askLedger(ledger.path, requestsOfRuns, new Map<string, number>());
   const demands = workspaces.map((workspace): Demand => {
     const requests = Math.max(LEAST_REQUESTS, known.get(workspace.id) ?? 0);
     return { workspace, perSecond: (requests * 1000) / usualPauseMs(workspace.cron, nowMs) };
@@ -314,19 +313,4 @@ function usualPauseMs(cron: string, nowMs: number): number {
   const times = Array.from({ length: LOOKED_AT_SLOTS }, () => slots.next().getTime());
   const pauses = times.slice(1).map((time, index) => time - (times[index] ?? time));
   return pauses.toSorted((a, b) => a - b)[Math.floor(pauses.length / 2)] ?? Number.POSITIVE_INFINITY;
-}
-
-/** None while there is no ledger that can be read: another check tells of that. */
-function readRequests(path: string): Map<string, number> {
-  try {
-    const reader = openReader(path);
-    try {
-      return requestsOfRuns(reader.connection);
-    } finally {
-      reader.close();
-    }
-  } catch (error) {
-    if (error instanceof AppError) return new Map();
-    throw error;
-  }
 }

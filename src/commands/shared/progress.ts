@@ -1,52 +1,22 @@
 import { every } from '../../core/clock.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { firstOf } from '../../core/text/words.ts';
-import type { SyncProgress } from '../../sync/run.ts';
 import type { CliContext } from './cli-context.ts';
 
-interface ProgressView<Progress> {
-  onProgress(progress: Progress): void;
+interface Progress {
+  update(done: number, total: number, unit?: string): void;
   stop(): void;
 }
 
-function createProgressView(cli: CliContext, label: string): Promise<ProgressView<SyncProgress>> {
-  return startBar(cli, label, 'pages', (bar, { walk, pages, totalPages }: SyncProgress) =>
-    bar.update(pages, totalPages, `pages, walk ${walk}`),
-  );
-}
-
-export function createReplayView(
-  cli: CliContext,
-  label: string,
-): Promise<ProgressView<{ runs: number; totalRuns: number }>> {
-  return startBar(cli, label, 'runs', (bar, { runs, totalRuns }: { runs: number; totalRuns: number }) =>
-    bar.update(runs, totalRuns),
-  );
-}
-
-export function createStatementsView(
-  cli: CliContext,
-  label: string,
-): Promise<ProgressView<{ done: number; total: number }>> {
-  return startBar(cli, label, 'statements', (bar, { done, total }: { done: number; total: number }) =>
-    bar.update(done, total),
-  );
-}
-
 /** A bar on stderr where somebody looks; elsewhere its code is not even loaded. */
-async function startBar<Progress>(
-  cli: CliContext,
-  label: string,
-  unit: string,
-  show: (bar: Pick<import('./progress-bar.ts').ProgressBar, 'update'>, progress: Progress) => void,
-): Promise<ProgressView<Progress>> {
+export async function startProgress(cli: CliContext, label: string, unit: string): Promise<Progress> {
   const { stderr } = cli.io;
-  if (stderr.isTTY !== true) return { onProgress: () => undefined, stop: () => undefined };
+  if (stderr.isTTY !== true) return { update: () => undefined, stop: () => undefined };
   const { ProgressBar } = await import('./progress-bar.ts');
   const bar = new ProgressBar(stderr, label, unit, cli.clock);
   const release = cli.giveWay(bar);
   return {
-    onProgress: (progress) => show(bar, progress),
+    update: (...progress) => bar.update(...progress),
     stop() {
       release();
       bar.stop();
@@ -59,7 +29,7 @@ const NOTE_INTERVAL_MS = 10_000;
 const NAMED = 5;
 
 interface FleetView {
-  begin(workspaceId: string): Promise<ProgressView<SyncProgress>>;
+  begin(workspaceId: string): Promise<Progress>;
   stop(): void;
 }
 
@@ -69,28 +39,25 @@ interface FleetView {
  */
 export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView {
   if (oneAtATime && cli.io.stderr.isTTY === true) {
-    return { begin: (workspaceId) => createProgressView(cli, inertText(workspaceId)), stop: () => undefined };
+    return { begin: (workspaceId) => startProgress(cli, inertText(workspaceId), 'pages'), stop: () => undefined };
   }
-  const running = new Map<string, SyncProgress | null>();
+  const running = new Map<string, string>();
   const stop = every(cli.clock, NOTE_INTERVAL_MS, () => {
     if (running.size > 0) cli.note(`waiting for ${describe([...running])}`);
   });
   return {
     async begin(workspaceId) {
-      running.set(workspaceId, null);
+      running.set(workspaceId, 'first page');
       return {
-        onProgress: (progress) => running.set(workspaceId, progress),
-        stop: () => running.delete(workspaceId),
+        update: (page, pages) => void running.set(workspaceId, `page ${page} of ${pages}`),
+        stop: () => void running.delete(workspaceId),
       };
     },
     stop,
   };
 }
 
-function describe(running: readonly [id: string, progress: SyncProgress | null][]): string {
-  const named = running.slice(0, NAMED).map(([id, progress]) => {
-    const where = progress === null ? 'first page' : `page ${progress.pages} of ${progress.totalPages}`;
-    return `${inertText(id)} (${where})`;
-  });
+function describe(running: readonly [id: string, where: string][]): string {
+  const named = running.slice(0, NAMED).map(([id, where]) => `${inertText(id)} (${where})`);
   return firstOf(named, NAMED, running.length);
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { isoTime } from '../../core/clock.ts';
+import { fileTime } from '../../core/clock.ts';
 import { folderFault, makeFolder } from '../../core/process/folder-fault.ts';
 import { ageMs, latestKnown } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
@@ -41,11 +41,6 @@ export function exportName(name: string, occasion: ExportOccasion, format: Sheet
       ? fileTime(Date.parse(occasion.at))
       : `${occasion.period}-close-${String(occasion.eventSeq).padStart(SEQ_DIGITS, '0')}`;
   return `${name}-${of}.${format}`;
-}
-
-/** Such as `20260301T060000Z`. */
-function fileTime(epochMs: number): string {
-  return `${isoTime(epochMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z`;
 }
 
 /** What is known of an export; nothing when its folder has never been used. A state that cannot be read counts as none. */

@@ -23,7 +23,7 @@ import {
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
 import type { CliContext } from '../../shared/cli-context.ts';
-import { createStatementsView } from '../../shared/progress.ts';
+import { startProgress } from '../../shared/progress.ts';
 import { withStopSignal } from '../../shared/stop-signal.ts';
 
 interface EachRequest {
@@ -47,11 +47,11 @@ export async function writeEach(cli: CliContext, context: Context, request: Each
   const { connection } = context.reader();
   const seen: Seen = { statements: 0, kept: 0, estimates: [], without: [] };
   const total = ids.reduce((sum, id) => sum + countTenants(connection, id, period), 0);
-  const view = await createStatementsView(cli, period);
+  const view = await startProgress(cli, period, 'statements');
   const onTenant = (kept: number): void => {
     seen.statements += 1;
     seen.kept += kept;
-    view.onProgress({ done: seen.statements, total: Math.max(total, seen.statements) });
+    view.update(seen.statements, Math.max(total, seen.statements));
   };
   const rows = function* (): Generator<StatementFile> {
     for (const id of ids) {

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync } fr
 import { basename, dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
-import { isoTime } from '../../../core/clock.ts';
+import { fileTime, isoTime } from '../../../core/clock.ts';
 import { packageFile } from '../../../core/process/package-file.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { addRowDigest } from '../file/row-digest.ts';
@@ -167,8 +167,7 @@ function removeOldCopies(path: string, made: string): void {
 function copyBeside(connection: Connection, path: string, nowMs: number): string {
   // Of two processes that migrate at once, the later one copies what the earlier has changed already: a name of its own
   // keeps it from taking the place of the copy that counts.
-  const time = isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15);
-  const copy = `${path}.before-migration-${time}Z-${randomId().slice(0, 8)}`;
+  const copy = `${path}.before-migration-${fileTime(nowMs)}-${randomId().slice(0, 8)}`;
   const unfinished = `${copy}.part`;
   // SQLite takes an empty file as it is, so that nobody else can read the copy at any moment.
   closeSync(openSync(unfinished, 'wx', 0o600));

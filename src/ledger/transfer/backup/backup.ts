@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { isoTime, nextTurn } from '../../../core/clock.ts';
+import { fileTime, nextTurn } from '../../../core/clock.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
 import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
@@ -127,7 +127,7 @@ const BACKUP_NAME = /^ledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
 
 /** The name of a scheduled backup that is made now, such as `ledger-20260301T020000Z.db`. */
 export function backupName(nowMs: number): string {
-  return `ledger-${isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z.db`;
+  return `ledger-${fileTime(nowMs)}.db`;
 }
 
 /** When a backup of this name was made, ISO-8601 UTC; null for a name that is none of a scheduled backup. */

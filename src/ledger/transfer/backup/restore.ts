@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { isoTime, nextTurn } from '../../../core/clock.ts';
+import { fileTime, isoTime, nextTurn } from '../../../core/clock.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
 import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
@@ -226,7 +226,7 @@ async function exchangeLedger(copy: string, ledgerPath: string, order: Exchange)
       });
     }
     removeUnfinished(ledgerPath);
-    const aside = freeName(`${ledgerPath}.replaced-${isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z`);
+    const aside = freeName(`${ledgerPath}.replaced-${fileTime(nowMs)}`);
     if (held !== null) await keep(ledgerPath, aside, dirname(copy), held.connection);
     // SQLite would take a log that it left, of whatever file, for a part of the new ledger.
     if (held?.connection == null) {
