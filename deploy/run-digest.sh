@@ -22,5 +22,5 @@ sqlite3 -readonly -batch -cmd '.timeout 10000' -list -noheader "$ledger" "
   SELECT json_array('change', c.change_seq, c.table_name, c.row_key, lower(hex(c.row_digest)))
   FROM run r JOIN row_changes c ON c.change_seq <= r.last_change_seq AND c.change_seq > coalesce((
     SELECT max(last_change_seq) FROM (SELECT applied_seq AS seq, last_change_seq FROM runs
-      UNION ALL SELECT end_seq, last_change_seq FROM workspace_ends) WHERE seq < r.applied_seq), 0)
+      UNION ALL SELECT act_seq, last_change_seq FROM acts) WHERE seq < r.applied_seq), 0)
   ORDER BY c.change_seq;" | sha256sum | cut -d ' ' -f 1

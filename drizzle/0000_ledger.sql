@@ -49,8 +49,8 @@ CREATE TABLE periods (
 --> statement-breakpoint
 CREATE UNIQUE INDEX periods_by_name ON periods (workspace_key, period);
 --> statement-breakpoint
-CREATE TABLE workspace_ends (
-  end_seq integer PRIMARY KEY NOT NULL,
+CREATE TABLE acts (
+  act_seq integer PRIMARY KEY NOT NULL,
   workspace_key integer NOT NULL,
   action text NOT NULL,
   at text NOT NULL,
@@ -62,13 +62,13 @@ CREATE TABLE workspace_ends (
   FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX workspace_ends_by_workspace ON workspace_ends (workspace_key);
+CREATE INDEX acts_by_workspace ON acts (workspace_key);
 --> statement-breakpoint
-CREATE TRIGGER workspace_ends_no_update BEFORE UPDATE ON workspace_ends
-BEGIN SELECT RAISE(ABORT, 'workspace_ends is append-only'); END;
+CREATE TRIGGER acts_no_update BEFORE UPDATE ON acts
+BEGIN SELECT RAISE(ABORT, 'acts is append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER workspace_ends_no_delete BEFORE DELETE ON workspace_ends
-BEGIN SELECT RAISE(ABORT, 'workspace_ends is append-only'); END;
+CREATE TRIGGER acts_no_delete BEFORE DELETE ON acts
+BEGIN SELECT RAISE(ABORT, 'acts is append-only'); END;
 --> statement-breakpoint
 CREATE TABLE runs (
   run_key integer PRIMARY KEY NOT NULL,
@@ -293,6 +293,49 @@ BEGIN SELECT RAISE(ABORT, 'close_commitments is append-only'); END;
 --> statement-breakpoint
 CREATE TRIGGER close_commitments_no_delete BEFORE DELETE ON close_commitments
 BEGIN SELECT RAISE(ABORT, 'close_commitments is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE reconciliations (
+  act_seq integer PRIMARY KEY NOT NULL,
+  period_key integer NOT NULL,
+  close_seq integer NOT NULL,
+  file_name text NOT NULL,
+  file_sha256 text NOT NULL,
+  matched integer NOT NULL,
+  missing integer NOT NULL,
+  extra integer NOT NULL,
+  different integer NOT NULL,
+  tolerance text NOT NULL,
+  amounts text NOT NULL,
+  FOREIGN KEY (period_key) REFERENCES periods (period_key),
+  FOREIGN KEY (close_seq) REFERENCES period_events (event_seq)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX reconciliations_by_close ON reconciliations (close_seq);
+--> statement-breakpoint
+CREATE TRIGGER reconciliations_no_update BEFORE UPDATE ON reconciliations
+BEGIN SELECT RAISE(ABORT, 'reconciliations is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER reconciliations_no_delete BEFORE DELETE ON reconciliations
+BEGIN SELECT RAISE(ABORT, 'reconciliations is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE invoice_numbers (
+  act_seq integer NOT NULL,
+  tenant_key integer NOT NULL,
+  currency text NOT NULL,
+  period_key integer NOT NULL,
+  close_seq integer NOT NULL,
+  number text NOT NULL,
+  PRIMARY KEY (act_seq, tenant_key, currency),
+  FOREIGN KEY (tenant_key) REFERENCES tenants (tenant_key)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX invoice_numbers_by_close ON invoice_numbers (close_seq, tenant_key, currency);
+--> statement-breakpoint
+CREATE TRIGGER invoice_numbers_no_update BEFORE UPDATE ON invoice_numbers
+BEGIN SELECT RAISE(ABORT, 'invoice_numbers is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER invoice_numbers_no_delete BEFORE DELETE ON invoice_numbers
+BEGIN SELECT RAISE(ABORT, 'invoice_numbers is append-only'); END;
 --> statement-breakpoint
 CREATE TABLE alerts (
   alert_key integer PRIMARY KEY NOT NULL,
@@ -585,7 +628,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('charges', 'charges', '2400000 5000 1'),
   ('charge_lines', 'charge_lines', '4800000 10000 2 1'),
   ('charge_corrections', 'charge_corrections_by_key', '10000 50 2'),
-  ('charge_corrections', 'charge_corrections_by_booking', '10000 50 2');
+  ('charge_corrections', 'charge_corrections_by_booking', '10000 50 2'),
+  ('invoice_numbers', 'invoice_numbers_by_close', '1200000 5000 1 1');
 --> statement-breakpoint
 -- Loads them into this connection.
 ANALYZE sqlite_schema;

@@ -94,17 +94,19 @@ SELECT workspace_id, tenant_id, period, credits_used, amount_minor, currency, ra
     ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
       || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
   CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
-  CAST(amount_minor AS double precision) / minor_units AS amount_value, display_name, external_ref
+  CAST(amount_minor AS double precision) / minor_units AS amount_value, display_name, external_ref, invoice_number
 FROM (
   SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency, rate_card,
-    charge_minor, correction_minor, minor_units, display_name, external_ref
+    charge_minor, correction_minor, minor_units, display_name, external_ref, invoice_number
   FROM (
     SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
       k.name AS rate_card, k.minor_units, n.display_name, n.external_ref,
       (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN CAST(coalesce(sum(x.amount_minor), 0) AS bigint) END
        FROM charge_corrections x JOIN rate_cards y ON y.card_key = x.card_key
        WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key AND y.currency = k.currency)
-        AS correction_minor
+        AS correction_minor,
+      (SELECT v.number FROM invoice_numbers v WHERE v.close_seq = p.closed_seq AND v.tenant_key = c.tenant_key AND v.currency = k.currency
+       AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1) AS invoice_number
     FROM charges c
     JOIN rate_cards k ON k.card_key = c.card_key
     JOIN periods p ON p.period_key = c.period_key
@@ -117,7 +119,9 @@ FROM (
     CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS amount_minor, k.currency,
     max(k.name) AS rate_card, 0 AS charge_minor,
     CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS correction_minor, max(k.minor_units) AS minor_units,
-    max(n.display_name) AS display_name, max(n.external_ref) AS external_ref
+    max(n.display_name) AS display_name, max(n.external_ref) AS external_ref,
+    max((SELECT v.number FROM invoice_numbers v WHERE v.close_seq = p.closed_seq AND v.tenant_key = x.tenant_key AND v.currency = k.currency
+       AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1)) AS invoice_number
   FROM charge_corrections x
   JOIN rate_cards k ON k.card_key = x.card_key
   JOIN periods p ON p.period_key = x.booked_period_key
@@ -322,6 +326,16 @@ FROM periods p
 JOIN workspaces w ON w.workspace_key = p.workspace_key
 LEFT JOIN period_events e ON e.event_seq = p.closed_seq AND e.period_key = p.period_key
 LEFT JOIN runs r ON r.run_key = p.covered_run_key;
+
+CREATE VIEW finance_reconciliations AS
+SELECT w.workspace_id, p.period, a.at, a.actor, a.note, r.file_name, r.file_sha256, r.matched, r.missing, r.extra, r.different,
+  r.tolerance, r.amounts, e.digest AS close_digest, CASE WHEN p.closed_seq = r.close_seq THEN 1 ELSE 0 END AS in_force,
+  r.act_seq AS event_seq, a.previous_digest, a.digest
+FROM reconciliations r
+JOIN periods p ON p.period_key = r.period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN acts a ON a.act_seq = r.act_seq AND a.workspace_key = p.workspace_key
+JOIN period_events e ON e.event_seq = r.close_seq AND e.period_key = r.period_key;
 
 CREATE VIEW finance_runs AS
 SELECT r.run_id, w.workspace_id, r.status, r.from_period, r.to_period, r.started_at, r.finished_at, r.pages, r.records, r.entries,

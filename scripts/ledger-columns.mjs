@@ -166,6 +166,29 @@ const VIEWS = {
       system_user: 'The user of the process.',
     },
   ],
+  finance_reconciliations: [
+    'One row per `reconcile --record`.',
+    {
+      workspace_id: WORKSPACE,
+      period: PERIOD,
+      at: 'When.',
+      actor: 'Who, as given with `--by`.',
+      note: 'As given with `--note`.',
+      file_name: 'The file of invoices.',
+      file_sha256: 'SHA-256 of its bytes, in hex.',
+      matched: 'Tenants whose invoice says what the ledger says.',
+      missing: 'Tenants without an invoice.',
+      extra: 'Tenants that the ledger does not know.',
+      different: 'Tenants whose figures differ.',
+      tolerance: 'By how much an amount could be off.',
+      amounts: 'JSON array: of each `currency` the sums of `ledger` and `invoice`.',
+      close_digest: 'Digest of the close that it was compared with.',
+      in_force: '1 while that close is in force; else 0.',
+      event_seq: 'Position in the digest chain.',
+      previous_digest: 'Digest of the link before it.',
+      digest: 'Digest of this link.',
+    },
+  ],
   finance_charges: [
     'One row per workspace, period and tenant with a rate card: what it is to pay. A second one where corrections have another currency.',
     {
@@ -183,6 +206,7 @@ const VIEWS = {
       amount_value: VALUE,
       display_name: 'Its name; of a closed period that of the close.',
       external_ref: 'Its reference, likewise.',
+      invoice_number: 'By `reconcile --record`; several with commas between.',
     },
   ],
   finance_charge_lines: [

@@ -77,7 +77,7 @@ function overAllLedgers(body: string): string {
 function typed(column: string): string {
   const value = `v.${pg.escapeIdentifier(column)}`;
   // Postgres has no U+0000.
-  if (['labels', 'overridden', 'figures'].includes(column)) {
+  if (['labels', 'overridden', 'figures', 'amounts'].includes(column)) {
     return `regexp_replace(${value}, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1␀0', 'g')::jsonb`;
   }
   const kind = viewColumnKind(column);

@@ -6,8 +6,10 @@ import {
   chargeLines,
   charges,
   closedUsage,
+  invoiceNumbers,
   periodEvents,
   rateCards,
+  reconciliations,
   tenantNames,
 } from '../ledger/store/schema/billing-tables.ts';
 import { deliveries } from '../ledger/store/schema/delivery-tables.ts';
@@ -15,7 +17,7 @@ import { PERIODS_PER_WORKSPACE } from '../ledger/store/schema/keys.ts';
 import { type NamedTable, namedTable } from '../ledger/store/schema/ledger-tables.ts';
 import type { TableRecord } from '../ledger/store/schema/rows.ts';
 import { runs, tenantUsage, usageEntries } from '../ledger/store/schema/run-tables.ts';
-import { periods, tenants, workspaces } from '../ledger/store/schema/workspace-tables.ts';
+import { acts, periods, tenants, workspaces } from '../ledger/store/schema/workspace-tables.ts';
 
 /**
  * A table of the ledger as Postgres has it, with `ledger_key` before its columns. Keys of ledger N begin at N << 40, those of
@@ -46,6 +48,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     only: 'period_key workspace_key period period_start period_end covered_run_key closed_seq',
   }),
   copied(periodEvents, { period: 'r.period_key', added: 'event_seq' }),
+  copied(acts, { added: 'act_seq' }),
   copied(runs),
   ofPeriod(usageEntries, 'r.period_key', 'entry_id'),
   ofPeriod(tenantUsage),
@@ -55,6 +58,8 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   ofPeriod(charges),
   ofPeriod(chargeLines),
   ofPeriod(chargeCorrections, 'r.booked_period_key', 'correction_id'),
+  ofPeriod(reconciliations, 'r.period_key', 'act_seq'),
+  ofPeriod(invoiceNumbers, 'r.period_key', 'act_seq'),
   copied(alerts, {
     only: `alert_key alert_id workspace_key period_key tenant_key rule cause level severity state threshold
       previous_credits current_credits previous_requests current_requests first_fired_at last_changed_at revision told_times`,

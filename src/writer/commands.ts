@@ -21,6 +21,7 @@ import type { JobNews } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { type ChannelRoute, currentRoutes } from '../alerts/track/routes.ts';
 import { isoTime } from '../core/clock.ts';
+import type { ActLink } from '../ledger/journal/acts.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose } from '../ledger/journal/charges/commit-close.ts';
 import { forgetNames, importNames } from '../ledger/journal/charges/names.ts';
@@ -31,13 +32,8 @@ import {
   type ReopenRequest,
   reopenPeriod,
 } from '../ledger/journal/close/close-period.ts';
-import {
-  type EndLink,
-  type EndRequest,
-  endWorkspace,
-  type ResumeRequest,
-  resumeWorkspace,
-} from '../ledger/journal/end-workspace.ts';
+import { type ReconciliationRequest, recordReconciliation } from '../ledger/journal/close/record-reconciliation.ts';
+import { type EndRequest, endWorkspace, type ResumeRequest, resumeWorkspace } from '../ledger/journal/end-workspace.ts';
 import { type PrunedRuns, pruneRuns } from '../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
@@ -110,6 +106,11 @@ const COMMANDS = {
   reopenPeriod: (session: Session, request: ReopenRequest): PeriodEvent & Recorded =>
     recorded(session, reopenPeriod(session.connection, request, chargeReopened), request.nowMs),
 
+  recordReconciliation(session: Session, request: ReconciliationRequest): ActLink & Recorded {
+    const link = recordReconciliation(session.connection, request);
+    return { ...link, ...recordHead(session, link.seq, link.digest, request.nowMs) };
+  },
+
   setCards: onConnection(setCards),
   importNames: onConnection(importNames),
   forgetNames: onConnection(forgetNames),
@@ -126,7 +127,7 @@ const COMMANDS = {
   truncateLog: ({ connection }: Session, _args: undefined): boolean => truncateLog(connection),
 
   /** `notifications`: how many tell of what is over, or were taken back because another ledger sends them. */
-  endWorkspace(session: Session, request: EndRequest): EndLink & { notifications: number } & Recorded {
+  endWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & Recorded {
     const { connection } = session;
     const { settled, seq, digest } = endWorkspace(connection, request, (workspace) =>
       request.elsewhere
@@ -135,7 +136,7 @@ const COMMANDS = {
     );
     return { seq, digest, notifications: settled, ...recordHead(session, seq, digest, request.nowMs) };
   },
-  resumeWorkspace(session: Session, request: ResumeRequest): EndLink & Recorded {
+  resumeWorkspace(session: Session, request: ResumeRequest): ActLink & Recorded {
     const { connection } = session;
     const link = resumeWorkspace(connection, request, ({ workspaceKey }) =>
       evaluateAgain(connection, workspaceKey, request.nowMs),

@@ -40,7 +40,7 @@ function plain(row: Row): Row {
     if (value instanceof Date) return [name, value.toISOString()];
     if (typeof value === 'boolean') return [name, value ? 1n : 0n];
     if (value === null || typeof value !== 'string') return [name, value];
-    if (['labels', 'overridden', 'figures'].includes(name)) return [name, JSON.parse(value)];
+    if (['labels', 'overridden', 'figures', 'amounts'].includes(name)) return [name, JSON.parse(value)];
     if (name === 'projection') return [name, BigInt(value)];
     return [name, ['amount', 'unit_price'].includes(name) ? plainNumber(value) : value];
   });

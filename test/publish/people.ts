@@ -97,6 +97,27 @@ export async function interfere(connection: Database.Database, what: number, now
       }
     },
     () => realRun({ writer, source: REFUSING, now: () => nowMs, workspace: { id: workspaceId, name: workspaceId } }),
+    async () => {
+      const closed = connection.prepare(
+        `SELECT w.workspace_id, p.period, e.digest FROM periods p JOIN workspaces w USING (workspace_key)
+         JOIN period_events e ON e.event_seq = p.closed_seq`,
+      );
+      const close = pick(closed.all() as { workspace_id: string; period: string; digest: string }[]);
+      if (close === undefined) return;
+      await writer.call('recordReconciliation', {
+        workspaceId: close.workspace_id,
+        period: close.period,
+        closeDigest: close.digest,
+        file: { name: 'invoices\t1.csv', sha256: 'ab'.repeat(32) },
+        counts: { matched: what % 7, missing: 1, extra: 0, different: 2 },
+        tolerance: '0',
+        amounts: [{ currency: 'EUR', ledger: '1.00', invoice: '2.00' }],
+        numbers: TENANTS.map((tenantId) => ({ tenantId, currency: 'EUR', number: `R-${what}-${tenantId}` })),
+        by: 'Eve',
+        note: '\\N',
+        nowMs,
+      });
+    },
     () => writer.call('prune', { beforeMs: nowMs - DAY_MS, nowMs }),
   ];
   try {

@@ -22,6 +22,7 @@ test('each column of a view has the type of what it holds, so that Metabase and 
     labels: 'jsonb',
     overridden: 'jsonb',
     figures: 'jsonb',
+    amounts: 'jsonb',
     projection: 'numeric',
     amount_value: 'double precision',
     position: 'bigint',

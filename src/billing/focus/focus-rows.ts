@@ -16,12 +16,18 @@ export interface FocusNames {
 export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
 
 /** The rows of one tenant in one period: one a line that has a price. */
-export function focusRows(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): FocusRow[] {
+export function focusRows(
+  billed: BilledPeriod,
+  tenant: BilledTenant,
+  names: FocusNames,
+  invoiceOf: (tenantId: string, currency: string) => string | null = () => null,
+): FocusRow[] {
   const lines = lessDiscounts(tenant.lines.filter(isPriced));
   const firstUsage = lines.findIndex(({ line }) => line.kind === 'usage');
   return lines.map(({ line, netMinor }, index) => ({
     ...common(billed, tenant, names),
     ...ofLine(billed, line, netMinor),
+    InvoiceId: invoiceOf(tenant.tenantId, line.currency),
     // Once a tenant, so that the column can be summed.
     x_RequestCount: index === firstUsage ? tenant.requestCount.toString() : null,
   }));
@@ -66,7 +72,6 @@ type CommonColumn =
   | 'BillingPeriodEnd'
   | 'BillingPeriodStart'
   | 'HostProviderName'
-  | 'InvoiceId'
   | 'InvoiceIssuerName'
   | 'ProviderName'
   | 'PublisherName'
@@ -87,7 +92,6 @@ function common(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): 
     BillingPeriodEnd: timeOf(periodEndMs(billed.period)),
     BillingPeriodStart: timeOf(periodStartMs(billed.period)),
     HostProviderName: names.publisher,
-    InvoiceId: null,
     InvoiceIssuerName: names.issuer,
     ProviderName: names.issuer,
     PublisherName: names.publisher,
@@ -109,7 +113,7 @@ function ofLine(
   { period, workspaceId, workspaceName }: BilledPeriod,
   line: PricedLine,
   netMinor: bigint,
-): Omit<FocusRow, CommonColumn | 'x_RequestCount'> {
+): Omit<FocusRow, CommonColumn | 'InvoiceId' | 'x_RequestCount'> {
   const cost = withFraction(formatMinor(netMinor, line.currency));
   const charged = line.correctsPeriod ?? period;
   const isUsage = line.kind === 'usage' || line.kind === 'correction';

@@ -28,6 +28,11 @@ export function amountReader(
   };
 }
 
+/** Reads amounts of minor units, such as cents: whole numbers. */
+export function minorReader(): ReturnType<typeof amountReader> {
+  return (text) => (/^-?\d{1,18}$/.test(text.trim()) ? { minor: BigInt(text.trim()) } : null);
+}
+
 /** The decimal mark of an amount in a column that shows none; a currency without decimals has thousands before three digits. */
 function markOf(digits: string, currency: string, isFirst: boolean): DecimalMark | undefined {
   const [, only] = /^\d{1,3}([.,])\d{3}$/.exec(digits) ?? [];

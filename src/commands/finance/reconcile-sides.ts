@@ -1,4 +1,5 @@
-import { amountReader, type DecimalMark } from '../../billing/reconcile/read-amount.ts';
+import type { InvoiceColumns } from '../../billing/reconcile/presets.ts';
+import { amountReader, type DecimalMark, minorReader } from '../../billing/reconcile/read-amount.ts';
 import {
   type Cause,
   type ReconciledTenant,
@@ -16,17 +17,18 @@ import { readingsOf } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CsvRow } from '../shared/given-file.ts';
 
-export interface MappedColumns {
+export interface MappedColumns extends InvoiceColumns {
   /** Holds ids of tenants, or what the ledger has as their references. */
   tenantColumn: string;
-  creditsColumn?: string;
-  amountColumn?: string;
-  currencyColumn?: string;
   decimal?: DecimalMark;
+  /** Of amounts beside which no currency stands. */
+  currency?: string;
 }
 
 export interface InvoiceLine {
+  /** The tenant; several that share a reference are one customer. */
   tenantId: string;
+  invoice: string | null;
   credits: bigint | null;
   amountMinor: bigint | null;
   currency: string | null;
@@ -49,10 +51,7 @@ export function reconcileByCurrency(
   statement: StatementDocument,
   service: ReadonlyMap<string, SideFigures> | null,
   invoices: readonly InvoiceLine[],
-  {
-    currencies,
-    toleranceOf,
-  }: { currencies: readonly (string | null)[]; toleranceOf: (currency: string | null) => bigint },
+  { currencies, customerOf, toleranceOf }: Comparison,
 ): ReconciledRow[] {
   const [first = null] = currencies;
   const homes = new Map(
@@ -63,16 +62,16 @@ export function reconcileByCurrency(
   );
   const homeOf = (tenantId: string): string | null => (homes.has(tenantId) ? (homes.get(tenantId) ?? null) : first);
   const rows = currencies.flatMap((currency) => {
-    const ledger = new Map<string, SideFigures>();
-    for (const { tenant_id, credits_used, totals } of statement.tenants) {
+    const ledger = statement.tenants.flatMap(({ tenant_id, credits_used, totals }) => {
       const amountMinor = totals.find((total) => total.currency === currency)?.amount_minor ?? null;
       const isHome = homeOf(tenant_id) === currency;
-      if (isHome || amountMinor !== null) ledger.set(tenant_id, { credits: isHome ? credits_used : null, amountMinor });
-    }
-    const own = service === null ? null : [...service].filter(([tenantId]) => homeOf(tenantId) === currency);
+      if (!isHome && amountMinor === null) return [];
+      return [{ tenantId: customerOf(tenant_id), credits: isHome ? credits_used : null, amountMinor }];
+    });
+    const own = [...(service ?? [])].filter(([tenantId]) => homeOf(tenantId) === currency);
     const found = reconcile({
-      ledger,
-      service: own === null ? null : new Map(own),
+      ledger: sumOf(ledger),
+      service: service && sumOf(own.map(([id, figures]) => ({ tenantId: customerOf(id), ...figures }))),
       invoice: sumOf(invoices.filter((line) => line.currency === currency)),
       toleranceMinor: toleranceOf(currency),
     });
@@ -87,14 +86,22 @@ export function reconcileByCurrency(
   return rows.sort((a, b) => (a.tenantId < b.tenantId ? -1 : a.tenantId > b.tenantId ? 1 : 0));
 }
 
-/** An invoice may have several lines of one tenant. */
-function sumOf(lines: readonly InvoiceLine[]): Map<string, SideFigures> {
+/** What is compared: `customerOf` gives the tenants that the file has under one reference one name. */
+interface Comparison {
+  currencies: readonly (string | null)[];
+  customerOf: (tenantId: string) => string;
+  toleranceOf: (currency: string | null) => bigint;
+}
+
+/** A customer may have several lines, on either side. */
+function sumOf(lines: readonly (SideFigures & { tenantId: string })[]): Map<string, SideFigures> {
   const sides = new Map<string, SideFigures>();
+  const add = (a: bigint | null, b: bigint | null = null) => (a === null ? b : a + (b ?? 0n));
   for (const { tenantId, credits, amountMinor } of lines) {
     const before = sides.get(tenantId);
     sides.set(tenantId, {
-      credits: credits === null ? null : credits + (before?.credits ?? 0n),
-      amountMinor: amountMinor === null ? null : amountMinor + (before?.amountMinor ?? 0n),
+      credits: add(credits, before?.credits),
+      amountMinor: add(amountMinor, before?.amountMinor),
     });
   }
   return sides;
@@ -131,37 +138,42 @@ const TOTAL = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/
 export function readInvoices(
   rows: readonly CsvRow[],
   columns: MappedColumns,
-  { statement, currency: only }: { statement: StatementDocument; currency: string | null },
+  { customers, currency: only }: { customers: Customers; currency: string | null },
 ): InvoiceLine[] {
-  const { tenantColumn, creditsColumn, amountColumn, currencyColumn, decimal } = columns;
-  const tenantOf = tenantsByReference(statement);
+  const { tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, signColumn } = columns;
   const texts = amountColumn === undefined ? [] : rows.map(({ record }) => record[amountColumn] ?? '');
-  const toMinor = amountReader(texts, decimal);
+  const toMinor = columns.minorUnits === true ? minorReader() : amountReader(texts, columns.decimal);
   const lineOf = (row: CsvRow): InvoiceLine => {
     const { record } = row;
-    const tenantId = tenantOf(record[tenantColumn] ?? '');
-    if (tenantId === null) return refuse(row, tenantColumn, 'is the reference of several tenants', 'give their ids');
+    const tenantId = customers.customerOf(record[tenantColumn] ?? '');
     const credits = creditsColumn === undefined ? null : parseCredits(record[creditsColumn] ?? '');
     if (creditsColumn !== undefined && credits === null) {
       refuse(row, creditsColumn, 'is no whole number of credits', 'write credits such as 1234');
     }
-    const named = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
-    const line = { tenantId, credits, amountMinor: null, currency: null, otherCurrency: null };
+    const said = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
+    const named = said === '' ? (columns.currency ?? said) : said;
+    const invoice = (invoiceColumn === undefined ? '' : (record[invoiceColumn] ?? '').trim()) || null;
+    const line = { tenantId, invoice, credits, amountMinor: null, currency: null, otherCurrency: null };
     if (amountColumn === undefined || named === null) return line;
     if (!isCurrency(named))
       return refuse(row, currencyColumn ?? '', 'is not a currency of ISO 4217', 'write it such as EUR');
     const amount = toMinor(record[amountColumn] ?? '', named);
     if (amount === null) {
-      const hint = 'write amounts such as 1234.50, no finer than the currency, or say --decimal point or comma';
+      const hint =
+        columns.minorUnits === true
+          ? 'with --minor-units amounts are whole numbers, such as 123450'
+          : 'write amounts such as 1234.50, no finer than the currency, or say --decimal point or comma';
       return refuse(row, amountColumn, 'is no amount, or can be read in two ways', hint);
     }
     if ('otherCurrency' in amount) return { ...line, currency: named, otherCurrency: amount.otherCurrency };
-    return { ...line, currency: named, amountMinor: amount.minor };
+    const isOff = signColumn !== undefined && record[signColumn]?.trim() === 'H';
+    return { ...line, currency: named, amountMinor: isOff ? -amount.minor : amount.minor };
   };
-  const known = new Set(statement.tenants.map(({ tenant_id }) => tenant_id));
   const read = rows.map((row) => ({ row, line: lineOf(row) }));
-  const isTotal = ({ line: { tenantId } }: (typeof read)[number]): boolean =>
-    TOTAL.test(tenantId.trim()) && !known.has(tenantId);
+  const isTotal = ({ row }: (typeof read)[number]): boolean => {
+    const text = row.record[tenantColumn] ?? '';
+    return TOTAL.test(text.trim()) && !customers.knows(text);
+  };
   const lines = read.filter((one) => !isTotal(one)).map(({ line }) => line);
   for (const { row, line } of read.filter(isTotal)) {
     const others = lines.filter(({ currency }) => currency === line.currency);
@@ -176,16 +188,45 @@ function refuse({ line, record }: CsvRow, column: string, why: string, hint: str
   throw new UsageError(`line ${line}, column ${column}: ${JSON.stringify(record[column])} ${why}`, hint);
 }
 
-/** Gives the tenant of an id or of a reference; what is neither stays as it is, and null stands for several. */
-function tenantsByReference({ tenants }: StatementDocument): (text: string) => string | null {
-  const ids = new Set(tenants.map(({ tenant_id }) => tenant_id));
-  const byReference = Map.groupBy(tenants, ({ external_ref }) => external_ref);
-  return (text) => {
-    if (ids.has(text)) return text;
-    const [found, another] = byReference.get(text) ?? [];
-    return another === undefined ? (found?.tenant_id ?? text) : null;
+/** Who is billed: a tenant, or all that have the reference under which the file bills them. */
+export class Customers {
+  readonly #ids: ReadonlySet<string>;
+  readonly #byReference: ReadonlyMap<string, readonly string[]>;
+  readonly #customers = new Map<string, string>();
+
+  /** `references` are those of now, by tenant; those of the statement come first, as they were when the month was closed. */
+  constructor({ tenants }: StatementDocument, references: ReadonlyMap<string, string>, texts: Iterable<string>) {
+    this.#ids = new Set(tenants.map(({ tenant_id }) => tenant_id));
+    const then = Map.groupBy(tenants, ({ external_ref }) => external_ref ?? '');
+    const now = Map.groupBy(tenants, ({ tenant_id }) => references.get(tenant_id) ?? '');
+    const ids = (of: typeof then) => [...of].map(([ref, all]) => [ref, all.map(({ tenant_id }) => tenant_id)] as const);
+    this.#byReference = new Map([...ids(now), ...ids(then)].filter(([reference]) => reference !== ''));
+    for (const text of texts) {
+      const owners = this.#ids.has(text) ? [] : (this.#byReference.get(text) ?? []);
+      if (owners.length < 2) continue;
+      const names = new Set(owners.flatMap((id) => this.tenantsOf(this.#customers.get(id) ?? id)));
+      const customer = [...names].sort().join(TOGETHER);
+      for (const id of names) this.#customers.set(id, customer);
+    }
+  }
+
+  /** The name of a customer by one of its tenants or references; a text that is neither stays as it is. */
+  readonly customerOf = (text: string): string => {
+    const id = this.#ids.has(text) ? text : (this.#byReference.get(text)?.[0] ?? text);
+    return this.#customers.get(id) ?? id;
   };
+
+  knows(text: string): boolean {
+    return this.#ids.has(text) || this.#byReference.has(text);
+  }
+
+  tenantsOf(customer: string): string[] {
+    return this.#ids.has(customer) ? [customer] : customer.split(TOGETHER).filter((id) => this.#ids.has(id));
+  }
 }
+
+/** Between the tenants of a customer. */
+const TOGETHER = ' + ';
 
 function parseCredits(text: string): bigint | null {
   const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '');
@@ -196,18 +237,23 @@ function parseCredits(text: string): bigint | null {
 export function causes(
   connection: LedgerConnection,
   { workspace_id: workspaceId, period, tenants }: StatementDocument,
+  customers: Customers,
 ): (row: ReconciledRow) => Cause | null {
   const byId = new Map(tenants.map((tenant) => [tenant.tenant_id, tenant]));
   const price = creditPricer(connection, workspaceId);
-  return ({ tenantId, status, currency, otherCurrencies, ledger, service, invoice }) => {
+  return ({ tenantId: customer, status, currency, otherCurrencies, ledger, service, invoice }) => {
     if (otherCurrencies.length > 0) return 'other_currency';
     if (status !== 'different' || ledger === null) return null;
-    const lines = byId.get(tenantId)?.lines.filter((line) => line.currency === currency) ?? [];
+    const ids = customers.tenantsOf(customer);
+    const lines = ids.flatMap((id) => byId.get(id)?.lines ?? []).filter((line) => line.currency === currency);
     const corrections = lines.filter(({ kind }) => kind === 'correction');
-    const earlier = readingsOf(connection, { workspaceId, period, tenantId }).map((credits) => {
-      const priced = price(tenantId, period, credits);
-      return { credits, amountMinor: priced?.currency === currency ? priced.amountMinor : null };
-    });
+    // What several had been read to have at one time nobody has put together.
+    const earlier = (ids.length === 1 ? ids : []).flatMap((tenantId) =>
+      readingsOf(connection, { workspaceId, period, tenantId }).map((credits) => {
+        const priced = price(tenantId, period, credits);
+        return { credits, amountMinor: priced?.currency === currency ? priced.amountMinor : null };
+      }),
+    );
     const correctedMinor = corrections.reduce((sum, { amount_minor: amount }) => sum + (amount ?? 0n), 0n);
     return whyDifferent({ ledger, service, invoice }, { lines: lines.length, correctedMinor, earlier });
   };

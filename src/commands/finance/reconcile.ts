@@ -1,44 +1,35 @@
-import { resolve } from 'node:path';
+import { hash } from 'node:crypto';
+import { basename, resolve } from 'node:path';
 import { Option } from 'commander';
-import { parse } from 'yaml';
-import { z } from 'zod';
-import type { DecimalMark } from '../../billing/reconcile/read-amount.ts';
+import { PRESETS } from '../../billing/reconcile/presets.ts';
 import type { Cause, SideFigures } from '../../billing/reconcile/reconcile.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
-import { parsePeriod } from '../../core/period.ts';
+import { type Period, parsePeriod } from '../../core/period.ts';
+import { systemUser } from '../../core/process/system-user.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNames, tenantReferences } from '../../ledger/store/tenant-names.ts';
 import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
-import { readCsvFile, readGiven } from '../shared/given-file.ts';
+import { type CsvRow, readCsvFile, readGiven } from '../shared/given-file.ts';
 import { LIMIT_OPTION } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
+import { DECIMALS, type ReconcileOptions, withMapping } from './reconcile-mapping.ts';
 import {
+  Customers,
   causes,
   type InvoiceLine,
-  type MappedColumns,
   type ReconciledRow,
   readInvoices,
   reconcileByCurrency,
   serviceSide,
 } from './reconcile-sides.ts';
-import { addSheetOptions, chosenFormat, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
-
-interface ReconcileOptions extends ListingOptions, MappedColumns {
-  period: string;
-  workspace?: string;
-  mapping?: string;
-  currency?: string;
-  tolerance: string;
-  service: boolean;
-}
-
-const DECIMALS = ['point', 'comma'] as const satisfies readonly DecimalMark[];
+import { addSheetOptions, chosenFormat, LISTING_FORMAT, putListing } from './sheet-output.ts';
 
 export function reconcileCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('reconcile')
@@ -50,67 +41,31 @@ export function reconcileCommand(cli: CliContext): CliCommand {
     .option('--amount-column <name>', 'its column with amounts, such as 12.50')
     .option('--currency-column <name>', 'its column with currencies')
     .option('--currency <code>', 'the currency of the amounts; leaves out tenants of others')
+    .option('--invoice-column <name>', 'its column with the numbers of the invoices')
+    .option('--workspace-column <name>', 'its column with workspaces')
+    .option('--minor-units', 'amounts are in minor units: 1250 is 12.50 EUR')
+    .addOption(new Option('--preset <name>', 'columns as this system calls them').choices(Object.keys(PRESETS)))
     .addOption(
       new Option('--decimal <mark>', 'the mark before decimals, where amounts do not show it').choices(DECIMALS),
     )
     .option('--tolerance <amount>', 'by how much an amount may differ', '0')
     .option('--no-service', 'do not ask the service')
     .option('--mapping <file>', 'YAML with these options, such as tenant_column')
+    .option('--record', 'write the result of a closed month, and the numbers, as a link of the chain')
+    .option('--by <name>', 'who records (default: the user of this shell)')
+    .option('--note <text>', 'why, or a reference', '')
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
     .examples(
       'usage-ledger reconcile invoices.csv --period 2026-02 --tenant-column customer --amount-column net',
+      'usage-ledger reconcile invoices.csv --period 2026-02 --preset xero --record --by "Ada Byron"',
       'usage-ledger reconcile invoices.csv --period 2026-02 --mapping invoices.yml --format xlsx --out february.xlsx',
     )
     .action((file: string, given: ReconcileOptions) => {
       const options = withMapping(cli, command, given);
       return cli.withContext((context) => withStopSignal((signal) => compare(cli, context, file, options, signal)));
     });
-}
-
-const MAPPED = {
-  tenant_column: 'tenantColumn',
-  credits_column: 'creditsColumn',
-  amount_column: 'amountColumn',
-  currency_column: 'currencyColumn',
-  decimal: 'decimal',
-  currency: 'currency',
-  tolerance: 'tolerance',
-} as const;
-
-const mappingSchema = z.strictObject({
-  tenant_column: z.string().min(1).optional(),
-  credits_column: z.string().min(1).optional(),
-  amount_column: z.string().min(1).optional(),
-  currency_column: z.string().min(1).optional(),
-  decimal: z.enum(DECIMALS).optional(),
-  currency: z.string().optional(),
-  tolerance: z.string().optional(),
-});
-
-/** The options, where those that nobody typed come from the mapping. */
-function withMapping(cli: CliContext, command: CliCommand, options: ReconcileOptions): ReconcileOptions {
-  if (options.mapping === undefined) return options;
-  const file = resolve(cli.io.cwd, options.mapping);
-  const parsed = mappingSchema.safeParse(readYaml(file));
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
-    throw new UsageError(`${file} is no mapping: ${faults.join('; ')}`, `it may say ${Object.keys(MAPPED).join(', ')}`);
-  }
-  const saved = Object.entries(parsed.data)
-    .map(([key, value]) => [MAPPED[key as keyof typeof MAPPED], value] as const)
-    .filter(([option]) => command.getOptionValueSource(option) !== 'cli');
-  return { ...options, ...Object.fromEntries(saved) };
-}
-
-function readYaml(file: string): unknown {
-  const text = readGiven(file).toString();
-  try {
-    return parse(text);
-  } catch {
-    throw new UsageError(`${file} cannot be read (it is not YAML)`, 'check what stands in it');
-  }
 }
 
 async function compare(
@@ -120,45 +75,165 @@ async function compare(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { creditsColumn, amountColumn, currencyColumn } = options;
+  const { tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, workspaceColumn } = options;
   if (creditsColumn === undefined && amountColumn === undefined) {
     throw new UsageError('there is nothing to compare', 'name --credits-column, --amount-column or both');
   }
   const period = parsePeriod(options.period, '--period');
-  const workspace = chooseWorkspace(context.config, options.workspace);
-  const columns = [options.tenantColumn, creditsColumn, amountColumn, currencyColumn];
-  const invoiceRows = readCsvFile(
-    resolve(cli.io.cwd, file),
-    columns.filter((name) => name !== undefined),
-  );
+  const path = resolve(cli.io.cwd, file);
+  const bytes = readGiven(path);
+  const wanted = [tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, workspaceColumn];
+  const names = [...wanted, options.signColumn].filter((name) => name !== undefined);
+  const parts = byWorkspace(context, readCsvFile(path, names, bytes), options);
   noteOtherRates(cli, context);
+  const read = parts.flatMap(([id, rows]) => readSides(context, period, { id, rows, options }) ?? []);
+  if (read.length === 0) throw unknownPeriod(period, parts.map(([id]) => id).join(', '));
+  const open = read.find(({ statement }) => statement.state !== 'closed');
+  if (options.record === true && open !== undefined) {
+    const hint = 'close it first: what is not closed changes';
+    throw new UsageError(`${period} of ${inertText(open.statement.workspace_id)} is not closed`, hint);
+  }
+  const compared: Compared[] = [];
+  for (const sides of read) {
+    const id = sides.statement.workspace_id;
+    const service = options.service ? await serviceSide(context, id, period, signal) : null;
+    const tenants = reconcileByCurrency(sides.statement, service, sides.invoices, {
+      currencies: sides.currencies,
+      customerOf: sides.customers.customerOf,
+      toleranceOf: (currency) => toleranceIn(currency, options.tolerance),
+    });
+    compared.push({ ...sides, tenants });
+  }
+  if (options.record === true) {
+    const found = { name: basename(path), sha256: hash('sha256', bytes, 'hex') };
+    for (const one of compared) await record(cli, context, one, { period, file: found, options });
+  }
+  await show(cli, context, compared, { period, options });
+}
+
+/** The lines of each workspace; without a column of it all are of the one that is chosen. */
+function byWorkspace(
+  { config }: Context,
+  rows: readonly CsvRow[],
+  { workspace, workspaceColumn }: ReconcileOptions,
+): [id: string, rows: readonly CsvRow[]][] {
+  if (workspaceColumn === undefined) return [[chooseWorkspace(config, workspace).id, rows]];
+  const ids = config.workspaces.map(({ id }) => id);
+  const byId = Map.groupBy(rows, ({ record }) => (record[workspaceColumn] ?? '').trim());
+  const [strange] = [...byId].find(([id]) => !ids.includes(id))?.[1] ?? [];
+  if (strange !== undefined) {
+    const value = JSON.stringify(strange.record[workspaceColumn]);
+    const where = `line ${strange.line}, column ${workspaceColumn}`;
+    throw new UsageError(`${where}: ${value} is no workspace of the configuration`, `it has ${ids.join(', ')}`);
+  }
+  const chosen = workspace === undefined ? ids : [chooseWorkspace(config, workspace).id];
+  return chosen.map((id) => [id, byId.get(id) ?? []]);
+}
+
+interface Sides {
+  statement: StatementDocument;
+  customers: Customers;
+  invoices: InvoiceLine[];
+  currencies: (string | null)[];
+}
+
+/** Null of a workspace that has neither usage in the month nor invoices. */
+function readSides(
+  context: Context,
+  period: Period,
+  { id, rows, options }: { id: string; rows: readonly CsvRow[]; options: ReconcileOptions },
+): Sides | null {
   const { connection } = context.reader();
-  const request = { workspaceId: workspace.id, period, nowMs: context.clock.now(), proven: false };
+  const request = { workspaceId: id, period, nowMs: context.clock.now(), proven: false };
   const statement = connection.transaction(() => readStatement(connection, request))();
-  if (statement === null) throw unknownPeriod(period, workspace.id);
+  if (statement === null && (rows.length === 0 || options.workspaceColumn === undefined)) return null;
+  if (statement === null) throw unknownPeriod(period, id);
+  const texts = rows.map(({ record }) => record[options.tenantColumn] ?? '');
+  const customers = new Customers(statement, tenantReferences(connection, id), texts);
   const only = currencyOf(statement, options);
-  const invoices = readInvoices(invoiceRows, options, { statement, currency: only });
-  const currencies = currenciesOf(statement, invoices, { only, options });
-  const tenants = reconcileByCurrency(
-    statement,
-    options.service ? await serviceSide(context, workspace.id, period, signal) : null,
-    invoices,
-    { currencies, toleranceOf: (currency) => toleranceIn(currency, options.tolerance) },
+  const invoices = readInvoices(rows, options, { customers, currency: only });
+  return { statement, customers, invoices, currencies: currenciesOf(statement, invoices, { only, options }) };
+}
+
+interface Compared extends Sides {
+  tenants: ReconciledRow[];
+}
+
+async function record(
+  cli: CliContext,
+  context: Context,
+  { statement, customers, invoices, tenants, currencies }: Compared,
+  { period, file, options }: { period: Period; file: { name: string; sha256: string }; options: ReconcileOptions },
+): Promise<void> {
+  const { tenants: counts, amounts } = totalsOf(tenants, currencies);
+  const named = invoices.filter(({ invoice, currency }) => invoice !== null && currency !== null);
+  const byTenant = Map.groupBy(
+    named.flatMap((line) => customers.tenantsOf(line.tenantId).map((tenantId) => ({ ...line, tenantId }))),
+    ({ tenantId, currency }) => JSON.stringify([tenantId, currency]),
   );
-  const differing = tenants.filter(({ status }) => status !== 'matched');
-  if (differing.length > 0) cli.exitCode = EXIT.fault;
-  const isTable = chosenFormat(options, 'table') === 'table';
-  const names = tenantNames(connection, { workspaceId: workspace.id });
-  const whyOf = causes(connection, statement);
-  const rows = (isTable ? differing : tenants).map((tenant) => ({
-    ...rowOf(tenant),
-    cause: whyOf(tenant),
-    display_name: names(workspace.id, tenant.tenantId),
+  const numbers = [...byTenant.values()].map((lines) => ({
+    tenantId: lines[0]?.tenantId ?? '',
+    currency: lines[0]?.currency ?? '',
+    number: [...new Set(lines.map(({ invoice }) => invoice))].join(', '),
   }));
-  const totals = totalsOf(tenants, currencies);
-  const currency = currencies.length === 1 ? currencies[0] : null;
-  const head = { workspace_id: workspace.id, period, state: statement.state, currency, totals };
-  await putListing(cli, { name: `reconcile ${period}`, columns: RECONCILE_COLUMNS, rows, head }, options);
+  const { by = systemUser(), note, tolerance } = options;
+  const workspaceId = statement.workspace_id;
+  const writer = await context.existingWriter();
+  const link = await writer.call('recordReconciliation', {
+    workspaceId,
+    period,
+    closeDigest: statement.head_digest ?? '',
+    file,
+    counts,
+    tolerance,
+    amounts,
+    numbers,
+    by,
+    note,
+    nowMs: context.clock.now(),
+  });
+  cli.note(`${period} of ${inertText(workspaceId)} is recorded as reconciled: head digest ${link.digest}`);
+  if (link.checkpointFault !== null) cli.note(`No checkpoint of the head could be written: ${link.checkpointFault}`);
+}
+
+async function show(
+  cli: CliContext,
+  context: Context,
+  compared: readonly Compared[],
+  { period, options }: { period: Period; options: ReconcileOptions },
+): Promise<void> {
+  const { connection } = context.reader();
+  const isTable = chosenFormat(options, 'table') === 'table';
+  const rows = compared.flatMap(({ statement, customers, tenants }) => {
+    const { workspace_id } = statement;
+    const names = tenantNames(connection, { workspaceId: workspace_id });
+    const whyOf = causes(connection, statement, customers);
+    return tenants
+      .filter(({ status }) => !isTable || status !== 'matched')
+      .map((tenant) => ({
+        workspace_id,
+        ...rowOf(tenant),
+        cause: whyOf(tenant),
+        display_name: names(workspace_id, customers.tenantsOf(tenant.tenantId)[0] ?? tenant.tenantId),
+      }));
+  });
+  const currencies = [...new Set(compared.flatMap((one) => one.currencies))];
+  const totals = totalsOf(
+    compared.flatMap(({ tenants }) => tenants),
+    currencies,
+  );
+  if (compared.some(({ tenants }) => tenants.some(({ status }) => status !== 'matched'))) cli.exitCode = EXIT.fault;
+  const [one, another] = compared.map(({ statement }) => statement);
+  const only = another === undefined ? one : undefined;
+  const head = {
+    workspace_id: only?.workspace_id ?? null,
+    period,
+    state: only?.state ?? null,
+    currency: currencies.length === 1 ? currencies[0] : null,
+    totals,
+  };
+  const columns = only === undefined ? [WORKSPACE_COLUMN, ...RECONCILE_COLUMNS] : RECONCILE_COLUMNS;
+  await putListing(cli, { name: `reconcile ${period}`, columns, rows, head }, options);
   if (isTable) printTotals(cli, totals, rows.length > 0);
 }
 
@@ -203,7 +278,13 @@ function toleranceIn(currency: string | null, tolerance: string): bigint {
   return minor;
 }
 
-type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null; cause: Cause | null };
+type ReconcileRow = ReturnType<typeof rowOf> & {
+  workspace_id: string;
+  display_name: string | null;
+  cause: Cause | null;
+};
+
+const WORKSPACE_COLUMN: Column<ReconcileRow> = { name: 'workspace_id', kind: 'id', header: 'Workspace' };
 
 const RECONCILE_COLUMNS: readonly Column<ReconcileRow>[] = [
   { name: 'tenant_id', kind: 'id', header: 'Tenant' },

@@ -43,20 +43,20 @@ export interface CsvRow {
 /**
  * Reads a CSV file with a line of headers, as spreadsheets write them: UTF-8 or UTF-16 with or without a mark, else
  * Windows-1252, with commas, semicolons or tabs, whichever the first line has most of. A line `sep=;` before that of
- * the headers, by which Excel knows the delimiter, is understood. Throws UsageError when it cannot be read, is no CSV, has
+ * the headers, by which Excel knows the delimiter, is understood, and the line with which files of DATEV begin. Throws UsageError when it cannot be read, is no CSV, has
  * two columns of one name, or lacks one of these columns.
  */
-export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] {
-  const text = readText(file);
+export function readCsvFile(file: string, columns: readonly string[], bytes = readGiven(file)): CsvRow[] {
+  const text = readText(file, bytes);
   let rows: CsvRow[];
   try {
     const head = /^[^\r\n]*/.exec(text)?.[0] ?? '';
-    const [, said] = /^sep=(.)$/i.exec(head) ?? [];
+    const [, said, datev] = /^(?:sep=(.)|"?(EXTF|DTVF)"?;.*)$/i.exec(head) ?? [];
     const [most = ','] = [',', ';', '\t'].sort((a, b) => head.split(b).length - head.split(a).length);
     const options = {
       columns: distinct,
       delimiter: said ?? most,
-      from_line: said === undefined ? 1 : 2,
+      from_line: said === undefined && datev === undefined ? 1 : 2,
       skip_empty_lines: true,
       trim: false,
       info: true,
@@ -74,16 +74,16 @@ export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] 
   throw new UsageError(`${file} has no column ${missing.join(', ')}`, `its first line names ${found}`);
 }
 
-/** Of two columns of one name nobody can say which is meant. */
-function distinct(names: string[]): string[] {
+/** Of two columns of one name nobody can say which is meant. Templates mark columns that must be filled with an asterisk. */
+function distinct(marked: string[]): string[] {
+  const names = marked.map((name) => name.replace(/^\*/, ''));
   const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
   if (twice !== undefined) throw new Error(`two columns are called ${JSON.stringify(twice)}`);
   return names;
 }
 
 /** No byte becomes a question mark: it is read as what it can be, or the file is refused. */
-function readText(file: string): string {
-  const bytes = readGiven(file);
+function readText(file: string, bytes: Buffer): string {
   const mark = bytes.subarray(0, 2).toString('hex');
   const encodings = mark === 'fffe' ? ['utf-16le'] : mark === 'feff' ? ['utf-16be'] : ['utf-8', 'windows-1252'];
   for (const encoding of encodings) {

@@ -3,11 +3,11 @@ import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
 import { eq, query, sql } from '../store/schema/drizzle.ts';
 import { leases } from '../store/schema/run-tables.ts';
-import { workspaceEnds, workspaces } from '../store/schema/workspace-tables.ts';
+import { workspaces } from '../store/schema/workspace-tables.ts';
 import { findWorkspace } from '../store/subjects.ts';
+import { type ActLink, type ActRequest, appendAct } from './acts.ts';
 import { endOfWorkspace, WorkspaceEndedError } from './ended.ts';
 import { supersedeRunning } from './runs/claim-run.ts';
-import { changesToCover, createLinkDigests, headOfChain } from './runs/digest.ts';
 
 export interface ResumeRequest {
   workspaceId: string;
@@ -20,11 +20,6 @@ export interface ResumeRequest {
 export interface EndRequest extends ResumeRequest {
   /** Another ledger goes on with the workspace and its alerts. */
   elsewhere: boolean;
-}
-
-export interface EndLink {
-  seq: number;
-  digest: string;
 }
 
 export interface EndingWorkspace {
@@ -41,7 +36,7 @@ export function endWorkspace<T>(
   connection: LedgerConnection,
   request: EndRequest,
   settle: (workspace: EndingWorkspace) => T,
-): EndLink & { settled: T } {
+): ActLink & { settled: T } {
   return connection
     .transaction(() => {
       const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
@@ -50,7 +45,7 @@ export function endWorkspace<T>(
       fenceOff(connection, workspaceKey, request.nowMs);
       const settled = settle({ workspaceId, workspaceKey });
       const action = request.elsewhere ? 'elsewhere' : 'end';
-      return { ...appendEnd(connection, { ...request, workspaceKey, action }), settled };
+      return { ...endBy(connection, { ...request, workspaceKey, action }), settled };
     })
     .immediate();
 }
@@ -60,7 +55,7 @@ export function resumeWorkspace(
   connection: LedgerConnection,
   request: ResumeRequest,
   settle: (workspace: EndingWorkspace) => void,
-): EndLink {
+): ActLink {
   return connection
     .transaction(() => {
       const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
@@ -70,7 +65,7 @@ export function resumeWorkspace(
         });
       }
       settle({ workspaceId, workspaceKey });
-      return appendEnd(connection, { ...request, workspaceKey, action: 'resume' });
+      return endBy(connection, { ...request, workspaceKey, action: 'resume' });
     })
     .immediate();
 }
@@ -92,33 +87,12 @@ function fenceOff(connection: LedgerConnection, workspaceKey: number, nowMs: num
   supersedeRunning(connection, workspaceKey, isoTime(nowMs));
 }
 
-function appendEnd(
-  connection: LedgerConnection,
-  request: ResumeRequest & { workspaceKey: number; action: WorkspaceAction },
-): EndLink {
-  const { workspaceId, workspaceKey, action, by, note, nowMs } = request;
-  const head = headOfChain(connection);
-  const { changesAfter, lastChangeSeq } = changesToCover(connection);
-  const link = {
-    endSeq: head.seq + 1,
-    action,
-    at: isoTime(nowMs),
-    actor: by,
-    note,
-    previousDigest: head.digest,
-    lastChangeSeq,
-  };
-  const digest = createLinkDigests(connection).ofEnd({ ...link, workspaceId, changesAfter });
-  query(connection)
-    .insert(workspaceEnds)
-    .values({ ...link, workspaceKey, digest })
-    .run();
+function endBy(connection: LedgerConnection, request: ActRequest): ActLink {
+  const link = appendAct(connection, request);
   query(connection)
     .update(workspaces)
-    .set({ endedSeq: action === 'resume' ? null : link.endSeq })
-    .where(eq(workspaces.workspaceKey, workspaceKey))
+    .set({ endedSeq: request.action === 'resume' ? null : link.seq })
+    .where(eq(workspaces.workspaceKey, request.workspaceKey))
     .run();
-  return { seq: link.endSeq, digest };
+  return link;
 }
-
-type WorkspaceAction = (typeof workspaceEnds.$inferSelect)['action'];

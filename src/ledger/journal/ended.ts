@@ -1,11 +1,11 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
 import { asc, eq, isNotNull, query } from '../store/schema/drizzle.ts';
-import { workspaceEnds, workspaces } from '../store/schema/workspace-tables.ts';
+import { acts, workspaces } from '../store/schema/workspace-tables.ts';
 
 /** In SQL: 1 when another ledger reads the workspace in the place of this one, else 0. */
 export function elsewhereSql(workspaceKey: string): string {
-  return `EXISTS (SELECT 1 FROM workspaces z JOIN workspace_ends x ON x.end_seq = z.ended_seq
+  return `EXISTS (SELECT 1 FROM workspaces z JOIN acts x ON x.act_seq = z.ended_seq
     WHERE z.workspace_key = ${workspaceKey} AND x.action = 'elsewhere')`;
 }
 
@@ -22,7 +22,7 @@ export class WorkspaceEndedError extends AppError {
   }
 }
 
-type WorkspaceEnd = typeof workspaceEnds.$inferSelect;
+type WorkspaceEnd = typeof acts.$inferSelect;
 
 /** The end of a workspace that this ledger no longer reads; null while it reads it. */
 export function endOfWorkspace(connection: LedgerConnection, workspaceKey: number): WorkspaceEnd | null {
@@ -37,9 +37,9 @@ export function requireRead(connection: LedgerConnection, workspaceKey: number |
 
 function endOf(connection: LedgerConnection, workspaceKey: number) {
   return query(connection)
-    .select({ workspaceId: workspaces.workspaceId, end: workspaceEnds })
+    .select({ workspaceId: workspaces.workspaceId, end: acts })
     .from(workspaces)
-    .innerJoin(workspaceEnds, eq(workspaceEnds.endSeq, workspaces.endedSeq))
+    .innerJoin(acts, eq(acts.actSeq, workspaces.endedSeq))
     .where(eq(workspaces.workspaceKey, workspaceKey))
     .get();
 }

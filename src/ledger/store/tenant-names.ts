@@ -53,6 +53,14 @@ export function tenantNames(
   return (workspace, tenant) => names.get(workspace)?.get(tenant) ?? null;
 }
 
+/** The references that the tenants of a workspace have now, by their ids. */
+export function tenantReferences(connection: LedgerConnection, workspaceId: string): Map<string, string> {
+  const found = connection
+    .prepare('SELECT tenant_id, external_ref FROM finance_tenants WHERE workspace_id = ? AND external_ref IS NOT NULL')
+    .raw();
+  return new Map(found.all(workspaceId) as [string, string][]);
+}
+
 /** Looks up what people call a tenant of one workspace, each when it is asked for: for few of many. */
 export function tenantNameReader(
   connection: LedgerConnection,

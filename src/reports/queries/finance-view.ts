@@ -10,13 +10,13 @@ const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
   [/^(alert|run|tenant|workspace)_id$|(^|_)digest$|^external_ref$/, 'id'],
   [/(^|_)credits(_|$)|^(projection|threshold)$/, 'credits'],
   [/(^|_)requests?(_|$)|_minor$|^(attempts|entries|pages|records|tenants|tier|revision|told_times)$/, 'count'],
-  [/^(currency_digits|entry_id|event_seq|line_number)$/, 'count'],
+  [/^(currency_digits|entry_id|event_seq|line_number|matched|missing|extra|different)$/, 'count'],
   [/^amount$/, 'amount'],
   [/^unit_price$/, 'price'],
   [/_percent$|^amount_value$/, 'double'],
   [/^day$/, 'day'],
   [/(^|_)at$|^(as_of|period_start|period_end|slot)$/, 'date'],
-  [/^(close_forced|complete|forced|withdrawn)$/, 'flag'],
+  [/^(close_forced|complete|forced|in_force|withdrawn)$/, 'flag'],
 ];
 
 export function viewColumnKind(name: string): ColumnKind {

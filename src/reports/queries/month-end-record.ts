@@ -30,6 +30,9 @@ const blockerSchema = z.strictObject({
 const workspaceSchema = z.strictObject({
   workspace_id: z.string(),
   state: z.enum(['closed', 'ready', 'blocked']),
+  reconciled: z
+    .enum(['yes', 'differences', 'no'])
+    .describe('what `reconcile --record` has found last of the close in force'),
   read_at: time.describe('when the last complete walk ended that had begun after the end of the month'),
   unchanged_since: time.describe('when the first of the walks ended that agree with that one'),
   settled: z.boolean(),

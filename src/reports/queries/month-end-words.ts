@@ -22,7 +22,8 @@ const STATES: Readonly<Record<Blocker['kind'] | 'closed' | 'ready', string>> = {
   not_configured: 'unconfigured',
 };
 
-export function stateWords({ state, blockers }: MonthEndWorkspace): string {
+export function stateWords({ state, blockers, reconciled }: MonthEndWorkspace): string {
+  if (reconciled !== 'no') return reconciled === 'yes' ? 'reconciled' : 'invoices differ';
   return STATES[state === 'blocked' ? (blockers[0]?.kind ?? 'unknown') : state];
 }
 

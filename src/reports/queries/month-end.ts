@@ -83,6 +83,7 @@ function readWorkspace(
   const record: MonthEndWorkspace = {
     workspace_id: id,
     state,
+    reconciled: reconciledSince(connection, closedSeq),
     read_at: standing.readAt,
     unchanged_since: standing.unchangedSince,
     settled: nowMs >= periodEndMs(period) + (settleHours ?? 0) * HOUR_MS,
@@ -99,6 +100,16 @@ function readWorkspace(
     blockers,
   };
   return { record, money };
+}
+
+function reconciledSince(connection: LedgerConnection, closedSeq: number | null): MonthEndWorkspace['reconciled'] {
+  const matched = connection
+    .prepare(
+      'SELECT missing + extra + different = 0 FROM reconciliations WHERE close_seq = ? ORDER BY act_seq DESC LIMIT 1',
+    )
+    .pluck()
+    .get(closedSeq) as number | undefined;
+  return matched === undefined ? 'no' : matched === 1 ? 'yes' : 'differences';
 }
 
 /** The tenants of a period, with whatever they lack; of a closed one as its close has frozen them. */

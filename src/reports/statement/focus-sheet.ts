@@ -2,6 +2,7 @@ import { FOCUS_COLUMNS } from '../../billing/focus/focus-columns.ts';
 import { type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
+import { invoiceNumbers } from '../../ledger/journal/charges/invoice-numbers.ts';
 import { billedTenants } from '../../ledger/journal/charges/read-billed.ts';
 import { findBilledPeriod } from '../../ledger/journal/charges/read-statement.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
@@ -38,9 +39,10 @@ export function readFocusSheet(connection: LedgerConnection, request: FocusReque
         continue;
       }
       const names = namesOf(focus, billed.workspaceName);
+      const invoiceOf = invoiceNumbers(connection, billed.place);
       for (const tenant of billedTenants(connection, billed.place, tenantId)) {
         if (tenant.lines.length === 0 || !tenant.lines.every(isPriced)) gaps.unpriced += 1;
-        yield focusRows(billed, tenant, names);
+        yield focusRows(billed, tenant, names, invoiceOf);
       }
     }
   };

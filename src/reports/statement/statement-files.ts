@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type StatementDocument, statementOfTenant } from '../../billing/statement/document.ts';
+import type { InvoiceOf } from '../../ledger/journal/charges/invoice-numbers.ts';
 import type { StatementStream } from '../../ledger/journal/charges/read-statement.ts';
 import { type Column, sheetOf } from '../formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../formats/csv.ts';
@@ -15,11 +16,16 @@ export const TENANT_FORMATS = ['html', 'json', 'csv'] as const;
 export type TenantFormat = (typeof TENANT_FORMATS)[number];
 
 /** What may be handed to a tenant, in one of these forms. */
-export function tenantText(statement: StatementDocument, format: TenantFormat, style: CsvStyle): string {
+export function tenantText(
+  statement: StatementDocument,
+  format: TenantFormat,
+  { style, invoiceOf }: { style: CsvStyle; invoiceOf: InvoiceOf },
+): string {
   if (format === 'json') return renderJson(statement);
   if (format === 'html') return tenantPage(statement, PAGE_SCRIPT);
   const name = `statement ${statement.period}`;
-  return [...csvPieces(sheetOf(name, STATEMENT_COLUMNS, linesOf(statement, statement.tenants)), style)].join('');
+  const lines = linesOf(statement, statement.tenants, invoiceOf);
+  return [...csvPieces(sheetOf(name, STATEMENT_COLUMNS, lines), style)].join('');
 }
 
 /** A statement in its folder, by currency; one without a price has one row. */
@@ -27,6 +33,8 @@ export interface StatementFile {
   workspace_id: string;
   tenant_id: string;
   external_ref: string | null;
+  /** As the billing system has given it. */
+  invoice_number: string | null;
   /** Below the folder of all; a second format lies beside it under the same name. */
   file: string;
   amount: string | null;
@@ -39,6 +47,7 @@ export const INDEX_COLUMNS: readonly Column<StatementFile>[] = [
   { name: 'workspace_id', kind: 'id' },
   { name: 'tenant_id', kind: 'id' },
   { name: 'external_ref', kind: 'id' },
+  { name: 'invoice_number', kind: 'text' },
   { name: 'file', kind: 'text' },
   { name: 'amount', kind: 'amount' },
   { name: 'currency', kind: 'text' },
@@ -60,7 +69,7 @@ export interface FilesRequest {
  * off goes on. Estimates are written anew.
  */
 export function* writeStatements(
-  { begin, end, tenants }: StatementStream,
+  { begin, end, tenants, invoiceOf }: StatementStream,
   { folder, formats, style, onTenant }: FilesRequest,
 ): Generator<StatementFile> {
   const { workspace_id, state, period } = begin;
@@ -75,12 +84,15 @@ export function* writeStatements(
     const missing = formats.filter((format) => state !== 'closed' || !isWhole(join(place, `${name}.${format}`)));
     const statement = missing.length === 0 ? null : statementOfTenant(begin, tenant, end);
     for (const format of missing) {
-      if (statement !== null) writeWhole(place, `${name}.${format}`, tenantText(statement, format, style));
+      if (statement !== null)
+        writeWhole(place, `${name}.${format}`, tenantText(statement, format, { style, invoiceOf }));
     }
     const file = `${own}/${name}.${formats[0]}`;
-    const said = { workspace_id, tenant_id, external_ref, file };
-    for (const { amount, currency } of totals) yield { ...said, amount, currency, digest };
-    if (totals.length === 0) yield { ...said, amount: null, currency: null, digest };
+    const said = { workspace_id, tenant_id, external_ref, file, digest };
+    for (const { amount, currency } of totals) {
+      yield { ...said, invoice_number: invoiceOf(tenant_id, currency), amount, currency };
+    }
+    if (totals.length === 0) yield { ...said, invoice_number: null, amount: null, currency: null };
     onTenant(formats.length - missing.length);
   }
 }

@@ -1,4 +1,5 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
+import type { InvoiceOf } from '../../ledger/journal/charges/invoice-numbers.ts';
 import { type Column, formatDecimal, formatInteger } from '../formats/columns.ts';
 
 type Tenant = StatementDocument['tenants'][number];
@@ -7,7 +8,7 @@ type Place = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
 /** A line of a statement with whose it is. `unpriced`: no rate card prices the tenant. */
 export type StatementLine = Place &
   Pick<Tenant, 'tenant_id' | 'display_name' | 'external_ref'> &
-  Omit<Tenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & { kind: string };
+  Omit<Tenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & { kind: string; invoice_number: string | null };
 
 /** What a line is, and what its credits cost. */
 type LineWords = Pick<StatementLine, 'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period'>;
@@ -24,11 +25,17 @@ const UNPRICED = {
 };
 
 /** One row a line; a tenant without a rate card has one that says so. */
-export function* linesOf({ workspace_id, period, state }: Place, tenants: Iterable<Tenant>): Generator<StatementLine> {
+export function* linesOf(
+  { workspace_id, period, state }: Place,
+  tenants: Iterable<Tenant>,
+  invoiceOf: InvoiceOf,
+): Generator<StatementLine> {
   for (const { tenant_id, display_name, external_ref, credits_used, lines } of tenants) {
     const of = { workspace_id, period, state, tenant_id, display_name, external_ref };
-    if (lines.length === 0) yield { ...of, ...UNPRICED, credits: credits_used };
-    for (const { amount_minor: _, entry_id: __, ...line } of lines) yield { ...of, ...line };
+    if (lines.length === 0) yield { ...of, ...UNPRICED, credits: credits_used, invoice_number: null };
+    for (const { amount_minor: _, entry_id: __, ...line } of lines) {
+      yield { ...of, ...line, invoice_number: invoiceOf(tenant_id, line.currency) };
+    }
   }
 }
 
@@ -48,6 +55,7 @@ export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
   { name: 'currency', kind: 'text', header: '' },
   { name: 'rate_card', kind: 'text', header: 'Rate card' },
   { name: 'corrects_period', kind: 'text' },
+  { name: 'invoice_number', kind: 'text', header: 'Invoice', sparse: true },
 ];
 
 export function lineWords({ kind, tier, credits, amount, corrects_period }: LineWords): string {

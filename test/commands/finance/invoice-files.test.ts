@@ -133,17 +133,6 @@ test('where every amount could be read in two ways, --decimal says which it is',
   expect(out).toContain('invoice 12,150.00 EUR');
 });
 
-test('a reference of two tenants is refused: nobody can say whose invoice it is', async () => {
-  const world = await createBilled();
-  writeFileSync(join(world.folder, 'same.csv'), 'tenant_id,external_ref\nacme,C-1\nzoe,C-1\n');
-  await world.run('tenants', 'import', 'same.csv');
-  const { code, err } = await reconcile(world, 'Customer,Net\nC-1,1\n', '--currency', 'EUR');
-  expect([code, err]).toEqual([
-    2,
-    expect.stringContaining('line 2, column Customer: "C-1" is the reference of several'),
-  ]);
-});
-
 test('names from a Latin-1 file are read as they are, and a file of unknown bytes is refused', async () => {
   const world = await createBilled();
   writeFileSync(

@@ -26,7 +26,7 @@ export class SoundnessOracle {
     const links = ledger.all<Link>(
       `SELECT applied_seq AS position, previous_digest, digest FROM runs WHERE applied_seq > ?
        UNION ALL SELECT event_seq, previous_digest, digest FROM period_events WHERE event_seq > ?
-       UNION ALL SELECT end_seq, previous_digest, digest FROM workspace_ends WHERE end_seq > ? ORDER BY 1`,
+       UNION ALL SELECT act_seq, previous_digest, digest FROM acts WHERE act_seq > ? ORDER BY 1`,
       ...Array<bigint>(3).fill(this.#position),
     );
     for (const { position, previous_digest, digest } of links) {

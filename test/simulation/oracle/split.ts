@@ -20,8 +20,8 @@ interface Away {
   said: string;
 }
 
-const LAST = `SELECT w.workspace_id, coalesce((SELECT e.action FROM workspace_ends e
-  WHERE e.workspace_key = w.workspace_key ORDER BY e.end_seq DESC LIMIT 1), 'read') AS action FROM workspaces w`;
+const LAST = `SELECT w.workspace_id, coalesce((SELECT e.action FROM acts e
+  WHERE e.workspace_key = w.workspace_key ORDER BY e.act_seq DESC LIMIT 1), 'read') AS action FROM workspaces w`;
 const DONE = `SELECT (SELECT count(*) FROM runs r WHERE r.workspace_key = w.workspace_key) AS runs,
     (SELECT count(*) FROM period_events e WHERE e.workspace_key = w.workspace_key) AS events,
     (SELECT count(*) FROM delivery_members m JOIN alerts a USING (alert_key) WHERE a.workspace_key = w.workspace_key) AS messages

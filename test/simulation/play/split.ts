@@ -7,8 +7,8 @@ import type { Stage } from './obstacles.ts';
 /** What was broken off is tried again after this. */
 const AGAIN_MS = 10 * 60_000;
 const FILE = 'split.db';
-const LAST_END = `SELECT e.action FROM workspace_ends e JOIN workspaces w USING (workspace_key)
-  WHERE w.workspace_id = ? ORDER BY e.end_seq DESC LIMIT 1`;
+const LAST_END = `SELECT e.action FROM acts e JOIN workspaces w USING (workspace_key)
+  WHERE w.workspace_id = ? ORDER BY e.act_seq DESC LIMIT 1`;
 
 /**
  * Operators split a machine by copy, as documented: one workspace goes on in a copy of the ledger on a second machine, or they

@@ -8,6 +8,7 @@ import { keepYoungGenerationSmall } from '../../../core/process/memory.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
 import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint-log.ts';
+import type { InvoiceOf } from '../../../ledger/journal/charges/invoice-numbers.ts';
 import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
 import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
 import { documentPieces } from '../../../reports/formats/json.ts';
@@ -122,7 +123,7 @@ async function showStatement(
 
 async function putStatement(
   cli: CliContext,
-  { begin, end, tenants }: StatementStream,
+  { begin, end, tenants, invoiceOf }: StatementStream,
   { format, options }: { format: Format; options: StatementOptions },
 ): Promise<boolean> {
   let hasTenants = false;
@@ -134,14 +135,14 @@ async function putStatement(
   };
   const name = `statement ${begin.period}`;
   if (options.forTenant !== undefined) {
-    await showForTenant(cli, { ...begin, tenants: [...listed()], ...end }, { format, options });
+    await showForTenant(cli, { ...begin, tenants: [...listed()], ...end }, { format, options, invoiceOf });
   } else if (format === 'json') {
     await putPieces(cli, documentPieces(begin, listed(), { name: 'tenants', tail: end }), options);
   } else if (format === 'html') await putPieces(cli, statementHtml(begin, listed()), options);
   else if (format !== 'table') {
-    await putSheet(cli, sheetOf(name, STATEMENT_COLUMNS, linesOf(begin, listed())), { format, options });
+    await putSheet(cli, sheetOf(name, STATEMENT_COLUMNS, linesOf(begin, listed(), invoiceOf)), { format, options });
   } else if (options.out === undefined) {
-    printStatement(cli, { ...begin, tenants: [...listed()], ...end });
+    printStatement(cli, { ...begin, tenants: [...listed()], ...end }, invoiceOf);
   } else await putTable(cli, '', options);
   return hasTenants;
 }
@@ -149,7 +150,7 @@ async function putStatement(
 async function showForTenant(
   cli: CliContext,
   statement: StatementDocument,
-  { format, options }: { format: Format; options: StatementOptions },
+  { format, options, invoiceOf }: { format: Format; options: StatementOptions; invoiceOf: InvoiceOf },
 ): Promise<void> {
   if (format !== 'json' && format !== 'html' && format !== 'csv') {
     throw new UsageError('--for-tenant makes json, html or csv', 'name one of these with --format');
@@ -158,16 +159,16 @@ async function showForTenant(
   if (statement.tenants.length === 0) return;
   const terminal = options.out === undefined && cli.io.stdout.isTTY === true;
   const style = { ...styleOf(options), terminal };
-  await putText(cli, tenantText(statementForTenant(statement), format, style), options);
+  await putText(cli, tenantText(statementForTenant(statement), format, { style, invoiceOf }), options);
 }
 
-function printStatement(cli: CliContext, statement: StatementDocument): void {
+function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf: InvoiceOf): void {
   const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
   cli.print(`${period} of ${inertText(workspace_id)}: ${STATE_WORDS[state]}`);
   cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
   if (head_digest !== null) cli.print(`${state === 'closed' ? 'close' : 'run'} digest ${head_digest}`);
   cli.print('');
-  cli.print(renderTable([...linesOf(statement, statement.tenants)], STATEMENT_COLUMNS, cli.tableOptions));
+  cli.print(renderTable([...linesOf(statement, statement.tenants, invoiceOf)], STATEMENT_COLUMNS, cli.tableOptions));
   cli.print('');
   cli.print(`credits ${formatInteger(statement.credits_used)}`);
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);

@@ -1,5 +1,5 @@
 import type { DigestedEvent } from '../../journal/close/event-line.ts';
-import { createLinkDigests, type DigestedEnd, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
+import { createLinkDigests, type DigestedAct, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
@@ -13,8 +13,8 @@ type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
 };
 
 type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
-type ChainEnd = { type: 'end'; seq: number; digest: string } & Omit<DigestedEnd, 'changesAfter'>;
-type ChainLink = ChainRun | ChainEvent | ChainEnd;
+type ChainAct = { type: 'act'; seq: number; digest: string } & Omit<DigestedAct, 'changesAfter'>;
+type ChainLink = ChainRun | ChainEvent | ChainAct;
 
 export interface ChainReport {
   faults: Fault[];
@@ -24,7 +24,7 @@ export interface ChainReport {
 }
 
 /**
- * Walks the chain in order and recomputes each digest: one link an applied run, close, reopen or end of a workspace. Entries must lie in
+ * Walks the chain in order and recomputes each digest: one link an applied run, close, reopen or act. Entries must lie in
  * the order of the chain without a gap, and belong to the run that claims them.
  */
 export function checkChain(connection: LedgerConnection): ChainReport {
@@ -46,8 +46,8 @@ export function checkChain(connection: LedgerConnection): ChainReport {
     if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
     if (link.type === 'event') {
       if (digests.ofEvent(link) !== link.digest) add(link, 'its digest does not match what it says');
-    } else if (link.type === 'end') {
-      if (digests.ofEnd({ ...link, changesAfter }) !== link.digest) {
+    } else if (link.type === 'act') {
+      if (digests.ofAct({ ...link, changesAfter }) !== link.digest) {
         add(link, 'its digest does not match what it says or its row changes');
       }
       changesAfter = link.lastChangeSeq;
@@ -134,7 +134,7 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Ent
 
 /** All links in the order of the chain, one at a time: a chain of years does not fit into memory. */
 function readLinks(connection: LedgerConnection): Iterable<ChainLink> {
-  return inOrder(inOrder(readRuns(connection), readEvents(connection)), readEnds(connection));
+  return inOrder(inOrder(readRuns(connection), readEvents(connection)), readActs(connection));
 }
 
 function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generator<ChainLink, void> {
@@ -189,12 +189,12 @@ function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> 
   }
 }
 
-function readEnds(connection: LedgerConnection): IterableIterator<ChainEnd> {
+function readActs(connection: LedgerConnection): IterableIterator<ChainAct> {
   return connection
     .prepare(
-      `SELECT 'end' AS type, e.end_seq AS seq, e.end_seq AS endSeq, e.action, w.workspace_id AS workspaceId, e.at, e.actor,
+      `SELECT 'act' AS type, e.act_seq AS seq, e.act_seq AS actSeq, e.action, w.workspace_id AS workspaceId, e.at, e.actor,
          e.note, e.previous_digest AS previousDigest, e.digest, e.last_change_seq AS lastChangeSeq
-       FROM workspace_ends e CROSS JOIN workspaces w USING (workspace_key) ORDER BY e.end_seq`,
+       FROM acts e CROSS JOIN workspaces w USING (workspace_key) ORDER BY e.act_seq`,
     )
-    .iterate() as IterableIterator<ChainEnd>;
+    .iterate() as IterableIterator<ChainAct>;
 }

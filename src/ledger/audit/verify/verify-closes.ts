@@ -87,6 +87,9 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
   for (const each of saltless) {
     add(`close of ${each.period} (link ${each.seq} of the chain)`, 'its salt is none');
   }
+  for (const actSeq of strangeReconciliations(connection)) {
+    add(`reconciliation of link ${actSeq} of the chain`, 'it is not what that link has recorded');
+  }
   for (const closed of readClosed(connection)) {
     const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
     const differing = firstDifferingFigure(connection, closed);
@@ -106,10 +109,30 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
 function misended(connection: LedgerConnection): string[] {
   const rows = connection.prepare(
     `SELECT w.workspace_id FROM workspaces w WHERE w.ended_seq IS NOT (
-       SELECT CASE e.action WHEN 'resume' THEN NULL ELSE e.end_seq END FROM workspace_ends e
-       WHERE e.workspace_key = w.workspace_key ORDER BY e.end_seq DESC LIMIT 1)`,
+       SELECT CASE e.action WHEN 'resume' THEN NULL ELSE e.act_seq END FROM acts e
+       WHERE e.workspace_key = w.workspace_key AND e.action <> 'reconcile' ORDER BY e.act_seq DESC LIMIT 1)`,
   );
   return rows.pluck().all() as string[];
+}
+
+/**
+ * A reconciliation is of a close before it, in the workspace of its link; neither it nor its invoice numbers were written after
+ * that link, for whoever has the function of the triggers can add rows that look like others of today.
+ */
+function strangeReconciliations(connection: LedgerConnection): number[] {
+  const rows = connection.prepare(
+    `SELECT coalesce(r.act_seq, a.act_seq) AS seq FROM (SELECT * FROM acts WHERE action = 'reconcile') a
+       FULL JOIN reconciliations r ON r.act_seq = a.act_seq
+       LEFT JOIN period_events e ON e.event_seq = r.close_seq AND e.event_seq < r.act_seq AND e.action = 'close'
+         AND e.period_key = r.period_key AND e.workspace_key = a.workspace_key
+       WHERE e.event_seq IS NULL
+     UNION SELECT n.act_seq FROM invoice_numbers n LEFT JOIN reconciliations r USING (act_seq)
+       WHERE r.period_key IS NOT n.period_key OR r.close_seq IS NOT n.close_seq
+     UNION SELECT CAST(c.row_key AS INTEGER) FROM row_changes c LEFT JOIN acts a ON a.act_seq = CAST(c.row_key AS INTEGER)
+       WHERE c.table_name IN ('reconciliations', 'invoice_numbers') AND c.change_seq > coalesce(a.last_change_seq, 0)
+     ORDER BY seq LIMIT ${FAULTS_A_CHECK}`,
+  );
+  return rows.pluck().all() as number[];
 }
 
 /**

@@ -19,6 +19,7 @@ import { coveringRun } from '../close/adjustments.ts';
 import { linkAt } from '../links.ts';
 import { createLinkDigests } from '../runs/digest.ts';
 import { tenantForecaster } from './credit-pricer.ts';
+import { type InvoiceOf, invoiceNumbers } from './invoice-numbers.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 interface StatementRequest {
@@ -66,6 +67,8 @@ export interface StatementStream {
   end: ReturnType<typeof documentAround>['end'];
   /** Each as it stands in the document, in the byte order of the ids. */
   tenants: () => Iterable<StatementDocument['tenants'][number]>;
+  /** Known after the close, so no part of the document. */
+  invoiceOf: InvoiceOf;
 }
 
 /** The whole statement as `streamStatement` has it, for a moment: the caller holds a read transaction. */
@@ -105,7 +108,8 @@ export function streamStatement(connection: LedgerConnection, request: Statement
       yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant) ?? null, projection: projectionOf(tenant) });
     }
   };
-  return { ...documentAround({ header, state, asOf, headDigest, tenantsInPeriod, proof }, sums), tenants };
+  const { begin, end } = documentAround({ header, state, asOf, headDigest, tenantsInPeriod, proof }, sums);
+  return { begin, end, tenants, invoiceOf: invoiceNumbers(connection, place) };
 }
 
 interface Close {

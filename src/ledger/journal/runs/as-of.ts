@@ -47,7 +47,7 @@ export function usageAsOf(connection: LedgerConnection, at: string, filters: AsO
            UNION ALL
            SELECT p.workspace_key, event_seq FROM period_events JOIN periods p USING (period_key) WHERE at <= :at
            UNION ALL
-           SELECT workspace_key, end_seq FROM workspace_ends WHERE at <= :at)
+           SELECT workspace_key, act_seq FROM acts WHERE at <= :at)
          GROUP BY workspace_key),
        boundary AS (
          SELECT workspace_key, seq, max(r.first_entry_id + r.entries - 1) AS entry_id

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { entryKindSql } from '../../store/schema/keys.ts';
+import type { acts } from '../../store/schema/workspace-tables.ts';
 import { type DigestedEvent, prepareEventLine } from '../close/event-line.ts';
 
 type Connection = Database.Database;
@@ -34,11 +35,11 @@ export interface DigestedRun {
   lastChangeSeq: number;
 }
 
-/** What the digest of the end of a workspace, or of its taking back, covers beside its row changes. */
-export interface DigestedEnd {
+/** What the digest of an act covers beside its row changes. */
+export interface DigestedAct {
   previousDigest: string;
-  endSeq: number;
-  action: 'end' | 'elsewhere' | 'resume';
+  actSeq: number;
+  action: (typeof acts.$inferSelect)['action'];
   workspaceId: string;
   at: string;
   actor: string;
@@ -58,14 +59,14 @@ export interface DigestedEnd {
  * row_key, row_digest]`; all as SQLite's json_array writes them.
  *
  * The digest of a close or reopen covers the line that `prepareEventLine` makes, and one line an adjustment that it booked, in the same form.
- * That of the end of a workspace covers `[previous_digest, end_seq, action, workspace_id, at, actor, note, last_change_seq]`
+ * That of an act, such as the end of a workspace, covers `[previous_digest, act_seq, action, workspace_id, at, actor, note, last_change_seq]`
  * and its row changes.
  */
 export function createLinkDigests(connection: Connection) {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
   const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
-  const endLine = line(['?', integer, ...'?????', integer]);
+  const actLine = line(['?', integer, ...'?????', integer]);
   const entryLines = prepareEntryLines(connection);
   const ofRunAdjustments = prepareAdjustmentLines(connection, 'run_key');
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
@@ -98,11 +99,11 @@ export function createLinkDigests(connection: Connection) {
       addAdjustments(hash, ofEventAdjustments, event.eventSeq);
       return hash.digest('hex');
     },
-    ofEnd(end: DigestedEnd): string {
-      const { previousDigest, endSeq, action, workspaceId, at, actor, note } = end;
-      const said = [previousDigest, endSeq, action, workspaceId, at, actor, note];
-      const hash = createHash('sha256').update(String(endLine.get(...said, end.lastChangeSeq)));
-      addChanges(hash, end);
+    ofAct(act: DigestedAct): string {
+      const { previousDigest, actSeq, action, workspaceId, at, actor, note } = act;
+      const said = [previousDigest, actSeq, action, workspaceId, at, actor, note];
+      const hash = createHash('sha256').update(String(actLine.get(...said, act.lastChangeSeq)));
+      addChanges(hash, act);
       return hash.digest('hex');
     },
     lineOfEvent,
@@ -163,19 +164,19 @@ function prepareChangeLines(connection: Connection): Database.Statement {
     .pluck();
 }
 
-/** The row changes that the next run, or end of a workspace, covers: those after the last one's, up to the last of all. */
+/** The row changes that the next run or act covers: those after the last one's, up to the last of all. */
 export function changesToCover(connection: Connection): { changesAfter: number; lastChangeSeq: number } {
   return connection
     .prepare(
       `SELECT max(coalesce((SELECT last_change_seq FROM runs WHERE applied_seq IS NOT NULL
            ORDER BY applied_seq DESC LIMIT 1), 0),
-         coalesce((SELECT max(last_change_seq) FROM workspace_ends), 0)) AS changesAfter,
+         coalesce((SELECT max(last_change_seq) FROM acts), 0)) AS changesAfter,
          (SELECT coalesce(max(change_seq), 0) FROM row_changes) AS lastChangeSeq`,
     )
     .get() as { changesAfter: number; lastChangeSeq: number };
 }
 
-/** The end of the chain: the last run, close, reopen or end of a workspace, which the next one continues. */
+/** The end of the chain: the last run, close, reopen or act, which the next one continues. */
 export function headOfChain(connection: Connection): { seq: number; digest: string } {
   const head = connection
     .prepare(
@@ -185,7 +186,7 @@ export function headOfChain(connection: Connection): { seq: number; digest: stri
          UNION ALL
          SELECT * FROM (SELECT event_seq, digest FROM period_events ORDER BY event_seq DESC LIMIT 1)
          UNION ALL
-         SELECT * FROM (SELECT end_seq, digest FROM workspace_ends ORDER BY end_seq DESC LIMIT 1))
+         SELECT * FROM (SELECT act_seq, digest FROM acts ORDER BY act_seq DESC LIMIT 1))
        ORDER BY seq DESC LIMIT 1`,
     )
     .get() as { seq: number; digest: string } | undefined;

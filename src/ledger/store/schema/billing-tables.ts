@@ -110,6 +110,50 @@ export const closeCommitments = sqliteTable('close_commitments', {
   salt: text('salt').notNull(),
 });
 
+/** What a comparison with the invoices of a closed period has found; `act_seq` is its link of the chain. */
+export const reconciliations = sqliteTable(
+  'reconciliations',
+  {
+    actSeq: integer('act_seq').primaryKey(),
+    periodKey: integer('period_key')
+      .notNull()
+      .references(() => periods.periodKey),
+    closeSeq: integer('close_seq')
+      .notNull()
+      .references(() => periodEvents.eventSeq),
+    fileName: text('file_name').notNull(),
+    /** Hex. */
+    fileSha256: text('file_sha256').notNull(),
+    /** Counts of tenants. */
+    matched: integer('matched').notNull(),
+    missing: integer('missing').notNull(),
+    extra: integer('extra').notNull(),
+    different: integer('different').notNull(),
+    tolerance: text('tolerance').notNull(),
+    /** JSON array of objects with `currency`, `ledger` and `invoice`. */
+    amounts: text('amounts').notNull(),
+  },
+  (table) => [index('reconciliations_by_close').on(table.closeSeq)],
+);
+
+export const invoiceNumbers = sqliteTable(
+  'invoice_numbers',
+  {
+    actSeq: integer('act_seq').notNull(),
+    tenantKey: integer('tenant_key')
+      .notNull()
+      .references(() => tenants.tenantKey),
+    currency: text('currency').notNull(),
+    periodKey: integer('period_key').notNull(),
+    closeSeq: integer('close_seq').notNull(),
+    number: text('number').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.actSeq, table.tenantKey, table.currency] }),
+    index('invoice_numbers_by_close').on(table.closeSeq, table.tenantKey, table.currency),
+  ],
+);
+
 export const billingRecords: readonly TableRecord[] = [
   {
     table: tenantNames,
@@ -141,6 +185,20 @@ export const billingRecords: readonly TableRecord[] = [
   },
   {
     table: closeCommitments,
+  },
+  {
+    table: reconciliations,
+    guard: {
+      says: 'What a comparison with invoices has found. Append-only.',
+      label: "'reconciliation (link ' || ROW.act_seq || ')'",
+    },
+  },
+  {
+    table: invoiceNumbers,
+    guard: {
+      says: 'The number of an invoice, as a reconciliation has read it. Append-only.',
+      label: "'invoice number ' || ROW.number",
+    },
   },
 ];
 

@@ -64,16 +64,16 @@ export const periods = sqliteTable(
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
 );
 
-export const workspaceEnds = sqliteTable(
-  'workspace_ends',
+export const acts = sqliteTable(
+  'acts',
   {
     /** Position in the chain, shared with `runs.applied_seq`. */
-    endSeq: integer('end_seq').primaryKey(),
+    actSeq: integer('act_seq').primaryKey(),
     workspaceKey: integer('workspace_key')
       .notNull()
       .references(() => workspaces.workspaceKey),
     /** `elsewhere`: an end after which another ledger reads the workspace. `resume` takes an end back. */
-    action: text('action', { enum: ['end', 'elsewhere', 'resume'] }).notNull(),
+    action: text('action', { enum: ['end', 'elsewhere', 'resume', 'reconcile'] }).notNull(),
     at: text('at').notNull(),
     actor: text('actor').notNull(),
     note: text('note').notNull(),
@@ -82,7 +82,7 @@ export const workspaceEnds = sqliteTable(
     /** The row changes up to this one are part of the digest. */
     lastChangeSeq: integer('last_change_seq').notNull(),
   },
-  (table) => [index('workspace_ends_by_workspace').on(table.workspaceKey)],
+  (table) => [index('acts_by_workspace').on(table.workspaceKey)],
 );
 
 export const workspaceRecords: readonly TableRecord[] = [
@@ -91,11 +91,11 @@ export const workspaceRecords: readonly TableRecord[] = [
   { table: tenants },
   { table: periods },
   {
-    table: workspaceEnds,
+    table: acts,
     // What makes it a link is proven by the chain.
     guard: {
-      says: 'The end of a workspace, or the taking back of one: a link of the chain. Append-only.',
-      label: "ROW.action || ' of a workspace (link ' || ROW.end_seq || ')'",
+      says: 'The end of a workspace, the taking back of one, or a reconciliation: a link of the chain. Append-only.',
+      label: "ROW.action || ' of a workspace (link ' || ROW.act_seq || ')'",
       except: ['previous_digest', 'digest', 'last_change_seq'],
     },
   },

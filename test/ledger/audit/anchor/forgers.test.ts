@@ -4,6 +4,9 @@ import { expect, test } from 'vitest';
 import { expectCheckpoints } from '../../../../src/ledger/audit/anchor/check-anchors.ts';
 import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
+import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
+import { recordReconciliation } from '../../../../src/ledger/journal/close/record-reconciliation.ts';
 import { endWorkspace } from '../../../../src/ledger/journal/end-workspace.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { dropTriggers, publish, usageRecord } from '../../../support/open-ledger.ts';
@@ -91,7 +94,25 @@ const FORGERIES: Forgery[] = [
     does: 'changes who has ended a workspace, with a row change that fits',
     forge: ({ connection }) => {
       endFirst(connection);
-      withoutTrigger(connection, 'workspace_ends_no_update', "UPDATE workspace_ends SET actor = 'Bob'");
+      withoutTrigger(connection, 'acts_no_update', "UPDATE acts SET actor = 'Bob'");
+    },
+    foundBy: 'verify',
+  },
+  {
+    does: 'changes what a reconciliation has found, with a row change that fits',
+    forge: ({ connection }) => {
+      reconcileFirst(connection);
+      withoutTrigger(connection, 'reconciliations_no_update', 'UPDATE reconciliations SET different = 0');
+    },
+    foundBy: 'verify',
+  },
+  {
+    does: 'adds the number of an invoice, with a row change that fits',
+    forge: ({ connection }) => {
+      reconcileFirst(connection);
+      connection.exec(
+        `INSERT INTO invoice_numbers SELECT act_seq, tenant_key, 'USD', period_key, close_seq, 'R-2' FROM invoice_numbers`,
+      );
     },
     foundBy: 'verify',
   },
@@ -108,6 +129,22 @@ const FORGERIES: Forgery[] = [
 function endFirst(connection: LedgerConnection): void {
   const end = { workspaceId: 'ws-1', by: 'Ada', note: 'it has left', elsewhere: false, nowMs: NOON + 3_600_000 };
   endWorkspace(connection, end, () => undefined);
+  expect(verifyLedger(connection).faults).toEqual([]);
+}
+
+function reconcileFirst(connection: LedgerConnection): void {
+  const month = { workspaceId: 'ws-1', period: '2026-03', by: 'Ada', note: '', nowMs: NOON + 3_600_000 };
+  const terms = { ...month, force: true, settleHours: 0, maxChange: null };
+  const { digest: closeDigest } = closePeriod(connection, terms, commitClose);
+  recordReconciliation(connection, {
+    ...month,
+    closeDigest,
+    file: { name: 'invoices.csv', sha256: 'ab'.repeat(32) },
+    counts: { matched: 0, missing: 0, extra: 0, different: 1 },
+    tolerance: '0',
+    amounts: [],
+    numbers: [{ tenantId: 'acme', currency: 'EUR', number: 'R-1' }],
+  });
   expect(verifyLedger(connection).faults).toEqual([]);
 }
 

@@ -5,7 +5,7 @@ import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR_MS = 60 * 60_000;
 /** Tables of a scan that grows with neither workspaces, runs nor months: what people have made, or the first row alone. */
-const FEW = /^SCAN (?:silences|rate_cards|period_events|workspace_ends|each VIRTUAL TABLE INDEX 1:|some)$/;
+const FEW = /^SCAN (?:silences|rate_cards|period_events|acts|each VIRTUAL TABLE INDEX 1:|some)$/;
 /** Of rows that stand in the statement itself or come from a search. */
 const OWN = /CONSTANT ROW|VALUES CLAUSE|\(subquery-\d+\)/;
 

@@ -61,6 +61,7 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
   });
   expect(Object.keys(columns).sort()).toEqual([
     ...[
+      'acts',
       'alert_feedback',
       'alert_notified',
       'alert_transitions',
@@ -69,9 +70,11 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
       'charge_corrections',
       'deliveries',
       'delivery_members',
+      'invoice_numbers',
       'rate_cards',
+      'reconciliations',
     ],
-    ...['silences', 'tenant_names', 'workspace_ends'],
+    ...['silences', 'tenant_names'],
   ]);
   for (const { table, guard } of LEDGER_TABLES) {
     const names = getTableConfig(table).columns.map(({ name }) => name);

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { commitClose } from '../../../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod, reopenPeriod } from '../../../../../src/ledger/journal/close/close-period.ts';
+import { recordReconciliation } from '../../../../../src/ledger/journal/close/record-reconciliation.ts';
 import { endWorkspace, resumeWorkspace } from '../../../../../src/ledger/journal/end-workspace.ts';
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
 import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
@@ -54,6 +55,20 @@ async function build(): Promise<LedgerConnection> {
   const event = (workspaceId: string, period: string, note: string) => {
     nowMs += HOUR_MS;
     return { workspaceId, period, by: 'Ada "A." Lovelace', note, nowMs };
+  };
+  const reconcile = (workspaceId: string, period: string, tenantIds: string[]): void => {
+    const closes = connection.prepare(
+      `SELECT digest FROM finance_closes WHERE workspace_id = ? AND period = ? ORDER BY event_seq DESC LIMIT 1`,
+    );
+    recordReconciliation(connection, {
+      ...event(workspaceId, period, 'run 12'),
+      closeDigest: String(closes.pluck().get(workspaceId, period)),
+      file: { name: 'invoices.csv', sha256: 'ab'.repeat(32) },
+      counts: { matched: tenantIds.length, missing: 1, extra: 0, different: 2 },
+      tolerance: '0.01',
+      amounts: [{ currency: 'EUR', ledger: '12.50', invoice: '12.49' }],
+      numbers: tenantIds.map((tenantId) => ({ tenantId, currency: 'EUR', number: `R-${tenantId}` })),
+    });
   };
   const close = (workspaceId: string, period: string, force: boolean): void => {
     closePeriod(
@@ -115,6 +130,8 @@ async function build(): Promise<LedgerConnection> {
   await sync('ws-1');
   close('ws-2', '2025-11', true);
   close('ws-2', '2026-01', true);
+  reconcile('ws-1', '2025-12', ['acme', 'globex']);
+  reconcile('ws-2', '2026-01', ['globex']);
   set('ws-2', 'globex', '2026-01', 12);
   await sync('ws-2'); // books in a period that the service has not named yet
   connection.exec("UPDATE alerts SET severity = 'warning' WHERE alert_id = 'al_2'"); // covered by no run yet

@@ -1,0 +1,20 @@
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { workspaceKeyOf } from '../../store/schema/keys.ts';
+import type { PeriodPlace } from './read-billed.ts';
+
+/** The number of a tenant's invoice in a currency, as it was recorded since the close; null while it is not known. */
+export type InvoiceOf = (tenantId: string, currency: string | null) => string | null;
+
+export function invoiceNumbers(connection: LedgerConnection, { periodKey, closedSeq }: PeriodPlace): InvoiceOf {
+  const known = connection.prepare('SELECT 1 FROM invoice_numbers WHERE close_seq = ? LIMIT 1').get(closedSeq);
+  if (known === undefined) return () => null;
+  const number = connection
+    .prepare(
+      `SELECT n.number FROM tenants t JOIN invoice_numbers n ON n.close_seq = ? AND n.tenant_key = t.tenant_key
+       WHERE t.workspace_key = ? AND t.tenant_id = ? AND n.currency = ? ORDER BY n.act_seq DESC LIMIT 1`,
+    )
+    .pluck();
+  const workspaceKey = workspaceKeyOf(periodKey);
+  return (tenantId, currency) =>
+    (number.get(closedSeq, workspaceKey, tenantId, currency) as string | undefined) ?? null;
+}

@@ -1,0 +1,70 @@
+import { AppError } from '../../../core/errors.ts';
+import type { Period } from '../../../core/period.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { invoiceNumbers, reconciliations } from '../../store/schema/billing-tables.ts';
+import { and, eq, query } from '../../store/schema/drizzle.ts';
+import { tenants } from '../../store/schema/workspace-tables.ts';
+import { findPeriodOf } from '../../store/subjects.ts';
+import { type ActLink, appendAct } from '../acts.ts';
+import { headOfChain } from '../runs/digest.ts';
+
+export interface ReconciliationRequest {
+  workspaceId: string;
+  period: Period;
+  /** The close whose statement was compared. */
+  closeDigest: string;
+  file: { name: string; sha256: string };
+  counts: { matched: number; missing: number; extra: number; different: number };
+  tolerance: string;
+  amounts: readonly { currency: string; ledger: string; invoice: string }[];
+  /** Of tenants of the ledger. */
+  numbers: readonly { tenantId: string; currency: string; number: string }[];
+  by: string;
+  note: string;
+  nowMs: number;
+}
+
+/** Writes what a comparison with invoices has found, with the numbers of these, as a link of the chain. Throws AppError `not_closed`. */
+export function recordReconciliation(connection: LedgerConnection, request: ReconciliationRequest): ActLink {
+  const { workspaceId, period, file, counts, tolerance, by, note, nowMs } = request;
+  return connection
+    .transaction(() => {
+      const found = findPeriodOf(connection, workspaceId, period);
+      const digest = connection
+        .prepare('SELECT digest FROM period_events WHERE event_seq = ?')
+        .pluck()
+        .get(found?.closedSeq);
+      if (found?.closedSeq == null || digest !== request.closeDigest) {
+        throw new AppError(
+          'not_closed',
+          `${period} of ${JSON.stringify(workspaceId)} is not closed as it was compared`,
+          {
+            hint: 'close it, then compare the invoices again: what is not closed changes',
+          },
+        );
+      }
+      const { periodKey, workspaceKey, closedSeq: closeSeq } = found;
+      const place = { actSeq: headOfChain(connection).seq + 1, periodKey, closeSeq };
+      const db = query(connection);
+      db.insert(reconciliations)
+        .values({
+          ...place,
+          fileName: file.name,
+          fileSha256: file.sha256,
+          ...counts,
+          tolerance,
+          amounts: JSON.stringify(request.amounts),
+        })
+        .run();
+      for (const { tenantId, currency, number } of request.numbers) {
+        const isTenant = and(eq(tenants.workspaceKey, workspaceKey), eq(tenants.tenantId, tenantId));
+        const tenant = db.select().from(tenants).where(isTenant).get();
+        if (tenant === undefined) continue;
+        db.insert(invoiceNumbers)
+          .values({ ...place, tenantKey: tenant.tenantKey, currency, number })
+          .run();
+      }
+      return appendAct(connection, { workspaceId, workspaceKey, action: 'reconcile', by, note, nowMs });
+    })
+    .immediate();
+}
