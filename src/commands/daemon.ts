@@ -13,11 +13,7 @@ const DEAD_WRITER_DEADLINE_MS = 800;
 
 export function daemonCommand(cli: CliContext): CliCommand {
   return plainCommand('daemon')
-    .examples(
-      'usage-ledger daemon',
-      'usage-ledger daemon --config /etc/usage-ledger.yml',
-      'npx pm2 start ecosystem.config.cjs',
-    )
+    .examples('usage-ledger daemon', 'npx pm2 start ecosystem.config.cjs')
     .action(async () => {
       const stop = listenForStop(cli);
       const reloads = listenForReload();

@@ -13,7 +13,7 @@ export function initCommand(cli: CliContext): CliCommand {
   return reportingCommand('init', { config: false })
     .option('--systemd', 'also a unit for systemd: usage-ledger.service')
     .option('--compose', 'also a file for compose: compose.yaml')
-    .examples('usage-ledger init', 'usage-ledger init --systemd', 'cp .env.example .env && chmod 600 .env')
+    .examples('usage-ledger init')
     .action((options: InitOptions) => init(cli, options));
 }
 

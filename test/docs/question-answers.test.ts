@@ -140,10 +140,6 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['ws-demo zero', 'EUR', 0, '5.00'],
     ['ws-two cedar-analytics', 'USD', 30, '0.60'],
   ],
-  'What is each tenant to pay?': [
-    ['ws-demo', 'cedar-analytics', '5.00', 'EUR', 'euro'],
-    ['ws-two', 'cedar-analytics', '0.80', 'USD', 'dollar'],
-  ],
   'What is the revenue of each month?': [
     ['2025-01', 'EUR', '30.30'],
     ['2025-01', 'USD', '0.20'],
@@ -159,34 +155,13 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     [1, 'usage', 1, 700, '0.01', '7.00', 'EUR'],
     [2, 'discount', null, null, null, '-0.70', 'EUR'],
   ],
-  'Who is topped up to the minimum?': [
-    ['ws-demo', '2025-01', 'back', '2.30', 'EUR'],
-    ['ws-demo', '2025-01', 'gone', '4.55', 'EUR'],
-    ['ws-demo', '2025-01', 'zero', '5.00', 'EUR'],
-    ['ws-demo', '2025-03', 'back', '1.40', 'EUR'],
-    ['ws-demo', '2025-03', 'newcomer', '4.91', 'EUR'],
-    ['ws-demo', '2025-04', 'cedar-analytics', '4.10', 'EUR'],
-  ],
   'Who has no rate card?': [
     ['ws-two', '2025-01', 'nocard'],
     ['ws-two', '2025-03', 'blue-harbor'],
     ['ws-two', '2025-03', 'ghost'],
     ['ws-two', '2025-03', 'nocard'],
   ],
-  'Which corrections of closed months are booked where?': [
-    ['ws-demo', '2025-01', '2025-02', 'cedar-analytics', 100, 'correction'],
-    ['ws-demo', '2025-01', '2025-03', 'gone', 1000, 'correction'],
-  ],
   'When was a closed month changed, and what money is it?': [['2025-03-02', 100, '0.90', 'EUR', 'usage', '2025-02']],
-  'What is a month with what was corrected in it?': [
-    ['ws-demo', '2025-01', 2050, 0, 2050],
-    ['ws-demo', '2025-02', 2220, 100, 2320],
-    ['ws-demo', '2025-03', 2090, 1000, 3090],
-    ['ws-demo', '2025-04', 100, 0, 100],
-    ['ws-two', '2025-01', 510, 0, 510],
-    ['ws-two', '2025-03', 62, 0, 62],
-    ['ws-two', '2025-04', 40, 0, 40],
-  ],
   'Who closed which month, when, and against what obstacles?': [
     ['ws-demo', '2025-01', 'close', 'Ada', '2025-02-03', 'run', 1, 1],
     ['ws-demo', '2025-02', 'close', 'Ada', '2025-03-03', 'run', 1, 1],

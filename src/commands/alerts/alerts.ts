@@ -66,7 +66,6 @@ function listCommand(cli: CliContext): CliCommand {
     .option(...LIMIT_OPTION)
     .examples(
       'usage-ledger alerts list --pending',
-      'usage-ledger alerts list --state resolved --workspace ws-123',
       'usage-ledger alerts list --rule jump --severity critical --limit 10',
     )
     .action((options: ListOptions) => cli.withContext((context) => listAlerts(cli, context, options)));

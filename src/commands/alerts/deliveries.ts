@@ -61,11 +61,7 @@ export function replayCommand(cli: CliContext): CliCommand {
     .description('Send again, as it is now, what could not be delivered. Without arguments: list it.')
     .argument('[id...]', 'messages, msg_...')
     .option('--all-dead', 'all of it, and what waits for its next try')
-    .examples(
-      'usage-ledger alerts replay',
-      'usage-ledger alerts replay msg_5f0c3b6a9d2e',
-      'usage-ledger alerts replay --all-dead',
-    )
+    .examples('usage-ledger alerts replay msg_5f0c3b6a9d2e', 'usage-ledger alerts replay --all-dead')
     .action((ids: string[], { allDead }: { allDead?: boolean }) =>
       cli.withContext((context) => {
         if (ids.length > 0 && allDead === true) {

@@ -31,7 +31,6 @@ export function silenceCommand(cli: CliContext): CliCommand {
     .examples(
       'usage-ledger alerts silence --tenant "trial-*" --until 2026-06-08 --reason "trials end in March"',
       'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-06-08 --reason "known"',
-      'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-06-08 --reason "onboarding wave"',
     )
     .action((options: MuteOptions) => mute(cli, 'silence', options));
 }
@@ -54,7 +53,7 @@ export function silencesCommand(cli: CliContext): CliCommand {
     .option('--all', 'also those that have ended')
     .option('--workspace <id>', 'only what mutes this workspace')
     .option(...LIMIT_OPTION)
-    .examples('usage-ledger alerts silences --all', 'usage-ledger alerts silences --limit 10')
+    .examples('usage-ledger alerts silences --all')
     .action(({ all = false, workspace, limit }: { all?: boolean; workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);

@@ -37,7 +37,6 @@ export function closeCommand(cli: CliContext): CliCommand {
     .option('--accept-change <id...>', 'these workspaces also beyond close.max_change; needs --note')
     .option('--force', 'close in spite of obstacles, which are recorded')
     .examples(
-      'usage-ledger close 2026-02',
       'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',
       'usage-ledger close 2026-02 --all --note "invoice run 12" --accept-change ws-123',
     )

@@ -31,7 +31,6 @@ export function exportCommand(cli: CliContext): CliCommand {
     .option('--workspace <id>', 'only this workspace (focus needs it when there are several)');
   return addSheetOptions(command)
     .examples(
-      'usage-ledger export usage --period 2026-02 --format xlsx --out february.xlsx',
       'usage-ledger export usage charges charge_lines --period 2026-02 --format xlsx --out february.xlsx',
       'usage-ledger export finance_charges --format parquet --out charges.parquet',
       'usage-ledger export history --format ndjson > history.ndjson',

@@ -32,7 +32,7 @@ export function ratesCommand(cli: CliContext): CliCommand {
     .addCommand(listCommand(cli))
     .addCommand(checkCommand(cli))
     .addCommand(clearCommand(cli))
-    .examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates list');
+    .examples('usage-ledger rates apply rates-2026.yml');
 }
 
 function applyCommand(cli: CliContext): CliCommand {
@@ -54,7 +54,7 @@ function clearCommand(cli: CliContext): CliCommand {
   return reportingCommand('clear')
     .description('Show what it would change to have no card in force; do it with --yes.')
     .option(...YES_OPTION)
-    .examples('usage-ledger rates clear', 'usage-ledger rates clear --yes')
+    .examples('usage-ledger rates clear --yes')
     .action(({ yes = false }: { yes?: boolean }) =>
       cli.withContext((context) => {
         refuseConfigured(context);

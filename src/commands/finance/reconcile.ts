@@ -16,7 +16,7 @@ import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { type CsvRow, readCsvFile, readGiven } from '../shared/given-file.ts';
-import { LIMIT_OPTION } from '../shared/options.ts';
+import { BY_OPTION, LIMIT_OPTION } from '../shared/options.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
 import { DECIMALS, type ReconcileOptions, withMapping } from './reconcile-mapping.ts';
@@ -52,7 +52,7 @@ export function reconcileCommand(cli: CliContext): CliCommand {
     .option('--no-service', 'do not ask the service')
     .option('--mapping <file>', 'YAML with these options, such as tenant_column')
     .option('--record', 'write the result of a closed month, and the numbers, as a link of the chain')
-    .option('--by <name>', 'who records (default: the user of this shell)')
+    .option(...BY_OPTION)
     .option('--note <text>', 'why, or a reference', '')
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
@@ -60,7 +60,6 @@ export function reconcileCommand(cli: CliContext): CliCommand {
     .examples(
       'usage-ledger reconcile invoices.csv --period 2026-02 --tenant-column customer --amount-column net',
       'usage-ledger reconcile invoices.csv --period 2026-02 --preset xero --record --by "Ada Byron"',
-      'usage-ledger reconcile invoices.csv --period 2026-02 --mapping invoices.yml --format xlsx --out february.xlsx',
     )
     .action((file: string, given: ReconcileOptions) => {
       const options = withMapping(cli, command, given);

@@ -46,10 +46,8 @@ export function tenantCommand(cli: CliContext): CliCommand {
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
     .examples(
-      'usage-ledger tenant acme',
       'usage-ledger tenant acme --workspace ws-123 --live',
       'usage-ledger tenant acme --period 2026-02 --limit 20',
-      'usage-ledger tenant acme --format csv > acme.csv',
     )
     .action((tenantId: string, options: TenantOptions) =>
       cli.withContext((context) =>

@@ -82,7 +82,7 @@ function forgetCommand(cli: CliContext): CliCommand {
     .argument('<tenant>', 'its id')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--yes', 'do it; without this it is only shown')
-    .examples('usage-ledger tenants forget acme', 'usage-ledger tenants forget acme --yes')
+    .examples('usage-ledger tenants forget acme --yes')
     .action((tenantId: string, options: { workspace?: string; yes?: boolean }) =>
       cli.withContext(async (context) => {
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);

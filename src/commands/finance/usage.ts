@@ -26,7 +26,6 @@ export function usageCommand(cli: CliContext): CliCommand {
   return addSheetOptions(command)
     .examples(
       'usage-ledger usage --period 2026-02',
-      'usage-ledger usage --period 2026-02 --format csv > february.csv',
       'usage-ledger usage --period 2026-02 --format xlsx --out february.xlsx',
       'usage-ledger usage --period 2026-02 --as-of 2026-03-05T12:00:00Z',
     )

@@ -24,7 +24,6 @@ export function verifyCommand(cli: CliContext): CliCommand {
     .option('--checkpoint <file>', 'checkpoints kept elsewhere')
     .option('--checkpoint-key <key>', 'who must have signed them (default: the key here)')
     .examples(
-      'usage-ledger verify',
       'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
       'usage-ledger verify backup.db --expect-head 9d675846...',
     )

@@ -59,10 +59,7 @@ export function statementCommand(cli: CliContext): CliCommand {
   return addSheetOptions(command)
     .examples(
       'usage-ledger statement 2026-02',
-      'usage-ledger statement 2026-02 --tenant acme --format json > acme.json',
       'usage-ledger statement 2026-02 --for-tenant acme --format html --out acme.html',
-      'usage-ledger statement verify acme.json --digest 9d675846...',
-      'usage-ledger statement 2026-02 --format html --out february.html',
       'usage-ledger statement 2026-02 --each --out statements --format html,json',
     )
     .action((text: string, options: StatementOptions) =>
@@ -209,7 +206,6 @@ function statementVerifyCommand(cli: CliContext): CliCommand {
       'usage-ledger statement verify acme.json --digest 9d675846...',
       'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
       'usage-ledger statement verify acme.json --ledger',
-      'usage-ledger statement verify acme.json --consistency-only',
     )
     .action(async (file: string, options: VerifyOptions) => {
       const sources = sourcesOf(cli, options);
