@@ -592,7 +592,8 @@ CREATE TABLE charge_corrections (
   credits_delta integer NOT NULL,
   amount_minor integer,
   cause text NOT NULL,
-  adjustment_id integer
+  adjustment_id integer,
+  line_id integer
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX charge_corrections_by_key ON charge_corrections (corrects_period_key, tenant_key);
@@ -604,6 +605,36 @@ BEGIN SELECT RAISE(ABORT, 'charge_corrections is append-only'); END;
 --> statement-breakpoint
 CREATE TRIGGER charge_corrections_no_delete BEFORE DELETE ON charge_corrections
 BEGIN SELECT RAISE(ABORT, 'charge_corrections is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE manual_lines (
+  line_id integer PRIMARY KEY NOT NULL,
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  amount_minor integer NOT NULL,
+  currency text NOT NULL,
+  minor_units integer NOT NULL,
+  reason text NOT NULL,
+  actor text NOT NULL,
+  recorded_at text NOT NULL,
+  after_seq integer NOT NULL,
+  revoked_at text,
+  revoked_by text,
+  revoked_because text,
+  revoked_after_seq integer,
+  FOREIGN KEY (period_key) REFERENCES periods(period_key),
+  FOREIGN KEY (tenant_key) REFERENCES tenants(tenant_key)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX manual_lines_by_key ON manual_lines (period_key, tenant_key);
+--> statement-breakpoint
+CREATE TRIGGER manual_lines_keep_what_they_say BEFORE UPDATE ON manual_lines
+WHEN old.revoked_after_seq IS NOT NULL OR new.revoked_after_seq IS NULL
+  OR json_array(old.line_id, old.period_key, old.tenant_key, old.amount_minor, old.currency, old.minor_units, old.reason, old.actor, old.recorded_at, old.after_seq)
+  <> json_array(new.line_id, new.period_key, new.tenant_key, new.amount_minor, new.currency, new.minor_units, new.reason, new.actor, new.recorded_at, new.after_seq)
+BEGIN SELECT RAISE(ABORT, 'a line by hand never changes, it is revoked once'); END;
+--> statement-breakpoint
+CREATE TRIGGER manual_lines_no_delete BEFORE DELETE ON manual_lines
+BEGIN SELECT RAISE(ABORT, 'lines by hand are revoked, not deleted'); END;
 --> statement-breakpoint
 ANALYZE sqlite_schema;
 --> statement-breakpoint
@@ -629,7 +660,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('charge_lines', 'charge_lines', '4800000 10000 2 1'),
   ('charge_corrections', 'charge_corrections_by_key', '10000 50 2'),
   ('charge_corrections', 'charge_corrections_by_booking', '10000 50 2'),
-  ('invoice_numbers', 'invoice_numbers_by_close', '1200000 5000 1 1');
+  ('invoice_numbers', 'invoice_numbers_by_close', '1200000 5000 1 1'),
+  ('manual_lines', 'manual_lines_by_key', '1000 10 1');
 --> statement-breakpoint
 -- Loads them into this connection.
 ANALYZE sqlite_schema;

@@ -22,6 +22,7 @@ CREATE INDEX ON periods (workspace_key);
 CREATE INDEX ON runs (workspace_key, run_key);
 CREATE INDEX ON adjustments (booked_period_key);
 CREATE INDEX ON charge_corrections (booked_period_key, tenant_key);
+CREATE INDEX ON manual_lines (period_key, tenant_key);
 
 -- What the views call of SQLite and Postgres does not have, for the formats that they use.
 CREATE FUNCTION min(text, text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT least($1, $2)';

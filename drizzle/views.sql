@@ -43,50 +43,56 @@ LEFT JOIN periods p ON p.period_key = a.period_key
 WHERE a.workspace_key IS NULL OR w.workspace_key IS NOT NULL;
 
 CREATE VIEW finance_charge_lines AS
-SELECT w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price,
-  l.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id, NULL AS cause,
-  CASE WHEN k.minor_units = 1 THEN CAST(l.amount_minor AS TEXT)
-    ELSE CASE WHEN l.amount_minor < 0 THEN '-' ELSE '' END || (abs(l.amount_minor) / k.minor_units) || '.'
-      || substr(CAST(k.minor_units + abs(l.amount_minor) - abs(l.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
-  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
-  CAST(l.amount_minor AS double precision) / k.minor_units AS amount_value
-FROM charge_lines l
-JOIN charges c ON c.period_key = l.period_key AND c.tenant_key = l.tenant_key
-JOIN rate_cards k ON k.card_key = c.card_key
-JOIN periods p ON p.period_key = l.period_key
-JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = l.tenant_key AND t.workspace_key = w.workspace_key
-UNION ALL
-SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
-  x.credits_delta AS credits, NULL AS unit_credits, NULL AS unit_price, x.amount_minor, k.currency, k.name AS rate_card,
-  q.period AS corrects_period, a.entry_id, x.cause,
-  CASE WHEN k.minor_units = 1 THEN CAST(x.amount_minor AS TEXT)
-    ELSE CASE WHEN x.amount_minor < 0 THEN '-' ELSE '' END || (abs(x.amount_minor) / k.minor_units) || '.'
-      || substr(CAST(k.minor_units + abs(x.amount_minor) - abs(x.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
-  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
-  CAST(x.amount_minor AS double precision) / k.minor_units AS amount_value
-FROM charge_corrections x
-LEFT JOIN adjustments a ON a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
-LEFT JOIN rate_cards k ON k.card_key = x.card_key
-JOIN periods p ON p.period_key = x.booked_period_key
-JOIN periods q ON q.period_key = x.corrects_period_key
-JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
-UNION ALL
-SELECT w.workspace_id, t.tenant_id, p.period, 1 AS line_number, 'usage' AS kind, c.tier, c.credits_used AS credits,
-  c.unit_credits, c.unit_price, c.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id,
-  NULL AS cause,
-  CASE WHEN k.minor_units = 1 THEN CAST(c.amount_minor AS TEXT)
-    ELSE CASE WHEN c.amount_minor < 0 THEN '-' ELSE '' END || (abs(c.amount_minor) / k.minor_units) || '.'
-      || substr(CAST(k.minor_units + abs(c.amount_minor) - abs(c.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
-  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
-  CAST(c.amount_minor AS double precision) / k.minor_units AS amount_value
-FROM charges c
-JOIN rate_cards k ON k.card_key = c.card_key
-JOIN periods p ON p.period_key = c.period_key
-JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key
-WHERE c.unit_price IS NOT NULL;
+SELECT workspace_id, tenant_id, period, line_number, kind, tier, credits, unit_credits, unit_price, amount_minor, currency, rate_card,
+  corrects_period, entry_id, cause,
+  CASE WHEN minor_units = 1 THEN CAST(amount_minor AS TEXT)
+    ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
+      || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
+  CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
+  CAST(amount_minor AS double precision) / minor_units AS amount_value, reason
+FROM (
+  SELECT w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price,
+    l.amount_minor, k.currency, k.minor_units, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id, NULL AS cause,
+    NULL AS reason
+  FROM charge_lines l
+  JOIN charges c ON c.period_key = l.period_key AND c.tenant_key = l.tenant_key
+  JOIN rate_cards k ON k.card_key = c.card_key
+  JOIN periods p ON p.period_key = l.period_key
+  JOIN workspaces w ON w.workspace_key = p.workspace_key
+  JOIN tenants t ON t.tenant_key = l.tenant_key AND t.workspace_key = w.workspace_key
+  UNION ALL
+  SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
+    CASE WHEN x.line_id IS NULL THEN x.credits_delta END AS credits, NULL AS unit_credits, NULL AS unit_price, x.amount_minor,
+    coalesce(k.currency, m.currency) AS currency, coalesce(k.minor_units, m.minor_units) AS minor_units, k.name AS rate_card,
+    q.period AS corrects_period, a.entry_id, x.cause, m.reason
+  FROM charge_corrections x
+  LEFT JOIN adjustments a ON a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
+  LEFT JOIN rate_cards k ON k.card_key = x.card_key
+  LEFT JOIN manual_lines m ON m.line_id = x.line_id AND m.tenant_key = x.tenant_key
+  JOIN periods p ON p.period_key = x.booked_period_key
+  JOIN periods q ON q.period_key = x.corrects_period_key
+  JOIN workspaces w ON w.workspace_key = p.workspace_key
+  JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
+  UNION ALL
+  SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'manual' AS kind, NULL AS tier, NULL AS credits,
+    NULL AS unit_credits, NULL AS unit_price, m.amount_minor, m.currency, m.minor_units, NULL AS rate_card,
+    NULL AS corrects_period, NULL AS entry_id, NULL AS cause, m.reason
+  FROM manual_lines m
+  JOIN periods p ON p.period_key = m.period_key
+  JOIN workspaces w ON w.workspace_key = p.workspace_key
+  JOIN tenants t ON t.tenant_key = m.tenant_key AND t.workspace_key = w.workspace_key
+  WHERE m.after_seq < coalesce(p.closed_seq, 9223372036854775807)
+    AND coalesce(m.revoked_after_seq, 9223372036854775807) >= coalesce(p.closed_seq, 9223372036854775807)
+  UNION ALL
+  SELECT w.workspace_id, t.tenant_id, p.period, 1 AS line_number, 'usage' AS kind, c.tier, c.credits_used AS credits,
+    c.unit_credits, c.unit_price, c.amount_minor, k.currency, k.minor_units, k.name AS rate_card, NULL AS corrects_period,
+    NULL AS entry_id, NULL AS cause, NULL AS reason
+  FROM charges c
+  JOIN rate_cards k ON k.card_key = c.card_key
+  JOIN periods p ON p.period_key = c.period_key
+  JOIN workspaces w ON w.workspace_key = p.workspace_key
+  JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key
+  WHERE c.unit_price IS NOT NULL) billed;
 
 CREATE VIEW finance_charges AS
 SELECT workspace_id, tenant_id, period, credits_used, amount_minor, currency, rate_card, charge_minor, correction_minor,
@@ -94,17 +100,24 @@ SELECT workspace_id, tenant_id, period, credits_used, amount_minor, currency, ra
     ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
       || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
   CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
-  CAST(amount_minor AS double precision) / minor_units AS amount_value, display_name, external_ref, invoice_number
+  CAST(amount_minor AS double precision) / minor_units AS amount_value, display_name, external_ref, invoice_number,
+  manual_minor
 FROM (
-  SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency, rate_card,
-    charge_minor, correction_minor, minor_units, display_name, external_ref, invoice_number
+  SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor + manual_minor AS amount_minor, currency,
+    rate_card, charge_minor, correction_minor, manual_minor, minor_units, display_name, external_ref, invoice_number
   FROM (
     SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
       k.name AS rate_card, k.minor_units, n.display_name, n.external_ref,
       (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN CAST(coalesce(sum(x.amount_minor), 0) AS bigint) END
-       FROM charge_corrections x JOIN rate_cards y ON y.card_key = x.card_key
-       WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key AND y.currency = k.currency)
-        AS correction_minor,
+       FROM charge_corrections x
+       LEFT JOIN rate_cards y ON y.card_key = x.card_key
+       LEFT JOIN manual_lines m ON m.line_id = x.line_id AND m.tenant_key = x.tenant_key
+       WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key
+         AND coalesce(y.currency, m.currency) = k.currency) AS correction_minor,
+      (SELECT CAST(coalesce(sum(m.amount_minor), 0) AS bigint) FROM manual_lines m
+       WHERE m.period_key = c.period_key AND m.tenant_key = c.tenant_key AND m.currency = k.currency
+         AND m.after_seq < coalesce(p.closed_seq, 9223372036854775807)
+         AND coalesce(m.revoked_after_seq, 9223372036854775807) >= coalesce(p.closed_seq, 9223372036854775807)) AS manual_minor,
       (SELECT v.number FROM invoice_numbers v WHERE v.close_seq = p.closed_seq AND v.tenant_key = c.tenant_key AND v.currency = k.currency
        AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1) AS invoice_number
     FROM charges c
@@ -116,22 +129,35 @@ FROM (
       WHERE m.tenant_key = t.tenant_key AND m.after_seq < coalesce(p.closed_seq, 9223372036854775807))) charged
   UNION ALL
   SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
-    CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS amount_minor, k.currency,
-    max(k.name) AS rate_card, 0 AS charge_minor,
-    CASE WHEN count(*) = count(x.amount_minor) THEN CAST(sum(x.amount_minor) AS bigint) END AS correction_minor, max(k.minor_units) AS minor_units,
+    CASE WHEN count(*) = count(b.correction_minor) THEN CAST(sum(b.correction_minor + b.manual_minor) AS bigint) END AS amount_minor,
+    b.currency, max(b.rate_card) AS rate_card, 0 AS charge_minor,
+    CASE WHEN count(*) = count(b.correction_minor) THEN CAST(sum(b.correction_minor) AS bigint) END AS correction_minor,
+    CAST(sum(b.manual_minor) AS bigint) AS manual_minor, max(b.minor_units) AS minor_units,
     max(n.display_name) AS display_name, max(n.external_ref) AS external_ref,
-    max((SELECT v.number FROM invoice_numbers v WHERE v.close_seq = p.closed_seq AND v.tenant_key = x.tenant_key AND v.currency = k.currency
+    max((SELECT v.number FROM invoice_numbers v WHERE v.close_seq = p.closed_seq AND v.tenant_key = b.tenant_key AND v.currency = b.currency
        AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1)) AS invoice_number
-  FROM charge_corrections x
-  JOIN rate_cards k ON k.card_key = x.card_key
-  JOIN periods p ON p.period_key = x.booked_period_key
+  FROM (
+    SELECT x.tenant_key, x.booked_period_key AS period_key, coalesce(k.currency, m.currency) AS currency,
+      coalesce(k.minor_units, m.minor_units) AS minor_units, k.name AS rate_card, x.amount_minor AS correction_minor,
+      0 AS manual_minor
+    FROM charge_corrections x
+    LEFT JOIN rate_cards k ON k.card_key = x.card_key
+    LEFT JOIN manual_lines m ON m.line_id = x.line_id AND m.tenant_key = x.tenant_key
+    UNION ALL
+    SELECT m.tenant_key, m.period_key, m.currency, m.minor_units, NULL AS rate_card, 0 AS correction_minor,
+      m.amount_minor AS manual_minor
+    FROM manual_lines m
+    JOIN periods p ON p.period_key = m.period_key
+    WHERE m.after_seq < coalesce(p.closed_seq, 9223372036854775807)
+      AND coalesce(m.revoked_after_seq, 9223372036854775807) >= coalesce(p.closed_seq, 9223372036854775807)) b
+  JOIN periods p ON p.period_key = b.period_key
   JOIN workspaces w ON w.workspace_key = p.workspace_key
-  JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
+  JOIN tenants t ON t.tenant_key = b.tenant_key AND t.workspace_key = w.workspace_key
   LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m
     WHERE m.tenant_key = t.tenant_key AND m.after_seq < coalesce(p.closed_seq, 9223372036854775807))
-  WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.card_key = c.card_key
-    WHERE c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key AND y.currency = k.currency)
-  GROUP BY w.workspace_id, t.tenant_id, p.period, k.currency) billed;
+  WHERE b.currency IS NOT NULL AND NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.card_key = c.card_key
+    WHERE c.period_key = b.period_key AND c.tenant_key = b.tenant_key AND y.currency = b.currency)
+  GROUP BY w.workspace_id, t.tenant_id, p.period, b.currency) billed;
 
 CREATE VIEW finance_closes AS
 SELECT w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants, e.credits_used,
@@ -181,6 +207,22 @@ JOIN periods p ON p.period_key = e.period_key
 JOIN workspaces w ON w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN runs r ON r.run_key = e.run_key;
+
+CREATE VIEW finance_lines AS
+SELECT workspace_id, tenant_id, period, line_id, amount_minor, currency, reason, actor, recorded_at, revoked_at, revoked_by,
+  revoked_because,
+  CASE WHEN minor_units = 1 THEN CAST(amount_minor AS TEXT)
+    ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
+      || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
+  CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
+  CAST(amount_minor AS double precision) / minor_units AS amount_value
+FROM (
+  SELECT w.workspace_id, t.tenant_id, p.period, m.line_id, m.amount_minor, m.currency, m.minor_units, m.reason, m.actor,
+    m.recorded_at, m.revoked_at, m.revoked_by, m.revoked_because
+  FROM manual_lines m
+  JOIN periods p ON p.period_key = m.period_key
+  JOIN workspaces w ON w.workspace_key = p.workspace_key
+  JOIN tenants t ON t.tenant_key = m.tenant_key AND t.workspace_key = w.workspace_key) line;
 
 CREATE VIEW finance_month_to_date AS
 WITH months AS MATERIALIZED (

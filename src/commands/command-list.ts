@@ -114,6 +114,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./finance/rates.ts')).ratesCommand,
   },
   {
+    name: 'lines',
+    takes: '',
+    description: 'Add amounts by hand to what a tenant is to pay, such as credit notes and fees; list and revoke them.',
+    load: async () => (await import('./finance/lines.ts')).linesCommand,
+  },
+  {
     name: 'tenants',
     takes: '',
     description: 'Give tenants names, references and labels, and list them.',

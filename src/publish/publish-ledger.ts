@@ -189,6 +189,7 @@ class Publication {
         );
       await this.#replace('tenant_names', 'tenant_key', changed('tenant_names'));
       await this.#replace('rate_cards', 'card_key', changed('rate_cards'));
+      await this.#replace('manual_lines', 'line_id', changed('manual_lines'));
       await this.#replace('alerts', 'alert_key', changed('alerts'));
       await this.#replace('alert_transitions', 'alert_key', changed('alert_transitions'));
       await this.#replace('deliveries', 'delivery_key', changed('deliveries'));
@@ -224,9 +225,12 @@ class Publication {
     await this.#send(runs, 'r.run_key > ? OR r.run_key BETWEEN ? AND ?', ...keys);
     const touched = this.#list(
       `SELECT workspace_key FROM runs WHERE run_key > ?
-       UNION SELECT workspace_key FROM period_events WHERE event_seq > ?`,
+       UNION SELECT workspace_key FROM period_events WHERE event_seq > ?
+       UNION SELECT t.workspace_key FROM row_changes c JOIN manual_lines m ON m.line_id = CAST(c.row_key AS INTEGER)
+         JOIN tenants t USING (tenant_key) WHERE c.change_seq > ? AND c.table_name = 'manual_lines'`,
       run,
       before.period_events ?? 0,
+      before.row_changes ?? 0,
     );
     await this.#replace('periods', 'workspace_key', touched);
   }

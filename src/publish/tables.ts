@@ -7,6 +7,7 @@ import {
   charges,
   closedUsage,
   invoiceNumbers,
+  manualLines,
   periodEvents,
   rateCards,
   reconciliations,
@@ -60,6 +61,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   ofPeriod(chargeCorrections, 'r.booked_period_key', 'correction_id'),
   ofPeriod(reconciliations, 'r.period_key', 'act_seq'),
   ofPeriod(invoiceNumbers, 'r.period_key', 'act_seq'),
+  ofPeriod(manualLines),
   copied(alerts, {
     only: `alert_key alert_id workspace_key period_key tenant_key rule cause level severity state threshold
       previous_credits current_credits previous_requests current_requests first_fired_at last_changed_at revision told_times`,

@@ -24,6 +24,7 @@ import { isoTime } from '../core/clock.ts';
 import type { ActLink } from '../ledger/journal/acts.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose } from '../ledger/journal/charges/commit-close.ts';
+import { addLine, revokeLine } from '../ledger/journal/charges/manual-lines.ts';
 import { forgetNames, importNames } from '../ledger/journal/charges/names.ts';
 import {
   type CloseRequest,
@@ -112,6 +113,8 @@ const COMMANDS = {
   },
 
   setCards: onConnection(setCards),
+  addLine: onConnection(addLine),
+  revokeLine: onConnection(revokeLine),
   importNames: onConnection(importNames),
   forgetNames: onConnection(forgetNames),
 

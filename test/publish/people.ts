@@ -58,6 +58,21 @@ export async function interfere(connection: Database.Database, what: number, now
         })),
       }),
     () =>
+      writer.call('addLine', {
+        workspaceId,
+        tenantId: `${pick(TENANTS)}`,
+        period: pick(['2025-11', '2025-12', '2026-01']) ?? '',
+        amountMinor: BigInt(what - 500),
+        currency: pick(['EUR', 'JPY']) ?? '',
+        reason: `because\t${what}`,
+        by: 'Ada',
+        nowMs,
+      }),
+    async () => {
+      const lineId = pick(column('SELECT line_id FROM manual_lines WHERE revoked_at IS NULL').map(Number));
+      if (lineId !== undefined) await writer.call('revokeLine', { lineId, by: 'Bo', reason: 'a slip', nowMs });
+    },
+    () =>
       writer.call('addSilence', {
         ...{
           kind: 'silence',

@@ -35,7 +35,14 @@ const DATA = {
 
 const USAGE_LINE: BilledLine = {
   ...{ kind: 'usage', tier: 1, credits: LARGE, unitCredits: 1000n, unitPrice: '0.000000000000000125' },
-  ...{ amountMinor: 123_456_789n, currency: 'EUR', rateCard: HOSTILE, correctsPeriod: null, entryId: null },
+  ...{
+    amountMinor: 123_456_789n,
+    currency: 'EUR',
+    rateCard: HOSTILE,
+    correctsPeriod: null,
+    entryId: null,
+    reason: null,
+  },
 };
 const CORRECTION: BilledLine = { ...USAGE_LINE, kind: 'correction', tier: null, unitPrice: null, unitCredits: null };
 const BILLED = { tenantId: HOSTILE, displayName: HOSTILE, externalRef: HOSTILE, creditsUsed: LARGE, requestCount: 5n };

@@ -16,7 +16,14 @@ const DIGITS = Number(process.env.TENANT_DIGITS ?? 12);
 const HOSTILE = `</script><b>"'&\u202e\u{e0041}${'W'.repeat(200)}`;
 const USAGE: BilledLine = {
   ...{ kind: 'usage', tier: 1, credits: 9_007_199_254_740_993n, unitCredits: 1000n, unitPrice: '1234.000000125' },
-  ...{ amountMinor: 123_456_789n, currency: 'EUR', rateCard: HOSTILE, correctsPeriod: null, entryId: null },
+  ...{
+    amountMinor: 123_456_789n,
+    currency: 'EUR',
+    rateCard: HOSTILE,
+    correctsPeriod: null,
+    entryId: null,
+    reason: null,
+  },
 };
 const PLAIN: BilledLine = { ...USAGE, tier: null, credits: null, unitCredits: null, unitPrice: null };
 const LINES: BilledLine[] = [

@@ -116,7 +116,8 @@ function ofLine(
 ): Omit<FocusRow, CommonColumn | 'InvoiceId' | 'x_RequestCount'> {
   const cost = withFraction(formatMinor(netMinor, line.currency));
   const charged = line.correctsPeriod ?? period;
-  const isUsage = line.kind === 'usage' || line.kind === 'correction';
+  const isManual = line.reason !== null;
+  const isUsage = line.kind === 'usage' || (line.kind === 'correction' && !isManual);
   const priced = pricedUnits(line);
   const atPrice = (unitPrice: string | undefined) => ({
     unitPrice: unitPrice === undefined ? null : withFraction(unitPrice),
@@ -131,10 +132,10 @@ function ofLine(
     BillingAccountName: `${workspaceName} (${line.currency})`,
     BillingCurrency: line.currency,
     // A top-up is no usage: it stands for the whole charge, not for credits.
-    ChargeCategory: isUsage ? 'Usage' : 'Adjustment',
+    ChargeCategory: isUsage ? 'Usage' : isManual && netMinor < 0n ? 'Credit' : 'Adjustment',
     ChargeClass: line.kind === 'correction' ? 'Correction' : null,
     ChargeDescription: describe(period, line),
-    ChargeFrequency: isUsage ? 'Usage-Based' : 'Recurring',
+    ChargeFrequency: isUsage ? 'Usage-Based' : isManual ? 'One-Time' : 'Recurring',
     ChargePeriodEnd: timeOf(periodEndMs(charged)),
     ChargePeriodStart: timeOf(periodStartMs(charged)),
     ConsumedQuantity: isUsage && line.credits !== null ? withFraction(line.credits.toString()) : null,
@@ -160,8 +161,10 @@ function pricedUnits({ kind, credits, unitCredits, unitPrice }: BilledLine) {
   return { units: (credits + unitCredits - 1n) / unitCredits, unitCredits, unitPrice };
 }
 
-function describe(period: Period, { kind, tier, correctsPeriod }: BilledLine): string {
-  if (kind === 'correction') return `Correction of ${correctsPeriod ?? period}, booked in ${period}`;
+function describe(period: Period, { kind, tier, correctsPeriod, reason }: BilledLine): string {
+  const why = reason === null ? '' : `: ${reason}`;
+  if (kind === 'correction') return `Correction of ${correctsPeriod ?? period}, booked in ${period}${why}`;
+  if (kind === 'manual') return `By hand, ${period}${why}`;
   if (kind === 'discount') return `Discount, ${period}`;
   if (kind === 'minimum') return `Top-up to the minimum charge, ${period}`;
   return tier === 0 ? `Included credits, ${period}` : `Credits used, ${period}, tier ${tier}`;

@@ -57,15 +57,16 @@ function judge({ ledger, service, invoice }: Sides, wasAsked: boolean, tolerance
 
 /**
  * Why two sides differ. `late_usage`: one of them was read before the other. `correction`: the invoice leaves out what the period
- * bears for earlier ones. `rounding`: by no more than a minor unit a line. `other_card`: the same credits at other prices.
+ * bears for earlier ones, `manual` its lines by hand. `rounding`: by no more than a minor unit a line. `other_card`: the same credits at other prices.
  * `other_currency`: a line of the invoice has the sign or code of another one.
  */
-export type Cause = 'late_usage' | 'correction' | 'rounding' | 'other_card' | 'other_currency';
+export type Cause = 'late_usage' | 'correction' | 'manual' | 'rounding' | 'other_card' | 'other_currency';
 
 export interface Circumstances {
-  /** Lines of the tenant in the currency, and what those of corrections among them come to. */
+  /** Lines of the tenant in the currency, and what corrections and lines by hand among them come to. */
   lines: number;
   correctedMinor: bigint;
+  manualMinor: bigint;
   /** What the ledger had read of the period before, each with its price; null: it has none. */
   earlier: readonly SideFigures[];
 }
@@ -73,22 +74,24 @@ export interface Circumstances {
 /** Null where none of the causes gives the figures. */
 export function whyDifferent(
   { ledger, service, invoice }: { ledger: SideFigures; service: SideFigures | null; invoice: SideFigures | null },
-  { lines, correctedMinor, earlier }: Circumstances,
+  { lines, correctedMinor, manualMinor, earlier }: Circumstances,
 ): Cause | null {
   if (service !== null && service.credits !== ledger.credits) return 'late_usage';
   if (invoice === null) return null;
-  const own = (ledger.amountMinor ?? 0n) - correctedMinor;
+  const charged = ledger.amountMinor ?? 0n;
+  const booked = correctedMinor + manualMinor;
   const wasRead = earlier.some(({ credits, amountMinor }) => {
     if (invoice.credits !== null) return credits === invoice.credits;
     return (
-      amountMinor !== null &&
-      (amountMinor === invoice.amountMinor || amountMinor + correctedMinor === invoice.amountMinor)
+      amountMinor !== null && (amountMinor === invoice.amountMinor || amountMinor + booked === invoice.amountMinor)
     );
   });
   if (invoice.credits !== null && invoice.credits !== ledger.credits) return wasRead ? 'late_usage' : null;
   if (invoice.amountMinor === null) return null;
-  if (correctedMinor !== 0n && invoice.amountMinor === own) return 'correction';
-  const off = (ledger.amountMinor ?? 0n) - invoice.amountMinor;
+  if (correctedMinor !== 0n && invoice.amountMinor === charged - correctedMinor) return 'correction';
+  if (manualMinor !== 0n && invoice.amountMinor === charged - manualMinor) return 'manual';
+  if (booked !== 0n && invoice.amountMinor === charged - booked) return 'correction';
+  const off = charged - invoice.amountMinor;
   if ((off < 0n ? -off : off) <= BigInt(lines)) return 'rounding';
   if (wasRead && invoice.credits === null) return 'late_usage';
   return invoice.credits === null ? null : 'other_card';

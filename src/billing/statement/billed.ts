@@ -4,10 +4,12 @@ import type { ChargeLineKind } from '../rates/charge.ts';
 
 /** One line of what a tenant is billed in a period, as the ledger holds it. */
 export interface BilledLine {
-  /** `correction`: a closed period changed; charge(after) - charge(before) on the card of that period. */
-  kind: ChargeLineKind | 'correction';
+  /**
+   * `correction`: a closed period changed; charge(after) - charge(before) on the card of that period. `manual`: a line by hand.
+   */
+  kind: ChargeLineKind | 'correction' | 'manual';
   tier: number | null;
-  /** Credits in the tier, or those that a correction adds; null for a discount and a minimum. */
+  /** Credits in the tier, or those that a correction adds; null for a discount, a minimum and a line by hand. */
   credits: bigint | null;
   unitCredits: bigint | null;
   unitPrice: string | null;
@@ -20,8 +22,15 @@ export interface BilledLine {
   correctsPeriod: Period | null;
   /** The entry that brought a correction; null when a reopen took corrections back, and for all other lines. */
   entryId: bigint | null;
+  /** Why there is a line by hand, or a correction by one; else null. */
+  reason: string | null;
   /** What the card takes off its usage lines; no part of a leaf, and absent in what was read from one. */
   discountPercent?: string | null;
+}
+
+/** Whether a line is of the price of the period's own credits. */
+export function isOwn({ kind }: Pick<BilledLine, 'kind'>): boolean {
+  return kind !== 'correction' && kind !== 'manual';
 }
 
 /** A tenant in one period: what it used, and what it is billed. Without a rate card there are no lines. */

@@ -187,6 +187,7 @@ function lineOf(line: BilledLine) {
     rate_card: line.rateCard,
     corrects_period: line.correctsPeriod,
     entry_id: line.entryId,
+    reason: line.reason,
   };
 }
 

@@ -48,6 +48,7 @@ export function encodeTenant(tenant: BilledTenant, salt: string): string {
       line.rateCard,
       line.correctsPeriod,
       text(line.entryId),
+      line.reason,
     ]),
   ]);
 }
@@ -85,7 +86,8 @@ export function decodeTenant(content: string): BilledTenant | null {
 }
 
 function decodeLine(values: readonly (string | null)[]): BilledLine {
-  const [kind, tier, credits, unitCredits, unitPrice, amount, currency, rateCard, correctsPeriod, entryId] = values;
+  const [kind, tier, credits, unitCredits, unitPrice, amount, currency, rateCard, correctsPeriod, entryId, reason] =
+    values;
   return {
     kind: kind as BilledLine['kind'],
     tier: tier == null ? null : Number(tier),
@@ -97,6 +99,7 @@ function decodeLine(values: readonly (string | null)[]): BilledLine {
     rateCard: rateCard ?? null,
     correctsPeriod: correctsPeriod ?? null,
     entryId: integer(entryId),
+    reason: reason ?? null,
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type SideFigures,
   whyDifferent,
 } from '../../billing/reconcile/reconcile.ts';
+import { isOwn } from '../../billing/statement/billed.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { isCurrency } from '../../core/money.ts';
@@ -56,7 +57,7 @@ export function reconcileByCurrency(
   const [first = null] = currencies;
   const homes = new Map(
     statement.tenants.map(({ tenant_id, lines, totals }) => {
-      const own = lines.find(({ kind }) => kind !== 'correction')?.currency ?? totals[0]?.currency ?? null;
+      const own = lines.find(isOwn)?.currency ?? totals[0]?.currency ?? null;
       return [tenant_id, first === null ? null : (own ?? first)];
     }),
   );
@@ -246,7 +247,8 @@ export function causes(
     if (status !== 'different' || ledger === null) return null;
     const ids = customers.tenantsOf(customer);
     const lines = ids.flatMap((id) => byId.get(id)?.lines ?? []).filter((line) => line.currency === currency);
-    const corrections = lines.filter(({ kind }) => kind === 'correction');
+    const sumOfKind = (wanted: string): bigint =>
+      lines.reduce((sum, line) => sum + (line.kind === wanted ? (line.amount_minor ?? 0n) : 0n), 0n);
     // What several had been read to have at one time nobody has put together.
     const earlier = (ids.length === 1 ? ids : []).flatMap((tenantId) =>
       readingsOf(connection, { workspaceId, period, tenantId }).map((credits) => {
@@ -254,7 +256,7 @@ export function causes(
         return { credits, amountMinor: priced?.currency === currency ? priced.amountMinor : null };
       }),
     );
-    const correctedMinor = corrections.reduce((sum, { amount_minor: amount }) => sum + (amount ?? 0n), 0n);
-    return whyDifferent({ ledger, service, invoice }, { lines: lines.length, correctedMinor, earlier });
+    const [correctedMinor, manualMinor] = [sumOfKind('correction'), sumOfKind('manual')];
+    return whyDifferent({ ledger, service, invoice }, { lines: lines.length, correctedMinor, manualMinor, earlier });
   };
 }

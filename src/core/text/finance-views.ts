@@ -12,5 +12,5 @@ export const FINANCE_VIEWS = [
     'freshness',
     'history',
   ] as const),
-  ...(['month_to_date', 'period_changes', 'period_totals', 'runs', 'tenants', 'usage'] as const),
+  ...(['lines', 'month_to_date', 'period_changes', 'period_totals', 'runs', 'tenants', 'usage'] as const),
 ];

@@ -1,6 +1,27 @@
 import type { LedgerConnection } from './file/open.ts';
-import { rateCards } from './schema/billing-tables.ts';
-import { asc, query } from './schema/drizzle.ts';
+
+const NOT_YET = Number.MAX_SAFE_INTEGER;
+
+/**
+ * In SQL, whether the document of a period has the line by hand `m`: it was in force at the close `seq`, or while `seq` is NULL it
+ * is.
+ */
+export function isStatedSql(seq: string): string {
+  return `m.after_seq < coalesce(${seq}, ${NOT_YET}) AND coalesce(m.revoked_after_seq, ${NOT_YET}) >= coalesce(${seq}, ${NOT_YET})`;
+}
+
+/**
+ * In SQL, what the document of a period has beside the charges of its own credits: `kind`, `tenant_key`, `currency` and
+ * `amount_minor` of each correction and of each line by hand. Both are NULL of a correction without a price.
+ */
+export function bookedSql(periodKey: string): string {
+  return `SELECT 'correction' AS kind, x.tenant_key, coalesce(k.currency, m.currency) AS currency, x.amount_minor
+    FROM charge_corrections x LEFT JOIN rate_cards k USING (card_key) LEFT JOIN manual_lines m ON m.line_id = x.line_id
+    WHERE x.booked_period_key = ${periodKey}
+    UNION ALL SELECT 'manual', m.tenant_key, m.currency, m.amount_minor
+    FROM manual_lines m JOIN periods p USING (period_key)
+    WHERE m.period_key = ${periodKey} AND ${isStatedSql('p.closed_seq')}`;
+}
 
 export interface MoneySum {
   currency: string;
@@ -12,26 +33,26 @@ export interface MoneySum {
  * tables: the views would name each tenant. With one currency nothing is looked up but the amounts.
  */
 export function moneySums(connection: LedgerConnection): (periodKey: number | bigint) => MoneySum[] {
-  const { currency: name } = rateCards;
-  const currencies = query(connection).selectDistinct({ name }).from(rateCards).orderBy(asc(name)).all();
-  const sumOf = (place: string): string =>
-    `SELECT sum(amount_minor) FROM ${place} = :key AND (:all OR card_key IN (SELECT card_key FROM cards))`;
+  const currencies = connection
+    .prepare('SELECT currency FROM rate_cards UNION SELECT currency FROM manual_lines ORDER BY 1')
+    .pluck()
+    .all() as string[];
   const sum = connection
     .prepare(
       `WITH cards AS MATERIALIZED (SELECT card_key FROM rate_cards WHERE currency = :currency)
-       SELECT (${sumOf('charges WHERE period_key')}) AS charged, (${sumOf('charge_corrections WHERE booked_period_key')}) AS corrected`,
+       SELECT (SELECT sum(amount_minor) FROM charges
+           WHERE period_key = :key AND (:all OR card_key IN (SELECT card_key FROM cards))) AS charged,
+         (SELECT sum(amount_minor) FROM (${bookedSql(':key')}) WHERE currency = :currency) AS booked`,
     )
     .safeIntegers();
   const all = currencies.length === 1 ? 1 : 0;
   return (key) =>
-    currencies.flatMap(({ name: currency }) => {
-      const { charged, corrected } = sum.get({ currency, key, all }) as Record<Sum, bigint | null>;
-      if (charged === null && corrected === null) return [];
-      return [{ currency, amountMinor: (charged ?? 0n) + (corrected ?? 0n) }];
+    currencies.flatMap((currency) => {
+      const { charged, booked } = sum.get({ currency, key, all }) as Record<'charged' | 'booked', bigint | null>;
+      if (charged === null && booked === null) return [];
+      return [{ currency, amountMinor: (charged ?? 0n) + (booked ?? 0n) }];
     });
 }
-
-type Sum = 'charged' | 'corrected';
 
 /** What a month comes to in a currency, and what the one before it did. */
 export interface MoneyOfMonths {

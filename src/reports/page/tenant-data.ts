@@ -88,7 +88,7 @@ export function readTenantPage(
       previous: previous[at] ?? null,
     })).filter((row) => row.current !== null || row.previous !== null),
     lines: all(
-      `SELECT kind || coalesce(', tier ' || tier, '') || coalesce(' of ' || corrects_period, '') AS kind, credits,
+      `SELECT kind || coalesce(', tier ' || tier, '') || coalesce(' of ' || corrects_period, '') || coalesce(': ' || reason, '') AS kind, credits,
          amount_minor AS amount, currency, rate_card AS card
        FROM finance_charge_lines WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY line_number NULLS LAST`,
       period,

@@ -10,7 +10,7 @@ const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
   [/^(alert|run|tenant|workspace)_id$|(^|_)digest$|^external_ref$/, 'id'],
   [/(^|_)credits(_|$)|^(projection|threshold)$/, 'credits'],
   [/(^|_)requests?(_|$)|_minor$|^(attempts|entries|pages|records|tenants|tier|revision|told_times)$/, 'count'],
-  [/^(currency_digits|entry_id|event_seq|line_number|matched|missing|extra|different)$/, 'count'],
+  [/^(currency_digits|entry_id|event_seq|line_id|line_number|matched|missing|extra|different)$/, 'count'],
   [/^amount$/, 'amount'],
   [/^unit_price$/, 'price'],
   [/_percent$|^amount_value$/, 'double'],
@@ -30,10 +30,21 @@ const SUMS: Readonly<Record<string, readonly string[]>> = {
   finance_adjustments: ['credits_delta', 'requests_delta'],
   finance_charges: ['amount'],
   finance_charge_lines: ['amount'],
+  finance_lines: ['amount'],
 };
 
 /** Rows come in this order, as far as a view has these columns. */
-const ORDER = ['workspace_id', 'period', 'tenant_id', 'day', 'line_number', 'entry_id', 'event_seq', 'started_at'];
+const ORDER = [
+  'workspace_id',
+  'period',
+  'tenant_id',
+  'day',
+  'line_number',
+  'line_id',
+  'entry_id',
+  'event_seq',
+  'started_at',
+];
 
 export interface ViewFilters {
   workspaceId?: string | undefined;

@@ -2,12 +2,13 @@ import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
+import { bookedSql } from '../../ledger/store/sum-money.ts';
 
 /**
  * Why a tenant is charged another amount than in the month before: other credits, another card, other corrections of earlier
- * months; `new` and `gone`: nothing then, nothing now.
+ * months, other lines by hand; `new` and `gone`: nothing then, nothing now.
  */
-export type ChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections';
+export type ChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections' | 'lines';
 
 export interface TenantChange {
   workspaceId: string;
@@ -24,6 +25,7 @@ interface Side {
   credits: bigint;
   card: string | null;
   correctionMinor: bigint;
+  manualMinor: bigint;
 }
 
 /** The largest changes of a workspace's charges against the month before, so many of each currency, the largest first. */
@@ -42,13 +44,13 @@ export function largestChanges(
          SELECT tenant_key, currency, now, before,
            row_number() OVER (PARTITION BY currency ORDER BY abs(now - before) DESC, tenant_key) AS place
          FROM (
-           SELECT x.tenant_key, k.currency, sum(x.now) AS now, sum(x.before) AS before
+           SELECT tenant_key, currency, sum(now) AS now, sum(before) AS before
            FROM (
-             SELECT tenant_key, card_key, amount_minor AS now, 0 AS before FROM charges WHERE period_key = :now
-             UNION ALL SELECT tenant_key, card_key, 0, amount_minor FROM charges WHERE period_key = :before
-             UNION ALL SELECT tenant_key, card_key, amount_minor, 0 FROM charge_corrections WHERE booked_period_key = :now
-             UNION ALL SELECT tenant_key, card_key, 0, amount_minor FROM charge_corrections WHERE booked_period_key = :before
-           ) x JOIN rate_cards k USING (card_key) GROUP BY x.tenant_key, k.currency)
+             SELECT tenant_key, currency, amount_minor AS now, 0 AS before FROM (${charged(':now')})
+             UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${charged(':before')})
+             UNION ALL SELECT tenant_key, currency, amount_minor, 0 FROM (${bookedSql(':now')})
+             UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${bookedSql(':before')}))
+           WHERE currency IS NOT NULL GROUP BY tenant_key, currency)
          WHERE now <> before)
        WHERE place <= :limit ORDER BY currency, place`,
     )
@@ -71,8 +73,14 @@ export function largestChanges(
 
 type Changed = Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> & { tenantKey: bigint };
 
-/** A tenant's credits, card and corrections in a period; those of a closed one as its close has frozen them. */
+function charged(periodKey: string): string {
+  return `SELECT tenant_key, currency, amount_minor FROM charges JOIN rate_cards USING (card_key) WHERE period_key = ${periodKey}`;
+}
+
+/** A tenant's credits, card, corrections and lines by hand in a period; those of a closed one as its close has frozen them. */
 function sideReader(connection: LedgerConnection): (periodKey: number, tenantKey: bigint) => Side {
+  const booked = (kind: string) =>
+    `SELECT coalesce(sum(amount_minor), 0) FROM (${bookedSql(':periodKey')}) WHERE tenant_key = :tenantKey AND kind = '${kind}'`;
   const read = connection
     .prepare(
       `SELECT coalesce(CASE WHEN p.closed_seq IS NULL
@@ -81,13 +89,17 @@ function sideReader(connection: LedgerConnection): (periodKey: number, tenantKey
          END, 0) AS credits,
          (SELECT k.digest FROM charges c JOIN rate_cards k USING (card_key)
           WHERE c.period_key = p.period_key AND c.tenant_key = :tenantKey) AS card,
-         (SELECT coalesce(sum(x.amount_minor), 0) FROM charge_corrections x
-          WHERE x.booked_period_key = p.period_key AND x.tenant_key = :tenantKey) AS correctionMinor
+         (${booked('correction')}) AS correctionMinor, (${booked('manual')}) AS manualMinor
        FROM periods p WHERE p.period_key = :periodKey`,
     )
     .safeIntegers();
   return (periodKey, tenantKey) =>
-    (read.get({ periodKey, tenantKey }) as Side | undefined) ?? { credits: 0n, card: null, correctionMinor: 0n };
+    (read.get({ periodKey, tenantKey }) as Side | undefined) ?? {
+      credits: 0n,
+      card: null,
+      correctionMinor: 0n,
+      manualMinor: 0n,
+    };
 }
 
 function reasonsOf(now: Side, before: Side): ChangeReason[] {
@@ -99,5 +111,6 @@ function reasonsOf(now: Side, before: Side): ChangeReason[] {
     if (now.card !== before.card) reasons.push('card');
   }
   if (now.correctionMinor !== before.correctionMinor) reasons.push('corrections');
+  if (now.manualMinor !== before.manualMinor) reasons.push('lines');
   return reasons;
 }

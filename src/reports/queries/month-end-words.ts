@@ -58,6 +58,7 @@ export function changeWords(change: MonthEndChange): string {
     usage: `${formatInteger(credits_used)} credits after ${formatInteger(previous_credits)}`,
     card: 'another rate card',
     corrections: 'corrections of earlier months',
+    lines: 'other lines by hand',
   };
   const why = reasons.map((reason) => words[reason]).join(', ');
   const whose = `${inertText(tenant_id)} of ${inertText(workspace_id)}`;

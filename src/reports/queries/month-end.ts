@@ -8,7 +8,7 @@ import { endOfWorkspace } from '../../ledger/journal/ended.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
-import { type MoneyOfMonths, moneyOfMonths } from '../../ledger/store/sum-money.ts';
+import { bookedSql, type MoneyOfMonths, moneyOfMonths } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { largestChanges, type TenantChange } from './month-changes.ts';
 import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts';
@@ -145,11 +145,11 @@ function correctionsOf(connection: LedgerConnection, periodKey: number): MonthEn
     .get(periodKey) as number;
   const sums = connection
     .prepare(
-      `SELECT k.currency, sum(x.amount_minor) AS minor FROM charge_corrections x JOIN rate_cards k USING (card_key)
-       WHERE x.booked_period_key = ? AND x.amount_minor IS NOT NULL GROUP BY k.currency ORDER BY k.currency`,
+      `SELECT currency, sum(amount_minor) AS minor FROM (${bookedSql(':periodKey')})
+       WHERE kind = 'correction' AND amount_minor IS NOT NULL GROUP BY currency ORDER BY currency`,
     )
     .safeIntegers()
-    .all(periodKey) as { currency: string; minor: bigint }[];
+    .all({ periodKey }) as { currency: string; minor: bigint }[];
   return { tenants, amounts: sums.map(({ currency, minor }) => ({ currency, amount: formatMinor(minor, currency) })) };
 }
 

@@ -11,7 +11,7 @@ export type StatementLine = Place &
   Omit<Tenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & { kind: string; invoice_number: string | null };
 
 /** What a line is, and what its credits cost. */
-type LineWords = Pick<StatementLine, 'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period'>;
+type LineWords = Pick<StatementLine, 'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period' | 'reason'>;
 
 const UNPRICED = {
   kind: 'unpriced',
@@ -22,6 +22,7 @@ const UNPRICED = {
   currency: null,
   rate_card: null,
   corrects_period: null,
+  reason: null,
 };
 
 /** One row a line; a tenant without a rate card has one that says so. */
@@ -56,11 +57,14 @@ export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
   { name: 'rate_card', kind: 'text', header: 'Rate card' },
   { name: 'corrects_period', kind: 'text' },
   { name: 'invoice_number', kind: 'text', header: 'Invoice', sparse: true },
+  { name: 'reason', kind: 'text' },
 ];
 
-export function lineWords({ kind, tier, credits, amount, corrects_period }: LineWords): string {
+export function lineWords({ kind, tier, credits, amount, corrects_period, reason }: LineWords): string {
   if (kind === 'unpriced') return 'not priced';
-  if (kind === 'correction') return `correction of ${corrects_period}${amount === null ? ', not priced' : ''}`;
+  if (kind === 'manual') return reason ?? 'by hand';
+  const why = reason === null ? '' : `: ${reason}`;
+  if (kind === 'correction') return `correction of ${corrects_period}${amount === null ? ', not priced' : why}`;
   if (kind !== 'usage') return kind;
   if (tier === 0 && credits !== null && credits < 0n) return 'below 0, priced as 0';
   return tier === 0 ? 'included' : `usage, tier ${tier}`;

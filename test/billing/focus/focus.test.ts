@@ -36,6 +36,7 @@ const LINE: BilledLine = {
   rateCard: 'standard',
   correctsPeriod: null,
   entryId: null,
+  reason: null,
 };
 const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null };
 

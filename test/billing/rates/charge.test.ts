@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Charge, NO_CHARGE, pricerOf } from '../../../src/billing/rates/charge.ts';
 import type { Pricing, RateCard } from '../../../src/billing/rates/rate-card.ts';
-import { owedLines } from '../../../src/ledger/audit/money/verify-money.ts';
+import { owedLines } from '../../../src/ledger/audit/money/owed.ts';
 import { exactLines } from './exact-charge.ts';
 
 const BASE: RateCard = {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { type Circumstances, whyDifferent } from '../../../src/billing/reconcile/reconcile.ts';
 
 const LEDGER = { credits: 100n, amountMinor: 1250n };
-const PLAIN: Circumstances = { lines: 2, correctedMinor: 0n, earlier: [{ credits: 90n, amountMinor: 900n }] };
+const EARLIER = [{ credits: 90n, amountMinor: 900n }];
+const PLAIN: Circumstances = { lines: 2, correctedMinor: 0n, manualMinor: 0n, earlier: EARLIER };
 
 function why(
   sides: { service?: bigint; invoice?: [credits: bigint | null, amountMinor: bigint | null] },
@@ -24,6 +25,12 @@ test('the service says other credits by now, or the invoice has what was read be
 test('an invoice without the corrections of earlier months: correction', () => {
   expect(why({ invoice: [100n, 1000n] }, { correctedMinor: 250n })).toBe('correction');
   expect(why({ invoice: [100n, 1500n] }, { correctedMinor: -250n })).toBe('correction');
+});
+
+test('an invoice without the lines by hand: manual; without both: correction', () => {
+  expect(why({ invoice: [100n, 1500n] }, { manualMinor: -250n })).toBe('manual');
+  expect(why({ invoice: [100n, 1500n] }, { manualMinor: -250n, correctedMinor: 100n })).toBe('manual');
+  expect(why({ invoice: [100n, 1400n] }, { manualMinor: -250n, correctedMinor: 100n })).toBe('correction');
 });
 
 test('no more than a minor unit a line: rounding; more of it at the same credits: another card', () => {

@@ -48,8 +48,15 @@ describe('the check of a statement, and another that is written from the documen
   });
 
   test('call a line authentic that says that it has no price, with the sum of the others', async () => {
-    const priced = { ...USAGE, amountMinor: 250n, currency: 'EUR', rateCard: 'list', entryId: null };
-    const unpriced = { ...NO_PRICE, kind: 'correction', credits: 7n, correctsPeriod: '2025-12', entryId: 9n } as const;
+    const priced = { ...USAGE, amountMinor: 250n, currency: 'EUR', rateCard: 'list', entryId: null, reason: null };
+    const unpriced = {
+      ...NO_PRICE,
+      kind: 'correction',
+      credits: 7n,
+      correctsPeriod: '2025-12',
+      entryId: 9n,
+      reason: null,
+    } as const;
     const named = { tenantId: 'acme', displayName: null, externalRef: null, creditsUsed: 5n, requestCount: 1n };
     const { text, digest } = statementOf({ ...named, lines: [priced, unpriced] });
     expect(await verdicts(text, digest)).toEqual(BOTH);

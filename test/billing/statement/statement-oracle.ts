@@ -102,8 +102,9 @@ function tenantOf({ index, leaf, path }: Any): Any {
 }
 
 function lineOf(parts: Any): Any {
-  const [kind, tier, credits, unitCredits, unit_price, minor, currency, rate_card, corrects_period, entry] = parts;
-  demand(parts.length === 10);
+  const [kind, tier, credits, unitCredits, unit_price, minor, currency, rate_card, corrects_period, entry, reason] =
+    parts;
+  demand(parts.length === 11);
   const integer = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
   return {
     kind,
@@ -117,6 +118,7 @@ function lineOf(parts: Any): Any {
     rate_card,
     corrects_period,
     entry_id: integer(entry),
+    reason,
   };
 }
 

@@ -7,14 +7,16 @@ import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
 import { replaceCards } from '../../../src/ledger/journal/charges/card-store.ts';
 import { chargeOpenPeriods, setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
+import { addLine, revokeLine } from '../../../src/ledger/journal/charges/manual-lines.ts';
 import { billedTenants } from '../../../src/ledger/journal/charges/read-billed.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
+import { moneySums } from '../../../src/ledger/store/sum-money.ts';
 import { publish } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';
-import { areUnclear, keyOf, MoneyModel, PERIODS, TENANTS } from './money-model.ts';
+import { areUnclear, type HandLine, keyOf, MoneyModel, PERIODS, TENANTS } from './money-model.ts';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 40);
 /** A failure prints the seed of the campaign; MODEL_SEED plays it again. */
@@ -24,6 +26,8 @@ type Figure = { tenant: number; period: number; credits: bigint | null };
 type Step =
   | { do: 'publish'; figures: readonly Figure[] }
   | { do: 'cards'; cards: readonly RateCardText[] }
+  | { do: 'line'; line: HandLine }
+  | { do: 'revoke'; position: number }
   | { do: 'close' | 'reopen'; period: number };
 
 const price = fc.constantFrom('0.0125', '0.005', '0.000000000000000001', '0', '9.5');
@@ -73,6 +77,12 @@ const figure: fc.Arbitrary<Figure> = fc.record({
   period: fc.oneof(fc.constant(0), fc.nat(PERIODS.length - 1)),
   credits,
 });
+const handLine: fc.Arbitrary<HandLine> = fc.record({
+  tenant: fc.nat(TENANTS.length - 1),
+  period: fc.oneof(fc.constant(0), fc.nat(PERIODS.length - 1)),
+  amountMinor: fc.oneof(fc.bigInt(-5000n, -1n), fc.bigInt(1n, 10n ** 15n)),
+  currency: fc.constantFrom('EUR', 'EUR', 'JPY', 'KWD'),
+});
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
@@ -82,6 +92,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cards' as const), cards }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('line' as const), line: handLine }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('revoke' as const), position: fc.nat(99) }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -96,8 +108,19 @@ const history = fc
 
 /** What a campaign of so many histories must have met to mean anything. */
 const MUST_MEET: readonly [histories: number, outcomes: readonly string[]][] = [
-  [40, ['corrected', 'closed', 'unclear cards']],
-  [400, ['reopened with corrections', 'unpriced', 'negative', 'corrected without credits']],
+  [40, ['corrected', 'closed', 'unclear cards', 'line', 'late line', 'revoked']],
+  [
+    400,
+    [
+      'late revocation',
+      'line taken back by a reopen',
+      'line of a tenant without a price',
+      'reopened with corrections',
+      'unpriced',
+      'negative',
+      'corrected without credits',
+    ],
+  ],
 ];
 
 test('whatever happens, all documents about a tenant and month sum to what an independent account says it owes', {
@@ -162,6 +185,8 @@ async function carryOut(connection: LedgerConnection, model: MoneyModel, step: S
     model.cards = step.cards;
     return;
   }
+  if (step.do === 'line') return addByHand(connection, model, step.line, nowMs, met);
+  if (step.do === 'revoke') return revoke(connection, model, step.position, nowMs, met);
   const period = PERIODS[step.period] ?? '';
   if (step.do === 'close' && model.mayClose(period)) {
     closePeriod(connection, { ...request, period, force: true, settleHours: 48 }, commitClose);
@@ -175,13 +200,58 @@ async function carryOut(connection: LedgerConnection, model: MoneyModel, step: S
   }
 }
 
+function addByHand(
+  connection: LedgerConnection,
+  model: MoneyModel,
+  line: HandLine,
+  nowMs: number,
+  met: Set<string>,
+): void {
+  const { amountMinor, currency } = line;
+  const [tenantId = '', period = ''] = [TENANTS[line.tenant], PERIODS[line.period]];
+  const request = {
+    workspaceId: 'ws-1',
+    tenantId,
+    period,
+    amountMinor,
+    currency,
+    reason: `at ${nowMs}`,
+    by: 'Ada',
+    nowMs,
+  };
+  if (!model.knowsTenant(tenantId)) {
+    expect(() => addLine(connection, request)).toThrow(expect.objectContaining({ code: 'unknown_tenant' }));
+    return;
+  }
+  if (!model.knowsPeriod(period)) return;
+  const { lineId, bookedPeriod } = addLine(connection, request);
+  model.lines.set(lineId, line);
+  expect(bookedPeriod !== null).toBe(model.closed.has(period));
+  met.add(model.closed.has(period) ? 'late line' : 'line');
+  if (model.isUnpriced(keyOf(tenantId, period))) met.add('line of a tenant without a price');
+}
+
+function revoke(
+  connection: LedgerConnection,
+  model: MoneyModel,
+  position: number,
+  nowMs: number,
+  met: Set<string>,
+): void {
+  const lineId = [...model.lines.keys()][position % Math.max(1, model.lines.size)];
+  if (lineId === undefined) return;
+  const { bookedPeriod } = revokeLine(connection, { lineId, by: 'Bo', reason: 'a slip', nowMs });
+  model.lines.delete(lineId);
+  met.add(bookedPeriod === null ? 'revoked' : 'late revocation');
+}
+
 /** All lines about each key, wherever they are billed, by currency; what sums to nothing is left out. */
 function documentsOf(connection: LedgerConnection, model: MoneyModel): Map<string, bigint> {
   const sums = new Map<string, bigint>();
-  for (const { tenant_id, period, corrects_period, currency, amount_minor } of linesOf(connection)) {
+  for (const { tenant_id, period, corrects_period, currency, amount_minor, reason } of linesOf(connection)) {
     const key = keyOf(String(tenant_id), String(corrects_period ?? period));
-    // Of what has no price now nothing can be asked.
-    if (amount_minor === null || model.isUnpriced(key)) continue;
+    // Of what has no price now nothing can be asked but lines by hand.
+    if (amount_minor === null || (reason === null && model.isUnpriced(key))) continue;
     const place = `${key} ${currency}`;
     sums.set(place, (sums.get(place) ?? 0n) + (amount_minor as bigint));
   }
@@ -211,6 +281,39 @@ function compareStatements(connection: LedgerConnection): void {
   );
   const costing = (lines: string[]) => lines.filter((line) => !line.endsWith(',0')).sort();
   expect(costing(billed)).toEqual(costing(viewed));
+  compareSums(connection, places as { period: string; periodKey: number }[]);
+}
+
+/** What is to be paid is the sum of the lines, by tenant in the view of charges and by month in what all reports sum up. */
+function compareSums(connection: LedgerConnection, places: readonly { period: string; periodKey: number }[]): void {
+  const [byTenant, byMonth] = [new Map<string, bigint>(), new Map<string, bigint>()];
+  const unpriced = new Set<string>();
+  for (const { period, tenant_id, currency, amount_minor } of linesOf(connection)) {
+    if (currency === null) continue;
+    const place = [period, tenant_id, currency].join();
+    if (amount_minor === null) unpriced.add(place);
+    byTenant.set(place, (byTenant.get(place) ?? 0n) + ((amount_minor as bigint | null) ?? 0n));
+    const month = [period, currency].join();
+    byMonth.set(month, (byMonth.get(month) ?? 0n) + ((amount_minor as bigint | null) ?? 0n));
+  }
+  const charges = connection.prepare('SELECT * FROM finance_charges').safeIntegers().all() as Row[];
+  for (const { period, tenant_id, currency, ...row } of charges) {
+    const place = [period, tenant_id, currency].join();
+    if (row.amount_minor !== null) {
+      const sum = (row.charge_minor as bigint) + (row.correction_minor as bigint) + (row.manual_minor as bigint);
+      expect([place, row.amount_minor, sum]).toEqual([place, byTenant.get(place), byTenant.get(place)]);
+    } else if (row.charge_minor !== null) expect(unpriced).toContain(place);
+    byTenant.delete(place);
+  }
+  expect([...byTenant.keys()]).toEqual([]);
+  const sumsOf = moneySums(connection);
+  for (const { period, periodKey } of places) {
+    for (const { currency, amountMinor } of sumsOf(periodKey)) {
+      expect([period, currency, amountMinor]).toEqual([period, currency, byMonth.get([period, currency].join()) ?? 0n]);
+      byMonth.delete([period, currency].join());
+    }
+  }
+  expect([...byMonth].filter(([, sum]) => sum !== 0n)).toEqual([]);
 }
 
 function meet(connection: LedgerConnection, model: MoneyModel, met: Set<string>): void {
@@ -219,6 +322,7 @@ function meet(connection: LedgerConnection, model: MoneyModel, met: Set<string>)
   if (corrections.length > 0) met.add('corrected');
   if (corrections.some(({ credits }) => credits === 0n)) met.add('corrected without credits');
   if (corrections.some(({ amount_minor }) => amount_minor === null)) met.add('unpriced');
+  if (lines.some(({ cause, reason }) => cause === 'reopen' && reason !== null)) met.add('line taken back by a reopen');
   if (lines.some(({ tier, credits }) => tier === 0n && (credits as bigint) < 0n)) met.add('negative');
   if (model.closed.size === 0) met.add('all open');
 }

@@ -4,8 +4,8 @@ import type { StagedRecord } from '../../../src/ledger/journal/staging/staged-re
 import { exactLines } from '../../billing/rates/exact-charge.ts';
 
 /**
- * What each tenant owes, said again in plain Maps and decimals: the service's figures, the cards in force, and the cards of each
- * close. It knows nothing of charges, corrections and documents.
+ * What each tenant owes, said again in plain Maps and decimals: the service's figures, the cards in force, the cards of each
+ * close, and the lines by hand in force. It knows nothing of charges, corrections and documents.
  */
 
 export const PERIODS = ['2026-01', '2026-02', '2026-03'] as const;
@@ -18,12 +18,22 @@ export function keyOf(tenant: string, period: string): string {
   return `${period} ${tenant}`;
 }
 
+/** A line by hand as somebody adds it. */
+export interface HandLine {
+  tenant: number;
+  period: number;
+  amountMinor: bigint;
+  currency: string;
+}
+
 export class MoneyModel {
   cards: readonly RateCardText[] = [];
   /** The cards of each close in force. */
   readonly closed = new Map<string, readonly RateCardText[]>();
   readonly #now = new Map<string, bigint>();
   readonly #ever = new Set<string>();
+  /** Those in force, by their number. */
+  readonly lines = new Map<number, HandLine>();
 
   /** Without credits there is no record any more. */
   set(tenant: number, period: number, credits: bigint | null): void {
@@ -44,7 +54,15 @@ export class MoneyModel {
   }
 
   mayClose(period: string): boolean {
-    return !this.closed.has(period) && [...this.#ever].some((key) => key.startsWith(period));
+    return !this.closed.has(period) && this.knowsPeriod(period);
+  }
+
+  knowsPeriod(period: string): boolean {
+    return [...this.#ever].some((key) => key.startsWith(period));
+  }
+
+  knowsTenant(tenant: string): boolean {
+    return [...this.#ever].some((key) => key.endsWith(` ${tenant}`));
   }
 
   close(period: string): void {
@@ -57,11 +75,16 @@ export class MoneyModel {
 
   /** By key and currency; nothing owed is left out. */
   owed(): Map<string, bigint> {
-    const owed = [...this.#ever].flatMap((key): [string, bigint][] => {
+    const owed = new Map<string, bigint>();
+    const add = (place: string, amount: bigint): unknown => owed.set(place, (owed.get(place) ?? 0n) + amount);
+    for (const key of this.#ever) {
       const price = this.#price(key);
-      return price === null || price.amount === 0n ? [] : [[`${key} ${price.currency}`, price.amount]];
-    });
-    return new Map(owed.sort(([a], [b]) => (a < b ? -1 : 1)));
+      if (price !== null) add(`${key} ${price.currency}`, price.amount);
+    }
+    for (const { tenant, period, amountMinor, currency } of this.lines.values()) {
+      add(`${keyOf(TENANTS[tenant] ?? '', PERIODS[period] ?? '')} ${currency}`, amountMinor);
+    }
+    return new Map([...owed].filter(([, amount]) => amount !== 0n).sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   #price(key: string): { currency: string; amount: bigint } | null {

@@ -14,7 +14,7 @@ const CARD = {
   graduated: [{ up_to: 500, price_per_credit: '0.000125' }, { price_per_credit: '0.0125' }],
 };
 
-/** A ledger in which every view has rows: prices, names, a close, a correction of it, an alert. */
+/** A ledger in which every view has rows: prices, names, a line by hand, a close, a correction of it, an alert. */
 async function createFull(): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: [...USAGE, row('=1+1', '2026-02', 0)] });
   await world.run('migrate');
@@ -25,7 +25,10 @@ async function createFull(): Promise<World> {
   expect((await world.run('tenants', 'import', 'names.csv')).code).toBe(0);
   world.clock.nowMs = NOON + 13 * 3_600_000;
   await world.run('sync');
+  const line = ['lines', 'add', '--tenant', 'acme', '--currency', 'EUR', '--reason', '=1+1', '--by', 'Ada'];
+  expect((await world.run(...line, '--period', '2025-12', '--amount', '-12.50')).code).toBe(0);
   expect((await world.run('close', '2025-12', '--by', 'Ada', '--note', 'invoices')).code).toBe(0);
+  expect((await world.run('lines', 'revoke', '1', '--reason', 'a slip')).code).toBe(0);
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2025-12', credits: 999, requests: 9 });
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 90_000, requests: 10 });
   await world.run('sync');

@@ -39,7 +39,7 @@ const CHARGED = `SELECT workspace_id, tenant_id, coalesce(corrects_period, perio
 const UNEQUAL = `SELECT c.workspace_id, c.tenant_id, c.period FROM finance_charges c
   LEFT JOIN (SELECT workspace_id, tenant_id, period, currency, sum(amount_minor) AS lines
     FROM finance_charge_lines GROUP BY 1, 2, 3, 4) l USING (workspace_id, tenant_id, period, currency)
-  WHERE c.amount_minor IS NOT l.lines OR c.amount_minor IS NOT c.charge_minor + c.correction_minor`;
+  WHERE c.amount_minor IS NOT l.lines OR c.amount_minor IS NOT c.charge_minor + c.correction_minor + c.manual_minor`;
 
 /** The cards of each close in force; null where two things happened at once, so that nobody knows which came first. */
 export type Closed = Map<string, readonly RateCard[] | null>;

@@ -1,5 +1,4 @@
-import type { RateCard } from '../../../billing/rates/rate-card.ts';
-import { formatMinor, isCurrency, minorDigits, type Rounding } from '../../../core/money.ts';
+import { formatMinor, isCurrency, minorDigits } from '../../../core/money.ts';
 import { cardsAt, cardsInForce, type StoredCard } from '../../journal/charges/card-store.ts';
 import { buildTree } from '../../journal/charges/commit-close.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
@@ -8,6 +7,7 @@ import { asc, eq, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { FAULTS_A_CHECK, type Fault, fault } from '../verify/fault.ts';
+import { cardFor, type OwedLine, owedLines, sumOf } from './owed.ts';
 
 interface PricedPeriod {
   periodKey: number;
@@ -40,6 +40,7 @@ export function checkMoney(connection: LedgerConnection): Fault[] {
   }
   for (const message of lostCharges(connection)) add(message);
   for (const message of strayCorrections(connection)) add(message);
+  for (const message of strangeLines(connection)) add(message);
   for (const period of priced) for (const message of strangeTree(connection, period)) add(message);
   return faults;
 }
@@ -186,7 +187,7 @@ function* checkSums(
     .prepare(
       `SELECT x.card_key AS cardKey, k.currency, x.credits_delta AS credits, x.amount_minor AS amountMinor
        FROM charge_corrections x LEFT JOIN rate_cards k ON k.card_key = x.card_key
-       WHERE x.corrects_period_key = ? AND x.tenant_key = ?`,
+       WHERE x.corrects_period_key = ? AND x.tenant_key = ? AND x.line_id IS NULL`,
     )
     .safeIntegers();
   const keys = keysOf(connection, closedSeq !== null).all({ periodKey }) as CheckedKey[];
@@ -250,7 +251,50 @@ function keysOf(connection: LedgerConnection, isClosed: boolean) {
     .safeIntegers();
 }
 
-/** Corrections that stand beside an adjustment of another tenant or period, or name no period that there is. */
+/**
+ * Lines by hand of which the document of their month and the corrections by them do not come to what they are worth now, and
+ * those of which something is none: a tenant of another workspace, an amount of no currency.
+ */
+function* strangeLines(connection: LedgerConnection): Generator<string> {
+  const rows = connection
+    .prepare(
+      `SELECT m.line_id AS lineId, m.currency, m.minor_units AS minorUnits, m.amount_minor AS amountMinor,
+         m.after_seq AS afterSeq, m.revoked_after_seq AS revokedAfterSeq, p.closed_seq AS closedSeq,
+         t.workspace_key IS NOT p.workspace_key AS isStray,
+         (SELECT coalesce(sum(x.amount_minor), 0) FROM charge_corrections x WHERE x.line_id = m.line_id) AS bookedMinor
+       FROM manual_lines m
+       LEFT JOIN periods p ON p.period_key = m.period_key
+       LEFT JOIN tenants t ON t.tenant_key = m.tenant_key`,
+    )
+    .safeIntegers()
+    .iterate() as IterableIterator<CheckedLine>;
+  for (const line of rows) {
+    const { lineId, currency, minorUnits, amountMinor, afterSeq, revokedAfterSeq: revoked, closedSeq } = line;
+    const isMoney = isCurrency(currency) && minorUnits === 10n ** BigInt(minorDigits(currency));
+    if (line.isStray !== 0n || !isMoney) yield `line by hand ${lineId} is none of its workspace, or in no currency`;
+    // Added and revoked between two closes it was never on a statement.
+    const isStated = closedSeq !== null && afterSeq < closedSeq && (revoked === null || revoked >= closedSeq);
+    const isOwed = closedSeq !== null && revoked === null;
+    const due = (isOwed ? amountMinor : 0n) - (isStated ? amountMinor : 0n);
+    if (line.bookedMinor === due) continue;
+    const sums = `${amountOf(line.bookedMinor, currency)} instead of ${amountOf(due, currency)}`;
+    yield `line by hand ${lineId} has corrections of ${sums}`;
+  }
+}
+
+interface CheckedLine {
+  lineId: bigint;
+  currency: string;
+  minorUnits: bigint;
+  amountMinor: bigint;
+  afterSeq: bigint;
+  revokedAfterSeq: bigint | null;
+  closedSeq: bigint | null;
+  isStray: bigint;
+  bookedMinor: bigint;
+}
+
+/** Corrections that stand beside an adjustment, or by a line by hand, of another tenant or period, or name no period that there is. */
 function* strayCorrections(connection: LedgerConnection): Generator<string> {
   const rows = connection
     .prepare(
@@ -258,118 +302,15 @@ function* strayCorrections(connection: LedgerConnection): Generator<string> {
        WHERE (x.adjustment_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM adjustments a
            WHERE a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
              AND a.corrects_period_key = x.corrects_period_key AND a.booked_period_key = x.booked_period_key))
+         OR (x.line_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM manual_lines m
+           WHERE m.line_id = x.line_id AND m.tenant_key = x.tenant_key AND m.period_key = x.corrects_period_key
+             AND x.card_key IS NULL AND x.credits_delta = 0 AND x.amount_minor IS NOT NULL
+             AND x.booked_period_key > x.corrects_period_key))
          OR NOT EXISTS (SELECT 1 FROM periods p WHERE p.period_key = x.corrects_period_key)
          OR NOT EXISTS (SELECT 1 FROM periods p WHERE p.period_key = x.booked_period_key) LIMIT 10`,
     )
     .all() as { correctionId: number }[];
   for (const { correctionId } of rows) {
-    yield `correction ${correctionId} stands beside an adjustment that is not one of its tenant and periods`;
+    yield `correction ${correctionId} stands beside an adjustment or a line that is not one of its tenant and periods`;
   }
-}
-
-/**
- * What is owed by a card, worked out once more: in exact fractions, from what docs/prices.md says of cards, and by none of the
- * code that charges. `verify` holds the ledger against it.
- */
-
-/** A line in the order of its columns: kind, tier, credits, unit_credits, unit_price, amount_minor. */
-type OwedLine = readonly [string, number | null, bigint | null, bigint | null, string | null, bigint];
-
-type Fraction = readonly [over: bigint, under: bigint];
-
-/** Null when it does not fit into 64 bits, or the currency is unknown. */
-export function owedLines(card: RateCard, credits: bigint): OwedLine[] | null {
-  if (!isCurrency(card.currency)) return null;
-  const lines = usageLines(card, credits);
-  const usage = sumOf(lines);
-  const discount = times(fraction(card.discountPercent ?? '0'), usage < 0n ? -usage : usage);
-  const off = rounded([discount[0], discount[1] * 100n], card.rounding);
-  if (off > 0n) lines.push(['discount', null, null, null, null, usage < 0n ? off : -off]);
-  const minimum = inMinor(card, card.minimum ?? '0', 1n);
-  const isFree = credits <= 0n && (card.minimumNeedsUsage || (credits < 0n && card.creditNegative));
-  if (!isFree && minimum > sumOf(lines)) lines.push(['minimum', null, null, null, null, minimum - sumOf(lines)]);
-  const amounts = [...lines.map((line) => line[5]), sumOf(lines)];
-  return amounts.every((amount) => BigInt.asIntN(64, amount) === amount && amount !== -(2n ** 63n)) ? lines : null;
-}
-
-function sumOf(lines: readonly OwedLine[]): bigint {
-  return lines.reduce((sum, line) => sum + line[5], 0n);
-}
-
-function usageLines(card: RateCard, credits: bigint): OwedLine[] {
-  if (credits < 0n && !card.creditNegative) return [['usage', 0, credits, 1n, '0', 0n]];
-  if (credits < 0n) {
-    const mirrored = usageLines({ ...card, includedCredits: 0 }, -credits);
-    return mirrored.map(([kind, tier, used, units, price, amount]) => [
-      kind,
-      tier,
-      -(used ?? 0n),
-      units,
-      price,
-      -amount,
-    ]);
-  }
-  const included = BigInt(card.includedCredits);
-  const paid = credits > included ? credits - included : 0n;
-  const free: OwedLine[] = included === 0n ? [] : [['usage', 0, credits - paid, 1n, '0', 0n]];
-  if (included > 0n && paid === 0n) return free;
-  const { pricing } = card;
-  if (pricing.model === 'package') {
-    const size = BigInt(pricing.credits);
-    const packages = paid / size + (paid % size > 0n ? 1n : 0n);
-    return [...free, ['usage', 1, paid, size, pricing.price, inMinor(card, pricing.price, packages)]];
-  }
-  const { model, tiers } = pricing;
-  const reached = tiers.findIndex(({ upTo }) => upTo === null || paid <= BigInt(upTo));
-  const priced = tiers.slice(0, reached + 1).map(({ upTo, pricePerCredit }, index): OwedLine => {
-    const from = model === 'volume' ? 0n : BigInt(tiers[index - 1]?.upTo ?? 0);
-    const used = (index === reached ? paid : BigInt(upTo ?? 0)) - from;
-    return ['usage', index + 1, used, 1n, pricePerCredit, inMinor(card, pricePerCredit, used)];
-  });
-  return [...free, ...(model === 'volume' ? priced.slice(-1) : priced)];
-}
-
-/** The card that a tenant is priced by, of those of its workspace and period; null when none is, or several alike. */
-function cardFor<Card extends RateCard>(cards: readonly Card[], tenantId: string): Card | null {
-  const [best, next] = cards.filter((card) => fits(card, tenantId)).sort(byRank);
-  return best === undefined || (next !== undefined && byRank(best, next) === 0) ? null : best;
-}
-
-function fits({ tenant }: RateCard, tenantId: string): boolean {
-  if (tenant === null) return true;
-  const parts = tenant.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[^]*')}$`, 'u').test(tenantId);
-}
-
-function byRank(a: RateCard, b: RateCard): number {
-  const rank = ({ tenant, priority, workspace, fromPeriod }: RateCard) => {
-    const stars = (tenant ?? '*').replaceAll(/[^*]/g, '').length;
-    const letters = tenant === null ? -1 : tenant.replaceAll('*', '').length;
-    const isId = tenant !== null && stars === 0;
-    return [isId ? 1 : 0, priority, letters, -stars, workspace === null ? 0 : 1, Number(fromPeriod.replace('-', ''))];
-  };
-  const [left, right] = [rank(a), rank(b)];
-  const differences = left.map((value, at) => (right[at] ?? 0) - value);
-  return differences.find((difference) => difference !== 0) ?? 0;
-}
-
-/** The price of some units, rounded once to the minor unit. */
-function inMinor({ currency, rounding }: RateCard, price: string, units: bigint): bigint {
-  return rounded(times(fraction(price), units * 10n ** BigInt(minorDigits(currency))), rounding);
-}
-
-function fraction(decimal: string): Fraction {
-  const [whole = '', part = ''] = decimal.split('.');
-  return [BigInt(whole + part), 10n ** BigInt(part.length)];
-}
-
-function times([over, under]: Fraction, factor: bigint): Fraction {
-  return [over * factor, under];
-}
-
-/** To the nearest, halves up or to the even neighbour; for what is not negative. */
-function rounded([over, under]: Fraction, rounding: Rounding): bigint {
-  const below = (2n * over + under) / (2n * under);
-  const isHalf = (2n * over + under) % (2n * under) === 0n;
-  return isHalf && rounding === 'half_even' && below % 2n === 1n ? below - 1n : below;
 }

@@ -185,7 +185,7 @@ function checkWalks(connection: LedgerConnection): Fault[] {
 }
 
 /**
- * A period's key says its workspace and its month; it is there because entries or adjustments are; and the run that
+ * A period's key says its workspace and its month; it is there because entries, adjustments, corrections or lines by hand are; and the run that
  * covered it last is the last in the chain whose window it lies in. Its bounds are those of its month.
  */
 function checkPeriods(connection: LedgerConnection): Fault[] {
@@ -204,7 +204,9 @@ function checkPeriods(connection: LedgerConnection): Fault[] {
            p.period_key IS NOT p.workspace_key * ${PERIODS_PER_WORKSPACE}
              + CAST(substr(p.period, 1, 4) AS INTEGER) * 12 + CAST(substr(p.period, 6, 2) AS INTEGER) - 1 AS misnamed,
            EXISTS (SELECT 1 FROM usage_entries e WHERE e.period_key = p.period_key) AS used,
-           EXISTS (SELECT 1 FROM adjustments a WHERE a.booked_period_key = p.period_key) AS booked,
+           EXISTS (SELECT 1 FROM adjustments a WHERE a.booked_period_key = p.period_key)
+             OR EXISTS (SELECT 1 FROM charge_corrections x WHERE x.booked_period_key = p.period_key)
+             OR EXISTS (SELECT 1 FROM manual_lines m WHERE m.period_key = p.period_key) AS booked,
            EXISTS (SELECT 1 FROM period_events c WHERE c.period_key = p.period_key) AS closed,
            p.covered_run_key, r.run_key AS latest_run_key
          FROM periods p LEFT JOIN latest l USING (period_key) LEFT JOIN runs r ON r.applied_seq = l.seq)

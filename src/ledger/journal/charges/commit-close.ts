@@ -6,6 +6,7 @@ import { workspaceOf } from '../../store/subjects.ts';
 import type { Commitment, PeriodAtEvent } from '../close/close-period.ts';
 import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
+import { correctLinesByReopen } from './manual-lines.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt: string): CommitTree {
@@ -31,4 +32,5 @@ export function commitClose(
 export function chargeReopened(reopened: PeriodAtEvent): void {
   chargePeriod(reopened.connection, reopened.periodKey);
   correctByReopen(reopened.connection, reopened);
+  correctLinesByReopen(reopened.connection, reopened.periodKey);
 }

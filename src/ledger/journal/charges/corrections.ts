@@ -9,7 +9,7 @@ import {
   closedUsage,
   rateCards,
 } from '../../store/schema/billing-tables.ts';
-import { and, asc, eq, prepared, query, sql } from '../../store/schema/drizzle.ts';
+import { and, asc, eq, isNull, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
@@ -41,6 +41,7 @@ export interface Booking {
  * The one rule of money: whatever has happened to a key, all documents about it sum to what it owes by what stands. A document
  * is its own charge, frozen while the period is closed, and every correction of it. What is owed is the price of the figures
  * that stand now, by the cards of the close; while the period is not closed, its own charge follows them and is what is owed.
+ * Lines by hand are the same sum for themselves, line by line: `correctLine`.
  */
 export class ChargeBook {
   readonly #connection: LedgerConnection;
@@ -179,12 +180,12 @@ const { placeholder } = sql;
 const key = { periodKey: placeholder('periodKey'), tenantKey: placeholder('tenantKey') };
 
 const correctionsOf = prepared((db) => {
-  const { cardKey, correctionId, creditsDelta, amountMinor, correctsPeriodKey, tenantKey } = chargeCorrections;
+  const { cardKey, correctionId, creditsDelta, amountMinor, correctsPeriodKey, tenantKey, lineId } = chargeCorrections;
   return db
     .select({ cardKey, creditsDelta, amountMinor, currency: rateCards.currency })
     .from(chargeCorrections)
     .leftJoin(rateCards, eq(rateCards.cardKey, cardKey))
-    .where(and(eq(correctsPeriodKey, key.periodKey), eq(tenantKey, key.tenantKey)))
+    .where(and(eq(correctsPeriodKey, key.periodKey), eq(tenantKey, key.tenantKey), isNull(lineId)))
     .orderBy(asc(correctionId));
 });
 

@@ -1,10 +1,9 @@
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
-import { type BilledLine, type Money, MoneySums } from '../../../billing/statement/billed.ts';
+import { type BilledLine, isOwn, type Money, MoneySums } from '../../../billing/statement/billed.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { chargeCorrections, rateCards } from '../../store/schema/billing-tables.ts';
-import { and, eq, isNotNull, query } from '../../store/schema/drizzle.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
+import { bookedSql } from '../../store/sum-money.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
 /** What credits of a tenant in a period cost by the cards in force, in minor units; null when no card prices it. */
@@ -46,7 +45,7 @@ export function pricerOfPeriod(
 /** What a tenant, or all of them, come to at the end of an open month when they go on as so far. */
 export interface Forecast {
   credits: bigint;
-  /** By currency, in the order of their codes: projected credits by the tenants' cards, and the corrections that are booked. */
+  /** By currency, in the order of their codes: projected credits by the tenants' cards, corrections and lines by hand. */
   money: Money[];
 }
 
@@ -88,7 +87,7 @@ export function tenantForecaster(connection: LedgerConnection, month: OpenMonth)
   };
   return {
     ofUsage,
-    /** Who has only corrections, and no record of the month, is charged nothing else for it. */
+    /** Who has only corrections or lines by hand, and no record of the month, is charged nothing else for it. */
     ofTenant({
       tenantId,
       creditsUsed,
@@ -100,8 +99,8 @@ export function tenantForecaster(connection: LedgerConnection, month: OpenMonth)
     }) {
       const money = new MoneySums();
       const { credits, price } = ofUsage(tenantId, creditsUsed);
-      for (const line of lines) if (line.kind === 'correction') money.add(line);
-      if (price !== null && lines.some(({ kind }) => kind !== 'correction')) money.add(price);
+      for (const line of lines) if (!isOwn(line)) money.add(line);
+      if (price !== null && lines.some(isOwn)) money.add(price);
       return { credits, money: money.money } satisfies Forecast;
     },
   };
@@ -129,12 +128,7 @@ export function forecastMonth(
     credits += forecast.credits;
     if (forecast.price !== null) money.add(forecast.price);
   }
-  const { amountMinor, bookedPeriodKey, cardKey } = chargeCorrections;
-  const corrections = query(connection)
-    .select({ currency: rateCards.currency, amountMinor })
-    .from(chargeCorrections)
-    .innerJoin(rateCards, eq(rateCards.cardKey, cardKey))
-    .where(and(eq(bookedPeriodKey, Number(periodKey)), isNotNull(amountMinor)));
-  for (const correction of corrections.all()) money.add(correction);
+  const booked = connection.prepare(`SELECT currency, amount_minor AS amountMinor FROM (${bookedSql(':periodKey')})`);
+  for (const one of booked.safeIntegers().all({ periodKey })) money.add(one as Parameters<MoneySums['add']>[0]);
   return { credits, money: money.money };
 }

@@ -5,6 +5,7 @@ import { rateCards } from '../../store/schema/billing-tables.ts';
 import { and, desc, eq, gte, lt, lte, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
+import { isStatedSql } from '../../store/sum-money.ts';
 
 /** A period in the ledger, and from where its figures and names are read. */
 export interface PeriodPlace {
@@ -23,7 +24,7 @@ type BilledRecord = [
   externalRef: string | null,
   cardKey: bigint | null,
   amountMinor: bigint | null,
-  isCorrected: bigint,
+  isBooked: bigint,
   lineNumber: bigint | null,
   kind: BilledLine['kind'] | null,
   tier: bigint | null,
@@ -44,11 +45,11 @@ const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), 
   coalesce(l.unit_price, c.unit_price), coalesce(l.amount_minor, c.amount_minor), n.labels`;
 
 /**
- * Gives every tenant with figures or corrections in the period, in the byte order of their ids, one at a time: a period
+ * Gives every tenant with figures, corrections or lines by hand in the period, in the byte order of their ids, one at a time: a period
  * may have a million. Of a closed period it is what stood at its close, for ever.
  *
  * The tenants are read by the index of their ids, so that nothing is sorted, and joined with their lines: a query a
- * tenant takes five times as long. Only tenants that have corrections are asked for them one by one.
+ * tenant takes five times as long. Only tenants that have corrections or lines by hand are asked for them one by one.
  */
 export function* billedTenants(
   connection: LedgerConnection,
@@ -63,25 +64,25 @@ export function* billedTenants(
     seq,
     ...(tenantId === undefined ? {} : { tenantId }),
   }) as IterableIterator<BilledRecord>;
-  const corrections = correctionStatement(connection);
+  const booked = bookedStatement(connection);
   let last: bigint | null = null;
   let tenant: (BilledTenant & { lines: BilledLine[] }) | null = null;
-  let isCorrected = false;
+  let isBooked = false;
   const finish = (): BilledTenant | null => {
-    if (tenant !== null && last !== null && isCorrected) {
-      for (const record of corrections.all({ periodKey, tenantKey: last }) as CorrectionRecord[]) {
-        tenant.lines.push(correctionLine(record, cards));
+    if (tenant !== null && last !== null && isBooked) {
+      for (const record of booked.all({ periodKey, tenantKey: last, seq }) as BookedRecord[]) {
+        tenant.lines.push(bookedLine(record, cards));
       }
     }
     return tenant;
   };
   for (const record of records) {
-    const [tenantKey, id, creditsUsed, requestCount, displayName, externalRef, , , corrected] = record;
+    const [tenantKey, id, creditsUsed, requestCount, displayName, externalRef, , , hasBooked] = record;
     if (tenantKey !== last) {
       const done = finish();
       if (done !== null) yield done;
       last = tenantKey;
-      isCorrected = corrected !== 0n;
+      isBooked = hasBooked !== 0n;
       tenant = { tenantId: id, displayName, externalRef, creditsUsed, requestCount, lines: [], labels: record[LABELS] };
     }
     const lineNumber = record[LINE_NUMBER];
@@ -98,7 +99,8 @@ function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { is
        FROM tenants t
        LEFT JOIN ${isClosed ? 'closed_usage' : 'tenant_usage'} u
          ON u.period_key = :periodKey AND u.tenant_key = t.tenant_key
-       LEFT JOIN (SELECT DISTINCT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey) x
+       LEFT JOIN (SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey
+           UNION SELECT tenant_key FROM manual_lines m WHERE period_key = :periodKey AND ${isStatedSql(':seq')}) x
          ON x.tenant_key = t.tenant_key
        LEFT JOIN charges c ON c.period_key = :periodKey AND c.tenant_key = t.tenant_key
        LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (
@@ -112,22 +114,31 @@ function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { is
     .raw();
 }
 
-interface CorrectionRecord {
-  credits: bigint;
+interface BookedRecord {
+  /** Null: a line by hand of the period itself. */
+  correctsKey: bigint | null;
+  credits: bigint | null;
   amountMinor: bigint | null;
   cardKey: bigint | null;
-  correctsKey: bigint;
   entryId: bigint | null;
+  /** Of the line by hand that it is, or that it is about. */
+  currency: string | null;
+  reason: string | null;
 }
 
-function correctionStatement(connection: LedgerConnection) {
+/** The lines by hand of a period, then its corrections, in the order in which they came. */
+function bookedStatement(connection: LedgerConnection) {
   return connection
     .prepare(
-      `SELECT x.credits_delta AS credits, x.amount_minor AS amountMinor, x.card_key AS cardKey,
-         x.corrects_period_key AS correctsKey,
-         a.entry_id AS entryId
-       FROM charge_corrections x LEFT JOIN adjustments a USING (adjustment_id)
-       WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.correction_id`,
+      `SELECT NULL AS correctsKey, NULL AS credits, m.amount_minor AS amountMinor, NULL AS cardKey, NULL AS entryId,
+         m.currency, m.reason, 0 AS isCorrection, m.line_id AS place
+       FROM manual_lines m WHERE m.period_key = :periodKey AND m.tenant_key = :tenantKey AND ${isStatedSql(':seq')}
+       UNION ALL
+       SELECT x.corrects_period_key, iif(x.line_id IS NULL, x.credits_delta, NULL), x.amount_minor, x.card_key, a.entry_id,
+         m.currency, m.reason, 1, x.correction_id
+       FROM charge_corrections x LEFT JOIN adjustments a USING (adjustment_id) LEFT JOIN manual_lines m USING (line_id)
+       WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey
+       ORDER BY isCorrection, place`,
     )
     .safeIntegers();
 }
@@ -163,24 +174,28 @@ function ownLine(
     ...nameOf(cardKey as bigint, cards),
     correctsPeriod: null,
     entryId: null,
+    reason: null,
     discountPercent: cards.get(cardKey as bigint)?.discountPercent ?? null,
   };
 }
 
-function correctionLine(
-  { credits, amountMinor, cardKey, correctsKey, entryId }: CorrectionRecord,
+function bookedLine(
+  { correctsKey, credits, amountMinor, cardKey, entryId, currency, reason }: BookedRecord,
   cards: ReadonlyMap<bigint, Card>,
 ): BilledLine {
+  const card = nameOf(cardKey, cards);
   return {
-    kind: 'correction',
+    kind: correctsKey === null ? 'manual' : 'correction',
     tier: null,
     credits,
     unitCredits: null,
     unitPrice: null,
     amountMinor,
-    ...nameOf(cardKey, cards),
-    correctsPeriod: periodOfKey(Number(correctsKey)),
+    currency: card.currency ?? currency,
+    rateCard: card.rateCard,
+    correctsPeriod: correctsKey === null ? null : periodOfKey(Number(correctsKey)),
     entryId,
+    reason,
   };
 }
 

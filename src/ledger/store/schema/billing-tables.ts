@@ -75,8 +75,11 @@ export const chargeLines = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
 );
 
-/** Why a correction was booked: a run brought other figures, withdrew the tenant or showed it again; a reopen. */
-export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen'] as const;
+/**
+ * Why a correction was booked: a run brought other figures, withdrew the tenant or showed it again; a reopen; a line by hand
+ * that came, or was revoked, after the close.
+ */
+export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen', 'line', 'revocation'] as const;
 export type CorrectionCause = (typeof CORRECTION_CAUSES)[number];
 
 export const chargeCorrections = sqliteTable(
@@ -94,11 +97,41 @@ export const chargeCorrections = sqliteTable(
     cause: text('cause', { enum: CORRECTION_CAUSES }).notNull(),
     /** The adjustment beside which it stands. */
     adjustmentId: integer('adjustment_id'),
+    /** The line by hand whose money it is, in the currency of that line; then there is no card. */
+    lineId: integer('line_id'),
   },
   (table) => [
     index('charge_corrections_by_key').on(table.correctsPeriodKey, table.tenantKey),
     index('charge_corrections_by_booking').on(table.bookedPeriodKey, table.tenantKey),
   ],
+);
+
+/** Its document has a line that was in force at the close; see `dueOf` for what comes later. */
+export const manualLines = sqliteTable(
+  'manual_lines',
+  {
+    lineId: rowKey('line_id').primaryKey(),
+    periodKey: integer('period_key')
+      .notNull()
+      .references(() => periods.periodKey),
+    tenantKey: integer('tenant_key')
+      .notNull()
+      .references(() => tenants.tenantKey),
+    amountMinor: int64('amount_minor').notNull(),
+    currency: text('currency').notNull(),
+    /** As those of a card. */
+    minorUnits: integer('minor_units').notNull(),
+    /** Its tenant reads it. */
+    reason: text('reason').notNull(),
+    actor: text('actor').notNull(),
+    recordedAt: text('recorded_at').notNull(),
+    afterSeq: integer('after_seq').notNull(),
+    revokedAt: text('revoked_at'),
+    revokedBy: text('revoked_by'),
+    revokedBecause: text('revoked_because'),
+    revokedAfterSeq: integer('revoked_after_seq'),
+  },
+  (table) => [index('manual_lines_by_key').on(table.periodKey, table.tenantKey)],
 );
 
 export const closeCommitments = sqliteTable('close_commitments', {
@@ -181,6 +214,13 @@ export const billingRecords: readonly TableRecord[] = [
     guard: {
       says: 'A correction in money, booked in another period. Append-only.',
       label: "'correction ' || ROW.correction_id",
+    },
+  },
+  {
+    table: manualLines,
+    guard: {
+      says: 'A line by hand, such as a credit note, which never changes but is revoked.',
+      label: "'line by hand ' || ROW.line_id",
     },
   },
   {

@@ -4,6 +4,7 @@ import type { RateCardText } from '../../../../src/billing/rates/rate-card-schem
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { checkControls, verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/charge-run.ts';
+import { addLine, revokeLine } from '../../../../src/ledger/journal/charges/manual-lines.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import {
   closeMonth,
@@ -35,7 +36,7 @@ test('any edit of a charge, a line, a correction or a commitment is found, and t
   const bytes = connection.serialize();
   const missed: string[] = [];
   let edits = 0;
-  for (const table of ['charges', 'charge_lines', 'charge_corrections', 'close_commitments']) {
+  for (const table of ['charges', 'charge_lines', 'charge_corrections', 'manual_lines', 'close_commitments']) {
     const rows = connection.prepare(`SELECT * FROM ${table}`).all() as Values[];
     expect(rows.length, table).toBeGreaterThan(0);
     for (const row of rows) {
@@ -48,7 +49,13 @@ test('any edit of a charge, a line, a correction or a commitment is found, and t
           const [first] = isChained
             ? verifyLedger(copy).faults.filter(({ check }) => ['chain', 'closes'].includes(check))
             : [...checkMoney(copy), ...checkControls(copy)];
-          const names = [...tenantsOf(connection, row), 'close of 2026-01', 'correction '];
+          const names = [
+            ...tenantsOf(connection, row),
+            'close of 2026-01',
+            'correction ',
+            'line by hand ',
+            'of manual_lines',
+          ];
           if (first === undefined) missed.push(`${table}: ${what} is not found`);
           else if (!names.some((name) => first.message.includes(name))) missed.push(`${what}: ${first.message}`);
         }
@@ -70,7 +77,7 @@ test('a card that was changed past the program no longer gives the charges that 
   });
 });
 
-/** Charges of open and closed periods, of several lines and of one, corrections of two kinds, and a second close. */
+/** Charges of open and closed periods, of several lines and of one, corrections of two kinds, lines by hand of three, and a second close. */
 async function buildChargedLedger(): Promise<LedgerConnection> {
   const { connection } = openLedger();
   let nowMs = NOON;
@@ -86,10 +93,15 @@ async function buildChargedLedger(): Promise<LedgerConnection> {
   };
   setCards(connection, { cards: [CARD], source: 'import', nowMs });
   await put({ '2026-01 acme': 150, '2026-01 globex': 70, '2026-02 acme': 300, '2026-02 idle': 0, '2026-03 acme': 10 });
+  const ada = { workspaceId: 'ws-1', tenantId: 'acme', currency: 'EUR', by: 'Ada', nowMs };
+  addLine(connection, { ...ada, period: '2026-01', amountMinor: -1250n, reason: 'goodwill' });
   closeMonth(connection, '2026-01', nowMs);
+  const late = addLine(connection, { ...ada, period: '2026-01', amountMinor: 4900n, reason: 'set-up' });
+  addLine(connection, { ...ada, period: '2026-02', amountMinor: 100n, reason: 'fee' });
   await put({ '2026-01 acme': 170, '2026-01 late': 5 });
   reopenMonth(connection, '2026-01', nowMs + 1);
   closeMonth(connection, '2026-01', nowMs);
+  revokeLine(connection, { lineId: late.lineId, by: 'Bo', reason: 'a slip', nowMs });
   await put({ '2026-01 globex': 80 });
   return connection;
 }
@@ -105,7 +117,8 @@ function editsOf(table: string, row: Values): { sql: string; what: string }[] {
     const other = typeof value === 'number' ? value + 1 : value === null ? 1 : `${value}0`;
     return { sql: `UPDATE ${table} SET ${column} = ${text(other)} WHERE ${where}`, what: `${column} of ${where}` };
   });
-  const key = { close_commitments: 'event_seq', charge_corrections: 'correction_id' }[table] ?? 'tenant_key';
+  const keys = { close_commitments: 'event_seq', charge_corrections: 'correction_id', manual_lines: 'line_id' };
+  const key = { ...keys }[table] ?? 'tenant_key';
   const copied = Object.entries(row).map(([column, value]) =>
     column === key ? (key === 'tenant_key' ? '2' : '99') : text(value),
   );

@@ -71,6 +71,7 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
       'deliveries',
       'delivery_members',
       'invoice_numbers',
+      'manual_lines',
       'rate_cards',
       'reconciliations',
     ],

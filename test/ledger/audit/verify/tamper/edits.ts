@@ -65,6 +65,7 @@ export const COVERED: readonly Covered[] = [
   guarded('delivery_members', ['delivery_key', 'alert_key']),
   guarded('rate_cards', ['card_key'], ['minor_units']),
   guarded('tenant_names', ['tenant_key', 'after_seq']),
+  guarded('manual_lines', ['line_id']),
   {
     table: 'row_changes',
     key: ['change_seq'],

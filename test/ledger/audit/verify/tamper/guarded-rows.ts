@@ -74,6 +74,12 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
     { name: 'standard', currency: 'EUR', definition: '{"price":"0.01"}', ...card },
     { name: 'large', currency: 'JPY', definition: '{"price":"1"}', ...card },
   ]);
+  const line = { currency: 'EUR', minor_units: 100, actor: 'ada', recorded_at: at, after_seq: 1 };
+  const place = connection.prepare('SELECT period_key, tenant_key FROM tenant_usage LIMIT 1').get() as object;
+  insert('manual_lines', [
+    { ...place, amount_minor: -1250, reason: 'goodwill', ...line },
+    { ...place, amount_minor: 4900, reason: 'set-up', ...line },
+  ]);
   insert('tenant_names', [
     { tenant_key: 1, after_seq: 1, display_name: 'Acme', external_ref: 'C-1', labels: '{}', recorded_at: at },
     { tenant_key: 1, after_seq: 2, display_name: 'ACME Ltd', external_ref: null, labels: '{"a":"b"}', recorded_at: at },
@@ -83,5 +89,7 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
     UPDATE alerts SET state = 'firing', current_credits = 12 WHERE alert_key = ${FIRST};
     UPDATE deliveries SET state = 'delivered', attempts = 1, delivered_at = '${at}' WHERE notification_id = 'al_1.1.ops';
     UPDATE rate_cards SET retired_at = '${at}', retired_after_seq = 2;
+    UPDATE manual_lines SET revoked_at = '${at}', revoked_by = 'bob', revoked_because = 'a slip', revoked_after_seq = 1
+      WHERE line_id = 2;
     DELETE FROM deliveries WHERE notification_id = 'old'`);
 }
