@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from } from 'pg-copy-streams';
 import type { PublishConfig } from '../config/types.ts';
@@ -16,7 +16,6 @@ const STATEMENT_TIMEOUT_MS = 10 * 60_000;
 const SILENCE_MS = STATEMENT_TIMEOUT_MS + 60_000;
 const FAREWELL_MS = 2_000;
 
-/** Integers are bigints, exact. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') => {
     if (oid === pg.types.builtins.INT8 || oid === pg.types.builtins.INT4) return (text: string) => BigInt(text);
@@ -123,42 +122,30 @@ export function selectLines(table: CopiedTable, ledgerKey: number): string {
   return `SELECT ${[ledgerKey, ...valuesOf(table, ledgerKey, escaped)].join(' || char(9) || ')}`;
 }
 
-/** Sends lines into a table. Returns how many there were. */
 export async function copyLines(client: pg.Client, table: CopiedTable, lines: Iterable<string>): Promise<number> {
   let rows = 0;
-  let chunk = '';
+  const chunks = (async function* () {
+    let chunk = '';
+    for (const line of lines) {
+      if (line !== PAUSE) {
+        chunk += `${line}\n`;
+        rows += 1;
+      }
+      if (chunk.length >= CHUNK_CHARACTERS) {
+        yield escapeNul(chunk);
+        chunk = '';
+      } else if (line !== PAUSE) continue;
+      await nextTurn();
+    }
+    if (chunk !== '') yield escapeNul(chunk);
+  })();
   // Most tables have nothing new: they cost no question to the server.
-  let stream: ReturnType<typeof from> | null = null;
-  const ended = Promise.withResolvers<void>();
-  ended.promise.catch(() => undefined);
-  let lost: Error | null = null;
-  const write = async (): Promise<void> => {
-    // A stream whose connection is gone cannot be written to: it would be another error, and hide this one.
-    if (lost !== null) throw lost;
-    if (stream === null) {
-      stream = client.query(from(`COPY ${table.name} (${columnNames(table)}) FROM STDIN`));
-      stream.once('finish', ended.resolve);
-      stream.on('error', (error) => {
-        lost = error;
-        ended.reject(error);
-      });
-    }
-    if (!stream.write(escapeNul(chunk))) await Promise.race([once(stream, 'drain'), ended.promise]);
-    chunk = '';
+  const first = await chunks.next();
+  if (first.done === true) return 0;
+  const all = async function* (): AsyncGenerator<string, void> {
+    yield first.value;
+    yield* chunks;
   };
-  for (const line of lines) {
-    if (line !== PAUSE) {
-      chunk += `${line}\n`;
-      rows += 1;
-    }
-    if (chunk.length >= CHUNK_CHARACTERS) await write();
-    else if (line !== PAUSE) continue;
-    await nextTurn();
-  }
-  if (rows === 0) return 0;
-  await write();
-  if (lost !== null) throw lost;
-  (stream as ReturnType<typeof from> | null)?.end();
-  await ended.promise;
+  await pipeline(all, client.query(from(`COPY ${table.name} (${columnNames(table)}) FROM STDIN`)));
   return rows;
 }
