@@ -1,10 +1,11 @@
 import { formatMinute } from '../../core/date-time.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatDecimal, formatInteger } from '../formats/columns.ts';
+import { formatDecimal } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import type { MonthEnd, MonthEndWorkspace } from '../queries/month-end-record.ts';
 import { changeWords, moneyWords, noticesOf, readyWords, soundWords, stateWords } from '../queries/month-end-words.ts';
 import { STYLE } from '../statement/statement-html.ts';
+import { type Cell, figure, tableOf } from './page-parts.ts';
 
 const OWN_STYLE = `body { max-width: 72rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
@@ -26,10 +27,7 @@ export function monthEndHtml(plan: MonthEnd): string {
     noticesOf(workspace, period).map(({ words, command }) => item(words, command)),
   );
   return [
-    documentStart({
-      title: `Month's end ${period}`,
-      style: STYLE + OWN_STYLE,
-    }),
+    documentStart({ title: `Month's end ${period}`, style: STYLE + OWN_STYLE }),
     `<h1>Month's end ${htmlText(period)}</h1>\n`,
     `<p><strong>${htmlText(readyWords(plan))}</strong></p>\n`,
     `<p class="quiet">As of ${formatMinute(at)} UTC; ${htmlText(soundWords(plan))}, head digest ${plan.head_digest ?? 'unknown'}</p>\n`,
@@ -37,43 +35,38 @@ export function monthEndHtml(plan: MonthEnd): string {
     list('To look at, in the way of nothing', notices),
     ...money.map(moneySection),
     '<h2>Workspaces</h2>\n',
-    table(WORKSPACE_HEAD, workspaces.map(workspaceCells)),
+    tableOf(WORKSPACE_HEAD, workspaces.map(workspaceCells)),
     '<h2>Signed off</h2>\n<p>Name, date: ____________________________________________</p>\n',
     DOCUMENT_END,
   ].join('');
 }
 
-interface Cell {
-  text: string;
-  isNumber?: boolean;
-}
-
-const WORKSPACE_HEAD: readonly Cell[] = [
-  { text: 'Workspace' },
-  { text: 'State' },
-  { text: 'Tenants', isNumber: true },
-  { text: 'Read since' },
-  { text: 'Unnamed', isNumber: true },
-  { text: 'Unpriced', isNumber: true },
-  { text: 'Corrected', isNumber: true },
-  { text: 'Comes to', isNumber: true },
-  { text: 'Month before', isNumber: true },
+const WORKSPACE_HEAD: readonly string[] = [
+  'Workspace',
+  'State',
+  'Tenants',
+  'Read since',
+  'Unnamed',
+  'Unpriced',
+  'Corrected',
+  'Comes to',
+  'Month before',
 ];
 
 function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
   const { workspace_id, tenants, unchanged_since, unnamed, unpriced, corrections, amounts } = workspace;
   const sums = (of: 'amount' | 'previous_amount') =>
-    amounts.map((money) => `${formatDecimal(money[of])} ${money.currency}`).join('\n');
+    figure(amounts.map((money) => htmlText(`${formatDecimal(money[of])} ${money.currency}`)).join('<br>'));
   return [
-    { text: workspace_id },
-    { text: stateWords(workspace) },
-    { text: formatInteger(tenants), isNumber: true },
-    { text: unchanged_since === null ? 'never' : formatMinute(unchanged_since) },
-    { text: formatInteger(unnamed.count), isNumber: true },
-    { text: formatInteger(unpriced.count), isNumber: true },
-    { text: formatInteger(corrections.tenants), isNumber: true },
-    { text: sums('amount'), isNumber: true },
-    { text: sums('previous_amount'), isNumber: true },
+    workspace_id,
+    stateWords(workspace),
+    BigInt(tenants),
+    unchanged_since === null ? 'never' : formatMinute(unchanged_since),
+    BigInt(unnamed.count),
+    BigInt(unpriced.count),
+    BigInt(corrections.tenants),
+    sums('amount'),
+    sums('previous_amount'),
   ];
 }
 
@@ -81,18 +74,6 @@ function moneySection(money: MonthEnd['money'][number]): string {
   const items = money.largest.map((one) => `<li>${htmlText(changeWords(one))}</li>\n`).join('');
   const largest = items === '' ? '' : `<ul>\n${items}</ul>\n`;
   return `<h2>${money.currency}</h2>\n<p>${moneyWords(money)}</p>\n${largest}`;
-}
-
-function table(head: readonly Cell[], rows: readonly (readonly Cell[])[]): string {
-  const row = (tag: string, cells: readonly Cell[]): string => {
-    const drawn = cells.map(({ text, isNumber }) => {
-      const lines = text.split('\n').map(htmlText).join('<br>');
-      return `<${tag}${isNumber === true ? ' class="number"' : ''}>${lines}</${tag.split(' ')[0]}>`;
-    });
-    return `<tr>${drawn.join('')}</tr>\n`;
-  };
-  const body = rows.map((cells) => row('td', cells)).join('');
-  return `<div class="scroll"><table>\n<thead>${row('th scope="col"', head)}</thead>\n<tbody>\n${body}</tbody>\n</table></div>\n`;
 }
 
 function item(words: string, command: string | null): string {
