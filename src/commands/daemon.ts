@@ -91,7 +91,6 @@ function listenForReload(): Reloads {
   };
 }
 
-/** What a daemon is run with beside its wiring. */
 interface Run {
   stop: Stop;
   reloads: Reloads;

@@ -11,7 +11,6 @@ import { settingsOf, workspaceSchema } from './schema/workspace-settings.ts';
 type Budget = Omit<FileConfig['budgets'][number], 'workspace'>;
 
 export interface Source {
-  /** Absolute path of the file, or null for the environment alone. */
   file: string | null;
   folder: string;
   proxy: ProxyConfig | null;
@@ -46,13 +45,9 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
       ...http,
       tokenFile: tokenFile === undefined ? `${ledgerPath}.token` : resolve(folder, tokenFile),
     },
-    /** Null: every connection is a direct one. */
     proxy,
-    /** Null: nothing leaves this machine for a store of objects. */
     s3,
-    /** Null: the daemon makes none. */
     backup: backup === null ? null : { ...backup, folder: beside('backups', backup.folder), to: placed(backup.to) },
-    /** Null: the ledger stays on this machine. */
     publish: document.publish,
     exports: document.exports.map(({ workspace: workspaceId = null, ...given }) => ({
       ...given,

@@ -29,7 +29,6 @@ export const channelAddressRule = urlRule(['https:', 'http:'], 'an https:// addr
 export const fileNameRule: Rule = (text) =>
   /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text) ? null : 'is not a word of small letters, digits, - and _';
 
-/** The name or address of a server, without a scheme or port. */
 export const hostRule: Rule = (text) =>
   isIPv6(text) || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_.])?$/i.test(text) ? null : 'is not the name or address of a server';
 
@@ -43,10 +42,8 @@ const namesHost = ({ hostname }: URL) => (hostname === '' ? 'names no host' : nu
 const redisAddress = urlRule(['redis:', 'rediss:'], 'a redis:// or rediss:// address', namesHost);
 const proxyAddress = urlRule(['http:', 'https:'], 'an http:// or https:// address', namesHost);
 
-/** Where Redis or Valkey listens; empty for none. */
 export const redisRule: Rule = (text) => (text === '' ? null : redisAddress(text));
 
-/** Where a proxy listens; empty or `none` for none. */
 export const proxyRule: Rule = (text) => (text === '' || text === 'none' ? null : proxyAddress(text));
 
 /** The database that the ledger is published to. How it is encrypted stands in `tls`, for all to see. */

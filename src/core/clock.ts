@@ -58,7 +58,6 @@ export function every(clock: Clock, intervalMs: number, call: () => void): Cance
   return () => cancel();
 }
 
-/** Lets whatever waits for its turn in this thread have it. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

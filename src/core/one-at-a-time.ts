@@ -1,5 +1,4 @@
 export interface OneAtATime<T> {
-  /** Begins the work, or joins that under way. */
   run(): Promise<T>;
   /** Work that begins after this call: behind that under way, one for all who ask meanwhile. */
   again(): Promise<T>;

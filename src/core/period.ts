@@ -52,7 +52,6 @@ export function periodRange(from: Period, to: Period): Period[] {
   return Array.from({ length: count }, (_, offset) => periodFromIndex(first + offset));
 }
 
-/** The calendar month in UTC that holds this instant. */
 export function periodAt(epochMs: number): Period {
   return new Date(epochMs).toISOString().slice(0, 7);
 }

@@ -7,7 +7,6 @@ export interface Randomness {
   bytes(count: number): Buffer;
 }
 
-/** A random identifier in the form of a UUID, version 4. */
 export function randomId(randomness: Pick<Randomness, 'bytes'> = systemRandomness): string {
   const raw = randomness.bytes(16);
   raw.writeUInt8((raw.readUInt8(6) & 0x0f) | 0x40, 6);

@@ -37,7 +37,6 @@ export interface DaemonOverrides {
   openQueue?: OpenQueue;
   /** What calls at the times of a cron expression; false: the scheduler finds what is due by looking alone. */
   ticks?: StartTicks | false;
-  /** Room on the disk of the ledger, in bytes. */
   freeBytes?: () => number;
 }
 
@@ -46,7 +45,6 @@ export interface Daemon {
   readonly probe: HealthProbe;
   /** Works by another configuration from here on; runs under way go on. One reload at a time. */
   reload(config: Config): Promise<void>;
-  /** Somebody is owed a message. */
   notified(): void;
   stop(): Promise<void>;
 }
@@ -304,7 +302,6 @@ export async function applyConfiguredRates(context: Context): Promise<void> {
   }
 }
 
-/** All heartbeats; they end together. */
 function startHeartbeats({ config, clock, logger }: Context, probe: HealthProbe): { stop(): Promise<void> } {
   const isWell = (): boolean => readiness(probe).status === 'ready';
   const { proxy } = config;

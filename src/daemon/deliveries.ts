@@ -20,7 +20,6 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   due(limit: number): { notificationId: string; channel: string }[];
   /** How long it takes until something is due that is not due yet; null: nothing will be. */
   untilNextDueMs(): number | null;
-  /** Makes one attempt; see `deliverNotification`. */
   deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome>;
 }
 

@@ -14,7 +14,6 @@ const LEAST_HOURS = 24;
 const OVER = 1.25;
 
 export interface DiskWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
-  /** Room that is left on the disk of the ledger, in bytes. */
   freeBytes(): number;
   /** Why the last write failed, by a fault of the disk; null when it did not. */
   writeFault(): string | null;
@@ -85,7 +84,6 @@ export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
   });
 }
 
-/** How much room there was, and how fast it goes. */
 class Room {
   #spans: number[] = [];
   #last: { bytes: number; atMs: number } | null = null;

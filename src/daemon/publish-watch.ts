@@ -15,7 +15,6 @@ export interface PublishHealth {
   position: number | null;
   lagLinks: number;
   lagSeconds: number;
-  /** Why the last try has failed; null when it has not. */
   fault: { code: string; message: string } | null;
   /** Something has waited for too long, and a try that began since has failed. */
   stale: boolean;

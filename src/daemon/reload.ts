@@ -10,7 +10,6 @@ import type { Daemon } from './daemon.ts';
 export interface ReloadOptions {
   context: Context;
   daemon: Pick<Daemon, 'reload' | 'notified'>;
-  /** Reads the configuration anew, with what it names. */
   load(): Promise<Config>;
   lock: Pick<DaemonLock, 'configuration' | 'noteConfiguration'>;
 }

@@ -9,7 +9,6 @@ import type { SlotHistory } from '../queue/slots.ts';
 
 type SlotKind = 'scheduled' | 'reconcile';
 
-/** A cron expression of a workspace and what it stands for. */
 export interface WorkspaceSchedule {
   key: string;
   cron: string;

@@ -46,7 +46,6 @@ export function startWatchOfClock(context: Context, events: DaemonEvents, releas
   releasers.push(() => watch.stop());
 }
 
-/** Says when the disk of the ledger fills, or fails. */
 export function startWatchOfDisk(
   context: Context,
   events: DaemonEvents,
@@ -80,7 +79,6 @@ function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: stri
   };
 }
 
-/** Backups and exports; they end together. */
 export function startFileSchedules(context: Context, events: DaemonEvents): { stop(): Promise<void> } {
   const releasers = new Releasers();
   const stop = (): Promise<void> => releasers.release();

@@ -37,7 +37,6 @@ export interface PublishReport {
   differences: readonly Difference[];
 }
 
-/** The highest number of each table that Postgres has. */
 type Marks = Readonly<Record<string, number>>;
 
 /** What Postgres holds of the ledger; without marks nothing of it has been published. */

@@ -73,7 +73,6 @@ function overAllLedgers(body: string): string {
     .replaceAll(/^( *(?:SELECT|GROUP BY) )(\w+\.)?(?=\w+,)/gm, '$1$2ledger_key, $2');
 }
 
-/** A column in the type of what it holds, by its name. */
 function typed(column: string): string {
   const value = `v.${pg.escapeIdentifier(column)}`;
   // Postgres has no U+0000.

@@ -23,7 +23,6 @@ export interface JobContext {
  */
 export type SyncHandler = (job: SyncJob, context: JobContext) => Promise<unknown>;
 
-/** Names an attempt, for who looks at the queue. */
 export function syncJobId(job: SyncJob): string {
   const slotMs = Date.parse(job.slot);
   if (Number.isNaN(slotMs)) throw new AppError('bad_slot', `slot ${JSON.stringify(job.slot)} is not an ISO time`);

@@ -21,7 +21,6 @@ export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<Periodic
   entries: readonly E[];
   /** Enqueues an attempt. The same one may come again: its job must be the same then. */
   enqueue(entry: E, due: DueAttempt): Promise<unknown>;
-  /** What the ledger knows of the entry's slots. */
   history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;

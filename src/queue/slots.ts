@@ -1,14 +1,11 @@
 import { CronExpressionParser } from 'cron-parser';
 import { ageMs, canHaveHappened } from '../core/stored-time.ts';
 
-/** What is known of the slots of one entry. */
 export interface SlotHistory {
   /** The latest slot that is done, an ISO time; null when none is. */
   doneSlot: string | null;
-  /** Attempts in a row that have failed since. */
   failures: number;
   failedSlot: string | null;
-  /** When it failed, milliseconds since the epoch. */
   failedAtMs: number | null;
   /** It failed in a way that only somebody's doing can mend: asking often would help nobody. */
   refused: boolean;
@@ -66,7 +63,6 @@ export function nextSlot(cron: string, nowMs: number): number {
   return expression.hasNext() ? expression.next().getTime() : Number.POSITIVE_INFINITY;
 }
 
-/** A slot and the one after it, milliseconds since the epoch. */
 export interface SlotSpan {
   slotMs: number;
   nextMs: number;

@@ -21,10 +21,8 @@ export interface ObjectHead {
   checksum: string | null;
 }
 
-/** A piece of a large object that has arrived. */
 export interface SentPart {
   etag: string;
-  /** SHA-256. */
   digest: Buffer;
 }
 
@@ -51,7 +49,6 @@ export class Bucket {
     return this.#client.addressOf(name);
   }
 
-  /** Null when there is no such object. */
   async head(name: string): Promise<ObjectHead | null> {
     const headers = this.#ifKept('x-amz-checksum-mode', 'ENABLED');
     try {
@@ -76,7 +73,6 @@ export class Bucket {
     );
   }
 
-  /** SHA-256 of what an object holds, in base64. */
   digest(name: string): Promise<string> {
     return this.#client.send({ method: 'GET', name }, async ({ body }) => {
       const hash = createHash('sha256');

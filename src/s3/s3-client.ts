@@ -33,7 +33,6 @@ export interface S3Way {
   place: S3Place;
   clock: Clock;
   signal: AbortSignal;
-  /** How long an answer may take to begin. */
   answerMs?: number;
   /** How often a request is sent before its fault is told. */
   attempts?: number;
@@ -171,7 +170,6 @@ interface Refusal {
 }
 
 export class S3Error extends AppError {
-  /** Null when no answer came. */
   readonly status: number | null;
 
   constructor(code: string, message: string, options: { status: number | null; retryable: boolean; hint: string }) {

@@ -89,7 +89,6 @@ async function sendParts(
   return { parts, sent: { sizeBytes, digest: whole.digest('base64'), checksum } };
 }
 
-/** Removes an object that is not what was sent. */
 async function confirm(order: UploadOrder, sent: Sent): Promise<void> {
   const { bucket, name } = order;
   const difference = await differenceOf(order, sent);

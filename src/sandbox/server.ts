@@ -31,11 +31,9 @@ const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => Listi
 };
 
 export interface SandboxOptions {
-  /** 0, the default, takes any free port. */
   port?: number;
   scenario?: ScenarioInput;
   clock?: Clock;
-  /** Milliseconds before every answer; 0 when absent. */
   latencyMs?: number;
   /** How many of the latest requests are kept in `requests.records`; 10,000 when absent, 0 only counts. */
   keepRequests?: number;

@@ -78,7 +78,6 @@ export class Context {
   readonly #overrides: ContextOverrides;
   #config: Config;
   #channels: ReadonlyMap<string, Channel>;
-  /** What each of these channels is to be told of. */
   #routes: readonly ChannelRoute[];
   /** By configuration, the latest first. */
   #secrets: readonly string[][];
@@ -227,7 +226,6 @@ export class Context {
     return this.#diskFault;
   }
 
-  /** The reading side of the ledger, which must exist. */
   reader(): LedgerReader {
     if (this.#reader === null) {
       const reader = openReader(this.config.ledger.path);

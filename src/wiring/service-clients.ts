@@ -19,7 +19,6 @@ export type ClientOverrides = Pick<
   'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs' | 'dispatcher'
 >;
 
-/** What clients take of the wiring. */
 interface ClientWiring {
   readonly config: Config;
   readonly clock: Clock;
@@ -38,7 +37,6 @@ interface Lent {
   runs: number;
 }
 
-/** The settings that a client keeps. */
 function madeOf({ baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca }: WorkspaceConfig, { proxy }: Config) {
   return { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca, proxy };
 }
@@ -48,7 +46,6 @@ export class ServiceClients {
   readonly #wiring: ClientWiring;
   readonly #overrides: ClientOverrides;
   readonly #memory: PageMemory;
-  /** By workspace. */
   readonly #clients = new Map<string, Lent>();
   /** Of settings that are no longer so, while a run goes on with them. */
   readonly #outdated = new Set<Lent>();

@@ -40,7 +40,6 @@ import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
 import { type Command, onConnection, type Recorded, reconfigureSession, recordHead, type Session } from './session.ts';
 
-/** Everything that a writer can be asked for. */
 const COMMANDS = {
   ...runCommands,
 

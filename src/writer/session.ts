@@ -12,7 +12,6 @@ import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migr
 
 export interface WriterStart {
   path: string;
-  /** Version of this program, written beside each migration. */
   version: string;
   nowMs: number;
   /** What a ledger that is made now is called; by chance when absent. */
@@ -37,7 +36,6 @@ export interface Session {
   /** Where the key lies that signs checkpoints and links. */
   readonly keyFile: string | null;
   readonly claimant: Claimant;
-  /** Runs under way, by their keys. */
   readonly runs: Map<number, OpenRun>;
 }
 
@@ -60,7 +58,6 @@ export function onConnection<Args, Result>(
 }
 
 export interface Recorded {
-  /** Why it could not be written; null when it was. */
   checkpointFault: string | null;
 }
 
@@ -69,7 +66,6 @@ export function recordHead({ checkpoints }: Session, seq: number, digest: string
   return { checkpointFault: checkpoints?.note({ seq, digest, at: isoTime(nowMs) }) ?? null };
 }
 
-/** Creates or migrates the ledger. */
 export function openSession(
   start: WriterStart,
   claimant: Claimant = {},

@@ -39,12 +39,10 @@ export class ThreadedWriter implements Writer {
     // Pages that have been staged are let go of before many lie about, as by pm2's setting for the daemon.
     resourceLimits: { maxYoungGenerationSizeMb: 12 },
   });
-  /** The requests that the thread has not answered. */
   readonly #waiting = new Map<number, Waiting>();
   /** Requests that leave together at the end of this turn of the event loop. */
   #outgoing: Outgoing[] = [];
   #lastId = 0;
-  /** Why the thread will never answer again. */
   #end: AppError | null = null;
   /** Its end is wanted. */
   #ending = false;

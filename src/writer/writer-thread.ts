@@ -56,7 +56,6 @@ export type WriterRequest = { id: number } & (
   | { op: 'close'; args: null }
 );
 
-/** Answers carry the request's id. */
 export type WriterReply = { id: number; result: unknown } | { id: number; error: PackedError };
 
 main();

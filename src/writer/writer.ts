@@ -8,7 +8,6 @@ import type { Args, CommandName, Result } from './commands.ts';
  * its class: go by `code`.
  */
 export interface Writer {
-  /** What opening the ledger did to its schema. */
   readonly migration: MigrationReport;
   /** Resolves once nothing can be written any more: with null after `close`, else with what ended it. Never rejects. */
   readonly ended: Promise<AppError | null>;

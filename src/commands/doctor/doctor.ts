@@ -246,7 +246,6 @@ async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Pr
   }
 }
 
-/** What no channel is told of. */
 function checkRoutes(config: Config): Finding[] {
   const routes = routesOf(channelsOf(config), config.http.publicUrl);
   const { workspaces } = config;
@@ -274,7 +273,6 @@ const REMEDY =
 
 interface Demand {
   workspace: WorkspaceConfig;
-  /** Requests a second that its cron asks for. */
   perSecond: number;
 }
 

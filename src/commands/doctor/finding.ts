@@ -1,5 +1,4 @@
 export interface Finding {
-  /** What was looked at, such as `ledger`. */
   check: string;
   /** Which one of several, such as a workspace's id. */
   subject: string | null;

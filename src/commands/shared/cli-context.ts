@@ -253,7 +253,6 @@ function drained(output: TextOutput): Promise<void> {
   });
 }
 
-/** A command whose help ends with examples. */
 export class CliCommand extends Command {
   examples(...lines: string[]): this {
     return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${folded(line)}`).join('\n')}`);

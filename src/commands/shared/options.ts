@@ -49,7 +49,6 @@ export function addPeriodOptions(command: CliCommand, { note = '' } = {}): CliCo
     .option('--to <period>', 'only up to this period, YYYY-MM');
 }
 
-/** The periods that were asked for; undefined: all. */
 export function chosenPeriods({ period, ...window }: PeriodOptions): Period | PeriodWindow | undefined {
   const isWindow = window.from !== undefined || window.to !== undefined;
   if (period === undefined) return isWindow ? parsePeriodWindow(window) : undefined;

@@ -49,7 +49,6 @@ export class ProgressBar {
     this.#output.write(`${ERASE_LINE}${clipToWidth(text, Math.max(20, (this.#output.columns || 80) - 1))}`);
   }
 
-  /** Takes the line away for good. */
   stop(): void {
     this.erase();
     this.#stopped = true;

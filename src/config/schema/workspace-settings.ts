@@ -56,7 +56,6 @@ const signing = z.strictObject({
   ),
 });
 
-/** A key of the service. */
 const keySettings = {
   api_key_id: obeys(word, identifierRule).describe("Give the API key's identifier, exactly as the service shows it"),
   secret_key: obeys(z.string().min(1), secretRule).describe(

@@ -18,7 +18,6 @@ export function includesPattern(wide: string, narrow: string): boolean {
   return matchesPattern(wide, narrow.replaceAll('*', '\0'));
 }
 
-/** True when some text fits both patterns. */
 export function patternsOverlap(a: string, b: string): boolean {
   const seen = new Set<number>();
   const meet = (at: number, bt: number): boolean => {

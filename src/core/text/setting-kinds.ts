@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** Text that is more than blanks. */
 export const word = z.string().trim().min(1);
 
 /** Variables from the environment are text: `${PORT}` has to count as a number where one is wanted. */

@@ -51,7 +51,6 @@ export function createMeasurements({
       const diskFreeBytes = freeBytesAt(dirname(path));
       return { ledgerBytes: sizeOf(path), logBytes: sizeOf(`${path}-wal`), diskFreeBytes };
     },
-    /** The end of the chain: its links, and its digest in hex. */
     head: () => headOfChain(connection),
     /** The files that are written by themselves: whether each fails now, and when its last file was written. */
     exports: () =>
@@ -88,7 +87,6 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** How many runs of a workspace have ended in one status. */
 export interface RunCount {
   workspaceId: string;
   status: string;

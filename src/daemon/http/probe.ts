@@ -91,7 +91,6 @@ export function createHealthProbe({
     },
     /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */
     waitingSince: waitingWhileUp,
-    /** Jobs by the name of their queue and by state. */
     async queueCounts(): Promise<Readonly<Record<string, QueueCounts>>> {
       return { sync: await queueSystem.counts() };
     },

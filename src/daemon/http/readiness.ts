@@ -14,7 +14,6 @@ export interface ReadinessFault {
 export interface Readiness {
   status: 'ready' | 'not_ready';
   reasons?: ReadinessFault[];
-  /** Stale workspaces that `http.ready_when_stale` allows for. */
   tolerated?: ReadinessFault[];
   publish?: { position: number | null; lag_links: number; lag_seconds: number; stale: boolean; fault: string | null };
 }

@@ -63,7 +63,6 @@ export interface HttpOptions {
 }
 
 export interface HttpServer {
-  /** Where it listens, such as `http://127.0.0.1:9464`. */
   readonly url: string;
   /** Stops at once, whatever connections are open. May be called twice. */
   close(): Promise<void>;

@@ -97,7 +97,6 @@ const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'ended', 'not_con
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
 
 export interface WorkspaceLine extends WorkspaceStatus {
-  /** The configured name; the id when there is none. */
   name: string;
   configured: boolean;
   /** `stale`: no complete run for longer than its cron allows; `failed`: the last run did, and the one before is fresh. */

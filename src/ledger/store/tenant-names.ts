@@ -70,7 +70,6 @@ export function tenantNameReader(
   return (tenantId) => name.get({ workspaceId, tenantId })?.displayName ?? null;
 }
 
-/** The same by the key of the tenant. */
 export function keyedTenantNames(connection: LedgerConnection): (tenantKey: number | null) => string | null {
   const names = nameOfKey(connection);
   return (tenantKey) => (tenantKey === null ? null : (names.get({ tenantKey })?.displayName ?? null));

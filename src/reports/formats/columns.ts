@@ -19,7 +19,6 @@ export type ColumnKind =
   | 'flag';
 
 export interface SheetColumn {
-  /** In files and in JSON. */
   name: string;
   kind: ColumnKind;
   /** True: a workbook says what its rows come to, amounts by the currency of their rows. */

@@ -37,7 +37,6 @@ export interface PageMove {
 
 export interface PageRequest {
   workspaceId: string;
-  /** Undefined: the latest. */
   period?: string | undefined;
   nowMs: number;
   budgets: readonly Budget[];

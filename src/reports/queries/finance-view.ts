@@ -52,7 +52,6 @@ export interface ViewFilters {
   period?: Period | PeriodWindow | undefined;
 }
 
-/** The `finance_*` views of the ledger, by name. */
 export function financeViews(connection: LedgerConnection): string[] {
   const views = schemaObjects(connection).filter(({ type, name }) => type === 'view' && name.startsWith('finance_'));
   return views.map(({ name }) => name).sort();
@@ -95,7 +94,6 @@ export function viewSheet(connection: LedgerConnection, name: string, filters: V
   return { name: view, columns, rows };
 }
 
-/** The columns of a view and what they hold. */
 export function viewColumns(connection: LedgerConnection, view: string): SheetColumn[] {
   return columnsOf(connection, view).map((name) => ({
     name,

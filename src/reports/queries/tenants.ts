@@ -33,7 +33,6 @@ export function namedTenants(
   return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels ?? '{}') as Record<string, string> }));
 }
 
-/** How many there are: counted along an index. */
 export function countTenants(connection: LedgerConnection, workspaceId: string | undefined): number {
   const counted = query(connection)
     .select({ count: count() })

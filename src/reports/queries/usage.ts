@@ -59,7 +59,6 @@ export function* eachUsageRow(connection: LedgerConnection, filters: UsageFilter
   }
 }
 
-/** The same, all at once. */
 export function usageRows(connection: LedgerConnection, filters: UsageFilters): UsageRow[] {
   return [...eachUsageRow(connection, filters)];
 }

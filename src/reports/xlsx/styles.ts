@@ -27,7 +27,6 @@ export function styleOf(format: CellFormat, isTotal = false): number {
 
 export const HEADER_STYLE = 2 * NAMES.length;
 
-/** The styles that `styleOf` and `HEADER_STYLE` count. */
 export function stylesXml(): string {
   const list = (tag: string, items: readonly string[]): string =>
     `<${tag} count="${items.length}">${items.join('')}</${tag}>`;

@@ -29,7 +29,6 @@ const EPOCH_DAY = 25_569;
 /** What of a sheet is still to be written, for what exceeds one worksheet goes on in another. */
 export class SheetRows {
   readonly sheet: Sheet;
-  /** True once the totals are taken, too. */
   isDone = false;
   readonly #totals: Totals;
   readonly #rows: Iterator<readonly SheetValue[]>;
@@ -140,7 +139,6 @@ function textCell(place: string, text: string, style: number): string {
   return `<c r="${place}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
 }
 
-/** `A` to `XFD`. */
 function lettersOf(at: number): string {
   const last = String.fromCharCode(65 + (at % 26));
   return at < 26 ? last : `${lettersOf(Math.floor(at / 26) - 1)}${last}`;

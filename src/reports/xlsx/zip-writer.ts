@@ -23,7 +23,6 @@ export class ZipWriter {
     this.#file = file;
   }
 
-  /** Adds a text that comes in pieces. */
   async add(name: string, pieces: Iterable<string>): Promise<void> {
     const nameBytes = Buffer.from(name);
     const start = this.#at;
@@ -44,7 +43,6 @@ export class ZipWriter {
     this.#describe(nameBytes, { ...seen, start, packed: this.#at - begin });
   }
 
-  /** Writes the directory; the file is whole then. */
   end(): void {
     const directory = Buffer.concat(this.#directory);
     const end = Buffer.alloc(END_BYTES);

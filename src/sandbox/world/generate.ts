@@ -47,9 +47,7 @@ const SECOND_WORDS = [
 ] as const;
 
 export interface GeneratedUsage {
-  /** Safe integer. */
   credits: number;
-  /** Safe integer. */
   requests: number;
 }
 

@@ -58,7 +58,6 @@ const CACHED_SHUFFLES = 8;
  */
 export class SandboxWorkspace {
   readonly id: string;
-  /** Dashboards made by endpoint 4.1, by id. */
   readonly dashboards = new Map<string, Dashboard>();
   readonly #clock: WallClock;
   readonly #order: ListingOrder;
@@ -93,7 +92,6 @@ export class SandboxWorkspace {
     sheet.explicit.set(tenant, usage);
   }
 
-  /** Takes a record away; false when there was none. */
   remove(tenantId: string, period: Period): boolean {
     const tenant = this.#tenants.get(tenantId);
     if (tenant === undefined || !this.#has(tenant, period, periodAt(this.#clock.now()))) return false;
@@ -115,7 +113,6 @@ export class SandboxWorkspace {
     this.#shuffles.clear();
   }
 
-  /** Every record at this moment, in the order of the listing. */
   rows(): UsageRow[] {
     const rows: UsageRow[] = [];
     this.read(

@@ -232,7 +232,6 @@ export async function readOverview(sources: OverviewSources) {
       .map((alert) => ({ ...alert, summary: momentsOf(alert).now.notification.summary })),
     hiddenAlerts: Math.max(0, open.length - SHOWN_ALERTS),
     outbox: probe.outbox(),
-    /** Null while Redis does not answer. */
     queues,
     storage: measured.storage(),
   };

@@ -10,7 +10,6 @@ import { tenantHtml } from '../../../reports/page/tenant-html.ts';
 
 export type ReportOrder = PageRequest & { tenantId?: string | undefined };
 
-/** The page as HTML; null when the ledger has nothing of it. */
 export type ReportReply = { id: number } & ({ html: string | null } | { error: PackedError });
 
 let charts: Charts | null = null;

@@ -137,7 +137,6 @@ function cannotShare(place: string, group: string, reason: string, cause?: unkno
   });
 }
 
-/** By its number, or by its name. */
 function gidOf(group: string): number {
   const found = /^\d+$/.test(group) ? Number(group) : groupId(group);
   if (found !== undefined) return found;

@@ -26,7 +26,6 @@ export function columnsOf(connection: Database.Database, name: string): string[]
   return (connection.pragma(`table_info(${name})`) as { name: string }[]).map((column) => column.name);
 }
 
-/** How many rows stand behind the words of a FROM clause. */
 export function countRows(connection: Database.Database, from: string): number {
   return connection.prepare(`SELECT count(*) FROM ${from}`).pluck().get() as number;
 }

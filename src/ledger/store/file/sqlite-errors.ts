@@ -69,7 +69,6 @@ function unwritable(): Remedy {
   );
 }
 
-/** The ledger cannot be opened, read or written. */
 export class LedgerError extends AppError {}
 
 /** Another run was applied, or took the lease, since this one claimed its workspace: it must not be applied any more. */

@@ -8,7 +8,6 @@ export function periodKeyOf(workspaceKey: number, period: Period): number {
   return workspaceKey * PERIODS_PER_WORKSPACE + periodIndex(period);
 }
 
-/** The key of the workspace that a period is of. */
 export function workspaceKeyOf(periodKey: number): number {
   return Math.floor(periodKey / PERIODS_PER_WORKSPACE);
 }
@@ -22,10 +21,8 @@ export function windowBounds(window: { from: Period | null; to: Period | null })
   return [window.from ?? '', window.to ?? '9999-99'];
 }
 
-/** How `usage_entries.kind` names what happened. */
 export const ENTRY_KINDS = { opened: 1, increased: 2, decreased: 3, withdrawn: 4, restored: 5 } as const;
 
-/** The name of the kind in this column, in SQL. */
 export function entryKindSql(column: string): string {
   const names = Object.entries(ENTRY_KINDS).map(([name, kind]) => `WHEN ${kind} THEN '${name}'`);
   return `CASE ${column} ${names.join(' ')} END`;

@@ -19,7 +19,6 @@ export interface BackupOrder {
 }
 
 export interface BackupReport {
-  /** Absolute. */
   path: string;
   sizeBytes: number;
   runs: number;

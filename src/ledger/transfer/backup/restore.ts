@@ -47,7 +47,6 @@ export interface RestoreOrder {
 }
 
 export interface RestoreReport {
-  /** Applied runs of the ledger that is in place now. */
   runs: number;
   entries: number;
   keys: number;
@@ -192,7 +191,6 @@ interface ReplacedLedger {
 
 interface Exchange {
   ledgerId: string;
-  /** Also in the place of a ledger with another id. */
   replaceOther: boolean;
   nowMs: number;
 }
