@@ -24,7 +24,13 @@ import { isoTime } from '../core/clock.ts';
 import type { ActLink } from '../ledger/journal/acts.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose } from '../ledger/journal/charges/commit-close.ts';
-import { addLine, revokeLine } from '../ledger/journal/charges/manual-lines.ts';
+import {
+  addLine,
+  type LineReport,
+  type LineRequest,
+  type RevokeRequest,
+  revokeLine,
+} from '../ledger/journal/charges/manual-lines.ts';
 import { forgetNames, importNames } from '../ledger/journal/charges/names.ts';
 import {
   type CloseRequest,
@@ -112,8 +118,14 @@ const COMMANDS = {
   },
 
   setCards: onConnection(setCards),
-  addLine: onConnection(addLine),
-  revokeLine: onConnection(revokeLine),
+  addLine(session: Session, request: LineRequest): LineReport & Recorded {
+    const line = addLine(session.connection, request);
+    return { ...line, ...recordHead(session, line.seq, line.digest, request.nowMs) };
+  },
+  revokeLine(session: Session, request: RevokeRequest): LineReport & Recorded {
+    const line = revokeLine(session.connection, request);
+    return { ...line, ...recordHead(session, line.seq, line.digest, request.nowMs) };
+  },
   importNames: onConnection(importNames),
   forgetNames: onConnection(forgetNames),
 

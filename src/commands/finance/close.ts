@@ -56,7 +56,7 @@ export function closeCommand(cli: CliContext): CliCommand {
         const { id } = chooseWorkspace(context.config, options.workspace);
         const event = await closeOne(context, period, id, options);
         cli.answer(recordOf(event), linesOf(event));
-        noteCheckpoint(cli, event);
+        cli.noteCheckpoint(event.checkpointFault);
         const ofWorkspace = (month: SkippedMonth) => month.workspaceId === id;
         noteSkipped(cli, context, ofWorkspace);
       }),
@@ -129,7 +129,7 @@ async function closePlanned(
   if (left.length > 0) return refusal(id, where, left);
   try {
     const event = await closeOne(context, period, id, options);
-    noteCheckpoint(cli, event);
+    cli.noteCheckpoint(event.checkpointFault);
     return { result: 'closed', record: recordOf(event), lines: linesOf(event) };
   } catch (error) {
     // What has come between the plan and the close, such as a run that has the workspace.
@@ -173,7 +173,7 @@ export function reopenCommand(cli: CliContext): CliCommand {
         const request = { workspaceId: workspace.id, period: parsePeriod(text), by, note, nowMs: context.clock.now() };
         const event = await writer.call('reopenPeriod', request);
         cli.answer(recordOf(event), linesOf(event));
-        noteCheckpoint(cli, event);
+        cli.noteCheckpoint(event.checkpointFault);
       }),
     );
 }
@@ -208,8 +208,4 @@ function linesOf({ action, period, workspaceId, ...event }: PeriodEvent): (strin
     event.reversed === 0 ? null : `  ${formatInteger(event.reversed)} adjustments were taken back`,
     `head digest ${event.digest}`,
   ];
-}
-
-function noteCheckpoint(cli: CliContext, { checkpointFault }: Recorded): void {
-  if (checkpointFault !== null && !cli.json) cli.note(`No checkpoint of the head could be written: ${checkpointFault}`);
 }

@@ -7,6 +7,7 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { LARGEST_LINE, type LineReport } from '../../ledger/journal/charges/manual-lines.ts';
 import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import { type ManualLineRow, manualLines } from '../../reports/queries/manual-lines.ts';
+import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
@@ -111,8 +112,8 @@ function revokeCommand(cli: CliContext): CliCommand {
     );
 }
 
-function putReport(cli: CliContext, report: LineReport, what: string): void {
-  const { lineId, tenantId, period, amountMinor, currency, reason, bookedPeriod } = report;
+function putReport(cli: CliContext, report: LineReport & Recorded, what: string): void {
+  const { lineId, tenantId, period, amountMinor, currency, reason, bookedPeriod, digest } = report;
   const amount = formatMinor(amountMinor, currency);
   const record = {
     line_id: lineId,
@@ -123,12 +124,15 @@ function putReport(cli: CliContext, report: LineReport, what: string): void {
     currency,
     reason,
     booked_period: bookedPeriod,
+    digest,
   };
   const sum = `${formatDecimal(amount)} ${currency}`;
   cli.answer(record, [
     `line ${lineId} ${what}: ${sum} for ${inertText(tenantId)} in ${period}, ${inertText(reason)}`,
     bookedPeriod === null ? null : `  ${period} is closed: it is booked as a correction in ${bookedPeriod}`,
+    `head digest ${digest}`,
   ]);
+  cli.noteCheckpoint(report.checkpointFault);
 }
 
 const COLUMNS: readonly Column<ManualLineRow>[] = [

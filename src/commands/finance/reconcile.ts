@@ -192,7 +192,7 @@ async function record(
     nowMs: context.clock.now(),
   });
   cli.note(`${period} of ${inertText(workspaceId)} is recorded as reconciled: head digest ${link.digest}`);
-  if (link.checkpointFault !== null) cli.note(`No checkpoint of the head could be written: ${link.checkpointFault}`);
+  cli.noteCheckpoint(link.checkpointFault);
 }
 
 async function show(

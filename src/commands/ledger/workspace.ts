@@ -42,7 +42,7 @@ function endCommand(cli: CliContext): CliCommand {
           notificationWords(notifications, elsewhere),
           `head digest ${digest}`,
         ]);
-        noteFault(cli, checkpointFault);
+        cli.noteCheckpoint(checkpointFault);
       }),
     );
 }
@@ -71,7 +71,7 @@ function resumeCommand(cli: CliContext): CliCommand {
           `${inertText(id)} is read here again, from its next run on`,
           `head digest ${digest}`,
         ]);
-        noteFault(cli, checkpointFault);
+        cli.noteCheckpoint(checkpointFault);
       }),
     );
 }
@@ -79,8 +79,4 @@ function resumeCommand(cli: CliContext): CliCommand {
 function requireNote(note: string | undefined, command: string): string {
   if (note?.trim()) return note;
   throw new UsageError(`${command} needs --note`, 'say why, such as --note "contract ended in October"');
-}
-
-function noteFault(cli: CliContext, fault: string | null): void {
-  if (fault !== null) cli.note(`No checkpoint of the head could be written: ${fault}`);
 }

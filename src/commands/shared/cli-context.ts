@@ -203,6 +203,10 @@ export class CliContext {
     else for (const line of lines) if (line !== null) this.print(line);
   }
 
+  noteCheckpoint(fault: string | null): void {
+    if (fault !== null) this.note(`No checkpoint of the head could be written: ${fault}`);
+  }
+
   note(text: string): void {
     this.#write(this.io.stderr, `${this.#redact(this.words(text))}\n`);
   }

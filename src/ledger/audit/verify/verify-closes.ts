@@ -110,7 +110,7 @@ function misended(connection: LedgerConnection): string[] {
   const rows = connection.prepare(
     `SELECT w.workspace_id FROM workspaces w WHERE w.ended_seq IS NOT (
        SELECT CASE e.action WHEN 'resume' THEN NULL ELSE e.act_seq END FROM acts e
-       WHERE e.workspace_key = w.workspace_key AND e.action <> 'reconcile' ORDER BY e.act_seq DESC LIMIT 1)`,
+       WHERE e.workspace_key = w.workspace_key AND e.action IN ('end', 'elsewhere', 'resume') ORDER BY e.act_seq DESC LIMIT 1)`,
   );
   return rows.pluck().all() as string[];
 }

@@ -7,7 +7,8 @@ import { type CorrectionCause, chargeCorrections, manualLines } from '../../stor
 import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
-import { findPeriod, findWorkspace, tenantIdOf } from '../../store/subjects.ts';
+import { findPeriod, findWorkspace, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
+import { type ActLink, appendAct } from '../acts.ts';
 import { addQuietPeriod, bookingPeriodKey } from '../close/adjustments.ts';
 import { requireRead } from '../ended.ts';
 import { headOfChain } from '../runs/digest.ts';
@@ -34,7 +35,8 @@ export interface RevokeRequest {
   nowMs: number;
 }
 
-export interface LineReport {
+/** A line that was added or revoked, with the link of the chain that says so. */
+export interface LineReport extends ActLink {
   lineId: number;
   tenantId: string;
   period: Period;
@@ -69,7 +71,7 @@ export function addLine(connection: LedgerConnection, request: LineRequest): Lin
       const { seq: afterSeq } = headOfChain(connection);
       const row = { ...said, minorUnits, actor: by, recordedAt: isoTime(nowMs), afterSeq };
       const line = db.insert(manualLines).values(row).returning().get();
-      return reportOf(connection, line, 'line');
+      return record(connection, line, { cause: 'line', by, note: reason, nowMs });
     })
     .immediate();
 }
@@ -89,7 +91,7 @@ export function revokeLine(connection: LedgerConnection, { lineId, by, reason, n
       const { seq: revokedAfterSeq } = headOfChain(connection);
       const revoked = { revokedAt: isoTime(nowMs), revokedBy: by, revokedBecause: reason, revokedAfterSeq };
       const line = query(connection).update(manualLines).set(revoked).where(isLine).returning().get() as Line;
-      return reportOf(connection, line, 'revocation');
+      return record(connection, line, { cause: 'revocation', by, note: reason, nowMs });
     })
     .immediate();
 }
@@ -134,16 +136,23 @@ function correctLine(connection: LedgerConnection, line: Line, cause: Correction
   return periodOfKey(bookedPeriodKey);
 }
 
-function reportOf(connection: LedgerConnection, line: Line, cause: CorrectionCause): LineReport {
+function record(
+  connection: LedgerConnection,
+  line: Line,
+  { cause, ...act }: { cause: CorrectionCause; by: string; note: string; nowMs: number },
+): LineReport {
   const { lineId, tenantKey, periodKey, amountMinor, currency, reason } = line;
+  const bookedPeriod = correctLine(connection, line, cause);
+  const { workspaceKey, workspaceId } = workspaceOf(connection, periodKey);
   return {
+    ...appendAct(connection, { workspaceId, workspaceKey, action: 'line', ...act }),
     lineId,
     tenantId: tenantIdOf(connection, tenantKey),
     period: periodOfKey(periodKey),
     amountMinor,
     currency,
     reason,
-    bookedPeriod: correctLine(connection, line, cause),
+    bookedPeriod,
   };
 }
 

@@ -73,7 +73,7 @@ export const acts = sqliteTable(
       .notNull()
       .references(() => workspaces.workspaceKey),
     /** `elsewhere`: an end after which another ledger reads the workspace. `resume` takes an end back. */
-    action: text('action', { enum: ['end', 'elsewhere', 'resume', 'reconcile'] }).notNull(),
+    action: text('action', { enum: ['end', 'elsewhere', 'resume', 'reconcile', 'line'] }).notNull(),
     at: text('at').notNull(),
     actor: text('actor').notNull(),
     note: text('note').notNull(),
