@@ -123,13 +123,17 @@ async function serveAlone(context: Context, run: Run): Promise<void> {
   if (lock === null) return;
   void stop.asked.then(() => lock.stopping());
   try {
-    await serve(context, run, lock);
+    await serve(context, run, { lock, signal: asked.signal });
   } finally {
     lock.release();
   }
 }
 
-async function serve(context: Context, { stop, reloads, load }: Run, lock: DaemonLock): Promise<void> {
+async function serve(
+  context: Context,
+  { stop, reloads, load }: Run,
+  { lock, signal }: { lock: DaemonLock; signal: AbortSignal },
+): Promise<void> {
   const { asked, ask } = stop;
   const { logger } = context;
   void context.writerDeath.then(({ code, message, cause }) => {
@@ -137,8 +141,9 @@ async function serve(context: Context, { stop, reloads, load }: Run, lock: Daemo
     logger.fatal({ code, reason: message, stack }, "the ledger's writer has died");
     ask("the ledger's writer has died", EXIT.failed, DEAD_WRITER_DEADLINE_MS);
   });
-  const { startDaemon } = await import('../daemon/daemon.ts');
-  const daemon = await startDaemon(context);
+  const { startWithRoom } = await import('../daemon/start-with-room.ts');
+  const daemon = await startWithRoom(context, signal);
+  if (daemon === null) return;
   const { createReload } = await import('../daemon/reload.ts');
   const reload = createReload({ context, daemon, load, lock });
   reloads.answerBy(reload.again);

@@ -16,6 +16,7 @@ import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
 import type { Context } from '../wiring/context.ts';
 import { createDaemonEvents, type DaemonEvents, Deliveries } from './deliveries.ts';
+import type { UnwrittenFault } from './disk-watch.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { readiness } from './http/readiness.ts';
 import { createSyncHandler, JobWaits } from './job-handlers.ts';
@@ -38,6 +39,8 @@ export interface DaemonOverrides {
   /** What calls at the times of a cron expression; false: the scheduler finds what is due by looking alone. */
   ticks?: StartTicks | false;
   freeBytes?: () => number;
+  /** What kept it from starting before, and was told past the ledger. */
+  unwritten?: UnwrittenFault | null;
 }
 
 export interface Daemon {
@@ -151,7 +154,7 @@ async function startParts(
   intake.push(() => files.stop());
   await files.follow(context.config);
   startWatchOfClock(context, events, intake);
-  startWatchOfDisk(context, events, intake, overrides.freeBytes);
+  startWatchOfDisk(context, events, intake, overrides);
   const reload = async (config: Config): Promise<void> => {
     await context.reconfigure(config);
     await applyConfiguredRates(context);

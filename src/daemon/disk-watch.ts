@@ -13,23 +13,41 @@ const LEAST_HOURS = 24;
 /** What was told is over with so much more room. */
 const OVER = 1.25;
 
-export interface DiskWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+/** How channels are told past the ledger. */
+export interface PastLedger {
+  /** What each channel is to hear while nothing can be written. */
+  messages(detail: string): Promise<DirectMessage[]>;
+  /** False: it is to be tried again. */
+  send(message: DirectMessage, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface DiskWatchOptions extends PastLedger, Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   freeBytes(): number;
   /** Why the last write failed, by a fault of the disk; null when it did not. */
   writeFault(): string | null;
   /** Raises the alert with what channels have heard already, or with null ends it; false: the ledger cannot be written. */
   tell(detail: string | null, heard: readonly DirectMessage[]): Promise<boolean>;
-  /** What each channel is to hear while nothing can be written. */
-  messages(detail: string): Promise<DirectMessage[]>;
-  /** Sends it past the ledger; false: it is to be tried again. */
-  send(message: DirectMessage, signal: AbortSignal): Promise<boolean>;
+  /** What channels were told of before this began. */
+  unwritten?: UnwrittenFault | null;
 }
 
-/** What could not be written down yet. */
-interface Unwritten {
-  detail: string;
-  waiting: DirectMessage[];
-  heard: DirectMessage[];
+/** A fault that the ledger could not take yet: it goes to each channel once. */
+export class UnwrittenFault {
+  readonly detail: string;
+  readonly heard: DirectMessage[] = [];
+  #waiting: readonly DirectMessage[] | null = null;
+
+  constructor(detail: string) {
+    this.detail = detail;
+  }
+
+  /** Sends it to the channels that have not heard it. */
+  async tell({ messages, send }: PastLedger, signal: AbortSignal): Promise<void> {
+    this.#waiting ??= await messages(this.detail);
+    const sent = await Promise.all(this.#waiting.map((message) => send(message, signal)));
+    this.heard.push(...this.#waiting.filter((_, place) => sent[place]));
+    this.#waiting = this.#waiting.filter((_, place) => !sent[place]);
+  }
 }
 
 /**
@@ -37,15 +55,16 @@ interface Unwritten {
  * channels, once, and into the ledger as soon as that can be written.
  */
 export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
-  const { freeBytes, writeFault, tell, messages, send, clock, logger } = options;
+  const { freeBytes, writeFault, tell, clock, logger } = options;
   const room = new Room();
-  let isTold = false;
+  // A daemon before this one may have told of it.
+  let isTold: boolean | null = null;
   let failedBefore = false;
-  let unwritten: Unwritten | null = null;
+  let unwritten = options.unwritten ?? null;
 
   async function tellAll(detail: string | null, signal: AbortSignal): Promise<void> {
     if (unwritten !== null) {
-      if (!(await tell(unwritten.detail, unwritten.heard))) return sendWaiting(unwritten, signal);
+      if (!(await tell(unwritten.detail, unwritten.heard))) return unwritten.tell(options, signal);
       [isTold, unwritten] = [true, null];
     }
     if (isTold === (detail !== null)) return;
@@ -54,17 +73,9 @@ export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
       if (detail !== null) logger.warn({ reason: detail }, 'the disk of the ledger fills, or fails');
     } else if (detail !== null) {
       logger.error({ reason: detail }, 'the ledger cannot be written');
-      unwritten = { detail, waiting: await messages(detail), heard: [] };
-      await sendWaiting(unwritten, signal);
+      unwritten = new UnwrittenFault(detail);
+      await unwritten.tell(options, signal);
     }
-  }
-
-  async function sendWaiting(of: Unwritten, signal: AbortSignal): Promise<void> {
-    const sent = await Promise.all(
-      of.waiting.map(async (message) => ({ message, isSent: await send(message, signal) })),
-    );
-    of.heard.push(...sent.filter(({ isSent }) => isSent).map(({ message }) => message));
-    of.waiting = sent.filter(({ isSent }) => !isSent).map(({ message }) => message);
   }
 
   return startPeriodicTask({
@@ -78,10 +89,15 @@ export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
       // One write may fail and the next not.
       const isFailing = fault !== null && failedBefore;
       failedBefore = fault !== null;
-      const filling = room.filling(freeBytes(), clock.monotonic(), isTold);
-      await tellAll(isFailing ? `it cannot be written: ${fault}` : filling, signal);
+      const filling = room.filling(freeBytes(), clock.monotonic(), isTold === true);
+      const detail = isFailing ? `it cannot be written: ${fault}` : filling;
+      if (detail !== null || fault === null) await tellAll(detail, signal);
     },
   });
+}
+
+export function freeWords(bytes: number): string {
+  return `${Math.floor(bytes / 1024 ** 2)} MiB are free`;
 }
 
 class Room {
@@ -97,7 +113,7 @@ class Room {
       this.#last = { bytes, atMs: nowMs };
     }
     const factor = isTold ? OVER : 1;
-    const left = `${Math.floor(bytes / 1024 ** 2)} MiB are free`;
+    const left = freeWords(bytes);
     if (bytes < LEAST_BYTES * factor) return left;
     const perHour = this.#spans.toSorted((a, b) => a - b)[Math.floor(this.#spans.length / 2)] ?? 0;
     if (this.#spans.length < LEAST_SPANS || perHour <= 0 || bytes / perHour >= LEAST_HOURS * factor) return null;

@@ -12,7 +12,7 @@ import type { Pruned } from '../writer/commands.ts';
 import { DISK_FAULTS } from '../writer/writer.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
 import type { DaemonEvents } from './deliveries.ts';
-import { startDiskWatch } from './disk-watch.ts';
+import { type DiskWatchOptions, type PastLedger, startDiskWatch } from './disk-watch.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
 
 const INTERVAL_MS = 3_600_000;
@@ -46,11 +46,22 @@ export function startWatchOfClock(context: Context, events: DaemonEvents, releas
   releasers.push(() => watch.stop());
 }
 
+/** Tells channels of the disk while the ledger can only be read. */
+export function pastLedger(context: Context): PastLedger {
+  return {
+    messages: (detail) => context.directMessages({ job: 'disk', detail }),
+    send: (message, signal) => context.sendDirectly(message, signal),
+  };
+}
+
 export function startWatchOfDisk(
   context: Context,
   events: DaemonEvents,
   releasers: Releasers,
-  freeBytes = () => freeBytesAt(dirname(context.config.ledger.path)),
+  {
+    freeBytes = () => freeBytesAt(dirname(context.config.ledger.path)),
+    unwritten = null,
+  }: Partial<Pick<DiskWatchOptions, 'freeBytes' | 'unwritten'>>,
 ): void {
   const { clock, logger } = context;
   const watch = startDiskWatch({
@@ -65,8 +76,8 @@ export function startWatchOfDisk(
         throw error;
       }
     },
-    messages: (detail) => context.directMessages({ job: 'disk', detail }),
-    send: (message, signal) => context.sendDirectly(message, signal),
+    ...pastLedger(context),
+    unwritten,
     clock,
     logger,
   });

@@ -32,12 +32,12 @@ export function createExplainer(open: readonly StoredAlert[]): Explainer {
   };
 }
 
-/** Whether a month would be no jump if its tenant had used as much more the month before as most have grown by. */
+/** Whether a month is not sure to be a jump, had its tenant used as much more the month before as most have grown by. */
 function isCommon({ periodKey, current, basis }: StoredAlert, shared: StoredAlert): boolean {
   if (shared.periodKey !== periodKey || current === null) return false;
   const { commonGrowth } = readBasis(shared.basis);
   const { built, forecast } = readBasis(basis);
   if (commonGrowth === null || built === null) return false;
-  const comes = forecast !== null && forecast.likely > current.credits ? forecast.likely : current.credits;
+  const comes = forecast !== null && forecast.low > current.credits ? forecast.low : current.credits;
   return comes < jumpThreshold(BigInt(Math.round(Number(built.baseline) * commonGrowth)), built);
 }

@@ -8,6 +8,8 @@ import Database from 'better-sqlite3';
 export function holdFile(path: string, waitMs: number): Database.Database | null {
   const file = new Database(path, { timeout: waitMs });
   try {
+    // A journal would need room on the disk.
+    file.pragma('journal_mode = MEMORY');
     return file.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     file.close();

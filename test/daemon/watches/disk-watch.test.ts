@@ -48,7 +48,8 @@ test('a disk that fills within a day is told after an hour, and that it has room
     free -= perHour / 60;
   };
   await pass(59, fill(GIB));
-  expect(told).toEqual([]);
+  // Who told of it before, if anybody did, may have ended meanwhile.
+  expect(told.splice(0)).toEqual([null]);
   await pass(30, fill(GIB));
   expect(told).toEqual([
     expect.stringMatching(/^\d{4} MiB are free, enough for [89] hours at the rate of the last three$/),
@@ -71,7 +72,7 @@ test('a backup, and a slow fill, are nothing to tell; little room is', async () 
     free -= GIB;
     await pass(200);
   }
-  expect(told).toEqual([]);
+  expect(told.splice(0)).toEqual([null]);
   free = 499 * MIB;
   await pass(3);
   expect(told).toEqual(['499 MiB are free']);

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
 import { Random } from '../../support/random.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { type FaultySync, type Injection, startFaultySync } from './faulty-sync.ts';
+import { fill, smallFileSystem } from './full-file-system.ts';
 
 const KILLS = Number(process.env.FAULT_KILLS ?? 500);
 const ERRORS = Number(process.env.FAULT_ERRORS ?? 200);
@@ -48,27 +47,6 @@ test('on a file system that is full a sync applies nothing and says so, and once
     attempt.remove();
   }
 }, 3_600_000);
-
-/** A folder with 8 MB, which only root can have. */
-function smallFileSystem(): string {
-  const folder = temporaryFolder();
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'ul-faults', folder]);
-  onTestFinished(() => void execFileSync('umount', [folder]));
-  return folder;
-}
-
-/** Writes until nothing more fits. */
-function fill(path: string): void {
-  const file = openSync(path, 'w');
-  for (let size = 65_536; size >= 1; size = Math.floor(size / 2)) {
-    try {
-      for (;;) writeSync(file, Buffer.alloc(size));
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' });
-    }
-  }
-  closeSync(file);
-}
 
 /** Each injection on a ledger of its own; gives how many of the syncs did not end well. */
 async function play(world: FaultySync, injections: readonly Injection[]): Promise<number> {

@@ -29,7 +29,7 @@ export function middleGrowth(seen: Seen, month: number): number {
 }
 
 /** Credits of the month before; of a first one, what all of it would have been. */
-function comparedWith(seen: Seen, tenant: TenantSeen, month: number): number | null {
+export function comparedWith(seen: Seen, tenant: TenantSeen, month: number): number | null {
   const before = seen.credits(tenant, month - 1);
   if (before <= 0 || tenant.first >= month) return null;
   if (tenant.first < month - 1) return before;

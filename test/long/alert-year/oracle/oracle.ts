@@ -5,7 +5,16 @@ import { type Change as AlertChange, isNews, type Told } from '../told.ts';
 import type { World } from '../world.ts';
 import { Findings, type OracleReport } from './findings.ts';
 import { LedgerState } from './ledger-state.ts';
-import { isDrop, limitOf, middleGrowth, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
+import {
+  comparedWith,
+  isDrop,
+  limitOf,
+  middleGrowth,
+  type OracleSettings,
+  silenceOf,
+  thresholdOf,
+  totalOf,
+} from './month-rules.ts';
 import { newIdsOf, type Pair, type Stop } from './renames.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
 
@@ -267,7 +276,7 @@ class Oracle {
     const [startMs, endMs] = boundsOf(month);
     const rest = atMs >= endMs ? 1 : (2 * (endMs - startMs)) / (atMs - startMs);
     const common = middleGrowth(this.#seen, month) * rest;
-    const before = this.#seen.credits(tenant, month - 1);
+    const before = comparedWith(this.#seen, tenant, month) ?? this.#seen.credits(tenant, month - 1);
     return common >= 1.3 && this.#seen.credits(tenant, month) < thresholdOf(before * common, this.#settings);
   }
 
