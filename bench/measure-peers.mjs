@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandFile } from './build.mjs';
 import { versionOf } from './machine.mjs';
-import { startService } from './service.mjs';
+import { FIRST_MONTH, startService } from './service.mjs';
 import { medians } from './stats.mjs';
 
 const WORKSPACE = 'ws-bench';
@@ -49,7 +49,7 @@ async function measureRound(bench, service, { names, round }) {
       const database = join(folder, `${name}.db`);
       const [program, ...args] =
         name === 'usage-ledger'
-          ? [process.execPath, commandFile(bench.options.root), 'sync', '--config', config]
+          ? [process.execPath, commandFile(bench.options.root), 'sync', '--from', FIRST_MONTH, '--config', config]
           : PEERS[name].run([service.url, WORKSPACE, database]);
       // What one leaves to the kernel must not slow the next.
       await bench.children.run('sync', []);

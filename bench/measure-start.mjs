@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandFile } from './build.mjs';
-import { startService } from './service.mjs';
+import { FIRST_MONTH, startService } from './service.mjs';
 import { median } from './stats.mjs';
 
 /** `usage-ledger sync` of a small workspace as a new process, beside a Node that does nothing. */
@@ -9,7 +9,7 @@ export async function measureStart(bench, say) {
   const { startRecords: records, rounds, root } = bench.options;
   const service = await startService(bench, { records });
   const config = service.configure('start');
-  const command = [commandFile(root), 'sync', '--config', config];
+  const command = [commandFile(root), 'sync', '--from', FIRST_MONTH, '--config', config];
   const measured = [];
   say(`usage-ledger sync of ${records} records, as a new process`);
   for (let round = 0; round < rounds; round += 1) {

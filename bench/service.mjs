@@ -3,6 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stopChild } from './children.mjs';
 
+/** Before all months of the service: what is read is read whole each time, as the peers do. */
+export const FIRST_MONTH = '2000-01';
+
 /** Starts a service with so many records and reads it once, so that all its pages are ready. */
 export async function startService(bench, { records, latencyMs = 0 }) {
   const { children, options, folder } = bench;

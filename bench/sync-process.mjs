@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { loadBuild } from './build.mjs';
+import { FIRST_MONTH } from './service.mjs';
 
 const RESOLUTION_MS = 5;
 const WAL_EVERY_MS = 20;
@@ -26,8 +27,9 @@ const startedMs = performance.now();
 let walkedMs = startedMs;
 const outcome = await context.sync({
   workspaceId: config.workspaces[0].id,
-  kind: 'reconcile',
+  kind: 'manual',
   slot: null,
+  from: FIRST_MONTH,
   signal: new AbortController().signal,
   onProgress: ({ pages, totalPages }) => {
     if (pages >= totalPages) walkedMs = performance.now();

@@ -186,6 +186,14 @@ BEGIN SELECT RAISE(ABORT, 'usage_entries is append-only'); END;
 CREATE TRIGGER usage_entries_no_delete BEFORE DELETE ON usage_entries
 BEGIN SELECT RAISE(ABORT, 'usage_entries is append-only'); END;
 --> statement-breakpoint
+CREATE TABLE known_listings (
+  workspace_key integer PRIMARY KEY NOT NULL,
+  from_period text,
+  to_period text,
+  page_digests blob NOT NULL,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
+) STRICT;
+--> statement-breakpoint
 CREATE TABLE absences (
   period_key integer NOT NULL,
   tenant_key integer NOT NULL,

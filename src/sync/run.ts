@@ -81,7 +81,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       last = walk;
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
-    await refuseSuspicious(deps, claimed, proven.walk);
+    if (!proven.walk.facts.isKnown) await refuseSuspicious(deps, claimed, proven.walk);
     const { checkpointFault, ...applied } = await applyProven(deps, claimed, proven.walk, signal);
     if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'no checkpoint of the head could be written');
     const { pages, records } = proven.walk.facts;
@@ -271,13 +271,14 @@ interface WalkJudgement {
  * Judges one walk. Complete means: every page seen, the same totals on every page, as many distinct keys as records
  * were announced, nothing repeated and everything inside the window. Rows that only move are caught by the count (a
  * row missed means another one repeated); a deletion together with an addition is not, so `twice` also demands that
- * the walk before was clean and had the same keys.
+ * the walk before was clean and had the same keys. A listing whose every page has the bytes of the one that was proven last
+ * has been read twice by that.
  */
 export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWasClean: boolean): WalkJudgement {
   const signs = signsOfMovement(facts);
   if (signs.length > 0) return { verdict: 'moved', signs };
   const twice = consistency === 'twice' || (consistency === 'auto' && facts.totalPages <= AUTO_TWICE_PAGES);
-  const confirmed = previousWasClean && facts.sameKeysAsPrevious === true;
+  const confirmed = facts.isKnown || (previousWasClean && facts.sameKeysAsPrevious === true);
   return { verdict: twice && !confirmed ? 'unconfirmed' : 'accepted', signs };
 }
 

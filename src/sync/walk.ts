@@ -25,7 +25,8 @@ export interface WalkOptions {
 const MAX_UNSTAGED_PAGES = 64;
 
 /**
- * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency.
+ * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency. Those that
+ * were put aside as known are read once more when a later one is not as it was.
  * Stops early when a later page says other totals, is short before the last or brings nothing new, because that walk is
  * lost anyway. The first failure aborts what is in flight and is thrown.
  */
@@ -46,16 +47,22 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
 
   let next = 2;
   let done = 1;
-  let records = first.records;
+  let records = first.isKnown ? 0 : first.records;
   let moved = false;
+  let isKnown = first.isKnown;
+  const aside = isKnown ? [1] : [];
   const stage = (page: number, { body, release }: FetchedPage): void => {
     const staged = source
       .stagePage(page, body)
       .finally(release)
       .then((receipt) => {
         done += 1;
-        records += receipt.records;
-        moved ||= hasMoved(page, receipt, first);
+        if (receipt.isKnown) aside.push(page);
+        else {
+          isKnown = false;
+          records += receipt.records;
+          moved ||= hasMoved(page, receipt, first);
+        }
         onPage(done, first.totalPages);
       })
       .catch((error: unknown) => failure.abort(error))
@@ -65,16 +72,23 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       });
     unstaged.add(staged);
   };
+  const isMore = (): boolean =>
+    !moved && !signal.aborted && (next <= first.totalPages || (!isKnown && aside.length > 0));
+  const takePage = (): number => {
+    const again = next > first.totalPages ? aside.pop() : undefined;
+    if (again === undefined) next += 1;
+    else done -= 1;
+    return again ?? next - 1;
+  };
   const lane = async (): Promise<void> => {
-    while (next <= first.totalPages && !moved && !signal.aborted) {
+    while (isMore()) {
       const room = options.room?.(records, first.totalRecords, signal);
       if (room !== undefined) {
         await room;
         // Other lanes have gone on meanwhile.
         continue;
       }
-      const page = next;
-      next += 1;
+      const page = takePage();
       await pace(signal);
       stage(page, await source.fetchPage(page, signal));
       // Each page staged wakes one lane: so many lanes at most wait as there are pages to wake them.
@@ -82,9 +96,12 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
     }
   };
   const laneCount = Math.min(concurrency, Math.max(0, first.totalPages - 1));
-  const lanes = Array.from({ length: laneCount }, lane);
-  await Promise.all(lanes.map((running) => running.catch((error: unknown) => failure.abort(error))));
-  await Promise.all(unstaged);
+  // What is under way when the lanes end may show that pages put aside are needed after all.
+  while (isMore()) {
+    const lanes = Array.from({ length: laneCount }, lane);
+    await Promise.all(lanes.map((running) => running.catch((error: unknown) => failure.abort(error))));
+    await Promise.all(unstaged);
+  }
   // The first failure wins: what aborting caused in the other lanes says nothing.
   if (failure.signal.aborted && !options.signal.aborted) throw failure.signal.reason;
   options.signal.throwIfAborted();
@@ -111,7 +128,10 @@ interface ListingLimits {
  * Looks at what the first page of a listing announces and refuses what cannot be true, or is longer than allowed, before
  * anything more is asked for. Throws `implausible_listing` (retryable) or `listing_too_long`.
  */
-export function requirePlausible(first: Omit<PageReceipt, 'newKeys'>, { maxRecords, maxPages }: ListingLimits): void {
+export function requirePlausible(
+  first: Pick<PageReceipt, 'records' | 'totalPages' | 'totalRecords'>,
+  { maxRecords, maxPages }: ListingLimits,
+): void {
   const { records, totalPages, totalRecords } = first;
   const announced = `the service announces ${counted(totalRecords, 'record')} on ${counted(totalPages, 'page')}`;
   if (totalRecords > maxRecords || totalPages > maxPages) {

@@ -20,8 +20,9 @@ import {
   recordWalk,
   type WalkRecord,
 } from '../ledger/journal/runs/fail-run.ts';
+import { knownListing } from '../ledger/journal/runs/known-listing.ts';
 import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
-import { RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
+import { digestOfPage, RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
 import { parseUsagePage, type UsageItem, type UsagePage } from '../usage-api/answers/check-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
 
@@ -36,6 +37,8 @@ export interface PageReceipt {
   newKeys: number;
   totalPages: number;
   totalRecords: number;
+  /** The page is as the ledger knows it, and was put aside: only the first one says how much it and the listing hold. */
+  isKnown: boolean;
 }
 
 interface Publication extends OfRun {
@@ -56,7 +59,8 @@ export const runCommands = {
   claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {
     const run = claimRun(connection, request, claimant);
     if ('runKey' in run) {
-      runs.set(run.runKey, { run, staging: new RunStaging(connection, run.workspaceKey, run.window) });
+      const known = knownListing(connection, run, request.kind);
+      runs.set(run.runKey, { run, staging: new RunStaging(connection, run.workspaceKey, run.window, known) });
     }
     return run;
   },
@@ -72,10 +76,14 @@ export const runCommands = {
   stagePage(session: Session, { runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
     const { run, staging } = openRun(session, runKey);
     const bytes = new Uint8Array(body);
+    const digest = digestOfPage(bytes);
+    const isKnown = staging.putAside(page, digest);
+    // What the first page announces is looked at in any case.
+    if (isKnown && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown };
     const content = toStagedPage(parseUsagePage(bytes, { page, workspaceId: run.workspaceId, redact: session.redact }));
-    const newKeys = staging.stagePage(page, content, bytes);
+    const newKeys = isKnown ? 0 : staging.stagePage(page, content, digest);
     const { records, totalPages, totalRecords } = content;
-    return { records: records.length, newKeys, totalPages, totalRecords };
+    return { records: records.length, newKeys, totalPages, totalRecords, isKnown };
   },
 
   finishWalk: (session: Session, { runKey }: OfRun): WalkFacts => openRun(session, runKey).staging.finishWalk(),

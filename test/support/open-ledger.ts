@@ -8,7 +8,7 @@ import { chargeReopened, commitClose } from '../../src/ledger/journal/charges/co
 import { closePeriod, type PeriodEvent, reopenPeriod } from '../../src/ledger/journal/close/close-period.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
-import type { Window } from '../../src/ledger/journal/staging/staging.ts';
+import { digestOfPage, type Window } from '../../src/ledger/journal/staging/staging.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
@@ -88,7 +88,7 @@ export function beginRun(connection: LedgerConnection, options: ClaimOptions = {
 export function stageWalk({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
   staging.beginWalk();
   const content = { records, totalRecords: records.length, totalPages: 1 };
-  staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenantId).join()));
+  staging.stagePage(1, content, digestOfPage(Buffer.from(records.map((record) => record.tenantId).join())));
 }
 
 export function applyWalk({ session, run, staging }: RunUnderWay, nowMs = NOON) {

@@ -17,6 +17,7 @@ const CLEAN: WalkFacts = {
   sameKeysAsPrevious: null,
   keySetDigest: 'a',
   contentDigest: 'b',
+  isKnown: false,
 };
 
 test.each<{ what: string; change: Partial<WalkFacts>; signs: Sign[] }>([

@@ -67,7 +67,13 @@ test('a walk fetches nothing while it waits for room, and each page once afterwa
         await turn();
         return { body: [] };
       },
-      stagePage: async () => ({ records: 10_000, newKeys: 10_000, totalPages: 12, totalRecords: 120_000 }),
+      stagePage: async () => ({
+        records: 10_000,
+        newKeys: 10_000,
+        totalPages: 12,
+        totalRecords: 120_000,
+        isKnown: false,
+      }),
     },
     {
       ...{ concurrency: 4, pace: () => Promise.resolve(), signal: SIGNAL, onPage: () => undefined },

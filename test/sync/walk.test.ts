@@ -152,7 +152,7 @@ test('pages that staging has not taken yet are bounded however fast they come', 
   expect(peak).toBeLessThanOrEqual(64 + 8);
 });
 
-test.each<[string, Omit<PageReceipt, 'newKeys'>, string]>([
+test.each<[string, Omit<PageReceipt, 'newKeys' | 'isKnown'>, string]>([
   ['more records than allowed', { records: 100, totalPages: 11, totalRecords: 1100 }, 'listing_too_long'],
   ['more pages than allowed', { records: 1, totalPages: 60, totalRecords: 60 }, 'listing_too_long'],
   ['more pages than its records fill', { records: 100, totalPages: 8, totalRecords: 200 }, 'implausible_listing'],
@@ -164,7 +164,7 @@ test.each<[string, Omit<PageReceipt, 'newKeys'>, string]>([
   const fetched: number[] = [];
   const source = sourceOf(1, {
     fetchPage: noted(fetched),
-    stagePage: async () => ({ ...receipt, newKeys: receipt.records }),
+    stagePage: async () => ({ ...receipt, newKeys: receipt.records, isKnown: false }),
   });
   const limits = { maxRecords: 1000, maxPages: 50 };
   const retryable = code === 'implausible_listing';
@@ -234,7 +234,7 @@ test('a page of one record that was read already ends the walk', async () => {
   const fetched: number[] = [];
   const source = sourceOf(1000, {
     fetchPage: noted(fetched),
-    stagePage: async (page) => ({ records: 1, newKeys: page < 5 ? 1 : 0, totalPages: 1000, totalRecords: 1000 }),
+    stagePage: async (page) => ({ ...totals(1000), records: 1, newKeys: page < 5 ? 1 : 0, totalRecords: 1000 }),
   });
   await walkPages(source, optionsWith({ concurrency: 1 }));
   expect(fetched.length).toBeLessThan(20);
@@ -259,7 +259,7 @@ test('what a page holds in memory is let go of once it is staged, and also when 
 });
 
 function totals(totalPages: number): PageReceipt {
-  return { records: 100, newKeys: 100, totalPages, totalRecords: totalPages * 100 };
+  return { records: 100, newKeys: 100, totalPages, totalRecords: totalPages * 100, isKnown: false };
 }
 
 function sourceOf(totalPages: number, some: Partial<WalkSource>): WalkSource {

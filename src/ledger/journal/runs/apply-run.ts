@@ -27,6 +27,7 @@ import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
 import { recordWalk, type WalkRecord } from './fail-run.ts';
+import { rememberListing } from './known-listing.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
 
@@ -88,6 +89,7 @@ type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'> & { e
 /** Brings entries, state, absences, adjustments and the walk's certificate up to the run. */
 function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): Figures {
   const { run, staging, facts, nowMs } = request;
+  if (facts.isKnown) return confirmFigures(connection, request);
   const shift = addTenants(connection, run, staging);
   const { keys, tenantBase } = staging;
   const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;
@@ -115,7 +117,16 @@ function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): F
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { lastEntryIdBefore, changedPeriods: changed.keys(), nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
+  rememberListing(connection, run, staging.pageDigests);
   return { lastEntryIdBefore, counts, changed, entries: last - lastEntryIdBefore };
+}
+
+/** The service has said again what the ledger holds: its periods are covered anew, and nothing else changes. */
+function confirmFigures(connection: Connection, { run, facts, walk }: ApplyRequest<unknown>): Figures {
+  coverPeriods(connection, { ...run, keepsFigures: true });
+  recordWalk(connection, run.runKey, { ...walk, facts });
+  const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
+  return { lastEntryIdBefore: highest(connection, usageEntries.entryId), counts, changed: new Map(), entries: 0 };
 }
 
 function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
@@ -239,7 +250,10 @@ const coverBetween = prepared((db) => {
   const isBetween = and(gte(periods.period, placeholder('from')), lte(periods.period, placeholder('to')));
   return db
     .update(periods)
-    .set({ coveredRunKey: sql`${placeholder('runKey')}`, figuresDigest: null })
+    .set({
+      coveredRunKey: sql`${placeholder('runKey')}`,
+      figuresDigest: sql`iif(${placeholder('keepsFigures')}, ${periods.figuresDigest}, NULL)`,
+    })
     .where(and(eq(periods.workspaceKey, placeholder('workspaceKey')), isBetween));
 });
 
@@ -257,12 +271,18 @@ const coveredPeriods = prepared((db) => {
     .where(and(isOwn, eq(periods.coveredRunKey, placeholder('runKey'))));
 });
 
+/** `keepsFigures`: the periods are shown with the figures of the run that covered them before. */
 export function coverPeriods(
   connection: Connection,
-  { workspaceKey, runKey, window }: Pick<ClaimedRun, 'workspaceKey' | 'runKey' | 'window'>,
+  {
+    workspaceKey,
+    runKey,
+    window,
+    keepsFigures = false,
+  }: Pick<ClaimedRun, 'workspaceKey' | 'runKey' | 'window'> & { keepsFigures?: boolean },
 ): void {
   const [from, to] = windowBounds(window);
-  coverBetween(connection).run({ workspaceKey, runKey, from, to });
+  coverBetween(connection).run({ workspaceKey, runKey, keepsFigures: keepsFigures ? 1 : 0, from, to });
 }
 
 /** The digests of the figures that earlier runs have shown of each period. */

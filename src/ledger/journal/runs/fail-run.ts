@@ -1,12 +1,13 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { and, count, desc, eq, gte, lte, query } from '../../store/schema/drizzle.ts';
+import { and, count, eq, gte, lte, query } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs, tenantUsage, walks } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { WalkFacts } from '../staging/staging.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
+import { lastProven } from './known-listing.ts';
 
 export interface RunFailure {
   status: 'failed' | 'unstable' | 'suspicious_empty' | 'suspicious_shrink';
@@ -41,16 +42,9 @@ export function countMissing(
   run: ClaimedRun,
   { keys, keySetDigest }: { keys: KeySet; keySetDigest: string },
 ): { known: number; missing: number } | null {
-  const last = query(connection)
-    .select({ digest: walks.keySetDigest, from: runs.fromPeriod, to: runs.toPeriod })
-    .from(runs)
-    .innerJoin(walks, and(eq(walks.runKey, runs.runKey), eq(walks.verdict, 'accepted')))
-    .where(and(eq(runs.workspaceKey, run.workspaceKey), eq(runs.status, 'applied')))
-    .orderBy(desc(runs.runKey))
-    .limit(1)
-    .get();
+  const last = lastProven(connection).get({ workspaceKey: run.workspaceKey });
   const { window } = run;
-  if (last?.digest === keySetDigest && last.from === window.from && last.to === window.to) return null;
+  if (last?.walk.keySetDigest === keySetDigest && last.from === window.from && last.to === window.to) return null;
   const [from, to] = windowBounds(window);
   const isInWindow = and(
     eq(periods.workspaceKey, run.workspaceKey),
@@ -81,7 +75,7 @@ export interface WalkRecord {
   finishedAtMs: number;
   facts: WalkFacts;
   verdict: WalkVerdict;
-  /** Stable names of the signs of movement that were seen, see src/sync/prove.ts. */
+  /** Stable names of the signs of movement that were seen, see src/sync/run.ts. */
   signs: readonly string[];
 }
 

@@ -16,7 +16,7 @@ export interface Window {
   to: Period | null;
 }
 
-/** What one complete pass over the pages has shown. Facts only: src/sync/prove.ts judges them. */
+/** What one complete pass over the pages has shown. Facts only: src/sync/run.ts judges them. */
 export interface WalkFacts {
   pages: number;
   records: number;
@@ -36,6 +36,14 @@ export interface WalkFacts {
   keySetDigest: string;
   /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
   contentDigest: string;
+  /** Each page had the bytes that it had when the listing was proven last: nothing was staged, for nothing has changed. */
+  isKnown: boolean;
+}
+
+/** The listing that was applied last: the SHA-256 of each page's body in page order, and what its walk has shown. */
+export interface KnownListing {
+  pageDigests: Buffer;
+  facts: WalkFacts;
 }
 
 /** Far enough below 2^63 that floating point cannot hide an overflow. */
@@ -46,21 +54,29 @@ const SAFE_SUM = 2 ** 62;
  * one bit for each key seen. Mostly 12 bytes a record, so a listing of three million takes 36 MB.
  *
  * Tenants that the ledger does not know get numbers above `tenantBase`; they become real when the run is applied.
+ *
+ * Pages of a known listing are put aside as long as each that comes is as it was. With the first other one that ends, and
+ * the pages put aside have to come once more.
  */
 export class RunStaging {
-  readonly tenantBase: number;
+  readonly #connection: Connection;
   readonly #workspaceKey: number;
   readonly #window: Window;
-  #tenants: Map<string, number>;
+  readonly #known: KnownListing | null;
+  #numbers: { base: number; tenants: Map<string, number> } | null = null;
   #newTenants: string[] | null = [];
   #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
-  constructor(connection: Connection, workspaceKey: number, window: Window) {
+  constructor(connection: Connection, workspaceKey: number, window: Window, known: KnownListing | null = null) {
+    this.#connection = connection;
     this.#workspaceKey = workspaceKey;
     this.#window = window;
-    this.tenantBase = highest(connection, tenants.tenantKey);
-    this.#tenants = knownTenants(connection, workspaceKey);
+    this.#known = known;
+  }
+
+  get tenantBase(): number {
+    return this.#numbered().base;
   }
 
   /**
@@ -71,7 +87,7 @@ export class RunStaging {
     const taken = this.#newTenants;
     if (taken === null) throw new Error('the walks have ended');
     this.#newTenants = null;
-    this.#tenants = new Map();
+    this.#numbered().tenants = new Map();
     return taken;
   }
 
@@ -99,14 +115,22 @@ export class RunStaging {
   /** Forgets the records of the walk before, but keeps its key set for comparison. */
   beginWalk(): void {
     this.#previousKeys = this.#walk?.keys ?? null;
-    this.#walk = new StagedWalk();
+    this.#walk = new StagedWalk(this.#known !== null);
   }
 
-  /** Stages one page and returns how many new keys it has. Each page number may come once a walk, page 1 first. */
-  stagePage(page: number, content: StagedPage, body: Uint8Array): number {
+  /** Whether a page is as it was in the known listing, and put aside; never again once a page of the walk was not. */
+  putAside(page: number, digest: Buffer): boolean {
+    const walk = this.#currentWalk();
+    walk.isAsKnown &&= this.#known !== null && digestAt(this.#known.pageDigests, page).equals(digest);
+    if (walk.isAsKnown) walk.aside += 1;
+    return walk.isAsKnown;
+  }
+
+  /** Stages one page and returns how many new keys it has. Each page number may come once a walk. */
+  stagePage(page: number, content: StagedPage, digest: Buffer): number {
     const walk = this.#currentWalk();
     const keysBefore = walk.keys.size;
-    walk.notePage(page, content, body);
+    walk.notePage(page, content, digest);
     for (const record of content.records) {
       const period = this.#periodOf(walk, record.period);
       if (period.inside) walk.noteRecord(period, this.#tenantKeyOf(record.tenantId), record);
@@ -117,6 +141,7 @@ export class RunStaging {
 
   finishWalk(): WalkFacts {
     const walk = this.#currentWalk();
+    if (walk.isAsKnown && walk.aside === this.#known?.facts.pages) return this.#known.facts;
     return {
       pages: walk.pages.size,
       records: walk.records,
@@ -129,8 +154,14 @@ export class RunStaging {
       repeatedPages: walk.pages.repeatedPages(),
       sameKeysAsPrevious: this.#previousKeys === null ? null : walk.keys.equals(this.#previousKeys),
       keySetDigest: walk.keys.digest(),
-      contentDigest: walk.pages.contentDigest(),
+      contentDigest: createHash('sha256').update(walk.pages.digests()).digest('hex'),
+      isKnown: false,
     };
+  }
+
+  /** The SHA-256 of each page's body, in page order. */
+  get pageDigests(): Buffer {
+    return this.#currentWalk().pages.digests();
   }
 
   #currentWalk(): StagedWalk {
@@ -138,12 +169,22 @@ export class RunStaging {
     return this.#walk;
   }
 
+  /** Read once a page has to be staged: a listing that is known needs none of them. */
+  #numbered(): { base: number; tenants: Map<string, number> } {
+    this.#numbers ??= {
+      base: highest(this.#connection, tenants.tenantKey),
+      tenants: knownTenants(this.#connection, this.#workspaceKey),
+    };
+    return this.#numbers;
+  }
+
   #tenantKeyOf(tenantId: string): number {
-    const known = this.#tenants.get(tenantId);
+    const { base, tenants: numbers } = this.#numbered();
+    const known = numbers.get(tenantId);
     if (known !== undefined) return known;
     if (this.#newTenants === null) throw new Error('the walks have ended');
-    const tenantKey = this.tenantBase + this.#newTenants.push(tenantId);
-    this.#tenants.set(tenantId, tenantKey);
+    const tenantKey = base + this.#newTenants.push(tenantId);
+    numbers.set(tenantId, tenantKey);
     return tenantKey;
   }
 
@@ -202,6 +243,10 @@ interface PeriodOnWalk extends SeenPeriod {
 }
 
 class StagedWalk {
+  /** Each page so far had the bytes of the known listing. */
+  isAsKnown: boolean;
+  /** Pages put aside. */
+  aside = 0;
   readonly keys = new KeySet();
   readonly periods = new Map<Period, PeriodOnWalk>();
   readonly pages = new PageLog();
@@ -214,14 +259,18 @@ class StagedWalk {
   /** The largest credits or requests by size. */
   largest: number | bigint = 0;
 
-  notePage(page: number, { records, totalRecords, totalPages }: StagedPage, body: Uint8Array): void {
+  constructor(isAsKnown: boolean) {
+    this.isAsKnown = isAsKnown;
+  }
+
+  notePage(page: number, { records, totalRecords, totalPages }: StagedPage, digest: Buffer): void {
     if (this.pages.size === 0) {
       this.totalRecords = totalRecords;
       this.totalPages = totalPages;
     } else if (totalRecords !== this.totalRecords || totalPages !== this.totalPages) {
       this.totalsMoved = true;
     }
-    this.pages.note(page, records.length, body);
+    this.pages.note(page, records.length, digest);
     this.records += records.length;
   }
 
@@ -240,6 +289,15 @@ class StagedWalk {
 
 const DIGEST = 32;
 
+/** What a page is known by: the SHA-256 of its body. */
+export function digestOfPage(body: Uint8Array): Buffer {
+  return createHash('sha256').update(body).digest();
+}
+
+function digestAt(digests: Buffer, page: number): Buffer {
+  return digests.subarray((page - 1) * DIGEST, page * DIGEST);
+}
+
 /** What is remembered of each page of a walk, by page number from 1: digest of the body, and how many records it had. */
 export class PageLog {
   #digests = Buffer.alloc(64 * DIGEST);
@@ -252,9 +310,9 @@ export class PageLog {
   }
 
   /** Each page number comes once. */
-  note(page: number, records: number, body: Uint8Array): void {
+  note(page: number, records: number, digest: Buffer): void {
     if (page > this.#records.length) this.#grow(page);
-    this.#digests.set(createHash('sha256').update(body).digest(), (page - 1) * DIGEST);
+    this.#digests.set(digest, (page - 1) * DIGEST);
     this.#records[page - 1] = records + 1;
     this.#size += 1;
   }
@@ -265,24 +323,19 @@ export class PageLog {
   }
 
   repeatedPages(): number {
-    const bodies = new Set(this.#pages().map((index) => this.#digestAt(index).toString('latin1')));
+    const bodies = new Set(this.#pages().map((index) => digestAt(this.#digests, index + 1).toString('latin1')));
     return this.#size - bodies.size;
   }
 
-  contentDigest(): string {
-    const hash = createHash('sha256');
-    for (const index of this.#pages()) hash.update(this.#digestAt(index));
-    return hash.digest('hex');
+  /** Those of all pages that have come, in page order. */
+  digests(): Buffer {
+    return Buffer.concat(this.#pages().map((index) => digestAt(this.#digests, index + 1)));
   }
 
   #pages(): number[] {
     const indexes: number[] = [];
     for (const [index, records] of this.#records.entries()) if (records > 0) indexes.push(index);
     return indexes;
-  }
-
-  #digestAt(index: number): Buffer {
-    return this.#digests.subarray(index * DIGEST, (index + 1) * DIGEST);
   }
 
   #grow(page: number): void {

@@ -64,6 +64,18 @@ export const walks = sqliteTable(
   (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
 );
 
+/** The listing that a run of the workspace has proven and applied. */
+export const knownListings = sqliteTable('known_listings', {
+  workspaceKey: integer('workspace_key')
+    .primaryKey()
+    .references(() => workspaces.workspaceKey),
+  /** The window that was asked for; null is no limit. */
+  fromPeriod: text('from_period'),
+  toPeriod: text('to_period'),
+  /** The SHA-256 of each page's body, in the order of the pages. */
+  pageDigests: blob('page_digests', { mode: 'buffer' }).notNull(),
+});
+
 /** `holder_start`: see `processStart`. */
 export const leases = sqliteTable(
   'leases',
@@ -96,16 +108,11 @@ export const rowChanges = sqliteTable(
 );
 
 export const runRecords: readonly TableRecord[] = [
-  {
-    table: runs,
-  },
+  { table: runs },
   { table: walks },
-  {
-    table: leases,
-  },
-  {
-    table: rowChanges,
-  },
+  { table: knownListings },
+  { table: leases },
+  { table: rowChanges },
 ];
 
 /** What a period holds of a tenant; a close copies it as it is. */

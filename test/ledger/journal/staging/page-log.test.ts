@@ -7,11 +7,11 @@ const sha256 = (text: string | Buffer) => createHash('sha256').update(text).dige
 test('digests stand in page order, in whatever order the pages came', () => {
   const log = new PageLog();
   const pages = Array.from({ length: 200 }, (_, index) => index + 1);
-  for (const page of [1, ...pages.slice(1).reverse()]) log.note(page, 10, Buffer.from(`page ${page}`));
+  for (const page of [1, ...pages.slice(1).reverse()]) log.note(page, 10, sha256(`page ${page}`));
   const digests = pages.map((page) => sha256(`page ${page}`));
 
   expect(log.size).toBe(200);
-  expect(log.contentDigest()).toBe(sha256(Buffer.concat(digests)).toString('hex'));
+  expect(log.digests()).toEqual(Buffer.concat(digests));
 });
 
 test('pages that never came leave no trace, short and repeated ones are counted', () => {
@@ -23,10 +23,10 @@ test('pages that never came leave no trace, short and repeated ones are counted'
     [7, 10, 'c'],
     [9, 3, 'd'],
   ] as const;
-  for (const [page, records, text] of rows) log.note(page, records, Buffer.from(text));
+  for (const [page, records, text] of rows) log.note(page, records, sha256(text));
 
   expect(log.size).toBe(5);
-  expect(log.contentDigest()).toBe(sha256(Buffer.concat(['a', 'b', 'a', 'c', 'd'].map(sha256))).toString('hex'));
+  expect(log.digests()).toEqual(Buffer.concat(['a', 'b', 'a', 'c', 'd'].map(sha256)));
   expect(log.shortPages(9)).toBe(2);
   expect(log.repeatedPages()).toBe(1);
 });

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { and, desc, eq, prepared, query, sql } from '../../store/schema/drizzle.ts';
+import { knownListings, runs, walks } from '../../store/schema/run-tables.ts';
+import type { KnownListing } from '../staging/staging.ts';
+import { hasAbsences } from './absences.ts';
+import type { ClaimedRun } from './claim-run.ts';
+
+/** The last applied run of a workspace: its window and the certificate of the walk that was accepted. */
+export const lastProven = prepared((db) => {
+  const isAccepted = and(eq(walks.runKey, runs.runKey), eq(walks.verdict, 'accepted'));
+  return db
+    .select({ from: runs.fromPeriod, to: runs.toPeriod, walk: walks })
+    .from(runs)
+    .innerJoin(walks, isAccepted)
+    .where(and(eq(runs.workspaceKey, sql.placeholder('workspaceKey')), eq(runs.status, 'applied')))
+    .orderBy(desc(runs.runKey))
+    .limit(1);
+});
+
+const storedListing = prepared((db) =>
+  db
+    .select()
+    .from(knownListings)
+    .where(eq(knownListings.workspaceKey, sql.placeholder('workspaceKey'))),
+);
+
+/**
+ * The listing that the last applied run of this workspace has proven for the same window, or null: the ledger holds what it
+ * said and nothing else. A reconciliation knows none: it reads and compares everything.
+ */
+export function knownListing(connection: LedgerConnection, run: ClaimedRun, kind: string): KnownListing | null {
+  const { workspaceKey, window } = run;
+  const stored = storedListing(connection).get({ workspaceKey });
+  if (kind === 'reconcile' || stored?.fromPeriod !== window.from || stored.toPeriod !== window.to) return null;
+  const { pageDigests } = stored;
+  const walk = lastProven(connection).get({ workspaceKey })?.walk;
+  if (walk?.contentDigest !== createHash('sha256').update(pageDigests).digest('hex')) return null;
+  if (hasAbsences(connection, run)) return null;
+  const { pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest } = walk;
+  const facts = {
+    pages,
+    records,
+    distinctKeys,
+    totalRecords,
+    totalPages,
+    totalsMoved: false,
+    recordsOutsideWindow: 0,
+    shortPages: 0,
+    repeatedPages: 0,
+    sameKeysAsPrevious: true,
+    keySetDigest,
+    contentDigest,
+    isKnown: true,
+  };
+  return { pageDigests, facts };
+}
+
+export function rememberListing(
+  connection: LedgerConnection,
+  { workspaceKey, window: { from, to } }: ClaimedRun,
+  pageDigests: Buffer,
+): void {
+  const listing = { fromPeriod: from, toPeriod: to, pageDigests };
+  query(connection)
+    .insert(knownListings)
+    .values({ workspaceKey, ...listing })
+    .onConflictDoUpdate({ target: knownListings.workspaceKey, set: listing })
+    .run();
+}
