@@ -86,7 +86,7 @@ function steady(text: string): string {
     .trimEnd();
 }
 
-test('forty workspaces are closed by six commands, and the document shows what they say', async () => {
+test('forty workspaces are closed by six commands, and the document shows what stands in their way', async () => {
   const world = await createForty();
   const shown: string[] = [];
   const type = async (code: number, ...argv: string[]): Promise<string> => {
@@ -105,6 +105,7 @@ test('forty workspaces are closed by six commands, and the document shows what t
   };
 
   const plan = await type(4, 'month-end', '2026-02');
+  const planned = shown.join('\n').trimEnd();
   const stateOf = (id: string | undefined) => new RegExp(`^${id} .* {2}(\\S.*)$`, 'm').exec(plan)?.[1];
   expect([GROWN, LATE, UNREAD, UNSETTLED].map(stateOf)).toEqual(['large change', 'read once', 'no record', 'settling']);
   expect(plan.match(/ {2}ready$/gm)).toHaveLength(36);
@@ -136,8 +137,8 @@ test('forty workspaces are closed by six commands, and the document shows what t
   expect((await world.run('month-end', '2026-02')).code).toBe(0);
   expect((await world.run('verify')).code).toBe(0);
 
-  // DRILL=write puts what they say into the document anew, but the lines of thirty workspaces that say the same.
-  const said = `${shown.join('\n').trimEnd()}\n`;
+  // DRILL=write puts that into the document anew, but the lines of thirty workspaces that say the same.
+  const said = `${planned}\n`;
   const block = /(## A month's end of forty workspaces\n[\s\S]*?```text\n)[\s\S]*?```/;
   const text = readFileSync(DOCUMENT, 'utf8');
   if (process.env.DRILL === 'write')
