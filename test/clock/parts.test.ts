@@ -16,9 +16,8 @@ import { createSlotHistory } from '../../src/daemon/schedules.ts';
 import { failRun } from '../../src/ledger/journal/runs/fail-run.ts';
 import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { SyncJob } from '../../src/queue/jobs.ts';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import { startScheduler } from '../../src/queue/scheduler.ts';
-import { begin, openQueue, uniqueLedgerId } from '../queue/support.ts';
+import { begin, openQueue, privateRedis } from '../queue/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -82,11 +81,10 @@ playTable([
       // BullMQ asks for the time by itself.
       vi.useFakeTimers({ toFake: ['Date'], now: wrong });
       onTestFinished(() => void vi.useRealTimers());
-      const { target } = await privateRedis();
+      const { target } = await privateRedis(logger, temporaryFolder());
       const begun = new Set<string>();
       const handle = async ({ workspaceId }: SyncJob) => void begun.add(workspaceId);
-      const queue = await openQueue({ ledgerId: uniqueLedgerId(), target, logger, handle });
-      onTestFinished(async () => void (await queue.stop()));
+      const queue = await openQueue({ target, logger, handle });
       const nothing = { doneSlot: null, failures: 0, failedSlot: null, failedAtMs: null, refused: false };
       const scheduler = startScheduler({
         ...{ clock, logger, ticks: false, onRedisBack: () => () => undefined },
@@ -181,12 +179,6 @@ playTable([
     },
   },
 ]);
-
-async function privateRedis(): Promise<PrivateRedis> {
-  const redis = await startPrivateRedis({ dir: temporaryFolder(), logger });
-  onTestFinished(() => redis.close());
-  return redis;
-}
 
 async function filledLedger(name: string): Promise<{ folder: string; ledgerPath: string }> {
   const { path: ledgerPath, connection } = openLedger();

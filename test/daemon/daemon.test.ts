@@ -44,7 +44,8 @@ function holdAnswer(sandbox: Sandbox): { reached: Promise<void>; release(): void
 const ledgerOf = (folder: string): string => join(folder, 'data', 'ledger.db');
 const socketOf = (folder: string): string => join(folder, 'data', 'ledger.db.redis', 'redis.sock');
 
-test('a signal lets the running sync publish, stops Redis and exits with 0', async () => {
+/** A daemon whose first sync waits for an answer that is held. */
+async function startSyncing() {
   const sandbox = await sandboxOf();
   const held = holdAnswer(sandbox);
   const folder = daemonFolder(sandbox, ONE_TICK);
@@ -53,6 +54,11 @@ test('a signal lets the running sync publish, stops Redis and exits with 0', asy
   await held.reached;
   const view = viewLedger(ledgerOf(folder));
   expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]);
+  return { held, folder, daemon, view };
+}
+
+test('a signal lets the running sync publish, stops Redis and exits with 0', async () => {
+  const { held, folder, daemon, view } = await startSyncing();
 
   daemon.child.kill('SIGINT');
   await daemon.line('stopping');
@@ -65,14 +71,7 @@ test('a signal lets the running sync publish, stops Redis and exits with 0', asy
 });
 
 test('a second signal ends it at once; the next start takes over the run and publishes it', async () => {
-  const sandbox = await sandboxOf();
-  const held = holdAnswer(sandbox);
-  const folder = daemonFolder(sandbox, ONE_TICK);
-  const daemon = startDaemonProcess(folder);
-  await daemon.line('ready');
-  await held.reached;
-  const view = viewLedger(ledgerOf(folder));
-  expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]);
+  const { held, folder, daemon, view } = await startSyncing();
 
   daemon.child.kill('SIGTERM');
   await daemon.line('stopping');

@@ -1,42 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
+import { describe, expect, test } from 'vitest';
 import { describeTarget } from '../../src/queue/redis/target.ts';
-import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { gate } from '../support/gate.ts';
-import {
-  begin,
-  clientOf,
-  freePort,
-  openQueue,
-  recordingLogger,
-  removeFolder,
-  temporaryFolder,
-  uniqueLedgerId,
-  until,
-} from './support.ts';
-
-let folder: string;
-let redis: PrivateRedis;
-let system: SyncQueue | undefined;
-beforeEach(async () => {
-  folder = temporaryFolder();
-  redis = await startPrivateRedis({ dir: folder, logger: recordingLogger().logger });
-});
-afterEach(async () => {
-  await system?.stop({ deadlineMs: 500 });
-  await redis.close();
-  removeFolder(folder);
-});
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { begin, clientOf, freePort, openQueue, privateRedis, recordingLogger, until } from './support.ts';
 
 const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const, attempt: 1 });
 
 describe('while Redis is away', () => {
   test('enqueueing fails fast with a retryable error, and the worker goes on once Redis is back', async () => {
     const { logger, lines } = recordingLogger();
+    const folder = temporaryFolder();
+    const redis = await privateRedis(logger, folder);
     const seen: string[] = [];
     const handle = async (one: { slot: string }) => void seen.push(one.slot);
-    const opened = await openQueue({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handle });
-    system = opened;
+    const opened = await openQueue({ target: redis.target, logger, handle });
     begin(opened);
     let back = 0;
     opened.onRedisBack(() => {
@@ -58,7 +35,7 @@ describe('while Redis is away', () => {
       expect(attempt).toMatchObject({ status: 'rejected', reason: { code: 'redis_unavailable', retryable: true } });
     }
 
-    redis = await startPrivateRedis({ dir: folder, logger });
+    await privateRedis(logger, folder);
     await until('the outage to be over', () => back === 1);
     await opened.addSync(job('2026-03-01T10:30:00.000Z'));
     await until('the worker to go on', () => seen.length === 2);
@@ -69,6 +46,7 @@ describe('while Redis is away', () => {
 
   test('a handler goes on, and stopping returns by its deadline', async () => {
     const { logger } = recordingLogger();
+    const redis = await privateRedis(logger, temporaryFolder());
     const { opened: begun, open: begins } = gate();
     const { opened: finished, open: finish } = gate();
     let ended = false;
@@ -77,8 +55,7 @@ describe('while Redis is away', () => {
       await finished;
       ended = true;
     };
-    const opened = await openQueue({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handle });
-    system = opened;
+    const opened = await openQueue({ target: redis.target, logger, handle });
     begin(opened);
     await opened.addSync(job('2026-03-01T10:00:00.000Z'));
     await begun;
@@ -95,17 +72,18 @@ describe('while Redis is away', () => {
   test('a system can be opened and stopped, and one that was opened works once Redis is there', async () => {
     const { logger } = recordingLogger();
     const seen: string[] = [];
+    const folder = temporaryFolder();
+    const redis = await privateRedis(logger, folder);
     await redis.close();
     const handle = async (one: { slot: string }) => void seen.push(one.slot);
-    const open = () => openQueue({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handle });
+    const open = () => openQueue({ target: redis.target, logger, handle });
     const [opened, stopped] = [await open(), await open()];
-    system = opened;
     begin(opened);
     await expect(opened.ping()).rejects.toMatchObject({ code: 'redis_unavailable' });
     const asked = performance.now();
     await stopped.stop({ deadlineMs: 1000 });
     expect(performance.now() - asked).toBeLessThan(20_000);
-    redis = await startPrivateRedis({ dir: folder, logger });
+    await privateRedis(logger, folder);
     await until('Redis', () => opened.redisUp);
     await opened.addSync(job('2026-03-01T10:00:00.000Z'));
     await until('the job', () => seen.length === 1);
@@ -115,18 +93,14 @@ describe('while Redis is away', () => {
 describe('secrets of the address', () => {
   test('are in no log line and no error when Redis refuses the password', async () => {
     const { logger, lines } = recordingLogger();
+    const redis = await privateRedis(logger, temporaryFolder());
     const client = clientOf(redis.target);
     await client.config('SET', 'requirepass', 'the-real-one');
     // A TCP port only for this test: passwords come with addresses.
     const port = await freePort();
     await client.config('SET', 'port', String(port));
     const url = `redis://operator:s3cret-word@127.0.0.1:${port}/0?password=s3cret-word`;
-    const opened = await openQueue({
-      ledgerId: uniqueLedgerId(),
-      target: { kind: 'url', url },
-      logger,
-    });
-    system = opened;
+    const opened = await openQueue({ target: { kind: 'url', url }, logger });
     begin(opened);
     const failure = await opened.ping().then(
       () => 'no failure',
@@ -137,7 +111,6 @@ describe('secrets of the address', () => {
     expect(failure + lines.join('')).not.toContain('s3cret-word');
     await client.config('SET', 'requirepass', '');
     await client.config('SET', 'port', '0');
-    client.disconnect();
   });
 
   test('are left out of the description, also when the address is malformed', () => {
@@ -150,7 +123,7 @@ describe('secrets of the address', () => {
   test('are left out when the address is refused', async () => {
     const target = { kind: 'url', url: 'redis://u:pw-word@host:notaport' } as const;
     const { logger } = recordingLogger();
-    const failure = await openQueue({ ledgerId: 'x', target, logger }).catch((e) => e);
+    const failure = await openQueue({ target, logger }).catch((e) => e);
     expect(failure).toMatchObject({ code: 'bad_redis_url' });
     expect(String(failure.stack)).not.toContain('pw-word');
   });

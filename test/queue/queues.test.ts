@@ -1,32 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { QueueSettings, SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
-import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 import { begin, clientOf, openQueue, recordingLogger, redisForAll, uniqueLedgerId, until } from './support.ts';
 
 const { logger } = recordingLogger();
 const redis = redisForAll();
-const systems: SyncQueue[] = [];
 
-afterEach(async () => {
-  await Promise.all(systems.splice(0).map((system) => system.stop({ deadlineMs: 20_000 })));
-});
-
-async function open(
-  handlers: { sync?: SyncHandler },
-  ledgerId = uniqueLedgerId(),
-  settings: Partial<QueueSettings> = {},
-) {
-  const system = await openQueue({
-    ledgerId,
-    target: redis().target,
-    logger,
-    ...(handlers.sync === undefined ? {} : { handle: handlers.sync }),
-    settings,
-  });
-  systems.push(system);
-  return system;
+function open(handlers: { sync?: SyncHandler }, ledgerId = uniqueLedgerId(), settings: Partial<QueueSettings> = {}) {
+  return openQueue({ ledgerId, target: redis().target, logger, handle: handlers.sync, settings });
 }
 
 const slotJob = (workspaceId: string, slot = '2026-03-01T10:15:00.000Z'): SyncJob => ({
@@ -57,7 +39,6 @@ describe('enqueueing', () => {
     const refused = await rejection(system.addSync(slotJob('ws')));
     expect(refused.message).toContain('WRONGTYPE');
     expect(refused).not.toHaveProperty('code', 'redis_unavailable');
-    client.disconnect();
   });
 
   test('a workspace whose job has been taken out of Redis by hand gets a new one', async () => {
@@ -67,7 +48,6 @@ describe('enqueueing', () => {
     const [queue] = system.queues;
     const keys = await client.keys(`bull:${queue?.name}:*`);
     await client.del(keys.filter((key) => !key.includes(':de:')));
-    client.disconnect();
     expect(await system.addSync({ ...slotJob('ws'), attempt: 2 })).toBe('added');
   });
 
@@ -153,7 +133,6 @@ describe('stopping', () => {
     const client = clientOf(redis().target);
     expect(await client.llen(`bull:${ledger?.name}:wait`)).toBe(1);
     expect(await client.zcard(`bull:${ledger?.name}:completed`)).toBe(1);
-    client.disconnect();
   });
 
   test('returns by its deadline though a handler ignores its signal', async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { createLogger, type Logger } from '../../src/core/logger.ts';
 import { type BullmqQueueOptions, openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
 import type { SyncHandler } from '../../src/queue/jobs.ts';
@@ -34,13 +34,13 @@ export function recordingLogger(): { logger: Logger; lines: string[] } {
 
 const handlers = new WeakMap<SyncQueue, SyncHandler>();
 
-/** A queue whose jobs are handled so, by nothing when not told, once `begin` is called. */
-export async function openQueue({
-  handle = async () => null,
-  ...options
-}: BullmqQueueOptions & { handle?: SyncHandler }): Promise<SyncQueue> {
-  const queue = await openBullmqQueue(options);
+type OpenOptions = Omit<BullmqQueueOptions, 'ledgerId'> & { ledgerId?: string; handle?: SyncHandler | undefined };
+
+/** A queue whose jobs are handled so, by nothing when not told, once `begin` is called. It ends with the test. */
+export async function openQueue({ handle = async () => null, ...options }: OpenOptions): Promise<SyncQueue> {
+  const queue = await openBullmqQueue({ ledgerId: uniqueLedgerId(), ...options });
   handlers.set(queue, handle);
+  onTestFinished(async () => void (await queue.stop({ deadlineMs: 20_000 })));
   return queue;
 }
 
@@ -65,10 +65,19 @@ export async function until(
   }
 }
 
-/** A plain client, to look at Redis from outside. */
+/** A plain client, to look at Redis from outside. It ends with the test. */
 export function clientOf(target: RedisTarget): Redis {
   if (target.kind !== 'socket') throw new Error('a socket is expected');
-  return new Redis(target.path);
+  const client = new Redis(target.path);
+  onTestFinished(() => client.disconnect());
+  return client;
+}
+
+/** A private Redis that ends with the test. */
+export async function privateRedis(logger: Logger, dir: string): Promise<PrivateRedis> {
+  const redis = await startPrivateRedis({ dir, logger });
+  onTestFinished(() => redis.close());
+  return redis;
 }
 
 /**

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemRandomness } from '../../src/core/randomness.ts';
 import type { WriterStart } from '../../src/writer/session.ts';
-import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
+import { openThreadedWriter, ThreadedWriter } from '../../src/writer/threaded-writer.ts';
 import type { Writer } from '../../src/writer/writer.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { openLedger } from '../support/open-ledger.ts';
@@ -127,11 +127,37 @@ describe.each([
     expect(await after).toMatchObject({ workspaceId: 'ws-3' });
   });
 
-  async function openWriter(): Promise<Writer> {
-    const writer = await open(freshStart());
-    onTestFinished(() => writer.close());
-    return writer;
-  }
+  const openWriter = () => openWith(open);
+});
+
+test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
+  const thread = new ThreadedWriter();
+  expect((await rejection(thread.call('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
+
+  const writer = await openThreadedWriter(freshStart(), thread);
+
+  expect(await writer.call('claimRun', CLAIM)).toMatchObject({ workspaceId: 'ws-1' });
+  await writer.close();
+  await thread.end();
+  expect(thread.hasEnded).toBe(true);
+});
+
+test('once the thread has ended by itself, calls and the close end instead of waiting for ever', async () => {
+  const writer = await openWith(openThreadedWriter);
+  // The thread's own message for closing, behind the back of this side.
+  await writer.call('close' as 'claimRun', undefined as never);
+  await expect.poll(() => rejection(writer.call('claimRun', CLAIM))).toMatchObject({ code: 'writer_closed' });
+  await writer.close();
+});
+
+test('a writer that is closed has ended as asked, one whose thread dies says so', async () => {
+  const closed = await openWith(openThreadedWriter);
+  await closed.close();
+  expect(await closed.ended).toBeNull();
+
+  const dying = await openWith(openThreadedWriter);
+  await dying.call('close' as 'claimRun', undefined as never);
+  expect(await dying.ended).toMatchObject({ code: 'writer_closed' });
 });
 
 test('a writer in the process claims as whom it is told to be, with the chance that it is given', async () => {
@@ -155,6 +181,12 @@ test('a writer in the process claims as whom it is told to be, with the chance t
 
 function freshStart(): WriterStart {
   return { path: join(temporaryFolder(), 'ledger.db'), version: '1.0.0', nowMs: NOON };
+}
+
+async function openWith(open: (start: WriterStart) => Promise<Writer>): Promise<Writer> {
+  const writer = await open(freshStart());
+  onTestFinished(() => writer.close());
+  return writer;
 }
 
 async function claimed(writer: Writer) {
