@@ -1,39 +1,12 @@
 import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/config/reading/secrets.ts';
-import { focus } from '../../src/config/schema/outlets.ts';
 import type { Config } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
-import { workspaceConfig } from '../support/run/workspace-config.ts';
+import { plainConfig, workspaceConfig } from '../support/run/workspace-config.ts';
 
 const OUTBOUND = { allowPrivate: false, timeoutMs: 10_000 };
 
-const base: Config = {
-  file: null,
-  ledger: { path: '/x', retentionDays: 400 },
-  workers: 64,
-  redisUrl: null,
-  proxy: null,
-  http: {
-    host: '127.0.0.1',
-    port: 0,
-    token: null,
-    tokenFile: '/ledger.db.token',
-    metrics: 'token',
-    readyWhenStalePercent: 0,
-    publicUrl: null,
-  },
-  workspaces: [],
-  s3: null,
-  backup: null,
-  publish: null,
-  exports: [],
-  rates: null,
-  close: { maxChange: null },
-  focus: focus.parse({}),
-  heartbeats: [],
-  alerts: { channels: [{ type: 'log', name: 'log-1' }] },
-  logLevel: 'info',
-};
+const base = plainConfig('/ledger.db');
 
 test('a configuration without secrets has none', () => {
   expect(secretsOf(base)).toEqual([]);
@@ -47,15 +20,7 @@ test('keys, webhook secrets with and without their mark, the token and the passw
   const config: Config = {
     ...base,
     redisUrl: 'redis://user:p%40ss@127.0.0.1:6379',
-    http: {
-      host: '0.0.0.0',
-      port: 1,
-      token: 'token-1',
-      tokenFile: '/ledger.db.token',
-      metrics: 'token',
-      readyWhenStalePercent: 0,
-      publicUrl: null,
-    },
+    http: { ...base.http, token: 'token-1' },
     workspaces: [workspace, workspace],
     alerts: {
       channels: [{ type: 'webhook', name: 'w', url: 'https://x', secrets: ['whsec_hook', 'older'], ...OUTBOUND }],

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { unheardRules } from '../../src/alerts/track/routes.ts';
-import { focus } from '../../src/config/schema/outlets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -16,7 +15,7 @@ import { openInProcessWriter } from './in-process-writer.ts';
 import { type LedgerView, viewLedger } from './ledger-view.ts';
 import { deliverWaiting, messages } from './messages.ts';
 import { payloadFaults } from './payload-schema.ts';
-import { workspaceConfig } from './run/workspace-config.ts';
+import { plainConfig, workspaceConfig } from './run/workspace-config.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { type TestClock, testClock } from './time/test-clock.ts';
 
@@ -69,27 +68,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   onTestFinished(() => sandbox.close());
   const path = join(temporaryFolder(), 'ledger.db');
   const config: Config = {
-    file: null,
-    ledger: { path, retentionDays: 400 },
-    workers: 64,
-    redisUrl: null,
-    http: {
-      host: '127.0.0.1',
-      port: 0,
-      token: null,
-      tokenFile: `${path}.token`,
-      metrics: 'token',
-      readyWhenStalePercent: 0,
-      publicUrl: null,
-    },
-    proxy: null,
-    s3: null,
-    backup: null,
-    publish: null,
-    exports: [],
-    rates: null,
-    close: { maxChange: null },
-    focus: focus.parse({}),
+    ...plainConfig(path),
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, {
         id,
@@ -97,9 +76,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
         ...options.settings,
       }),
     ),
-    heartbeats: [],
     alerts: { channels: options.channels ?? [] },
-    logLevel: 'silent',
   };
   onTestFinished(() => checkPayloads(config.ledger.path));
   const open = (own: Config, overrides: ContextOverrides = {}): Context => {

@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makePagesToken, readPagesToken } from '../../../src/daemon/http/pages-token.ts';
+import { plainConfig } from '../../support/run/workspace-config.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('the first start makes a token that only its user can read, and later ones keep it', () => {
@@ -30,14 +31,5 @@ test('a token that is not there yet, or empty, is said with what to do', () => {
 });
 
 function httpIn(folder: string) {
-  const tokenFile = join(folder, 'ledger.db.token');
-  return {
-    host: '127.0.0.1',
-    port: 9464,
-    token: null,
-    tokenFile,
-    metrics: 'token' as const,
-    readyWhenStalePercent: 0,
-    publicUrl: null,
-  };
+  return plainConfig(join(folder, 'ledger.db')).http;
 }

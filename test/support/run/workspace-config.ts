@@ -1,5 +1,6 @@
+import { focus } from '../../../src/config/schema/outlets.ts';
 import { workspaceSchema } from '../../../src/config/schema/workspace-settings.ts';
-import type { WorkspaceConfig } from '../../../src/config/types.ts';
+import type { Config, WorkspaceConfig } from '../../../src/config/types.ts';
 
 const DEFAULTS = workspaceSchema.parse({
   id: 'test',
@@ -15,4 +16,35 @@ const DEFAULTS = workspaceSchema.parse({
 /** A workspace as the configuration has it, read from `url`. */
 export function workspaceConfig(url: string, own: Partial<WorkspaceConfig> & { id: string }): WorkspaceConfig {
   return { ...DEFAULTS, baseUrl: url, embedUrl: url, ...own };
+}
+
+/** A configuration in which nothing but the place of the ledger is set, without workspaces. */
+export function plainConfig(path: string): Config {
+  return {
+    file: null,
+    ledger: { path, retentionDays: 400 },
+    workers: 64,
+    redisUrl: null,
+    proxy: null,
+    http: {
+      host: '127.0.0.1',
+      port: 0,
+      token: null,
+      tokenFile: `${path}.token`,
+      metrics: 'token',
+      readyWhenStalePercent: 0,
+      publicUrl: null,
+    },
+    workspaces: [],
+    s3: null,
+    backup: null,
+    publish: null,
+    exports: [],
+    rates: null,
+    close: { maxChange: null },
+    focus: focus.parse({}),
+    heartbeats: [],
+    alerts: { channels: [] },
+    logLevel: 'silent',
+  };
 }
