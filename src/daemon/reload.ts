@@ -29,7 +29,7 @@ export function createReload({ context, daemon, load, lock }: ReloadOptions): On
     const at = isoTime(clock.now());
     try {
       const { config, needsRestart } = takeUp(await load(), context.config);
-      if (!isDeepStrictEqual(config, context.config)) await daemon.reload(config);
+      await daemon.reload(config);
       logger.info({ workspaces: config.workspaces.length, needsRestart }, 'configuration read again');
       await say({ readAt: at, needsRestart }, null);
     } catch (error) {

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { createReload } from '../../src/daemon/reload.ts';
+import type { ConfigurationNotice } from '../../src/ledger/store/file/daemon-lock.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
 import { privateRedisFolder } from '../../src/queue/redis/target.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
@@ -77,4 +79,35 @@ test('what a run has to tell that ends during the stop is looked after before th
   await eventually(() => expect(seen).toContain('sweep'));
   await daemon.stop();
   expect(seen.slice(seen.indexOf('stop')).slice(0, 2)).toEqual(['stop', 'sweep']);
+});
+
+test('a part that does not start in a reload is begun again with the next one, though nothing else has changed', async () => {
+  const { context } = await startFixture({ thread: true });
+  let refused = 0;
+  let subscribed = 0;
+  const queue = queueInMemory(() => []);
+  queue.addSync = async () => 'exists';
+  queue.onRedisBack = () => {
+    if (refused > 0) {
+      refused -= 1;
+      throw new Error('not now');
+    }
+    subscribed += 1;
+    return () => undefined;
+  };
+  const daemon = await startDaemon(context, { openQueue: async () => queue, ticks: false });
+  onTestFinished(() => daemon.stop());
+  const workspaces = context.config.workspaces.map((workspace) => ({ ...workspace, cron: '7 * * * *' }));
+  const changed = { ...context.config, workspaces };
+  const configuration: ConfigurationNotice = { readAt: '', refused: null, needsRestart: [], reads: 0 };
+  const lock = { configuration, noteConfiguration: (notice: object) => Object.assign(configuration, notice) };
+  const reload = createReload({ context, daemon, lock, load: async () => changed });
+
+  refused = 1;
+  await reload.run();
+  expect(configuration).toMatchObject({ refused: { faults: [{ message: 'not now' }] } });
+  expect(subscribed).toBe(1);
+  await reload.run();
+  expect(configuration).toMatchObject({ refused: null });
+  expect(subscribed).toBe(2);
 });
