@@ -42,7 +42,7 @@ function isUsual(found) {
 }
 
 function rowOf(option) {
-  return `| \`${option.flags.replace('-h, ', '')}\` | ${help.optionDescription(option)} |`;
+  return `- \`${option.flags.replace('-h, ', '')}\`: ${help.optionDescription(option)}`;
 }
 
 /** What only leads to its subcommands. */
@@ -55,7 +55,7 @@ function tableRow([row, usual]) {
     ({ command }) => !isGroup(command) && !help.visibleOptions(command).some((option) => rowOf(option) === row),
   );
   if (!usual || without.length === 0) return row;
-  return row.replace(/ \|$/, `; not of ${without.map(({ path }) => `\`${path.join(' ')}\``).join(', ')} |`);
+  return `${row}; not of ${without.map(({ path }) => `\`${path.join(' ')}\``).join(', ')}`;
 }
 
 function sectionOf({ command, path }) {
@@ -91,5 +91,5 @@ function explained(path, option) {
 
 const rows = [...shared].map(tableRow);
 const sections = commands.map(sectionOf);
-const table = `| Option of several commands | What it does |\n|---|---|\n${rows.join('\n')}\n`;
+const table = `Options of several commands:\n\n${rows.join('\n')}\n`;
 keep(file, between(readFileSync(file, 'utf8'), BEGIN, END, [table, ...sections].join('\n')));
