@@ -2,7 +2,6 @@
 // earlier command of the same group has, are explained once. `--check` writes nothing and fails when the document and the commands disagree.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Help } from 'commander';
 import { buildProgram } from '../build/commands/main.js';
 import { CliContext } from '../build/commands/shared/cli-context.js';
 import { between, keep } from './generated.mjs';
@@ -16,7 +15,7 @@ const file = fileURLToPath(new URL('../docs/commands.md', import.meta.url));
 
 const silent = { write: () => true };
 const program = await buildProgram(new CliContext({ stdout: silent, stderr: silent, env: {}, cwd: '/' }), () => true);
-const help = new Help();
+const help = program.createHelp();
 const commands = allOf(program, []);
 const shared = sharedOptions();
 const rowsBefore = new Map(commands.map(({ command }) => [command, help.visibleOptions(command).map(rowOf)]));

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type Help } from 'commander';
 import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
@@ -258,9 +258,27 @@ function drained(output: TextOutput): Promise<void> {
 }
 
 export class CliCommand extends Command {
+  override createHelp(): Help {
+    const help = super.createHelp();
+    const option = help.optionDescription.bind(help);
+    const argument = help.argumentDescription.bind(help);
+    help.optionDescription = (of) => withChoices(option(of));
+    help.argumentDescription = (of) => withChoices(argument(of));
+    return help;
+  }
+
   examples(...lines: string[]): this {
     return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${folded(line)}`).join('\n')}`);
   }
+}
+
+/** As many as a line holds stand side by side; a longer list can be wrapped. */
+function withChoices(description: string): string {
+  return description.replace(/choices: ("[^"]*"(?:, "[^"]*")*)/, (_, list: string) => {
+    const names = list.replaceAll('"', '').split(', ');
+    const short = names.join('|');
+    return short.length <= EXAMPLE_WIDTH - 20 ? short : names.join(', ');
+  });
 }
 
 /** A command that reports: it knows `--json` and, unless it needs no configuration, `--config`. */
