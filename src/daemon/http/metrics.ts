@@ -81,6 +81,8 @@ function addFamily({ name, help, kind, labels = [], read }: Family, registers: R
     collect() {
       const put = (samples: readonly Sample[]): void => {
         this.reset();
+        // Where there is nothing to say, a 0 that nobody has measured would be a lie.
+        if (samples.length === 0) this.remove({});
         for (const [of, value] of samples) this.inc({ ...of }, value);
       };
       const samples = read();
@@ -294,9 +296,8 @@ function exportFamilies(measured: Measurements): Family[] {
   ];
 }
 
-/** Only where the ledger is published: a lag of 0 that nobody measures would be a lie. */
+/** Empty where the ledger is not published; a reload can begin that. */
 function publishFamilies({ publishing }: HealthProbe): Family[] {
-  if (publishing() === null) return [];
   const families: [name: string, help: string, value: (health: PublishHealth) => number][] = [
     ['position', 'Link of the chain that Postgres holds; 0 before its first answer.', ({ position }) => position ?? 0],
     ['lag_links', 'Links of the chain that wait to be published.', ({ lagLinks }) => lagLinks],

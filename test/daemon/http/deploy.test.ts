@@ -108,3 +108,14 @@ it('the manual names every metric of our own', () => {
   const manual = readFileSync(OPERATE, 'utf8');
   for (const name of served.keys()) if (name.startsWith('usage_ledger_')) expect(manual).toContain(`\`${name}\``);
 });
+
+it('serves figures of a copy in Postgres from when a reload begins one, and none before', async () => {
+  let health: ReturnType<HealthProbe['publishing']> = null;
+  const reloaded = createMetrics({ ...probe, publishing: () => health }, MEASURED, '1.2.3');
+  const lag = async () => (await reloaded.metrics()).match(/^usage_ledger_publish_lag_links .*$/m)?.[0] ?? null;
+  expect(await lag()).toBeNull();
+  health = { position: 7, lagLinks: 3, lagSeconds: 0, fault: null, stale: false, unready: false };
+  expect(await lag()).toBe('usage_ledger_publish_lag_links 3');
+  health = null;
+  expect(await lag()).toBeNull();
+});
