@@ -10,7 +10,7 @@ import { startReceiver } from '../alerts/channels/receiver.ts';
 import { daemonFolder, ONE_TICK, startService } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
-import { gate } from '../support/gate.ts';
+import { holdAnswer } from '../support/hold-answer.ts';
 import { viewLedger } from '../support/ledger-view.ts';
 import { countByState, messages, owedMessages } from '../support/messages.ts';
 import { awayFromMonthEnd } from '../support/time/test-clock.ts';
@@ -26,19 +26,6 @@ async function sandboxOf(): Promise<Sandbox> {
     request_count: 100,
   }));
   return startService({ usage });
-}
-
-/** Keeps the service's next answer until `release`. */
-function holdAnswer(sandbox: Sandbox): { reached: Promise<void>; release(): void } {
-  const reached = gate();
-  const released = gate();
-  onTestFinished(released.open);
-  const run = (): Promise<void> => {
-    reached.open();
-    return released.opened;
-  };
-  sandbox.faults.push({ action: { type: 'before', run } });
-  return { reached: reached.opened, release: released.open };
 }
 
 const ledgerOf = (folder: string): string => join(folder, 'data', 'ledger.db');

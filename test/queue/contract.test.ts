@@ -5,7 +5,6 @@ import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { Broker } from '../simulation/world/broker.ts';
 import { SimulatedProcess } from '../simulation/world/process.ts';
-import { gate } from '../support/gate.ts';
 import { Random } from '../support/random.ts';
 import { recordingLogger, redisForAll, uniqueLedgerId, until } from './support.ts';
 
@@ -53,10 +52,10 @@ describe.each([
   test('a workspace has one job, however often and by whomever it is added, until the job has ended', async () => {
     const queues = carry();
     const [first, second] = [await open(queues), await open(queues)];
-    const release = gate();
+    const release = Promise.withResolvers<void>();
     const done: string[] = [];
     const handle: SyncHandler = async ({ workspaceId }) => {
-      await release.opened;
+      await release.promise;
       done.push(workspaceId);
     };
     const answers = await Promise.all([first, second, first].map((queue) => queue.addSync(job('a'))));
@@ -66,7 +65,7 @@ describe.each([
     await until('the job to run', async () => (await first.counts()).active === 1);
     expect(await second.addSync(job('a', 2))).toBe('exists');
     expect(await second.addSync(job('b'))).toBe('added');
-    release.open();
+    release.resolve();
     await until('both to end', () => done.length === 2);
 
     expect(done.toSorted()).toEqual(['a', 'b']);
@@ -95,7 +94,7 @@ describe.each([
 
   test('no daemon runs more at once than it has room for', async () => {
     const queue = await open(carry(), 2);
-    const release = gate();
+    const release = Promise.withResolvers<void>();
     let running = 0;
     let most = 0;
     let done = 0;
@@ -103,12 +102,12 @@ describe.each([
     queue.start(async () => {
       running += 1;
       most = Math.max(most, running);
-      await release.opened;
+      await release.promise;
       running -= 1;
       done += 1;
     });
     await until('two to run', () => running === 2);
-    release.open();
+    release.resolve();
     await until('all to end', () => done === 4);
 
     expect(most).toBe(2);
@@ -117,10 +116,10 @@ describe.each([
   test('what a stop cuts off is handed out again, to the next daemon', async () => {
     const queues = carry();
     const [first, second] = [await open(queues), await open(queues)];
-    const began = gate();
+    const began = Promise.withResolvers<void>();
     let stopped: unknown;
     first.start(async (_job, { signal }) => {
-      began.open();
+      began.resolve();
       await new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
           stopped = signal.reason;
@@ -129,7 +128,7 @@ describe.each([
       });
     });
     await first.addSync(job('a'));
-    await began.opened;
+    await began.promise;
     let taken = '';
     second.start(async ({ workspaceId }) => {
       taken = workspaceId;

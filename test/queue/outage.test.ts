@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { describeTarget } from '../../src/queue/redis/target.ts';
-import { gate } from '../support/gate.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { begin, clientOf, freePort, openQueue, privateRedis, recordingLogger, until } from './support.ts';
 
@@ -47,8 +46,8 @@ describe('while Redis is away', () => {
   test('a handler goes on, and stopping returns by its deadline', async () => {
     const { logger } = recordingLogger();
     const redis = await privateRedis(logger, temporaryFolder());
-    const { opened: begun, open: begins } = gate();
-    const { opened: finished, open: finish } = gate();
+    const { promise: begun, resolve: begins } = Promise.withResolvers<void>();
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
     let ended = false;
     const handle = async () => {
       begins();

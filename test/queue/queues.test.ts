@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { QueueSettings, SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
-import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 import { begin, clientOf, openQueue, recordingLogger, redisForAll, uniqueLedgerId, until } from './support.ts';
 
@@ -52,7 +51,7 @@ describe('enqueueing', () => {
   });
 
   test('runs that wait for their service take no room from each other', async () => {
-    const { opened, open: finish } = gate();
+    const { promise: opened, resolve: finish } = Promise.withResolvers<void>();
     let begun = 0;
     const system = await open({
       sync: async () => {
@@ -105,7 +104,7 @@ describe('failures', () => {
 
 describe('stopping', () => {
   test('lets a running handler finish and takes no further job', async () => {
-    const { opened, open: finish } = gate();
+    const { promise: opened, resolve: finish } = Promise.withResolvers<void>();
     const events: string[] = [];
     const system = await open(
       {
@@ -136,8 +135,8 @@ describe('stopping', () => {
   });
 
   test('returns by its deadline though a handler ignores its signal', async () => {
-    const { opened, open: finish } = gate();
-    const { opened: begun, open: begins } = gate();
+    const { promise: opened, resolve: finish } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begins } = Promise.withResolvers<void>();
     const system = await open({
       sync: async () => {
         begins();

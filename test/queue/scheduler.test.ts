@@ -9,7 +9,6 @@ import {
   startScheduler,
 } from '../../src/queue/scheduler.ts';
 import type { SlotHistory } from '../../src/queue/slots.ts';
-import { gate } from '../support/gate.ts';
 import { startCpuTime, testClock } from '../support/time/test-clock.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 import { recordingLogger, until } from './support.ts';
@@ -119,7 +118,7 @@ describe('ticks', () => {
   });
 
   test('end with stop, which waits for what is being enqueued', async () => {
-    const { opened, open } = gate();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     let ended = false;
     const made = start({
       entries: [{ key: 'a', cron: '* * * * * *' }],

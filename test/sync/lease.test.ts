@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
-import { gate } from '../support/gate.ts';
+import { holdAnswer } from '../support/hold-answer.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { rejection } from '../support/rejection.ts';
 import { type Fixture, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
@@ -27,12 +27,5 @@ test.each([
 /** One record upstream, and a service that keeps its first answer until `release`. */
 function holdFirstRequest({ sandbox, upstream }: Fixture): { reached: Promise<void>; release: () => void } {
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 1, requests: 1 });
-  const reached = gate();
-  const released = gate();
-  const run = (): Promise<void> => {
-    reached.open();
-    return released.opened;
-  };
-  sandbox.faults.push({ action: { type: 'before', run } });
-  return { reached: reached.opened, release: released.open };
+  return holdAnswer(sandbox);
 }

@@ -10,7 +10,7 @@ import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { daemonFolder, startService } from '../support/daemon-folder.ts';
 import { eventually } from '../support/eventually.ts';
-import { gate } from '../support/gate.ts';
+import { holdAnswer } from '../support/hold-answer.ts';
 import { type LedgerView, viewLedger } from '../support/ledger-view.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -126,22 +126,15 @@ async function startPlace(): Promise<Place> {
     sandbox,
     sync: ({ aheadMs = 0 } = {}) => startSync(folder, aheadMs),
     holdNext: (when) => {
-      const reached = gate();
-      const released = gate();
-      onTestFinished(released.open);
-      const run = (): Promise<void> => {
-        reached.open();
-        return released.opened;
-      };
-      sandbox.faults.push({ when, action: { type: 'before', run } });
+      const { reached, release } = holdAnswer(sandbox, when);
       const reachedBy = ({ ended }: SyncProcess): Promise<void> =>
         Promise.race([
-          reached.opened,
+          reached,
           ended.then((early) => {
             throw new Error(`it ended before it asked for page ${when.page}: ${JSON.stringify(early)}`);
           }),
         ]);
-      return { reachedBy, release: released.open };
+      return { reachedBy, release };
     },
     view: () => viewLedger(path),
   };

@@ -2,7 +2,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
 import type { PageReceipt } from '../../src/writer/run-commands.ts';
-import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 
 const PAGE = { body: [] };
@@ -189,11 +188,11 @@ test('one lane has at most 64 pages lie between fetching and staging', async () 
 });
 
 test('a walk has ended when its last page is staged, and not before', async () => {
-  const last = gate();
+  const last = Promise.withResolvers<void>();
   let ended = false;
   const source = sourceOf(3, {
     stagePage: async (page) => {
-      if (page === 3) await last.opened;
+      if (page === 3) await last.promise;
       return totals(3);
     },
   });
@@ -202,7 +201,7 @@ test('a walk has ended when its last page is staged, and not before', async () =
   });
   for (let idle = 0; idle < 20; idle += 1) await turn();
   expect(ended).toBe(false);
-  last.open();
+  last.resolve();
   await walk;
 });
 

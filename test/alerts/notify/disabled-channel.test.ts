@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { systemRandomness } from '../../../src/core/randomness.ts';
 import type { Context } from '../../../src/wiring/context.ts';
-import { gate } from '../../support/gate.ts';
 import {
   countByState,
   deliverWaiting,
@@ -63,10 +62,10 @@ test('410 disables the channel: what it is owed is given up, and the others are 
 });
 
 test('two attempts that are refused at the same time disable it once', async () => {
-  const bothCalled = gate();
+  const bothCalled = Promise.withResolvers<void>();
   const { context, another, sync, upstream, view } = await startWithTwoChannels(
-    { status: 410, after: bothCalled.opened },
-    { status: 410, onCall: bothCalled.open },
+    { status: 410, after: bothCalled.promise },
+    { status: 410, onCall: bothCalled.resolve },
   );
   const ids = await jumpOf({ sync, upstream, view }, 'first', 'second');
 

@@ -1,23 +1,22 @@
 import { expect, test } from 'vitest';
 import { Releasers } from '../../../src/core/process/releasers.ts';
-import { gate } from '../../support/gate.ts';
 import { rejection } from '../../support/rejection.ts';
 
 test('what was acquired last is released first, each only after the one before it has ended', async () => {
   const steps: string[] = [];
-  const slow = gate();
+  const slow = Promise.withResolvers<void>();
   const releasers = new Releasers();
   releasers.push(() => void steps.push('first'));
   releasers.push(async () => {
     steps.push('second begins');
-    await slow.opened;
+    await slow.promise;
     steps.push('second ends');
   });
   releasers.push(() => void steps.push('third'));
 
   const released = releasers.release();
   expect(steps).toEqual(['third', 'second begins'].slice(0, steps.length));
-  slow.open();
+  slow.resolve();
   await released;
 
   expect(steps).toEqual(['third', 'second begins', 'second ends', 'first']);

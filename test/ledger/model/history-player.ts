@@ -3,7 +3,6 @@ import { AppError } from '../../../src/core/errors.ts';
 import type { SyncOutcome } from '../../../src/sync/run.ts';
 import type { Args, CommandName, Result } from '../../../src/writer/commands.ts';
 import type { Writer } from '../../../src/writer/writer.ts';
-import { type Gate, gate } from '../../support/gate.ts';
 import { realRun, writerOn } from '../../support/run/real-run.ts';
 import { InMemoryService, VERDICTS } from './in-memory-service.ts';
 import { WorkspaceModel } from './ledger-model.ts';
@@ -30,7 +29,7 @@ export interface Outcome {
 
 /** A run that has walked and does not go on to publish. */
 interface Asleep {
-  wake: Gate['open'];
+  wake: () => void;
   ended: Promise<void>;
 }
 
@@ -90,7 +89,7 @@ export class HistoryPlayer {
     const onRequest = (): void => {
       this.nowMs += step.walkMs;
     };
-    const [walked, woken] = [gate(), gate()];
+    const [walked, woken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const verdicts: string[] = [];
     const wasHeld = model.isHeld(this.nowMs);
     const call = async <Name extends CommandName>(name: Name, args: Args<Name>, transfer?: readonly ArrayBuffer[]) => {
@@ -99,8 +98,8 @@ export class HistoryPlayer {
       const result = await this.#writer.call(name, args, transfer);
       this.#onAnswer(expected, name, result);
       if (name === 'absentAgain' && step.sleeps) {
-        walked.open();
-        await woken.opened;
+        walked.resolve();
+        await woken.promise;
       }
       return result;
     };
@@ -127,8 +126,8 @@ export class HistoryPlayer {
         this.#outcomes.push({ ledger: codeOf(error), model: wasHeld ? 'lease_held' : 'claimed' });
       },
     );
-    const sleeps = await Promise.race([ended.then(() => false), walked.opened.then(() => true)]);
-    if (sleeps) this.#asleep[step.workspace === 0 ? 0 : 1].push({ wake: woken.open, ended });
+    const sleeps = await Promise.race([ended.then(() => false), walked.promise.then(() => true)]);
+    if (sleeps) this.#asleep[step.workspace === 0 ? 0 : 1].push({ wake: woken.resolve, ended });
   }
 
   /** Holds what the run has learned from the ledger against the model. */
