@@ -293,7 +293,10 @@ CREATE TABLE close_commitments (
   event_seq integer PRIMARY KEY NOT NULL,
   leaves integer NOT NULL,
   root text NOT NULL,
-  salt text NOT NULL
+  salt text NOT NULL,
+  number_form text,
+  last_number integer,
+  letterhead text
 ) STRICT;
 --> statement-breakpoint
 CREATE TRIGGER close_commitments_no_update BEFORE UPDATE ON close_commitments
@@ -301,6 +304,28 @@ BEGIN SELECT RAISE(ABORT, 'close_commitments is append-only'); END;
 --> statement-breakpoint
 CREATE TRIGGER close_commitments_no_delete BEFORE DELETE ON close_commitments
 BEGIN SELECT RAISE(ABORT, 'close_commitments is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE letterheads (
+  sha256 text PRIMARY KEY NOT NULL,
+  content text NOT NULL
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE statement_numbers (
+  close_seq integer NOT NULL,
+  tenant_key integer NOT NULL,
+  period_key integer NOT NULL,
+  number text NOT NULL,
+  PRIMARY KEY (close_seq, tenant_key),
+  FOREIGN KEY (tenant_key) REFERENCES tenants (tenant_key)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX statement_numbers_by_number ON statement_numbers (number);
+--> statement-breakpoint
+CREATE TRIGGER statement_numbers_no_update BEFORE UPDATE ON statement_numbers
+BEGIN SELECT RAISE(ABORT, 'statement_numbers is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER statement_numbers_no_delete BEFORE DELETE ON statement_numbers
+BEGIN SELECT RAISE(ABORT, 'statement_numbers is append-only'); END;
 --> statement-breakpoint
 CREATE TABLE reconciliations (
   act_seq integer PRIMARY KEY NOT NULL,

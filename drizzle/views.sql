@@ -101,10 +101,11 @@ SELECT workspace_id, tenant_id, period, credits_used, amount_minor, currency, ra
       || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
   CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
   CAST(amount_minor AS double precision) / minor_units AS amount_value, display_name, external_ref, invoice_number,
-  manual_minor
+  manual_minor, statement_number
 FROM (
   SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor + manual_minor AS amount_minor, currency,
-    rate_card, charge_minor, correction_minor, manual_minor, minor_units, display_name, external_ref, invoice_number
+    rate_card, charge_minor, correction_minor, manual_minor, minor_units, display_name, external_ref, invoice_number,
+    statement_number
   FROM (
     SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
       k.name AS rate_card, k.minor_units, n.display_name, n.external_ref,
@@ -119,7 +120,9 @@ FROM (
          AND m.after_seq < coalesce(p.closed_seq, 9223372036854775807)
          AND coalesce(m.revoked_after_seq, 9223372036854775807) >= coalesce(p.closed_seq, 9223372036854775807)) AS manual_minor,
       (SELECT v.number FROM invoice_numbers v WHERE v.close_seq = p.closed_seq AND v.tenant_key = c.tenant_key AND v.currency = k.currency
-       AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1) AS invoice_number
+       AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1) AS invoice_number,
+      (SELECT y.number FROM statement_numbers y WHERE y.close_seq = p.closed_seq AND y.tenant_key = c.tenant_key
+       AND y.period_key = p.period_key) AS statement_number
     FROM charges c
     JOIN rate_cards k ON k.card_key = c.card_key
     JOIN periods p ON p.period_key = c.period_key
@@ -135,7 +138,9 @@ FROM (
     CAST(sum(b.manual_minor) AS bigint) AS manual_minor, max(b.minor_units) AS minor_units,
     max(n.display_name) AS display_name, max(n.external_ref) AS external_ref,
     max((SELECT v.number FROM invoice_numbers v WHERE v.close_seq = p.closed_seq AND v.tenant_key = b.tenant_key AND v.currency = b.currency
-       AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1)) AS invoice_number
+       AND v.period_key = p.period_key ORDER BY v.act_seq DESC LIMIT 1)) AS invoice_number,
+    max((SELECT y.number FROM statement_numbers y WHERE y.close_seq = p.closed_seq AND y.tenant_key = b.tenant_key
+       AND y.period_key = p.period_key)) AS statement_number
   FROM (
     SELECT x.tenant_key, x.booked_period_key AS period_key, coalesce(k.currency, m.currency) AS currency,
       coalesce(k.minor_units, m.minor_units) AS minor_units, k.name AS rate_card, x.amount_minor AS correction_minor,

@@ -211,6 +211,7 @@ const VIEWS = {
       external_ref: 'Its reference, likewise.',
       invoice_number: 'By `reconcile --record`; several with commas between.',
       manual_minor: 'Of `amount_minor`, lines by hand of the period.',
+      statement_number: 'By the close, see [numbers](finance.md#numbers-and-letterhead).',
     },
   ],
   finance_charge_lines: [

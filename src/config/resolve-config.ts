@@ -58,6 +58,7 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     /** The rate cards, as written; null: the configuration says nothing of rates. */
     rates: document.rates as readonly RateCardText[] | null,
     close: document.close,
+    statement: document.statement,
     focus: document.focus,
     workspaces: document.workspaces.map((own) => {
       const workspace = workspaceSchema.parse(settingsOf(own, document.defaults));

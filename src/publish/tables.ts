@@ -11,6 +11,7 @@ import {
   periodEvents,
   rateCards,
   reconciliations,
+  statementNumbers,
   tenantNames,
 } from '../ledger/store/schema/billing-tables.ts';
 import { deliveries } from '../ledger/store/schema/delivery-tables.ts';
@@ -59,6 +60,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   ofPeriod(charges),
   ofPeriod(chargeLines),
   ofPeriod(chargeCorrections, 'r.booked_period_key', 'correction_id'),
+  ofPeriod(statementNumbers, 'r.period_key', 'close_seq'),
   ofPeriod(reconciliations, 'r.period_key', 'act_seq'),
   ofPeriod(invoiceNumbers, 'r.period_key', 'act_seq'),
   ofPeriod(manualLines),

@@ -1,5 +1,6 @@
 import {
   type LeafProof,
+  type Letterhead,
   STATEMENT_FORMAT,
   type StatementDocument,
   statementDocument,
@@ -66,8 +67,12 @@ class StatementCheck {
     const digest = toHex(await this.#sha256(utf8(`${close}\n`)));
     this.#demand(digest === close_digest, 'the line of the close has the digest that is named', `${close}\n${digest}`);
     const line = JSON.parse(close) as unknown[];
-    const [, , action, workspaceId, period, closedAt, internalHash, committed] = line.map(String);
-    this.#demand(action === 'close' && line.length === 8, 'the line is that of a close', `${period} of ${workspaceId}`);
+    const [, , action, workspaceId, period, closedAt, internalHash, committed, headed] = line.map(String);
+    this.#demand(
+      action === 'close' && (line.length === 8 || line.length === 9),
+      'the line is that of a close',
+      `${period} of ${workspaceId}`,
+    );
     this.#demand(committed === root, 'the root of the statement stands in the line of the close', root);
     const place = { workspaceId: String(workspaceId), period: String(period) };
     const header =
@@ -86,6 +91,7 @@ class StatementCheck {
     const [only, ...others] = given.tenants;
     const detail = only?.proof == null || others.length > 0 ? '' : await this.#wayOf(only.proof);
     this.#demand(true, 'what it says of each tenant leads to the root', detail);
+    const letterhead = headed === undefined ? null : await this.#readLetterhead(given, headed);
     const places = new Set(tenants.map(({ proof }) => proof.index));
     this.#demand(places.size === tenants.length, 'it lists no tenant twice');
     const rebuilt = statementDocument({
@@ -95,6 +101,7 @@ class StatementCheck {
       headDigest: digest,
       tenantsInPeriod: internal === null ? null : Number(internal.leaves) - 1,
       tenants,
+      letterhead,
       proof: {
         closeLine: close,
         closeDigest: digest,
@@ -105,6 +112,12 @@ class StatementCheck {
     const isWhole = asciiJson(compactJson(text)) === asciiJson(exactJson(rebuilt));
     this.#demand(isWhole, 'it says what the proof is of, and nothing else');
     return rebuilt;
+  }
+
+  async #readLetterhead({ letterhead }: StatementDocument, hash: string): Promise<Letterhead | null> {
+    const found = toHex(await this.#sha256(utf8(JSON.stringify(letterhead ?? null))));
+    this.#demand(found === hash, 'its letterhead is that of the close', found);
+    return letterhead ?? null;
   }
 
   /** The part of the close that no tenant is shown; gives what it says of the period. */

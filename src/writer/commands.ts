@@ -23,7 +23,7 @@ import { type ChannelRoute, currentRoutes } from '../alerts/track/routes.ts';
 import { isoTime } from '../core/clock.ts';
 import type { ActLink } from '../ledger/journal/acts.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';
-import { chargeReopened, commitClose } from '../ledger/journal/charges/commit-close.ts';
+import { chargeReopened, commitClose, type StatementForm } from '../ledger/journal/charges/commit-close.ts';
 import {
   addLine,
   type LineReport,
@@ -102,10 +102,13 @@ const COMMANDS = {
     evaluateAll(session.connection, nowMs);
   },
 
-  closePeriod: (session: Session, request: CloseRequest): PeriodEvent & Recorded =>
+  closePeriod: (
+    session: Session,
+    { statement, ...request }: CloseRequest & { statement?: StatementForm },
+  ): PeriodEvent & Recorded =>
     recorded(
       session,
-      closePeriod(session.connection, request, (period) => commitClose(period, session.claimant.randomness)),
+      closePeriod(session.connection, request, (period) => commitClose(period, session.claimant.randomness, statement)),
       request.nowMs,
     ),
 

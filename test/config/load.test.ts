@@ -140,6 +140,7 @@ describe('what a file means', () => {
       exports: [],
       rates: null,
       close: { maxChange: null },
+      statement: { number: null, letterhead: null },
       focus: {
         issuer: null,
         publisher: null,

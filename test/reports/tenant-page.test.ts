@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CommitTree } from '../../src/billing/proof/salted-tree.ts';
 import type { BilledLine } from '../../src/billing/statement/billed.ts';
-import { type StatementDocument, statementDocument, statementForTenant } from '../../src/billing/statement/document.ts';
+import {
+  type Letterhead,
+  type StatementDocument,
+  statementDocument,
+  statementForTenant,
+} from '../../src/billing/statement/document.ts';
 import { PAGE_SCRIPT } from '../../src/reports/statement/page-script.ts';
 import { tenantPage } from '../../src/reports/statement/tenant-page.ts';
 import { startBrowser } from '../support/browser.ts';
@@ -41,6 +46,7 @@ const LINES: BilledLine[] = [
 function closedStatement(
   lines: readonly BilledLine[],
   name: string | null,
+  letterhead: Letterhead | null = null,
 ): { document: StatementDocument; digest: string } {
   const header = { workspaceId: HOSTILE, period: '2026-01', certificate: null };
   const named = { tenantId: HOSTILE, displayName: name, externalRef: name, creditsUsed: 1_234_567n, requestCount: 12n };
@@ -50,11 +56,23 @@ function closedStatement(
   for (const one of [tenant, { ...tenant, tenantId: 'neighbour' }]) tree.addTenant(one);
   const { root } = tree;
   const at = '2026-02-03T00:00:00.000Z';
-  const closeLine = JSON.stringify(['0'.repeat(64), 7, 'close', HOSTILE, '2026-01', at, 'ab'.repeat(32), root]);
+  const head = letterhead === null ? [] : [createHash('sha256').update(JSON.stringify(letterhead)).digest('hex')];
+  const closeLine = JSON.stringify([
+    '0'.repeat(64),
+    7,
+    'close',
+    HOSTILE,
+    '2026-01',
+    at,
+    'ab'.repeat(32),
+    root,
+    ...head,
+  ]);
   const digest = createHash('sha256').update(`${closeLine}\n`).digest('hex');
   const statement = statementDocument({
     ...{ header, state: 'closed', asOf: at, headDigest: digest, tenantsInPeriod: 2 },
     tenants: [{ tenant, proof: tree.proofOfTenant(tenant), projection: null }],
+    letterhead,
     proof: { closeLine, closeDigest: digest, root, internal: null },
   });
   return { document: statementForTenant(statement), digest };
@@ -100,6 +118,20 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
     expect(await page.seriousFaults()).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
   }
+});
+
+test('a page with a letterhead proves itself, and one with another account at its foot does not', async () => {
+  const check = await checker();
+  const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`;
+  const letterhead = { name: HOSTILE, address: [HOSTILE, '北京'], logo, footer: 'IBAN DE02', language: 'de' } as const;
+  const { document, digest } = closedStatement(LINES, 'Acme', letterhead);
+  const html = tenantPage(document, PAGE_SCRIPT);
+  const { verdict, page } = await check(html, digest);
+  expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
+  expect(page.complaints).toEqual([]);
+  expect(await page.seriousFaults()).toEqual([]);
+  expect((await check(html.replace('IBAN DE02', 'IBAN DE99'), digest)).verdict).toContain('NOT authentic: the file');
+  expect((await check(html.replaceAll('IBAN DE02', 'IBAN DE99'), digest)).verdict).toContain('its letterhead is that');
 });
 
 test('it says so when another digest was told, and nothing before one is entered', async () => {

@@ -27,7 +27,7 @@ export function focusRows(
   return lines.map(({ line, netMinor }, index) => ({
     ...common(billed, tenant, names),
     ...ofLine(billed, line, netMinor),
-    InvoiceId: invoiceOf(tenant.tenantId, line.currency),
+    InvoiceId: invoiceOf(tenant.tenantId, line.currency) ?? tenant.statementNumber ?? null,
     // Once a tenant, so that the column can be summed.
     x_RequestCount: index === firstUsage ? tenant.requestCount.toString() : null,
   }));

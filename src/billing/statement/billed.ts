@@ -42,6 +42,8 @@ export interface BilledTenant {
   creditsUsed: bigint;
   requestCount: bigint;
   lines: readonly BilledLine[];
+  /** Of its statement, given by the close; absent where none are given. */
+  statementNumber?: string;
   /** JSON object of texts; no part of a leaf, and absent in what was read from one. */
   labels?: string | null;
 }

@@ -44,6 +44,16 @@ export interface StatedTenant {
   projection: Projection | null;
 }
 
+/** Who bills, as it stands at the head and the foot of statements. */
+export interface Letterhead {
+  name: string;
+  address: readonly string[];
+  /** A `data:` URL. */
+  logo: string | null;
+  footer: string | null;
+  language: 'en' | 'de';
+}
+
 interface StatementHead {
   header: PeriodLeaf;
   state: 'open' | 'settling' | 'closed';
@@ -53,6 +63,8 @@ interface StatementHead {
   tenantsInPeriod: number | null;
   /** Null while the period is not closed, and where the ledger does not say what its close has committed to. */
   proof: CloseProof | null;
+  /** Null, or absent: the close has none. */
+  letterhead?: Letterhead | null;
 }
 
 export interface StatementInput extends StatementHead {
@@ -139,6 +151,7 @@ export function documentAround(head: StatementHead, sums: StatementSums) {
       tenants_in_period: head.tenantsInPeriod,
       credits_used: sums.creditsUsed,
       totals: totalsOf(sums.charged.money),
+      ...(head.letterhead == null ? {} : { letterhead: head.letterhead }),
       ...(sums.projectedCredits === null
         ? {}
         : { projected_credits: sums.projectedCredits, projected_totals: totalsOf(sums.projected.money) }),
@@ -164,6 +177,7 @@ export function tenantOf({ tenant, proof, projection }: StatedTenant) {
     tenant_id: tenant.tenantId,
     display_name: tenant.displayName,
     external_ref: tenant.externalRef,
+    ...(tenant.statementNumber === undefined ? {} : { statement_number: tenant.statementNumber }),
     credits_used: tenant.creditsUsed,
     request_count: tenant.requestCount,
     projected_credits: projection?.credits ?? null,

@@ -27,7 +27,10 @@ export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, s
   return JSON.stringify([PERIOD_TAG, salt, workspaceId, period, run]);
 }
 
-/** The content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`, each line an array. */
+/**
+ * The content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`, each line an array, and behind
+ * them the number of the statement where it has one.
+ */
 export function encodeTenant(tenant: BilledTenant, salt: string): string {
   return JSON.stringify([
     TENANT_TAG,
@@ -50,6 +53,7 @@ export function encodeTenant(tenant: BilledTenant, salt: string): string {
       text(line.entryId),
       line.reason,
     ]),
+    ...(tenant.statementNumber === undefined ? [] : [tenant.statementNumber]),
   ]);
 }
 
@@ -67,7 +71,7 @@ export function decodePeriod(content: string): PeriodLeaf | null {
 
 /** Reads what `encodeTenant` has written; null for anything else. */
 export function decodeTenant(content: string): BilledTenant | null {
-  const [, salt, tenantId, displayName, externalRef, credits, requests, lines] = parseArray(content);
+  const [, salt, tenantId, displayName, externalRef, credits, requests, lines, number] = parseArray(content);
   if (!Array.isArray(lines)) return null;
   try {
     const tenant: BilledTenant = {
@@ -77,6 +81,7 @@ export function decodeTenant(content: string): BilledTenant | null {
       creditsUsed: BigInt(String(credits)),
       requestCount: BigInt(String(requests)),
       lines: lines.map((line) => decodeLine(line as (string | null)[])),
+      ...(number === undefined ? {} : { statementNumber: String(number) }),
     };
     return encodeTenant(tenant, String(salt)) === content ? tenant : null;
   } catch {

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import { AppError, summarizeError, UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
@@ -11,6 +12,7 @@ import type { Context } from '../../wiring/context.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { readGiven } from '../shared/given-file.ts';
 import { BY_OPTION } from '../shared/options.ts';
 import { printProse } from '../shared/prose.ts';
 import { planMonth } from './month-end.ts';
@@ -79,9 +81,35 @@ async function closeOne(
     force,
     settleHours,
     maxChange: context.config.close.maxChange,
+    statement: statementForm(context),
     acceptChange: acceptChange.includes(id),
     nowMs: context.clock.now(),
   });
+}
+
+/** How its statements are numbered and headed, as the configuration says it now. */
+function statementForm({ config }: Context) {
+  const { number, letterhead } = config.statement;
+  if (letterhead === null) return { number, letterhead };
+  const { name, address, logo, footer, language } = letterhead;
+  const file = logo === null ? null : resolve(config.file === null ? '' : dirname(config.file), logo);
+  return { number, letterhead: { name, address, logo: file && logoUrl(file), footer, language } };
+}
+
+const LOGO_BYTES = 65_536;
+const LOGO_TYPES = { png: /^\x89PNG/, jpeg: /^\xff\xd8\xff/, 'svg+xml': /^(\xef\xbb\xbf)?\s*<(\?xml|svg)/ };
+
+function logoUrl(file: string): string {
+  const bytes = readGiven(file);
+  const start = bytes.toString('latin1', 0, 100);
+  const type = Object.entries(LOGO_TYPES).find(([, form]) => form.test(start))?.[0];
+  if (type === undefined || bytes.length > LOGO_BYTES) {
+    throw new UsageError(
+      `${file} is no logo`,
+      'statement.letterhead.logo takes a PNG, JPEG or SVG file of at most 64 KiB',
+    );
+  }
+  return `data:image/${type};base64,${bytes.toString('base64')}`;
 }
 
 /** What became of a workspace, and what somebody reads of it. */

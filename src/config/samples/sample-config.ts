@@ -97,6 +97,15 @@ http:                                  # the daemon's pages, health and metrics
 # close:
 #   max_change: 25%                    # or "500.00": a larger difference to the month before needs --accept-change
 
+# statement:                           # frozen by each close
+#   number: "2026-{seq:0000}"          # of statements; default: none
+#   letterhead:
+#     name: Reseller Ltd
+#     address: [1 Main Street, Springfield]
+#     logo: logo.svg                   # PNG, JPEG or SVG, at most 64 KiB
+#     footer: IBAN DE00 0000 0000 0000 0000 00
+#     language: en                     # en | de
+
 # focus:                               # names in FOCUS files
 #   issuer: Reseller Ltd               # who bills; default: the workspace's name
 #   publisher: Papermap                # who runs the service

@@ -114,6 +114,22 @@ const close = z
     maxChange: text === null ? null : text.endsWith('%') ? { percent: Number.parseFloat(text) } : { amount: text },
   }));
 
+const letterhead = z.strictObject({
+  name: word.describe('Give the name of who bills'),
+  address: setting(z.array(z.string()), 'List its lines below `address:`, each beginning with `- `, or remove it', []),
+  logo: orNull(word, 'Give a PNG, JPEG or SVG file of at most 64 KiB, or remove the line'),
+  footer: orNull(z.string(), 'Give a line for the foot of each statement, or remove it'),
+  language: setting(z.enum(['en', 'de']), 'Choose en or de', 'en'),
+});
+
+const statement = z.strictObject({
+  number: orNull(
+    z.string().regex(/^[^{}]{0,40}\{seq(:0{1,12})?\}[^{}]{0,40}$/),
+    "Give a form such as '2026-{seq:0000}', or remove the line for statements without numbers",
+  ),
+  letterhead: orNull(letterhead, 'Write `letterhead:` with an indented `name:` below it, or remove it'),
+});
+
 const settings = z.strictObject({
   ledger: ledger.prefault({}).describe('Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it'),
   redis_url: setting(
@@ -142,6 +158,9 @@ const settings = z.strictObject({
   exports: setting(z.array(exportFile), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
   rates: orNull(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
   close: close.prefault({}).describe('Write `close:` with an indented `max_change:` below it, or remove it'),
+  statement: statement
+    .prefault({})
+    .describe('Write `statement:` with indented `number:` or `letterhead:` below it, or remove it'),
   focus: focus.prefault({}).describe('Write `focus:` with indented `issuer:` and `publisher:` below it, or remove it'),
 });
 

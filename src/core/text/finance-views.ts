@@ -12,5 +12,14 @@ export const FINANCE_VIEWS = [
     'freshness',
     'history',
   ] as const),
-  ...(['lines', 'month_to_date', 'period_changes', 'period_totals', 'runs', 'tenants', 'usage'] as const),
+  ...([
+    'lines',
+    'month_to_date',
+    'period_changes',
+    'period_totals',
+    'reconciliations',
+    'runs',
+    'tenants',
+    'usage',
+  ] as const),
 ];

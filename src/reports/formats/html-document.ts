@@ -4,13 +4,23 @@ import { htmlText } from '../../core/text/html-text.ts';
 const NOTHING = "default-src 'none'; style-src 'unsafe-inline'";
 
 /** The start of a page that is one file, up to its content. `script` is the source that its policy lets run. */
-export function documentStart({ title, style, script }: { title: string; style: string; script?: string }): string {
+interface DocumentHead {
+  title: string;
+  style: string;
+  script?: string;
+  language?: string;
+  /** It has images that stand in it. */
+  images?: boolean;
+}
+
+export function documentStart({ title, style, script, language = 'en', images = false }: DocumentHead): string {
+  const policy = [NOTHING, script && `script-src ${script}`, images && 'img-src data:'].filter(Boolean).join('; ');
   return `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${script === undefined ? NOTHING : `${NOTHING}; script-src ${script}`}">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
 <title>${htmlText(title)}</title>
 <style>${style}</style>
 </head>

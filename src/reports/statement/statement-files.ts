@@ -35,6 +35,7 @@ export interface StatementFile {
   external_ref: string | null;
   /** As the billing system has given it. */
   invoice_number: string | null;
+  statement_number: string | null;
   /** Below the folder of all; a second format lies beside it under the same name. */
   file: string;
   amount: string | null;
@@ -48,6 +49,7 @@ export const INDEX_COLUMNS: readonly Column<StatementFile>[] = [
   { name: 'tenant_id', kind: 'id' },
   { name: 'external_ref', kind: 'id' },
   { name: 'invoice_number', kind: 'text' },
+  { name: 'statement_number', kind: 'text' },
   { name: 'file', kind: 'text' },
   { name: 'amount', kind: 'amount' },
   { name: 'currency', kind: 'text' },
@@ -79,7 +81,7 @@ export function* writeStatements(
   mkdirSync(place, { recursive: true, mode: 0o700 });
   for (const left of readdirSync(place)) if (/^\..*\.part$/.test(left)) rmSync(join(place, left));
   for (const tenant of tenants()) {
-    const { tenant_id, external_ref, totals } = tenant;
+    const { tenant_id, external_ref, totals, statement_number = null } = tenant;
     const name = `${slug(tenant_id)}-${key(`${workspace_id}\0${tenant_id}`)}`;
     const missing = formats.filter((format) => state !== 'closed' || !isWhole(join(place, `${name}.${format}`)));
     const statement = missing.length === 0 ? null : statementOfTenant(begin, tenant, end);
@@ -88,7 +90,7 @@ export function* writeStatements(
         writeWhole(place, `${name}.${format}`, tenantText(statement, format, { style, invoiceOf }));
     }
     const file = `${own}/${name}.${formats[0]}`;
-    const said = { workspace_id, tenant_id, external_ref, file, digest };
+    const said = { workspace_id, tenant_id, external_ref, statement_number, file, digest };
     for (const { amount, currency } of totals) {
       yield { ...said, invoice_number: invoiceOf(tenant_id, currency), amount, currency };
     }

@@ -1,20 +1,15 @@
-import type { StatementDocument } from '../../billing/statement/document.ts';
+import type { Letterhead, StatementDocument } from '../../billing/statement/document.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { formatDecimal, formatInteger } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
-import { lineWords, priceWords, STATEMENT_COLUMNS } from './statement-lines.ts';
+import { lineWords, priceWords } from './statement-lines.ts';
+import { figureIn, lineIn, STATEMENT_WORDS, type StatementLanguage, type StatementWords } from './statement-words.ts';
 
 type Tenant = StatementDocument['tenants'][number];
 type SheetFacts = Pick<
   StatementDocument,
-  'state' | 'period' | 'workspace_id' | 'as_of' | 'certificate' | 'head_digest'
+  'state' | 'period' | 'workspace_id' | 'as_of' | 'certificate' | 'head_digest' | 'letterhead'
 >;
-
-export const STATE_WORDS = {
-  open: 'open, an estimate: the month is not over',
-  settling: 'settling, an estimate: it is over and not closed',
-  closed: 'closed',
-} as const;
 
 /** What an open month comes to, such as `2,000 credits and 20.00 EUR`; null when that cannot be said, or is nothing. */
 export function projectionWords({
@@ -42,6 +37,8 @@ table { border-collapse: collapse; margin-top: 1rem; width: 100%; }
 th, td { border-bottom: 1px solid light-dark(#ddd, #444); padding: .35rem .5rem; text-align: left; vertical-align: top; }
 td.number, th.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 tfoot td { border-bottom: 0; font-weight: 600; }
+.letterhead { display: flex; gap: 1rem; justify-content: space-between; margin-bottom: 1.5rem; }
+.letterhead img { max-height: 4rem; max-width: 16rem; }
 @media print { :root { color-scheme: light; } body { max-width: none; padding: 0; } }
 `;
 
@@ -52,10 +49,12 @@ tfoot td { border-bottom: 0; font-weight: 600; }
 export function* statementHtml(statement: SheetFacts, tenants: Iterable<Tenant>): Generator<string> {
   const { period, workspace_id } = statement;
   yield documentStart({ title: `Statement ${period}, ${workspace_id}`, style: STYLE });
+  // A letterhead has a logo, which would stand here as often as there are tenants.
+  const { letterhead: _, ...facts } = statement;
   let isEmpty = true;
   for (const tenant of tenants) {
     isEmpty = false;
-    yield tenantSection(statement, tenant);
+    yield tenantSection(facts, tenant);
   }
   if (isEmpty) yield '<p>The period has no tenant that fits.</p>\n';
   yield DOCUMENT_END;
@@ -63,53 +62,66 @@ export function* statementHtml(statement: SheetFacts, tenants: Iterable<Tenant>)
 
 /** A tenant's sheet; `certificate` and `head_digest` are null in what goes to the tenant. */
 export function tenantSection(statement: SheetFacts, tenant: Omit<Tenant, 'proof'>): string {
-  const { state, period, workspace_id, as_of, certificate, head_digest } = statement;
-  const { tenant_id, display_name, external_ref, credits_used, request_count, totals } = tenant;
+  const { state, period, workspace_id, as_of, certificate, head_digest, letterhead } = statement;
+  const { tenant_id, display_name, external_ref, statement_number, credits_used, request_count, totals } = tenant;
+  const language = letterhead?.language ?? 'en';
+  const words = STATEMENT_WORDS[language];
   const reference = external_ref === null ? '' : `, ${htmlText(external_ref)}`;
   const proof = certificate === null ? '' : `, proven by run ${htmlText(certificate.run_id)}`;
   const digest =
     head_digest === null
       ? ''
       : `<p class="quiet">${state === 'closed' ? 'Close' : 'Run'} digest ${htmlText(head_digest)}</p>\n`;
-  const words = projectionWords(tenant);
-  const projection = words === null ? '' : `<p>At this rate ${words} by the end of the month.</p>\n`;
+  const projected = projectionWords(tenant);
+  const projection = projected === null ? '' : `<p>At this rate ${projected} by the end of the month.</p>\n`;
   const sums = totals
     .map(
       ({ amount, currency }) =>
-        `<tr><td colspan="3">Total</td><td class="number">${formatDecimal(amount)} ${currency}</td></tr>\n`,
+        `<tr><td colspan="3">${words.total}</td><td class="number">${figureIn(language, formatDecimal(amount))} ${currency}</td></tr>\n`,
     )
     .join('');
+  const number = statement_number === undefined ? '' : `<p>${words.statement} ${htmlText(statement_number)}</p>\n`;
+  const figures = [formatInteger(credits_used), formatInteger(request_count)].map((one) => figureIn(language, one));
+  const rows = tenant.lines.map((line) => lineRow(line, language)).join('');
   return `<section>
-<h1>${htmlText(display_name ?? tenant_id)}</h1>
-<p class="quiet">${htmlText(tenant_id)}${reference}, workspace ${htmlText(workspace_id)}</p>
-<p><strong>${htmlText(period)}</strong>: ${STATE_WORDS[state]}</p>
-<p>${formatInteger(credits_used)} credits in ${formatInteger(request_count)} requests</p>
-${projection}<div class="scroll" tabindex="0" role="region" aria-label="Lines of ${htmlText(display_name ?? tenant_id)}">
+${letterhead === undefined ? '' : headOf(letterhead)}<h1>${htmlText(display_name ?? tenant_id)}</h1>
+<p class="quiet">${htmlText(tenant_id)}${reference}, ${words.workspace} ${htmlText(workspace_id)}</p>
+${number}<p><strong>${htmlText(period)}</strong>: ${words[state]}</p>
+<p>${figures[0]} ${words.credits} ${figures[1]} ${words.requests}</p>
+${projection}<div class="scroll" tabindex="0" role="region" aria-label="${words.linesOf} ${htmlText(display_name ?? tenant_id)}">
 <table>
-<thead><tr>${HEAD.join('')}</tr></thead>
+<thead><tr>${headRow(words)}</tr></thead>
 <tbody>
-${tenant.lines.length === 0 ? '<tr><td colspan="4">not priced</td></tr>\n' : tenant.lines.map(lineRow).join('')}</tbody>
+${rows === '' ? `<tr><td colspan="4">${words.unpriced}</td></tr>\n` : rows}</tbody>
 <tfoot>
 ${sums}</tfoot>
 </table>
 </div>
-<p class="quiet">As of ${htmlText(as_of ?? 'never')}${proof}</p>
-${digest}</section>
+<p class="quiet">${words.asOf} ${htmlText(as_of ?? 'never')}${proof}</p>
+${digest}${letterhead?.footer == null ? '' : `<p class="quiet">${htmlText(letterhead.footer)}</p>\n`}</section>
 `;
 }
 
-/** What stands on paper, of the columns of a statement. */
-const HEAD = ['kind', 'credits', 'unit_price', 'amount'].map((name) => {
-  const { kind = 'text', header = '' } = STATEMENT_COLUMNS.find((column) => column.name === name) ?? {};
-  return `<th scope="col"${kind === 'text' ? '' : ' class="number"'}>${header}</th>`;
-});
+function headOf({ name, address, logo }: Letterhead): string {
+  const lines = [`<strong>${htmlText(name)}</strong>`, ...address.map(htmlText)].join('<br>');
+  // Only what a close has kept is shown, and of that only an image.
+  const isImage = logo !== null && /^data:image\/(png|jpeg|svg\+xml);base64,[A-Za-z0-9+/=]*$/.test(logo);
+  return `<div class="letterhead"><p>${lines}</p>${isImage ? `<img src="${logo}" alt="">` : ''}</div>\n`;
+}
 
-function lineRow(line: Tenant['lines'][number]): string {
+function headRow({ line, price, amount }: StatementWords): string {
+  const numbers = ['Credits', price, amount].map((one) => `<th scope="col" class="number">${one}</th>`);
+  return [`<th scope="col">${line}</th>`, ...numbers].join('');
+}
+
+function lineRow(line: Tenant['lines'][number], language: StatementLanguage): string {
+  const figure = (text: string) => htmlText(figureIn(language, text));
+  const what = line.kind === 'manual' ? lineWords(line) : lineIn(language, lineWords(line));
   const cells = [
-    `<td>${htmlText(lineWords(line))}<br><span class="quiet">${htmlText(line.rate_card ?? '')}</span></td>`,
-    `<td class="number">${line.credits === null ? '' : formatInteger(line.credits)}</td>`,
-    `<td class="number">${htmlText(priceWords(line))}</td>`,
-    `<td class="number">${line.amount === null ? '' : `${formatDecimal(line.amount)} ${line.currency}`}</td>`,
+    `<td>${htmlText(what)}<br><span class="quiet">${htmlText(line.rate_card ?? '')}</span></td>`,
+    `<td class="number">${line.credits === null ? '' : figure(formatInteger(line.credits))}</td>`,
+    `<td class="number">${figure(priceWords(line))}</td>`,
+    `<td class="number">${line.amount === null ? '' : `${figure(formatDecimal(line.amount))} ${line.currency}`}</td>`,
   ];
   return `<tr>${cells.join('')}</tr>\n`;
 }

@@ -8,7 +8,11 @@ type Place = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
 /** A line of a statement with whose it is. `unpriced`: no rate card prices the tenant. */
 export type StatementLine = Place &
   Pick<Tenant, 'tenant_id' | 'display_name' | 'external_ref'> &
-  Omit<Tenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & { kind: string; invoice_number: string | null };
+  Omit<Tenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & {
+    kind: string;
+    invoice_number: string | null;
+    statement_number: string | null;
+  };
 
 /** What a line is, and what its credits cost. */
 type LineWords = Pick<StatementLine, 'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period' | 'reason'>;
@@ -31,8 +35,8 @@ export function* linesOf(
   tenants: Iterable<Tenant>,
   invoiceOf: InvoiceOf,
 ): Generator<StatementLine> {
-  for (const { tenant_id, display_name, external_ref, credits_used, lines } of tenants) {
-    const of = { workspace_id, period, state, tenant_id, display_name, external_ref };
+  for (const { tenant_id, display_name, external_ref, credits_used, lines, statement_number = null } of tenants) {
+    const of = { workspace_id, period, state, tenant_id, display_name, external_ref, statement_number };
     if (lines.length === 0) yield { ...of, ...UNPRICED, credits: credits_used, invoice_number: null };
     for (const { amount_minor: _, entry_id: __, ...line } of lines) {
       yield { ...of, ...line, invoice_number: invoiceOf(tenant_id, line.currency) };
@@ -58,6 +62,7 @@ export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
   { name: 'corrects_period', kind: 'text' },
   { name: 'invoice_number', kind: 'text', header: 'Invoice', sparse: true },
   { name: 'reason', kind: 'text' },
+  { name: 'statement_number', kind: 'text', header: 'Number', sparse: true },
 ];
 
 export function lineWords({ kind, tier, credits, amount, corrects_period, reason }: LineWords): string {

@@ -2,6 +2,7 @@ import type { StatementDocument } from '../../billing/statement/document.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import { renderJson } from '../formats/json.ts';
 import { STYLE, tenantSection } from './statement-html.ts';
+import { STATEMENT_WORDS } from './statement-words.ts';
 
 const OWN_STYLE = `
 #prove { border-top: 2px solid light-dark(#ccc, #555); padding-top: 1rem; }
@@ -26,9 +27,15 @@ export interface PageScript {
  * there to what was closed, and makes itself anew of that alone. Its script fetches nothing.
  */
 export function tenantPage(statement: StatementDocument, script: PageScript): string {
-  const { period, proof, tenants } = statement;
-  const title = `Statement ${period}, ${tenants[0]?.tenant_id}`;
-  const start = documentStart({ title, style: STYLE + OWN_STYLE, script: `'sha256-${script.sha256}'` });
+  const { period, proof, tenants, letterhead } = statement;
+  const language = letterhead?.language ?? 'en';
+  const start = documentStart({
+    title: `${STATEMENT_WORDS[language].statement} ${period}, ${tenants[0]?.tenant_id}`,
+    style: STYLE + OWN_STYLE,
+    script: `'sha256-${script.sha256}'`,
+    language,
+    images: letterhead?.logo != null,
+  });
   // The digest is to come by another route: above the field that asks for it, it would be copied.
   const shown = { ...statement, head_digest: null };
   const sheets = tenants.map((tenant) => tenantSection(shown, tenant)).join('');
@@ -38,7 +45,7 @@ export function tenantPage(statement: StatementDocument, script: PageScript): st
 function provingPart(statement: StatementDocument, script: PageScript): string {
   // JSON in JSON: the check is of the text, to the last character.
   const json = JSON.stringify(renderJson(statement)).replaceAll('<', '\\u003c');
-  return `<div id="prove">
+  return `<div id="prove" lang="en">
 <h2>Does this bill say what was closed?</h2>
 <p>Enter the digest of the close as you were told it by another route than this file. Then this page is made anew of what was closed,
 and anything else that the file shows is taken away. Everything is worked out on this device; nothing is sent. Who made the file has

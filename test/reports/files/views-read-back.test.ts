@@ -28,6 +28,18 @@ async function createFull(): Promise<World> {
   const line = ['lines', 'add', '--tenant', 'acme', '--currency', 'EUR', '--reason', '=1+1', '--by', 'Ada'];
   expect((await world.run(...line, '--period', '2025-12', '--amount', '-12.50')).code).toBe(0);
   expect((await world.run('close', '2025-12', '--by', 'Ada', '--note', 'invoices')).code).toBe(0);
+  writeFileSync(join(world.folder, 'invoices.csv'), 'tenant_id,net,number\nacme,1.00,R-1\n');
+  const record = [
+    '--amount-column',
+    'net',
+    '--currency',
+    'EUR',
+    '--invoice-column',
+    'number',
+    '--no-service',
+    '--record',
+  ];
+  expect((await world.run('reconcile', 'invoices.csv', '--period', '2025-12', ...record)).code).toBe(4);
   expect((await world.run('lines', 'revoke', '1', '--reason', 'a slip')).code).toBe(0);
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2025-12', credits: 999, requests: 9 });
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 90_000, requests: 10 });

@@ -42,6 +42,7 @@ export function plainConfig(path: string): Config {
     exports: [],
     rates: null,
     close: { maxChange: null },
+    statement: { number: null, letterhead: null },
     focus: focus.parse({}),
     heartbeats: [],
     alerts: { channels: [] },

@@ -14,8 +14,9 @@ import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/
 import { documentPieces } from '../../../reports/formats/json.ts';
 import { renderTable } from '../../../reports/formats/table.ts';
 import { tenantText } from '../../../reports/statement/statement-files.ts';
-import { projectionWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
+import { projectionWords, statementHtml } from '../../../reports/statement/statement-html.ts';
 import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement-lines.ts';
+import { STATEMENT_WORDS } from '../../../reports/statement/statement-words.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
@@ -161,7 +162,7 @@ async function showForTenant(
 
 function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf: InvoiceOf): void {
   const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
-  cli.print(`${period} of ${inertText(workspace_id)}: ${STATE_WORDS[state]}`);
+  cli.print(`${period} of ${inertText(workspace_id)}: ${STATEMENT_WORDS.en[state]}`);
   cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
   if (head_digest !== null) cli.print(`${state === 'closed' ? 'close' : 'run'} digest ${head_digest}`);
   cli.print('');

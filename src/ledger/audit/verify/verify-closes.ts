@@ -1,3 +1,4 @@
+import { numberOf, seriesOf } from '../../journal/charges/statement-numbers.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { closeCommitments, closedUsage, periodEvents } from '../../store/schema/billing-tables.ts';
 import { asc, eq, isNull, ne, notInArray, query, sql } from '../../store/schema/drizzle.ts';
@@ -87,6 +88,16 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
   for (const each of saltless) {
     add(`close of ${each.period} (link ${each.seq} of the chain)`, 'its salt is none');
   }
+  const periodOf = connection.prepare(
+    'SELECT period FROM period_events JOIN periods USING (period_key) WHERE event_seq = ?',
+  );
+  for (const closeSeq of misnumbered(connection)) {
+    const period = String(periodOf.pluck().get(closeSeq));
+    add(
+      `close of ${period} (link ${closeSeq} of the chain)`,
+      'the numbers of its statements do not go on from those before',
+    );
+  }
   for (const actSeq of strangeReconciliations(connection)) {
     add(`reconciliation of link ${actSeq} of the chain`, 'it is not what that link has recorded');
   }
@@ -113,6 +124,40 @@ function misended(connection: LedgerConnection): string[] {
        WHERE e.workspace_key = w.workspace_key AND e.action IN ('end', 'elsewhere', 'resume') ORDER BY e.act_seq DESC LIMIT 1)`,
   );
   return rows.pluck().all() as string[];
+}
+
+/** Closes that have not given the next numbers of their series, one a statement by the order of the tenants, and numbers of none. */
+function misnumbered(connection: LedgerConnection): number[] {
+  const closes = connection
+    .prepare(
+      'SELECT event_seq, number_form, last_number FROM close_commitments WHERE number_form IS NOT NULL ORDER BY 1',
+    )
+    .raw()
+    .all() as [closeSeq: number, form: string, last: number][];
+  const given = connection
+    .prepare(
+      `SELECT number FROM statement_numbers JOIN tenants USING (tenant_key)
+       WHERE close_seq = ? AND period_key = (SELECT period_key FROM period_events WHERE event_seq = ?) ORDER BY tenant_id`,
+    )
+    .pluck();
+  const lasts = new Map<string, number>();
+  const strange = closes.filter(([closeSeq, form, last]) => {
+    let next = lasts.get(seriesOf(form)) ?? 0;
+    let fits = true;
+    for (const number of given.iterate(closeSeq, closeSeq)) {
+      next += 1;
+      fits &&= number === numberOf(form, next);
+    }
+    lasts.set(seriesOf(form), last);
+    return !fits || next !== last;
+  });
+  const strays = connection.prepare(
+    `SELECT DISTINCT close_seq FROM statement_numbers n LEFT JOIN period_events e ON e.event_seq = n.close_seq
+     WHERE e.period_key IS NOT n.period_key
+       OR close_seq NOT IN (SELECT event_seq FROM close_commitments WHERE number_form IS NOT NULL)
+     UNION SELECT event_seq FROM close_commitments WHERE (number_form IS NULL) <> (last_number IS NULL)`,
+  );
+  return [...strange.map(([closeSeq]) => closeSeq), ...(strays.pluck().all() as number[])];
 }
 
 /**

@@ -1,6 +1,10 @@
+import { hash } from 'node:crypto';
 import { CommitTree, SALT_BYTES } from '../../../billing/proof/salted-tree.ts';
+import type { Letterhead } from '../../../billing/statement/document.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { letterheads } from '../../store/schema/billing-tables.ts';
+import { query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { workspaceOf } from '../../store/subjects.ts';
 import type { Commitment, PeriodAtEvent } from '../close/close-period.ts';
@@ -8,6 +12,7 @@ import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
 import { correctLinesByReopen } from './manual-lines.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
+import { giveNumbers } from './statement-numbers.ts';
 
 export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt: string): CommitTree {
   const { workspaceId } = workspaceOf(connection, place.periodKey);
@@ -18,14 +23,31 @@ export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt
   return tree;
 }
 
+/** What statements have beside their figures; null: nothing of it. */
+export interface StatementForm {
+  number?: string | null;
+  letterhead?: Letterhead | null;
+}
+
+function keepLetterhead(connection: LedgerConnection, letterhead: Letterhead): string {
+  const content = JSON.stringify(letterhead);
+  const sha256 = hash('sha256', content, 'hex');
+  query(connection).insert(letterheads).values({ sha256, content }).onConflictDoNothing().run();
+  return sha256;
+}
+
 /** What a close commits to: the figures, names, charges and corrections of the period as it freezes them. */
 export function commitClose(
   { connection, periodKey, eventSeq }: PeriodAtEvent,
   randomness: Randomness = systemRandomness,
+  { number = null, letterhead = null }: StatementForm = {},
 ): Commitment {
   const salt = randomness.bytes(SALT_BYTES).toString('hex');
-  const tree = buildTree(connection, { periodKey, closedSeq: eventSeq }, salt);
-  return { leaves: tree.leaves, root: tree.root, salt };
+  const place = { periodKey, closedSeq: eventSeq };
+  const lastNumber = number === null ? null : giveNumbers(connection, place, number);
+  const tree = buildTree(connection, place, salt);
+  const head = { numberForm: number, lastNumber, letterhead: letterhead && keepLetterhead(connection, letterhead) };
+  return { leaves: tree.leaves, root: tree.root, salt, ...head };
 }
 
 /** A reopened period is priced by today's cards again; what was booked about it in others is taken back. */

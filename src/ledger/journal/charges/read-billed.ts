@@ -65,6 +65,8 @@ export function* billedTenants(
     ...(tenantId === undefined ? {} : { tenantId }),
   }) as IterableIterator<BilledRecord>;
   const booked = bookedStatement(connection);
+  const hasNumbers = connection.prepare('SELECT 1 FROM statement_numbers WHERE close_seq = ? LIMIT 1').get(closedSeq);
+  const numbers = hasNumbers === undefined ? undefined : numberStatement(connection);
   let last: bigint | null = null;
   let tenant: (BilledTenant & { lines: BilledLine[] }) | null = null;
   let isBooked = false;
@@ -74,6 +76,8 @@ export function* billedTenants(
         tenant.lines.push(bookedLine(record, cards));
       }
     }
+    const number = last === null ? undefined : numbers?.get(closedSeq, last);
+    if (tenant !== null && typeof number === 'string') tenant.statementNumber = number;
     return tenant;
   };
   for (const record of records) {
@@ -90,6 +94,10 @@ export function* billedTenants(
   }
   const done = finish();
   if (done !== null) yield done;
+}
+
+function numberStatement(connection: LedgerConnection) {
+  return connection.prepare('SELECT number FROM statement_numbers WHERE close_seq = ? AND tenant_key = ?').pluck();
 }
 
 function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { isClosed: boolean; isOne: boolean }) {

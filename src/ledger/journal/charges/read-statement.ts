@@ -4,13 +4,14 @@ import {
   type CloseProof,
   documentAround,
   type LeafProof,
+  type Letterhead,
   type StatementDocument,
   StatementSums,
   tenantOf,
 } from '../../../billing/statement/document.ts';
 import { elapsedFraction, type Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { closeCommitments, periodEvents } from '../../store/schema/billing-tables.ts';
+import { closeCommitments, letterheads, periodEvents } from '../../store/schema/billing-tables.ts';
 import { eq, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
@@ -108,7 +109,10 @@ export function streamStatement(connection: LedgerConnection, request: Statement
       yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant) ?? null, projection: projectionOf(tenant) });
     }
   };
-  const { begin, end } = documentAround({ header, state, asOf, headDigest, tenantsInPeriod, proof }, sums);
+  const { begin, end } = documentAround(
+    { header, state, asOf, headDigest, tenantsInPeriod, proof, letterhead: proof && (close?.letterhead ?? null) },
+    sums,
+  );
   return { begin, end, tenants, invoiceOf: invoiceNumbers(connection, place) };
 }
 
@@ -119,6 +123,7 @@ interface Close {
   leaves: number;
   root: string;
   salt: string;
+  letterhead: Letterhead | null;
 }
 
 function closeProof({ line, internal, digest, leaves, root }: Close, period: LeafProof): CloseProof {
@@ -136,16 +141,19 @@ function readClose(connection: LedgerConnection, eventSeq: number): Close | null
     .select()
     .from(periodEvents)
     .innerJoin(closeCommitments, eq(closeCommitments.eventSeq, periodEvents.eventSeq))
+    .leftJoin(letterheads, eq(letterheads.sha256, closeCommitments.letterhead))
     .innerJoin(workspaces, eq(workspaces.workspaceKey, periodEvents.workspaceKey))
     .innerJoin(periods, eq(periods.periodKey, periodEvents.periodKey))
     .where(eq(periodEvents.eventSeq, eventSeq))
     .get();
   if (found === undefined) return null;
   const { leaves, root, salt } = found.close_commitments;
+  const content = found.letterheads?.content;
+  const letterhead = content === undefined ? null : (JSON.parse(content) as Letterhead);
   const { digest, tenants, ...event } = found.period_events;
   const { workspaceId } = found.workspaces;
   const { period } = found.periods;
   const said = { ...event, tenants: BigInt(tenants), workspaceId, period };
   const { line, internal } = createLinkDigests(connection).lineOfEvent(said);
-  return internal === null ? null : { line, internal, digest, leaves, root, salt };
+  return internal === null ? null : { line, internal, digest, leaves, root, salt, letterhead };
 }

@@ -63,6 +63,9 @@ export interface Commitment {
   root: string;
   /** Hex: what the leaves' salts and the line's nonce are drawn from. */
   salt: string;
+  numberForm: string | null;
+  lastNumber: number | null;
+  letterhead: string | null;
 }
 
 /** The period cannot be closed, or reopened, now. The message lists every reason. */

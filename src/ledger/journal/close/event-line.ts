@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { CloseSalt } from '../../../billing/proof/salted-tree.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
-import { eq, prepared, sql } from '../../store/schema/drizzle.ts';
+import { eq, getTableColumns, prepared, sql } from '../../store/schema/drizzle.ts';
 
 /** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
 export interface DigestedEvent {
@@ -30,17 +30,18 @@ export interface EventLine {
 }
 
 const commitmentOf = prepared((db) => {
-  const { eventSeq, leaves, root, salt } = closeCommitments;
+  const { eventSeq, ...columns } = getTableColumns(closeCommitments);
   return db
-    .select({ leaves, root, salt })
+    .select(columns)
     .from(closeCommitments)
     .where(eq(eventSeq, sql.placeholder('eventSeq')));
 });
 
 /**
  * A close has a line that may go to any of its tenants, `[previous_digest, event_seq, action, workspace_id, period, at,
- * SHA-256(nonce || internal), root]`, and `internal` is `[actor, note, forced, overridden, tenants, credits_used, request_count,
- * last_entry_id, system_user, leaves]`. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
+ * SHA-256(nonce || internal), root]` and the SHA-256 of its letterhead where it has one, and `internal` is `[actor, note, forced,
+ * overridden, tenants, credits_used, request_count, last_entry_id, system_user, leaves]`, with the form and the last of the numbers
+ * that it has given before the leaves. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
  * actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id, system_user]`.
  */
 export function prepareEventLine(connection: Database.Database): (event: DigestedEvent) => EventLine {
@@ -67,12 +68,14 @@ export function prepareEventLine(connection: Database.Database): (event: Digeste
     );
     const committed = commitment.get({ eventSeq });
     if (committed === undefined) return { line: joined(place, said), internal: null };
-    const inner = joined(said, `[${committed.leaves}]`);
-    const root = JSON.stringify([committed.root]);
+    const { numberForm, lastNumber, letterhead, root, leaves } = committed;
+    const numbers = numberForm === null ? [] : [JSON.stringify([numberForm, lastNumber])];
+    const inner = joined(said, ...numbers, `[${leaves}]`);
+    const own = JSON.stringify(letterhead === null ? [root] : [root, letterhead]);
     const { nonce } = new CloseSalt(committed.salt);
     const hash = createHash('sha256').update(nonce).update(inner).digest('hex');
     return {
-      line: joined(place, JSON.stringify([hash]), root),
+      line: joined(place, JSON.stringify([hash]), own),
       internal: { line: inner, nonce: nonce.toString('hex') },
     };
   };

@@ -1,4 +1,4 @@
-import { index, int64, integer, primaryKey, rowKey, sqliteTable, text } from './drizzle.ts';
+import { index, int64, integer, primaryKey, rowKey, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { runs, usageColumns } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
@@ -141,7 +141,36 @@ export const closeCommitments = sqliteTable('close_commitments', {
   root: text('root').notNull(),
   /** Hex. Who has it can guess what the leaves say. */
   salt: text('salt').notNull(),
+  /** How the statements are numbered, such as `2026-{seq:0000}`, and the last number that this close has given; null: not at all. */
+  numberForm: text('number_form'),
+  lastNumber: integer('last_number'),
+  /** SHA-256 of the letterhead, hex. */
+  letterhead: text('letterhead'),
 });
+
+export const letterheads = sqliteTable('letterheads', {
+  /** Of the content, hex. */
+  sha256: text('sha256').primaryKey(),
+  /** JSON, as it stands in statements. */
+  content: text('content').notNull(),
+});
+
+/** Numbers of statements, in the order of the tenants' ids; those of a close that was given up stay given. */
+export const statementNumbers = sqliteTable(
+  'statement_numbers',
+  {
+    closeSeq: integer('close_seq').notNull(),
+    tenantKey: integer('tenant_key')
+      .notNull()
+      .references(() => tenants.tenantKey),
+    periodKey: integer('period_key').notNull(),
+    number: text('number').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.closeSeq, table.tenantKey] }),
+    uniqueIndex('statement_numbers_by_number').on(table.number),
+  ],
+);
 
 /** What a comparison with the invoices of a closed period has found; `act_seq` is its link of the chain. */
 export const reconciliations = sqliteTable(
@@ -226,6 +255,8 @@ export const billingRecords: readonly TableRecord[] = [
   {
     table: closeCommitments,
   },
+  { table: letterheads },
+  { table: statementNumbers },
   {
     table: reconciliations,
     guard: {

@@ -189,7 +189,9 @@ test.each([
 ])('a commitment of $what is a fault, and a close that meets it says so', async ({ seq }) => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 5, '2026-02')]);
-  connection.prepare('INSERT INTO close_commitments VALUES (?, 1, ?, ?)').run(seq, '00', '00'.repeat(32));
+  connection
+    .prepare('INSERT INTO close_commitments (event_seq, leaves, root, salt) VALUES (?, 1, ?, ?)')
+    .run(seq, '00', '00'.repeat(32));
   const close = () => closePeriod(connection, { ...CLOSE, period: '2026-02', nowMs: NOON }, commitClose);
 
   expect(verifyLedger(connection).faults).toEqual([
