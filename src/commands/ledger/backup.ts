@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { leaveOwnAlerts } from '../../alerts/notify/end-alerts.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { type BackupReport, backupLedger, backupName } from '../../ledger/transfer/backup/backup.ts';
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
@@ -38,7 +39,7 @@ async function backup(
   const { path, sizeBytes, runs, entries, keys, headDigest } = report;
   cli.answer({ path, size_bytes: sizeBytes, runs, entries, keys, head_digest: headDigest }, [
     `wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`,
-    `no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`,
+    `no fault in ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`,
     `head digest ${headDigest}`,
   ]);
 }
@@ -113,7 +114,7 @@ async function restore(cli: CliContext, context: Context, name: string, options:
   cli.answer(record, [
     `restored ${inertText(ledgerPath)} from ${inertText(backup)}`,
     identity === null ? null : `it is a ledger of its own now, ${identity.newLedgerId}`,
-    `no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`,
+    `no fault in ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`,
     `head digest ${headDigest}`,
     replaced === null ? 'there was no ledger before' : `the ledger before is kept as ${inertText(replaced.path)}`,
     replaced === null ? null : `head digest ${replaced.headDigest ?? 'unknown: this version cannot read it'}`,

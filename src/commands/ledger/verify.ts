@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { resolve } from 'node:path';
 import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
 import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-anchors.ts';
 import {
   formatKey,
@@ -13,7 +14,6 @@ import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
-import { formatInteger } from '../../reports/formats/columns.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { givenCheckpoints, givenDigest, givenKey } from '../shared/given-file.ts';
 
@@ -69,7 +69,7 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
     checkpoints_lost: lost,
     faults: faults.map(faultRecord),
   };
-  const counts = `${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
+  const counts = `${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}, ${counted(keys, 'key')}`;
   cli.answer(record, [
     ...faults.map((fault) => `FAULT ${fault.check}: ${placeOf(fault)}${inertText(fault.message)}`),
     `${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`,
@@ -97,7 +97,9 @@ function anchorsOf(options: VerifyOptions, ownKey: KeyObject | null): { checks: 
     const key = options.checkpointKey === undefined ? ownKey : givenKey(options.checkpointKey);
     checks.push(expectCheckpoints(lines, key));
     const signed = key === null ? 'signatures not checked, there is no key' : 'signed';
-    said.push(`${formatInteger(lines.length)} checkpoints agree with the chain (${signed})`);
+    said.push(
+      `${counted(lines.length, 'checkpoint')} ${lines.length === 1 ? 'agrees' : 'agree'} with the chain (${signed})`,
+    );
   }
   return { checks, said };
 }
