@@ -607,6 +607,7 @@ CREATE TABLE charge_lines (
   unit_credits integer,
   unit_price text,
   amount_minor integer NOT NULL,
+  requests integer,
   PRIMARY KEY (period_key, tenant_key, line_number)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint

@@ -49,11 +49,11 @@ SELECT workspace_id, tenant_id, period, line_number, kind, tier, credits, unit_c
     ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
       || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
   CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
-  CAST(amount_minor AS double precision) / minor_units AS amount_value, reason
+  CAST(amount_minor AS double precision) / minor_units AS amount_value, reason, requests
 FROM (
   SELECT w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price,
     l.amount_minor, k.currency, k.minor_units, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id, NULL AS cause,
-    NULL AS reason
+    NULL AS reason, l.requests
   FROM charge_lines l
   JOIN charges c ON c.period_key = l.period_key AND c.tenant_key = l.tenant_key
   JOIN rate_cards k ON k.card_key = c.card_key
@@ -64,7 +64,7 @@ FROM (
   SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
     CASE WHEN x.line_id IS NULL THEN x.credits_delta END AS credits, NULL AS unit_credits, NULL AS unit_price, x.amount_minor,
     coalesce(k.currency, m.currency) AS currency, coalesce(k.minor_units, m.minor_units) AS minor_units, k.name AS rate_card,
-    q.period AS corrects_period, a.entry_id, x.cause, m.reason
+    q.period AS corrects_period, a.entry_id, x.cause, m.reason, NULL AS requests
   FROM charge_corrections x
   LEFT JOIN adjustments a ON a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
   LEFT JOIN rate_cards k ON k.card_key = x.card_key
@@ -76,7 +76,7 @@ FROM (
   UNION ALL
   SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'manual' AS kind, NULL AS tier, NULL AS credits,
     NULL AS unit_credits, NULL AS unit_price, m.amount_minor, m.currency, m.minor_units, NULL AS rate_card,
-    NULL AS corrects_period, NULL AS entry_id, NULL AS cause, m.reason
+    NULL AS corrects_period, NULL AS entry_id, NULL AS cause, m.reason, NULL AS requests
   FROM manual_lines m
   JOIN periods p ON p.period_key = m.period_key
   JOIN workspaces w ON w.workspace_key = p.workspace_key
@@ -86,7 +86,7 @@ FROM (
   UNION ALL
   SELECT w.workspace_id, t.tenant_id, p.period, 1 AS line_number, 'usage' AS kind, c.tier, c.credits_used AS credits,
     c.unit_credits, c.unit_price, c.amount_minor, k.currency, k.minor_units, k.name AS rate_card, NULL AS corrects_period,
-    NULL AS entry_id, NULL AS cause, NULL AS reason
+    NULL AS entry_id, NULL AS cause, NULL AS reason, NULL AS requests
   FROM charges c
   JOIN rate_cards k ON k.card_key = c.card_key
   JOIN periods p ON p.period_key = c.period_key

@@ -221,7 +221,7 @@ const VIEWS = {
       tenant_id: TENANT,
       period: 'The billing month; of a correction that in which it is booked.',
       line_number: '1, 2, 3 ... NULL of a correction and a line by hand.',
-      kind: '`usage`, `discount`, `minimum` (a top-up to it), `correction` or `manual` (a line by hand).',
+      kind: '`usage`, `requests`, `discount`, `minimum` (a top-up to it), `correction` or `manual` (a line by hand).',
       tier: '1, 2, 3 ...; 0: included credits. NULL, like the two units, when it is no usage.',
       credits: 'Of the tier or correction. NULL of a discount, a minimum and a line by hand.',
       unit_credits: 'What `unit_price` buys: 1, or those of a package.',
@@ -237,6 +237,7 @@ const VIEWS = {
       currency_digits: DIGITS,
       amount_value: VALUE,
       reason: 'Of a line by hand, or a correction by one; else NULL.',
+      requests: 'Of a line of kind `requests`; else NULL.',
     },
   ],
   finance_lines: [

@@ -42,6 +42,7 @@ const USAGE_LINE: BilledLine = {
     correctsPeriod: null,
     entryId: null,
     reason: null,
+    requests: null,
   },
 };
 const CORRECTION: BilledLine = { ...USAGE_LINE, kind: 'correction', tier: null, unitPrice: null, unitCredits: null };

@@ -28,6 +28,7 @@ const USAGE: BilledLine = {
     correctsPeriod: null,
     entryId: null,
     reason: null,
+    requests: null,
   },
 };
 const PLAIN: BilledLine = { ...USAGE, tier: null, credits: null, unitCredits: null, unitPrice: null };

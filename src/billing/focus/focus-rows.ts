@@ -49,7 +49,7 @@ function lessDiscounts(lines: readonly PricedLine[]): NetLine[] {
   const net = lines.map((line) => ({ line, netMinor: line.amountMinor }));
   return net.filter(({ line, netMinor: off }) => {
     if (line.kind !== 'discount') return true;
-    const reduced = net.filter((other) => other.line.kind === 'usage' && other.line.currency === line.currency);
+    const reduced = net.filter((other) => isUsed(other.line) && other.line.currency === line.currency);
     const sum = reduced.reduce((total, other) => total + other.line.amountMinor, 0n);
     if (sum === 0n) return true;
     let left = off;
@@ -62,6 +62,10 @@ function lessDiscounts(lines: readonly PricedLine[]): NetLine[] {
     reduced.reduce((a, b) => (size(b) > size(a) ? b : a)).netMinor += left;
     return false;
   });
+}
+
+function isUsed({ kind }: BilledLine): boolean {
+  return kind === 'usage' || kind === 'requests';
 }
 
 export function isPriced(line: BilledLine): line is PricedLine {
@@ -117,7 +121,8 @@ function ofLine(
   const cost = withFraction(formatMinor(netMinor, line.currency));
   const charged = line.correctsPeriod ?? period;
   const isManual = line.reason !== null;
-  const isUsage = line.kind === 'usage' || (line.kind === 'correction' && !isManual);
+  const isUsage = isUsed(line) || (line.kind === 'correction' && !isManual);
+  const [unit, quantity] = line.kind === 'requests' ? ['Requests', line.requests] : ['Credits', line.credits];
   const priced = pricedUnits(line);
   const atPrice = (unitPrice: string | undefined) => ({
     unitPrice: unitPrice === undefined ? null : withFraction(unitPrice),
@@ -138,8 +143,8 @@ function ofLine(
     ChargeFrequency: isUsage ? 'Usage-Based' : isManual ? 'One-Time' : 'Recurring',
     ChargePeriodEnd: timeOf(periodEndMs(charged)),
     ChargePeriodStart: timeOf(periodStartMs(charged)),
-    ConsumedQuantity: isUsage && line.credits !== null ? withFraction(line.credits.toString()) : null,
-    ConsumedUnit: isUsage && line.credits !== null ? 'Credits' : null,
+    ConsumedQuantity: isUsage && quantity !== null ? withFraction(quantity.toString()) : null,
+    ConsumedUnit: isUsage && quantity !== null ? unit : null,
     ContractedCost: contracted.cost,
     ContractedUnitPrice: contracted.unitPrice,
     EffectiveCost: cost,
@@ -147,16 +152,18 @@ function ofLine(
     ListUnitPrice: list.unitPrice,
     PricingCategory: isUsage ? 'Standard' : null,
     PricingQuantity: priced === null ? null : withFraction(priced.units.toString()),
-    PricingUnit: priced === null ? null : priced.unitCredits === 1n ? 'Credits' : `${priced.unitCredits} Credits`,
-    SkuId: isUsage ? 'credits' : null,
-    SkuMeter: isUsage ? 'Credits' : null,
-    SkuPriceId: isUsage ? `${line.rateCard}/${line.tier === null ? 'correction' : `tier ${line.tier}`}` : null,
+    PricingUnit: priced === null ? null : priced.unitCredits === 1n ? unit : `${priced.unitCredits} Credits`,
+    SkuId: isUsage ? unit.toLowerCase() : null,
+    SkuMeter: isUsage ? unit : null,
+    SkuPriceId: isUsage ? `${line.rateCard}/${line.tier === null ? line.kind : `tier ${line.tier}`}` : null,
     x_EntryId: line.entryId === null ? null : line.entryId.toString(),
   };
 }
 
 /** What was priced how: packages where those are sold, else credits. Null when the line is not a price times units. */
-function pricedUnits({ kind, credits, unitCredits, unitPrice }: BilledLine) {
+function pricedUnits({ kind, credits, unitCredits, unitPrice, requests }: BilledLine) {
+  if (kind === 'requests' && requests !== null && unitPrice !== null)
+    return { units: requests, unitCredits: 1n, unitPrice };
   if (kind !== 'usage' || credits === null || unitCredits === null || unitPrice === null) return null;
   return { units: (credits + unitCredits - 1n) / unitCredits, unitCredits, unitPrice };
 }
@@ -165,6 +172,7 @@ function describe(period: Period, { kind, tier, correctsPeriod, reason }: Billed
   const why = reason === null ? '' : `: ${reason}`;
   if (kind === 'correction') return `Correction of ${correctsPeriod ?? period}, booked in ${period}${why}`;
   if (kind === 'manual') return `By hand, ${period}${why}`;
+  if (kind === 'requests') return `Requests, ${period}`;
   if (kind === 'discount') return `Discount, ${period}`;
   if (kind === 'minimum') return `Top-up to the minimum charge, ${period}`;
   return tier === 0 ? `Included credits, ${period}` : `Credits used, ${period}, tier ${tier}`;

@@ -2,19 +2,21 @@ import { minorDigits } from '../../core/money.ts';
 import { divideRounded, type Pricing, parseDecimal, type RateCard } from './rate-card.ts';
 
 /** What a line of a charge is for. `correction` lines are not made here: see the corrections of closed periods. */
-export type ChargeLineKind = 'usage' | 'minimum' | 'discount';
+export type ChargeLineKind = 'usage' | 'requests' | 'minimum' | 'discount';
 
 /** One line of a charge. Its amount was rounded once; all lines sum to the charge. */
 export interface ChargeLine {
   kind: ChargeLineKind;
-  /** From 1; 0 for the included credits; null when it is no usage. */
+  /** From 1; 0 for the included credits; null, like the credits, when it is no usage of credits. */
   tier: number | null;
-  /** Credits in the tier; null when it is no usage. */
+  /** Credits in the tier. */
   credits: bigint | null;
-  /** How many credits `unitPrice` buys: 1, or those of a package; null when it is no usage. */
+  /** How many credits `unitPrice` buys: 1, or those of a package. */
   unitCredits: bigint | null;
-  /** Exact decimal of the currency's major unit; null when it is no usage. */
+  /** Exact decimal of the currency's major unit; null for a discount and a minimum. */
   unitPrice: string | null;
+  /** Null but of the line that prices them. */
+  requests: bigint | null;
   amountMinor: bigint;
 }
 
@@ -24,21 +26,21 @@ export interface Charge {
 }
 
 /**
- * Prices a tenant's credits in one period: a usage line a tier, less the discount on their sum, topped up to the
- * minimum. Credits below 0 cost nothing, or are paid back without a minimum. There is always at least one line.
+ * Prices a tenant's credits and requests in one period: a usage line a tier, one of the requests where they have a price, less
+ * the discount on their sum, topped up to the minimum. Credits below 0 cost nothing, or are paid back without a minimum. There is always at least one line.
  */
-export type Pricer = (credits: bigint) => Charge;
+export type Pricer = (credits: bigint, requests?: bigint) => Charge;
 
 /** What a tenant costs without a record in the period, such as a withdrawn one: no minimum either. */
 export const NO_CHARGE: Charge = {
-  lines: [{ kind: 'usage', tier: 1, credits: 0n, unitCredits: 1n, unitPrice: '0', amountMinor: 0n }],
+  lines: [{ kind: 'usage', tier: 1, credits: 0n, unitCredits: 1n, unitPrice: '0', requests: null, amountMinor: 0n }],
   amountMinor: 0n,
 };
 
 /** Credits that cost nothing: included ones, and those below 0 that are not paid back. */
-const FREE = { kind: 'usage', tier: 0, unitCredits: 1n, unitPrice: '0', amountMinor: 0n } as const;
+const FREE = { kind: 'usage', tier: 0, unitCredits: 1n, unitPrice: '0', requests: null, amountMinor: 0n } as const;
 
-const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null };
+const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null, requests: null };
 
 /** A price of some units, in minor units of the currency as a fraction: its decimals are read once a card, not a tenant. */
 type UnitPricer = (tier: number, credits: bigint) => ChargeLine;
@@ -53,7 +55,7 @@ export function pricerOf(card: RateCard): Pricer {
     return (tier, credits) => {
       const units = (credits + unitCredits - 1n) / unitCredits;
       const amountMinor = divideRounded(units * minorDigitsOfUnit, scale, rounding);
-      return { kind: 'usage', tier, credits, unitCredits, unitPrice, amountMinor };
+      return { kind: 'usage', tier, credits, unitCredits, unitPrice, requests: null, amountMinor };
     };
   };
   const included = BigInt(card.includedCredits);
@@ -62,41 +64,48 @@ export function pricerOf(card: RateCard): Pricer {
   const given = parseDecimal(card.minimum ?? '0');
   const minimum = divideRounded(given.digits * minorPerMajor, given.scale, rounding);
 
-  const charge = (lines: ChargeLine[], least: bigint): Charge => {
-    let amountMinor = 0n;
-    for (const line of lines) amountMinor += line.amountMinor;
-    const off = discount === null ? 0n : divideRounded(amountMinor * discount.digits, discount.scale * 100n, rounding);
-    if (off > 0n) lines.push({ ...NO_USAGE, kind: 'discount', amountMinor: -off });
-    amountMinor -= off;
-    if (least > amountMinor) {
-      lines.push({ ...NO_USAGE, kind: 'minimum', amountMinor: least - amountMinor });
-      amountMinor = least;
-    }
-    return { lines, amountMinor };
+  const perRequest = card.pricePerRequest === null ? null : parseDecimal(card.pricePerRequest);
+  const requestLine = (requests: bigint, { digits, scale }: NonNullable<typeof perRequest>): ChargeLine => {
+    const paid = requests > 0n ? requests : 0n;
+    const amountMinor = divideRounded(paid * digits * minorPerMajor, scale, rounding);
+    return { ...NO_USAGE, kind: 'requests', unitPrice: card.pricePerRequest, requests, amountMinor };
   };
 
-  return (credits) => {
-    const least = card.minimumNeedsUsage && credits <= 0n ? 0n : minimum;
-    if (credits < 0n && !card.creditNegative) return charge([{ ...FREE, credits }], least);
+  return (credits, requests = 0n) => {
+    const isPaidBack = credits < 0n && card.creditNegative;
     const lines: ChargeLine[] = [];
-    if (credits < 0n) {
+    if (isPaidBack) {
       addUsage(lines, -credits);
-      return negative(charge(lines, 0n));
+      for (const line of lines) negate(line);
+    } else if (credits < 0n) lines.push({ ...FREE, credits });
+    else {
+      const free = credits < included ? credits : included;
+      if (included > 0n) lines.push({ ...FREE, credits: free });
+      if (included === 0n || credits > free) addUsage(lines, credits - free);
     }
-    const free = credits < included ? credits : included;
-    const rest = credits - free;
-    if (included > 0n) lines.push({ ...FREE, credits: free });
-    if (included === 0n || rest > 0n) addUsage(lines, rest);
-    return charge(lines, least);
+    if (perRequest !== null) lines.push(requestLine(requests, perRequest));
+    let amountMinor = lines.reduce((sum, line) => sum + line.amountMinor, 0n);
+    const size = amountMinor < 0n ? -amountMinor : amountMinor;
+    const share = discount === null ? 0n : divideRounded(size * discount.digits, discount.scale * 100n, rounding);
+    if (share > 0n) {
+      const off = amountMinor < 0n ? share : -share;
+      lines.push({ ...NO_USAGE, kind: 'discount', amountMinor: off });
+      amountMinor += off;
+    }
+    const isUsed = credits > 0n || (perRequest !== null && requests > 0n);
+    const owesMinimum = !isPaidBack && (isUsed || !card.minimumNeedsUsage);
+    if (owesMinimum && minimum > amountMinor) {
+      lines.push({ ...NO_USAGE, kind: 'minimum', amountMinor: minimum - amountMinor });
+      amountMinor = minimum;
+    }
+    return { lines, amountMinor };
   };
 }
 
 /** The same the other way round: paid back. */
-function negative({ lines, amountMinor }: Charge): Charge {
-  const turned = lines.map((line) => {
-    return { ...line, credits: line.credits === null ? null : -line.credits, amountMinor: -line.amountMinor };
-  });
-  return { lines: turned, amountMinor: -amountMinor };
+function negate(line: ChargeLine): void {
+  line.credits = line.credits === null ? null : -line.credits;
+  line.amountMinor = -line.amountMinor;
 }
 
 function usagePricer(

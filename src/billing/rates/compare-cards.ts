@@ -1,12 +1,11 @@
 import type { Period } from '../../core/period.ts';
-import type { PeriodPricer } from './period-pricer.ts';
+import type { PeriodPricer, Used } from './period-pricer.ts';
 import type { RateCard } from './rate-card.ts';
 
-export interface RecordedUsage {
+export interface RecordedUsage extends Used {
   workspaceId: string;
   tenantId: string;
   period: Period;
-  credits: bigint;
 }
 
 /** What both sets of cards make of the same usage, in minor units of one currency. */
@@ -33,16 +32,16 @@ export function compareCards(usage: Iterable<RecordedUsage>, now: PricerOf, othe
   const unpriced: CardsComparison['unpriced'] = [];
   let scope = '';
   let sides: [PeriodPricer<RateCard>, PeriodPricer<RateCard>] | null = null;
-  for (const { workspaceId, tenantId, period, credits } of usage) {
+  for (const { workspaceId, tenantId, period, ...used } of usage) {
     const ownScope = JSON.stringify([workspaceId, period]);
     if (sides === null || ownScope !== scope) {
       sides = [now(workspaceId, period), others(workspaceId, period)];
       scope = ownScope;
     }
     for (const [side, pricer] of sides.entries()) {
-      const priced = pricer.price(tenantId, credits, true);
+      const priced = pricer.price(tenantId, used, true);
       if (priced === null || priced.charge === null) {
-        const why = side === 1 ? pricer.whyUnpriced(tenantId, credits) : null;
+        const why = side === 1 ? pricer.whyUnpriced(tenantId, used) : null;
         if (why !== null) unpriced.push({ workspaceId, tenantId, period, why });
         continue;
       }

@@ -12,6 +12,12 @@ export interface Priced<Card extends RateCard> {
   charge: Charge | null;
 }
 
+/** What a tenant has used in a period. */
+export interface Used {
+  credits: bigint;
+  requests: bigint;
+}
+
 /** Prices tenants of one workspace and period by the cards that are given, each card prepared once. */
 export class PeriodPricer<Card extends RateCard> {
   readonly #choose: CardChooser<Card>;
@@ -25,25 +31,25 @@ export class PeriodPricer<Card extends RateCard> {
   }
 
   /** Null when no card prices the tenant. Without a record there is nothing to pay. */
-  price(tenantId: string, credits: bigint, present: boolean): Priced<Card> | null {
+  price(tenantId: string, used: Used, present: boolean): Priced<Card> | null {
     const card = this.#choose(tenantId);
-    return card === null ? null : this.priceBy(card, credits, present);
+    return card === null ? null : this.priceBy(card, used, present);
   }
 
   /** Why a tenant that some card fits is left unpriced, in words; null when it is priced, or no card fits. */
-  whyUnpriced(tenantId: string, credits: bigint): string | null {
+  whyUnpriced(tenantId: string, used: Used): string | null {
     const tied = this.#tied(tenantId).map(({ name }) => JSON.stringify(name));
     if (tied.length > 0) return `cards ${tied.join(' and ')} fit alike`;
-    const priced = this.price(tenantId, credits, true);
+    const priced = this.price(tenantId, used, true);
     if (priced === null || priced.charge !== null) return null;
     const { name, currency } = priced.card;
     const by = `by card ${JSON.stringify(name)}`;
     return isCurrency(currency) ? `its amount ${by} is beyond 64 bits` : `nobody knows the currency ${currency} ${by}`;
   }
 
-  priceBy(card: Card, credits: bigint, present: boolean): Priced<Card> {
+  priceBy(card: Card, { credits, requests }: Used, present: boolean): Priced<Card> {
     if (!present) return { card, charge: NO_CHARGE };
-    const charge = this.#pricerOf(card)?.(credits) ?? null;
+    const charge = this.#pricerOf(card)?.(credits, requests) ?? null;
     return { card, charge: charge !== null && isStorableCharge(charge) ? charge : null };
   }
 }

@@ -47,6 +47,7 @@ export const rateCardSchema = z
     credit_negative: setting(flag, 'Write true to pay credits below 0 back, or remove the line to price them as 0'),
     included_credits: setting(wholeCredits(0), 'Give a whole number of credits, such as 1000, or remove the line'),
     price_per_credit: setting(decimal, PRICE),
+    price_per_request: setting(decimal, 'Give a decimal in quotes, such as "0.0002", or remove the line'),
     graduated: tiers,
     volume: tiers,
     package: setting(packages, 'Write `package: { credits: 1000, price: "9.50" }` with your figures'),
@@ -60,7 +61,8 @@ export const rateCardSchema = z
       context.addIssue({ code: 'custom', path, message });
     };
     const given = PRICINGS.filter((key) => card[key] !== undefined);
-    if (given.length === 0) fault(['price_per_credit'], `is missing: a card has one of ${PRICINGS.join(', ')}`);
+    if (given.length === 0 && card.price_per_request === undefined)
+      fault(['price_per_credit'], `is missing: a card has one of ${PRICINGS.join(', ')}, or price_per_request alone`);
     for (const extra of given.slice(1)) fault([extra], `stands beside ${given[0]}, and it is unclear which counts`);
     for (const model of ['graduated', 'volume'] as const) {
       card[model]?.forEach(({ up_to }, index, all) => {

@@ -36,9 +36,11 @@ export interface RateCard {
   /** True: credits below 0 are paid back at these prices; else they are priced as 0. */
   creditNegative: boolean;
   pricing: Pricing;
+  /** An exact decimal, beside the price of the credits; null: requests cost nothing. */
+  pricePerRequest: string | null;
   /** What a tenant with a record in the period pays at least; null: nothing. */
   minimum: string | null;
-  /** True: who has used no credits pays no minimum. */
+  /** True: who has used no credits, and no requests that have a price, pays no minimum. */
   minimumNeedsUsage: boolean;
   /** Off the usage, from 0 to 100; null: none. */
   discountPercent: string | null;
@@ -58,6 +60,7 @@ export function resolveRateCard(card: RateCardText): RateCard {
     includedCredits: card.included_credits ?? 0,
     creditNegative: card.credit_negative ?? false,
     pricing: pricingOf(card),
+    pricePerRequest: card.price_per_request ?? null,
     minimum: card.minimum ?? null,
     minimumNeedsUsage: card.minimum_needs_usage ?? false,
     discountPercent: card.discount_percent ?? null,

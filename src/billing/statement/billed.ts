@@ -13,6 +13,8 @@ export interface BilledLine {
   credits: bigint | null;
   unitCredits: bigint | null;
   unitPrice: string | null;
+  /** Null but of the line that prices them. */
+  requests: bigint | null;
   /** Null: a correction that cannot be priced. */
   amountMinor: bigint | null;
   /** Null, like the card: no card prices the correction. */

@@ -202,6 +202,7 @@ function lineOf(line: BilledLine) {
     corrects_period: line.correctsPeriod,
     entry_id: line.entryId,
     reason: line.reason,
+    requests: line.requests,
   };
 }
 

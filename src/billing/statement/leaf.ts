@@ -52,6 +52,7 @@ export function encodeTenant(tenant: BilledTenant, salt: string): string {
       line.correctsPeriod,
       text(line.entryId),
       line.reason,
+      text(line.requests),
     ]),
     ...(tenant.statementNumber === undefined ? [] : [tenant.statementNumber]),
   ]);
@@ -91,8 +92,20 @@ export function decodeTenant(content: string): BilledTenant | null {
 }
 
 function decodeLine(values: readonly (string | null)[]): BilledLine {
-  const [kind, tier, credits, unitCredits, unitPrice, amount, currency, rateCard, correctsPeriod, entryId, reason] =
-    values;
+  const [
+    kind,
+    tier,
+    credits,
+    unitCredits,
+    unitPrice,
+    amount,
+    currency,
+    rateCard,
+    correctsPeriod,
+    entryId,
+    reason,
+    requests,
+  ] = values;
   return {
     kind: kind as BilledLine['kind'],
     tier: tier == null ? null : Number(tier),
@@ -105,6 +118,7 @@ function decodeLine(values: readonly (string | null)[]): BilledLine {
     correctsPeriod: correctsPeriod ?? null,
     entryId: integer(entryId),
     reason: reason ?? null,
+    requests: integer(requests),
   };
 }
 

@@ -230,9 +230,9 @@ function budgetsUsed(
   if (budgets.every(({ tenant }) => tenant === null)) return found;
   const priceOf = creditPricer(connection, workspaceId);
   const ofTenants: { tenantId: string; credits: bigint; used: bigint }[] = [];
-  for (const { tenantId, credits: used } of recordedUsage(connection, { workspaceId, period })) {
+  for (const { tenantId, credits: used, requests } of recordedUsage(connection, { workspaceId, period })) {
     const budget = table.ofTenant(tenantId);
-    const use = budget && budgetUse(budget, used, (credits) => priceOf(tenantId, period, credits));
+    const use = budget && budgetUse(budget, used, (credits) => priceOf(tenantId, period, credits, requests));
     if (use !== null) ofTenants.push({ tenantId, credits: use.limit, used });
   }
   // By the share that is used, exactly: a/b against c/d.

@@ -6,9 +6,9 @@ import { bookedSql } from '../../ledger/store/sum-money.ts';
 
 /**
  * Why a tenant is charged another amount than in the month before: other credits, another card, other corrections of earlier
- * months, other lines by hand; `new` and `gone`: nothing then, nothing now.
+ * months, other lines by hand, requests where nothing else says it; `new` and `gone`: nothing then, nothing now.
  */
-export type ChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections' | 'lines';
+export type ChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections' | 'lines' | 'requests';
 
 export interface TenantChange {
   workspaceId: string;
@@ -112,5 +112,6 @@ function reasonsOf(now: Side, before: Side): ChangeReason[] {
   }
   if (now.correctionMinor !== before.correctionMinor) reasons.push('corrections');
   if (now.manualMinor !== before.manualMinor) reasons.push('lines');
+  if (reasons.length === 0) reasons.push('requests');
   return reasons;
 }

@@ -54,7 +54,7 @@ const changeSchema = z.strictObject({
   previous_amount: amount,
   credits_used: integer,
   previous_credits: integer,
-  reasons: z.array(z.enum(['new', 'gone', 'usage', 'card', 'corrections', 'lines'])),
+  reasons: z.array(z.enum(['new', 'gone', 'usage', 'card', 'corrections', 'lines', 'requests'])),
 });
 
 const moneySchema = z.strictObject({

@@ -59,6 +59,7 @@ export function changeWords(change: MonthEndChange): string {
     card: 'another rate card',
     corrections: 'corrections of earlier months',
     lines: 'other lines by hand',
+    requests: 'other requests',
   };
   const why = reasons.map((reason) => words[reason]).join(', ');
   const whose = `${inertText(tenant_id)} of ${inertText(workspace_id)}`;

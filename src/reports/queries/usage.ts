@@ -90,6 +90,7 @@ interface RecordedUsageRow {
   tenantId: string;
   period: string;
   credits: bigint;
+  requests: bigint;
 }
 
 /** The usage that is not withdrawn, workspace by workspace and period by period, one row at a time. */
@@ -101,7 +102,7 @@ export function recordedUsage(
   const { where, values } = whereClause({ workspace_id: workspaceId, period, state });
   return connection
     .prepare(
-      `SELECT workspace_id AS workspaceId, tenant_id AS tenantId, period, credits_used AS credits
+      `SELECT workspace_id AS workspaceId, tenant_id AS tenantId, period, credits_used AS credits, request_count AS requests
        FROM finance_usage ${where === '' ? 'WHERE' : `${where} AND`} withdrawn = 0 ORDER BY workspace_id, period`,
     )
     .safeIntegers()

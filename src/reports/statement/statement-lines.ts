@@ -1,4 +1,5 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
+import { counted } from '../../core/text/words.ts';
 import type { InvoiceOf } from '../../ledger/journal/charges/invoice-numbers.ts';
 import { type Column, formatDecimal, formatInteger } from '../formats/columns.ts';
 
@@ -15,7 +16,10 @@ export type StatementLine = Place &
   };
 
 /** What a line is, and what its credits cost. */
-type LineWords = Pick<StatementLine, 'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period' | 'reason'>;
+type LineWords = Pick<
+  StatementLine,
+  'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period' | 'reason' | 'requests'
+>;
 
 const UNPRICED = {
   kind: 'unpriced',
@@ -27,6 +31,7 @@ const UNPRICED = {
   rate_card: null,
   corrects_period: null,
   reason: null,
+  requests: null,
 };
 
 /** One row a line; a tenant without a rate card has one that says so. */
@@ -63,9 +68,11 @@ export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
   { name: 'invoice_number', kind: 'text', header: 'Invoice', sparse: true },
   { name: 'reason', kind: 'text' },
   { name: 'statement_number', kind: 'text', header: 'Number', sparse: true },
+  { name: 'requests', kind: 'count' },
 ];
 
-export function lineWords({ kind, tier, credits, amount, corrects_period, reason }: LineWords): string {
+export function lineWords({ kind, tier, credits, amount, corrects_period, reason, requests }: LineWords): string {
+  if (kind === 'requests') return counted(requests ?? 0n, 'request');
   if (kind === 'unpriced') return 'not priced';
   if (kind === 'manual') return reason ?? 'by hand';
   const why = reason === null ? '' : `: ${reason}`;

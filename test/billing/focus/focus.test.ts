@@ -37,6 +37,7 @@ const LINE: BilledLine = {
   correctsPeriod: null,
   entryId: null,
   reason: null,
+  requests: null,
 };
 const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null };
 

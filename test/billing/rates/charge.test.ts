@@ -17,6 +17,7 @@ const BASE: RateCard = {
   currency: 'EUR',
   includedCredits: 0,
   pricing: flat('0.01'),
+  pricePerRequest: null,
   minimum: null,
   discountPercent: null,
   rounding: 'half_even',
@@ -27,14 +28,22 @@ function flat(pricePerCredit: string): Pricing {
 }
 
 function shown({ lines }: Charge): string[] {
-  return lines.map(({ kind, tier, credits, unitPrice, amountMinor }) =>
-    [kind, tier, credits, unitPrice, amountMinor].filter((value) => value !== null).join(' '),
+  return lines.map(({ kind, tier, credits, unitPrice, requests, amountMinor }) =>
+    [kind, tier, credits, unitPrice, requests, amountMinor].filter((value) => value !== null).join(' '),
   );
 }
 
 describe('a charge, by example', () => {
   test('a price for each credit', () => {
     expect(shown(pricerOf({ ...BASE, pricing: flat('0.0125') })(1000n))).toEqual(['usage 1 1000 0.0125 1250']);
+  });
+
+  test('a price for each request, beside that of credits and before the discount; who has called has used something', () => {
+    const card = { ...BASE, pricePerRequest: '0.0005', discountPercent: '10', minimum: '5', minimumNeedsUsage: true };
+    const price = pricerOf(card);
+    expect(shown(price(1000n, 3001n))).toEqual(['usage 1 1000 0.01 1000', 'requests 0.0005 3001 150', 'discount -115']);
+    expect(shown(price(0n, 10n))).toEqual(['usage 1 0 0.01 0', 'requests 0.0005 10 0', 'minimum 500']);
+    expect(price(0n, 0n).amountMinor).toBe(0n);
   });
 
   test('graduated: each tier at its own price, counted beyond the included credits', () => {
@@ -127,6 +136,7 @@ const card: fc.Arbitrary<RateCard> = fc.record({
   includedCredits: fc.oneof(fc.constant(0), fc.nat(10 ** 6), fc.constant(Number.MAX_SAFE_INTEGER)),
   pricing,
   minimum: fc.option(fc.bigInt({ min: 0n, max: 10n ** 9n }).map(String)),
+  pricePerRequest: fc.option(fc.constantFrom('0.0002', '0.000000000000000001', '3', '0')),
   discountPercent: fc.option(fc.constantFrom('0', '2.5', '10', '33.333333333333333333', '50', '100')),
   rounding: fc.constantFrom('half_even', 'half_up'),
 });
@@ -140,13 +150,15 @@ const credits = fc.oneof(
   fc.constantFrom(0n, 1n, MAX),
 );
 
+const requests = fc.oneof(fc.constant(0n), fc.bigInt(0n, 10n ** 9n), fc.constant(MAX));
+
 describe('a charge, for any card and any credits up to 2^63-1', () => {
   test('is that of an independent exact calculation, line by line', () => {
     fc.assert(
-      fc.property(card, credits, (anyCard, anyCredits) => {
-        const { lines } = pricerOf(anyCard)(anyCredits);
+      fc.property(card, credits, requests, (anyCard, anyCredits, anyRequests) => {
+        const { lines } = pricerOf(anyCard)(anyCredits, anyRequests);
         expect(lines.map(({ kind, tier, amountMinor }) => ({ kind, tier, amount: amountMinor }))).toEqual(
-          exactLines(anyCard, anyCredits),
+          exactLines(anyCard, anyCredits, anyRequests),
         );
       }),
       { numRuns: 3000 },
@@ -155,12 +167,15 @@ describe('a charge, for any card and any credits up to 2^63-1', () => {
 
   test('is the one that verify works out by itself, to the last column', () => {
     fc.assert(
-      fc.property(card, credits, (anyCard, anyCredits) => {
-        const { lines } = pricerOf(anyCard)(anyCredits);
-        const owed = owedLines(anyCard, anyCredits);
+      fc.property(card, credits, requests, (anyCard, anyCredits, anyRequests) => {
+        const { lines } = pricerOf(anyCard)(anyCredits, anyRequests);
+        const owed = owedLines(anyCard, anyCredits, anyRequests);
         if (owed === null) return;
         expect(
-          lines.map((line) => [line.kind, line.tier, line.credits, line.unitCredits, line.unitPrice, line.amountMinor]),
+          lines.map((line) => [
+            ...[line.kind, line.tier, line.credits, line.unitCredits, line.unitPrice, line.amountMinor],
+            line.requests,
+          ]),
         ).toEqual(owed);
       }),
       { numRuns: 3000 },
@@ -169,8 +184,8 @@ describe('a charge, for any card and any credits up to 2^63-1', () => {
 
   test('is the sum of its lines, which cover every credit once', () => {
     fc.assert(
-      fc.property(card, credits, (anyCard, anyCredits) => {
-        const { lines, amountMinor } = pricerOf(anyCard)(anyCredits);
+      fc.property(card, credits, requests, (anyCard, anyCredits, anyRequests) => {
+        const { lines, amountMinor } = pricerOf(anyCard)(anyCredits, anyRequests);
         expect(lines.reduce((sum, line) => sum + line.amountMinor, 0n)).toBe(amountMinor);
         expect(lines.reduce((sum, line) => sum + (line.credits ?? 0n), 0n)).toBe(anyCredits);
       }),

@@ -12,9 +12,11 @@ export interface ExactLine {
 
 /**
  * What a card charges, worked out from its description in decimals that a library keeps exact; the program computes with
- * integers. In the order of the lines: the included credits, one a tier, the discount, the top-up to the minimum.
+ * integers. In the order of the lines: the included credits, one a tier, the requests, the discount, the top-up to the
+ * minimum.
  */
-export function exactLines(card: RateCard, credits: bigint): ExactLine[] {
+export function exactLines(card: RateCard, credits: bigint, requests = 0n): ExactLine[] {
+  if (card.pricePerRequest !== null) return withRequests(card, credits, requests);
   if (credits < 0n && card.creditNegative) {
     const turned = exactLines({ ...card, includedCredits: 0, minimum: null }, -credits);
     return turned.map((line) => ({ ...line, amount: -line.amount }));
@@ -35,6 +37,19 @@ export function exactLines(card: RateCard, credits: bigint): ExactLine[] {
     if (off > 0n) lines.push({ kind: 'discount', tier: null, amount: -off });
   }
   return toppedUp(card, lines, needsNone);
+}
+
+/** Requests are usage: the discount is of all of it, and who has made some has used something. */
+function withRequests(card: RateCard, credits: bigint, requests: bigint): ExactLine[] {
+  const ofCredits = exactLines({ ...card, pricePerRequest: null, minimum: null, discountPercent: null }, credits);
+  const cost = new Big(requests.toString()).times(card.pricePerRequest ?? 0);
+  const lines = [...ofCredits, { kind: 'requests', tier: null, amount: inMinor(card, cost) }];
+  const sum = lines.reduce((total, line) => total + line.amount, 0n);
+  const size = new Big(sum.toString()).abs();
+  const off = round(card, size.times(card.discountPercent ?? 0).times('0.01'));
+  if (off > 0n) lines.push({ kind: 'discount', tier: null, amount: sum < 0n ? off : -off });
+  if (credits < 0n && card.creditNegative) return lines;
+  return toppedUp(card, lines, card.minimumNeedsUsage && credits <= 0n && requests === 0n);
 }
 
 function toppedUp(card: RateCard, lines: ExactLine[], needsNone: boolean): ExactLine[] {

@@ -48,7 +48,15 @@ describe('the check of a statement, and another that is written from the documen
   });
 
   test('call a line authentic that says that it has no price, with the sum of the others', async () => {
-    const priced = { ...USAGE, amountMinor: 250n, currency: 'EUR', rateCard: 'list', entryId: null, reason: null };
+    const priced = {
+      ...USAGE,
+      amountMinor: 250n,
+      currency: 'EUR',
+      rateCard: 'list',
+      entryId: null,
+      reason: null,
+      requests: null,
+    };
     const unpriced = {
       ...NO_PRICE,
       kind: 'correction',
@@ -56,6 +64,7 @@ describe('the check of a statement, and another that is written from the documen
       correctsPeriod: '2025-12',
       entryId: 9n,
       reason: null,
+      requests: null,
     } as const;
     const named = { tenantId: 'acme', displayName: null, externalRef: null, creditsUsed: 5n, requestCount: 1n };
     const { text, digest } = statementOf({ ...named, lines: [priced, unpriced] });

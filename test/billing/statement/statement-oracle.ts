@@ -102,9 +102,21 @@ function tenantOf({ index, leaf, path }: Any): Any {
 }
 
 function lineOf(parts: Any): Any {
-  const [kind, tier, credits, unitCredits, unit_price, minor, currency, rate_card, corrects_period, entry, reason] =
-    parts;
-  demand(parts.length === 11);
+  const [
+    kind,
+    tier,
+    credits,
+    unitCredits,
+    unit_price,
+    minor,
+    currency,
+    rate_card,
+    corrects_period,
+    entry,
+    reason,
+    requests,
+  ] = parts;
+  demand(parts.length === 12);
   const integer = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
   return {
     kind,
@@ -119,6 +131,7 @@ function lineOf(parts: Any): Any {
     corrects_period,
     entry_id: integer(entry),
     reason,
+    requests: integer(requests),
   };
 }
 

@@ -22,7 +22,7 @@ const RUNS = Number(process.env.MODEL_RUNS ?? 40);
 /** A failure prints the seed of the campaign; MODEL_SEED plays it again. */
 const SEED = Number(process.env.MODEL_SEED ?? Date.now() % 0x7fff_ffff);
 
-type Figure = { tenant: number; period: number; credits: bigint | null };
+type Figure = { tenant: number; period: number; credits: bigint | null; requests: number };
 type Step =
   | { do: 'publish'; figures: readonly Figure[] }
   | { do: 'cards'; cards: readonly RateCardText[] }
@@ -55,11 +55,16 @@ const cardText = fc
       rounding: fc.constantFrom<'half_even' | 'half_up'>('half_even', 'half_up'),
       credit_negative: fc.boolean(),
       minimum_needs_usage: fc.constantFrom(false, false, true),
+      price_per_request: fc.constantFrom(undefined, undefined, '0.0005', '1'),
     }),
   })
   .map(({ tenant, pricing: priced, terms }): RateCardText => {
     const name = `${tenant ?? 'all'} ${JSON.stringify(priced)}`.slice(0, 60);
-    return { name, ...terms, ...priced, ...(tenant && { tenant }) };
+    const { price_per_request, ...others } = terms;
+    return {
+      ...{ name, ...others, ...priced, ...(tenant && { tenant }) },
+      ...(price_per_request && { price_per_request }),
+    };
   });
 const cards = fc.uniqueArray(cardText, {
   maxLength: 4,
@@ -76,9 +81,10 @@ const figure: fc.Arbitrary<Figure> = fc.record({
   tenant: fc.nat(TENANTS.length - 1),
   period: fc.oneof(fc.constant(0), fc.nat(PERIODS.length - 1)),
   credits,
+  requests: fc.constantFrom(0, 10, 10, 123_456),
 });
 const handLine: fc.Arbitrary<HandLine> = fc.record({
-  tenant: fc.nat(TENANTS.length - 1),
+  tenant: fc.oneof(fc.constant(0), fc.nat(TENANTS.length - 1)),
   period: fc.oneof(fc.constant(0), fc.nat(PERIODS.length - 1)),
   amountMinor: fc.oneof(fc.bigInt(-5000n, -1n), fc.bigInt(1n, 10n ** 15n)),
   currency: fc.constantFrom('EUR', 'EUR', 'JPY', 'KWD'),
@@ -92,7 +98,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cards' as const), cards }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('line' as const), line: handLine }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('line' as const), line: handLine }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('revoke' as const), position: fc.nat(99) }) },
   {
     weight: 4,
@@ -108,7 +114,7 @@ const history = fc
 
 /** What a campaign of so many histories must have met to mean anything. */
 const MUST_MEET: readonly [histories: number, outcomes: readonly string[]][] = [
-  [40, ['corrected', 'closed', 'unclear cards', 'line', 'late line', 'revoked']],
+  [40, ['corrected', 'closed', 'unclear cards', 'line', 'late line', 'revoked', 'requests']],
   [
     400,
     [
@@ -166,7 +172,9 @@ async function play(connection: LedgerConnection, steps: readonly Step[], met: S
 async function carryOut(connection: LedgerConnection, model: MoneyModel, step: Step, nowMs: number, met: Set<string>) {
   const request = { workspaceId: 'ws-1', by: 'Ada', note: 'test', nowMs };
   if (step.do === 'publish') {
-    for (const { tenant, period, credits } of step.figures) model.set(tenant, period, credits);
+    for (const { tenant, period, credits, requests } of step.figures) {
+      model.set(tenant, period, credits, requests);
+    }
     // The second run withdraws what the first has missed.
     for (const runMs of [nowMs, nowMs + 60_000]) {
       await publish(connection, model.listing(), { nowMs: runMs, withdraws: true });
@@ -321,6 +329,7 @@ function meet(connection: LedgerConnection, model: MoneyModel, met: Set<string>)
   const corrections = lines.filter(({ kind }) => kind === 'correction');
   if (corrections.length > 0) met.add('corrected');
   if (corrections.some(({ credits }) => credits === 0n)) met.add('corrected without credits');
+  if (lines.some(({ kind, amount_minor }) => kind === 'requests' && amount_minor !== 0n)) met.add('requests');
   if (corrections.some(({ amount_minor }) => amount_minor === null)) met.add('unpriced');
   if (lines.some(({ cause, reason }) => cause === 'reopen' && reason !== null)) met.add('line taken back by a reopen');
   if (lines.some(({ tier, credits }) => tier === 0n && (credits as bigint) < 0n)) met.add('negative');

@@ -30,25 +30,25 @@ export class MoneyModel {
   cards: readonly RateCardText[] = [];
   /** The cards of each close in force. */
   readonly closed = new Map<string, readonly RateCardText[]>();
-  readonly #now = new Map<string, bigint>();
+  readonly #now = new Map<string, { credits: bigint; requests: number }>();
   readonly #ever = new Set<string>();
   /** Those in force, by their number. */
   readonly lines = new Map<number, HandLine>();
 
   /** Without credits there is no record any more. */
-  set(tenant: number, period: number, credits: bigint | null): void {
+  set(tenant: number, period: number, credits: bigint | null, requests: number): void {
     const key = keyOf(TENANTS[tenant] ?? '', PERIODS[period] ?? '');
     if (credits === null) this.#now.delete(key);
-    else this.#now.set(key, credits);
+    else this.#now.set(key, { credits, requests });
   }
 
   /** What the service lists now. */
   listing(): StagedRecord[] {
     for (const key of this.#now.keys()) this.#ever.add(key);
-    const records = [...this.#now].map(([key, credits]) => {
+    const records = [...this.#now].map(([key, { credits, requests }]) => {
       const isSafe = Number.isSafeInteger(Number(credits));
       const [period = '', tenantId = ''] = key.split(' ');
-      return { tenantId, period, credits: isSafe ? Number(credits) : credits, requests: credits === 0n ? 0 : 10 };
+      return { tenantId, period, credits: isSafe ? Number(credits) : credits, requests };
     });
     return [...records, GHOST];
   }
@@ -92,9 +92,9 @@ export class MoneyModel {
     const card = chosen(this.closed.get(period) ?? this.cards, tenant, period);
     if (card === null) return null;
     const { currency } = card;
-    const credits = this.#now.get(key);
-    if (credits === undefined) return { currency, amount: 0n };
-    const amounts = exactLines(resolveRateCard(card), credits).map((line) => line.amount);
+    const used = this.#now.get(key);
+    if (used === undefined) return { currency, amount: 0n };
+    const amounts = exactLines(resolveRateCard(card), used.credits, BigInt(used.requests)).map((line) => line.amount);
     const amount = amounts.reduce((sum, one) => sum + one, 0n);
     const fits = [...amounts, amount].every((one) => one <= LARGEST && one >= -LARGEST);
     return fits ? { currency, amount } : null;

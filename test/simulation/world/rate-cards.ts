@@ -5,7 +5,7 @@ import type { RateCardText } from '../../../src/billing/rates/rate-card-schema.t
 
 const PLAIN: Omit<RateCard, 'name' | 'fromPeriod' | 'currency' | 'pricing'> = {
   ...{ toPeriod: null, workspace: null, tenant: null, priority: 0, includedCredits: 0, creditNegative: false },
-  ...{ minimum: null, minimumNeedsUsage: false, discountPercent: null, rounding: 'half_even' },
+  ...{ minimum: null, minimumNeedsUsage: false, discountPercent: null, pricePerRequest: null, rounding: 'half_even' },
 };
 
 function flat(pricePerCredit: string): RateCard['pricing'] {

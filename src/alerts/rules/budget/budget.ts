@@ -56,7 +56,8 @@ function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, ow
   const { factsOf, settings, priceOf } = judging;
   const tenantId = tenantKey === null ? null : judging.tenantId(tenantKey);
   const { phase, period } = factsOf(periodKey);
-  const price: Price = (credits) => (tenantId === null ? null : (priceOf?.(tenantId, period, credits) ?? null));
+  const price: Price = (credits) =>
+    tenantId === null ? null : (priceOf?.(tenantId, period, credits, current.requests) ?? null);
   const use = budgetUse(own, current.credits, price);
   if (use === null) return null;
   const { limit, detail } = use;

@@ -6,22 +6,36 @@ import { isCurrency, minorDigits, type Rounding } from '../../../core/money.ts';
  * code that charges. `verify` holds the ledger against it.
  */
 
-/** A line in the order of its columns: kind, tier, credits, unit_credits, unit_price, amount_minor. */
-export type OwedLine = readonly [string, number | null, bigint | null, bigint | null, string | null, bigint];
+/** A line in the order of its columns: kind, tier, credits, unit_credits, unit_price, amount_minor, requests. */
+export type OwedLine = readonly [
+  string,
+  number | null,
+  bigint | null,
+  bigint | null,
+  string | null,
+  bigint,
+  bigint | null,
+];
 
 type Fraction = readonly [over: bigint, under: bigint];
 
 /** Null when it does not fit into 64 bits, or the currency is unknown. */
-export function owedLines(card: RateCard, credits: bigint): OwedLine[] | null {
+export function owedLines(card: RateCard, credits: bigint, requests = 0n): OwedLine[] | null {
   if (!isCurrency(card.currency)) return null;
   const lines = usageLines(card, credits);
+  const calls = card.pricePerRequest;
+  if (calls !== null) {
+    const amount = inMinor(card, calls, requests < 0n ? 0n : requests);
+    lines.push(['requests', null, null, null, calls, amount, requests]);
+  }
   const usage = sumOf(lines);
   const discount = times(fraction(card.discountPercent ?? '0'), usage < 0n ? -usage : usage);
   const off = rounded([discount[0], discount[1] * 100n], card.rounding);
-  if (off > 0n) lines.push(['discount', null, null, null, null, usage < 0n ? off : -off]);
+  if (off > 0n) lines.push(['discount', null, null, null, null, usage < 0n ? off : -off, null]);
   const minimum = inMinor(card, card.minimum ?? '0', 1n);
-  const isFree = credits <= 0n && (card.minimumNeedsUsage || (credits < 0n && card.creditNegative));
-  if (!isFree && minimum > sumOf(lines)) lines.push(['minimum', null, null, null, null, minimum - sumOf(lines)]);
+  const isIdle = credits <= 0n && (calls === null || requests <= 0n);
+  const isFree = (isIdle && card.minimumNeedsUsage) || (credits < 0n && card.creditNegative);
+  if (!isFree && minimum > sumOf(lines)) lines.push(['minimum', null, null, null, null, minimum - sumOf(lines), null]);
   const amounts = [...lines.map((line) => line[5]), sumOf(lines)];
   return amounts.every((amount) => BigInt.asIntN(64, amount) === amount && amount !== -(2n ** 63n)) ? lines : null;
 }
@@ -31,7 +45,7 @@ export function sumOf(lines: readonly OwedLine[]): bigint {
 }
 
 function usageLines(card: RateCard, credits: bigint): OwedLine[] {
-  if (credits < 0n && !card.creditNegative) return [['usage', 0, credits, 1n, '0', 0n]];
+  if (credits < 0n && !card.creditNegative) return [['usage', 0, credits, 1n, '0', 0n, null]];
   if (credits < 0n) {
     const mirrored = usageLines({ ...card, includedCredits: 0 }, -credits);
     return mirrored.map(([kind, tier, used, units, price, amount]) => [
@@ -41,24 +55,25 @@ function usageLines(card: RateCard, credits: bigint): OwedLine[] {
       units,
       price,
       -amount,
+      null,
     ]);
   }
   const included = BigInt(card.includedCredits);
   const paid = credits > included ? credits - included : 0n;
-  const free: OwedLine[] = included === 0n ? [] : [['usage', 0, credits - paid, 1n, '0', 0n]];
+  const free: OwedLine[] = included === 0n ? [] : [['usage', 0, credits - paid, 1n, '0', 0n, null]];
   if (included > 0n && paid === 0n) return free;
   const { pricing } = card;
   if (pricing.model === 'package') {
     const size = BigInt(pricing.credits);
     const packages = paid / size + (paid % size > 0n ? 1n : 0n);
-    return [...free, ['usage', 1, paid, size, pricing.price, inMinor(card, pricing.price, packages)]];
+    return [...free, ['usage', 1, paid, size, pricing.price, inMinor(card, pricing.price, packages), null]];
   }
   const { model, tiers } = pricing;
   const reached = tiers.findIndex(({ upTo }) => upTo === null || paid <= BigInt(upTo));
   const priced = tiers.slice(0, reached + 1).map(({ upTo, pricePerCredit }, index): OwedLine => {
     const from = model === 'volume' ? 0n : BigInt(tiers[index - 1]?.upTo ?? 0);
     const used = (index === reached ? paid : BigInt(upTo ?? 0)) - from;
-    return ['usage', index + 1, used, 1n, pricePerCredit, inMinor(card, pricePerCredit, used)];
+    return ['usage', index + 1, used, 1n, pricePerCredit, inMinor(card, pricePerCredit, used), null];
   });
   return [...free, ...(model === 'volume' ? priced.slice(-1) : priced)];
 }

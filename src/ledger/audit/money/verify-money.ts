@@ -58,6 +58,7 @@ function cardsOf(connection: LedgerConnection, { periodKey, workspaceId, closedS
 type ChargedRow = [
   tenantId: string,
   credits: bigint,
+  requests: bigint,
   withdrawn: bigint,
   cardKey: bigint | null,
   chargedCredits: bigint | null,
@@ -66,7 +67,7 @@ type ChargedRow = [
 ];
 
 /** What a tenant without a record in the period is charged. */
-const NOTHING: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n]];
+const NOTHING: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
 
 function* strangeCharges(
   connection: LedgerConnection,
@@ -78,12 +79,12 @@ function* strangeCharges(
   if (cards.length === 0 && charged === undefined) return;
   const rows = connection
     .prepare(
-      `SELECT t.tenant_id, u.credits_used, u.withdrawn, c.card_key, c.credits_used, c.amount_minor,
+      `SELECT t.tenant_id, u.credits_used, u.request_count, u.withdrawn, c.card_key, c.credits_used, c.amount_minor,
          (SELECT group_concat(line, '') FROM (
-            SELECT json_array(1, 'usage', c.tier, c.credits_used, c.unit_credits, c.unit_price, c.amount_minor) AS line
+            SELECT json_array(1, 'usage', c.tier, c.credits_used, c.unit_credits, c.unit_price, c.amount_minor, NULL) AS line
             WHERE coalesce(c.tier, c.unit_credits, c.unit_price) IS NOT NULL
             UNION ALL SELECT * FROM (
-            SELECT json_array(line_number, kind, tier, credits, unit_credits, unit_price, amount_minor)
+            SELECT json_array(line_number, kind, tier, credits, unit_credits, unit_price, amount_minor, requests)
             FROM charge_lines l WHERE l.period_key = u.period_key AND l.tenant_key = u.tenant_key ORDER BY line_number)))
        FROM ${closedSeq === null ? 'tenant_usage' : 'closed_usage'} u
        JOIN tenants t USING (tenant_key)
@@ -93,9 +94,9 @@ function* strangeCharges(
     .safeIntegers()
     .raw()
     .iterate(periodKey) as IterableIterator<ChargedRow>;
-  for (const [tenantId, credits, withdrawn, cardKey, chargedCredits, amountMinor, lines] of rows) {
+  for (const [tenantId, credits, requests, withdrawn, cardKey, chargedCredits, amountMinor, lines] of rows) {
     const card = cardFor(cards, tenantId);
-    const owed = card === null ? null : withdrawn === 0n ? owedLines(card, credits) : NOTHING;
+    const owed = card === null ? null : withdrawn === 0n ? owedLines(card, credits, requests) : NOTHING;
     const isRight =
       cardKey === (card === null ? null : BigInt(card.cardKey)) &&
       chargedCredits === (card === null ? null : credits) &&
@@ -107,8 +108,8 @@ function* strangeCharges(
 
 /** As SQLite's json_array writes the lines. */
 function textOf(lines: readonly OwedLine[]): string {
-  const texts = lines.map(([kind, tier, credits, unitCredits, unitPrice, amountMinor], index) => {
-    const quoted = [JSON.stringify(kind), tier, credits, unitCredits, JSON.stringify(unitPrice), amountMinor];
+  const texts = lines.map(([kind, tier, credits, unitCredits, unitPrice, amountMinor, requests], index) => {
+    const quoted = [JSON.stringify(kind), tier, credits, unitCredits, JSON.stringify(unitPrice), amountMinor, requests];
     return `[${[index + 1, ...quoted].map(String).join(',')}]`;
   });
   return texts.join('');
@@ -161,6 +162,7 @@ interface CheckedKey {
   tenantKey: bigint;
   tenantId: string;
   creditsNow: bigint;
+  requestsNow: bigint;
   isPresent: bigint;
   creditsFrozen: bigint;
   cardKey: bigint | null;
@@ -210,7 +212,7 @@ function* faultsOf(key: CheckedKey, booked: readonly Booked[], cards: readonly S
     const charged = cards.find(({ cardKey }) => BigInt(cardKey) === key.cardKey);
     const card = charged ?? cardFor(cards, key.tenantId);
     if (charged !== undefined) add(charged.currency, key.chargedMinor ?? 0n);
-    const lines = card === null ? null : key.isPresent === 0n ? [] : owedLines(card, key.creditsNow);
+    const lines = card === null ? null : key.isPresent === 0n ? [] : owedLines(card, key.creditsNow, key.requestsNow);
     // Without a price there is nothing to compare: the correction that says so has no amount either.
     if (lines === null && cards.length > 0) return;
     if (card !== null && lines !== null) owed = new Map([[card.currency, sumOf(lines)]]);
@@ -233,12 +235,14 @@ function amountOf(minor: bigint, currency: string): string {
 function keysOf(connection: LedgerConnection, isClosed: boolean) {
   const changed = `SELECT u.tenant_key FROM tenant_usage u
       LEFT JOIN closed_usage z ON z.period_key = u.period_key AND z.tenant_key = u.tenant_key
-      WHERE u.period_key = :periodKey AND (z.credits_used IS NOT u.credits_used OR z.withdrawn IS NOT u.withdrawn)
+      WHERE u.period_key = :periodKey AND (z.credits_used IS NOT u.credits_used
+        OR z.request_count IS NOT u.request_count OR z.withdrawn IS NOT u.withdrawn)
     UNION SELECT tenant_key FROM closed_usage WHERE period_key = :periodKey
       AND tenant_key NOT IN (SELECT tenant_key FROM tenant_usage WHERE period_key = :periodKey) UNION`;
   return connection
     .prepare(
       `SELECT k.tenant_key AS tenantKey, coalesce(t.tenant_id, '') AS tenantId, coalesce(u.credits_used, 0) AS creditsNow,
+         coalesce(u.request_count, 0) AS requestsNow,
          u.withdrawn IS 0 AS isPresent, coalesce(z.credits_used, 0) AS creditsFrozen, c.card_key AS cardKey,
          c.amount_minor AS chargedMinor
        FROM (${isClosed ? changed : ''} SELECT tenant_key FROM charge_corrections WHERE corrects_period_key = :periodKey) k

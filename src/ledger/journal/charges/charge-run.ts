@@ -25,7 +25,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
   const writer = new ChargeWriter(connection);
   const changed = connection
     .prepare(
-      `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, e.credits_after AS credits,
+      `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, e.credits_after AS credits, e.requests_after AS requests,
          e.kind = ${ENTRY_KINDS.withdrawn} AS withdrawn, e.entry_id AS position, e.kind = ${ENTRY_KINDS.opened} AS isNew
        FROM usage_entries e JOIN tenants t USING (tenant_key)
        WHERE e.entry_id > ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
@@ -76,7 +76,7 @@ export function chargePeriod(connection: LedgerConnection, periodKey: number): v
   const writer = new ChargeWriter(connection);
   const keys = connection
     .prepare(
-      `SELECT u.period_key AS periodKey, u.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits,
+      `SELECT u.period_key AS periodKey, u.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits, u.request_count AS requests,
          u.withdrawn, u.tenant_key AS position, 1 AS isNew
        FROM tenant_usage u JOIN tenants t USING (tenant_key)
        WHERE u.period_key = ? AND u.tenant_key > ? ORDER BY u.tenant_key LIMIT ${KEYS_A_CHUNK}`,
@@ -95,6 +95,7 @@ interface KeyRecord {
   tenantKey: bigint;
   tenantId: string;
   credits: bigint;
+  requests: bigint;
   withdrawn: bigint;
   position: bigint;
   /** 1: it cannot have a charge yet. */
@@ -109,9 +110,9 @@ function eachKey(
 ): void {
   let after: bigint | number = from;
   for (let records = read(after); records.length > 0; records = read(after)) {
-    for (const { periodKey, tenantKey, tenantId, credits, withdrawn, isNew } of records) {
+    for (const { periodKey, tenantKey, tenantId, credits, requests, withdrawn, isNew } of records) {
       const key = { periodKey: Number(periodKey), tenantKey: Number(tenantKey) };
-      use({ ...key, tenantId, credits, withdrawn: withdrawn !== 0n, isNew: isNew === 1n });
+      use({ ...key, tenantId, credits, requests, withdrawn: withdrawn !== 0n, isNew: isNew === 1n });
     }
     after = records.at(-1)?.position ?? after;
   }
@@ -122,6 +123,7 @@ interface PricedKey {
   tenantKey: number;
   tenantId: string;
   credits: bigint;
+  requests: bigint;
   withdrawn: boolean;
 }
 
@@ -148,7 +150,7 @@ class ChargeWriter {
       connection,
       'charge_lines',
       ['period_key', 'line_number', 'kind', 'tier', 'unit_credits', 'unit_price'],
-      ['tenant_key', 'credits', 'amount_minor'],
+      ['tenant_key', 'credits', 'amount_minor', 'requests'],
     );
   }
 
@@ -159,7 +161,7 @@ class ChargeWriter {
 
   /** Adds the charge of a key that has none. One that cannot be priced is kept as unknown, without lines. */
   add(key: PricedKey, pricer: PeriodPricer<StoredCard>): void {
-    const priced = pricer.price(key.tenantId, key.credits, !key.withdrawn);
+    const priced = pricer.price(key.tenantId, key, !key.withdrawn);
     if (priced === null) return;
     const { card, charge } = priced;
     const { periodKey, tenantKey } = key;
@@ -169,9 +171,12 @@ class ChargeWriter {
     this.#charges.add([periodKey, card.cardKey, tier, unitCredits, unitPrice], ofCharge);
     if (charge === null || own !== null) return;
     let number = 0;
-    for (const { kind, tier, credits, unitCredits, unitPrice, amountMinor } of charge.lines) {
+    for (const { kind, tier, credits, unitCredits, unitPrice, requests, amountMinor } of charge.lines) {
       number += 1;
-      this.#lines.add([periodKey, number, kind, tier, unitCredits, unitPrice], [tenantKey, credits, amountMinor]);
+      this.#lines.add(
+        [periodKey, number, kind, tier, unitCredits, unitPrice],
+        [tenantKey, credits, amountMinor, requests],
+      );
     }
   }
 

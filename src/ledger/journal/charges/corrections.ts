@@ -101,11 +101,12 @@ export class ChargeBook {
     const credits = (now?.creditsUsed ?? 0n) - frozen;
     const charged = ownCharge(this.#connection).get(key);
     const present = now !== undefined && now.withdrawn === 0;
+    const used = { credits: now?.creditsUsed ?? 0n, requests: now?.requestCount ?? 0n };
     const card = charged === undefined ? null : cards.get(charged.cardKey);
     const priced =
       card == null
-        ? pricer.price(tenantIdOf(this.#connection, tenantKey), now?.creditsUsed ?? 0n, present)
-        : pricer.priceBy(card, now?.creditsUsed ?? 0n, present);
+        ? pricer.price(tenantIdOf(this.#connection, tenantKey), used, present)
+        : pricer.priceBy(card, used, present);
     if (priced === null) return { credits, cardKey: null, currency: null, amountMinor: null };
     const { cardKey, currency } = priced.card;
     const amountMinor = priced.charge === null ? null : priced.charge.amountMinor - (charged?.amountMinor ?? 0n);

@@ -1,4 +1,4 @@
-import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
+import { PeriodPricer, type Used } from '../../../billing/rates/period-pricer.ts';
 import { type BilledLine, isOwn, type Money, MoneySums } from '../../../billing/statement/billed.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
@@ -6,11 +6,12 @@ import { findPeriodOf } from '../../store/subjects.ts';
 import { bookedSql } from '../../store/sum-money.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
-/** What credits of a tenant in a period cost by the cards in force, in minor units; null when no card prices it. */
+/** What credits of a tenant in a period cost, with requests if any, by the cards in force, in minor units; null when no card prices it. */
 export type CreditPricer = (
   tenantId: string,
   period: Period,
   credits: bigint,
+  requests?: bigint,
 ) => { currency: string; amountMinor: bigint } | null;
 
 /**
@@ -20,12 +21,12 @@ export type CreditPricer = (
 export function creditPricer(connection: LedgerConnection, workspaceId: string): CreditPricer {
   let isPriced: boolean | null = null;
   const pricers = new Map<Period, PeriodPricer<StoredCard>>();
-  return (tenantId, period, credits) => {
+  return (tenantId, period, credits, requests = 0n) => {
     isPriced ??= hasCards(connection);
     if (!isPriced) return null;
     const pricer = pricers.get(period) ?? pricerOfPeriod(connection, workspaceId, period);
     pricers.set(period, pricer);
-    const priced = pricer.price(tenantId, credits, true);
+    const priced = pricer.price(tenantId, { credits, requests }, true);
     if (priced === null || priced.charge === null) return null;
     return { currency: priced.card.currency, amountMinor: priced.charge.amountMinor };
   };
@@ -81,9 +82,9 @@ export function tenantForecaster(connection: LedgerConnection, month: OpenMonth)
   const project = projector(month);
   if (project === null) return null;
   const priceOf = creditPricer(connection, month.workspaceId);
-  const ofUsage = (tenantId: string, used: bigint): { credits: bigint; price: Money | null } => {
-    const credits = project(used);
-    return { credits, price: priceOf(tenantId, month.period, credits) };
+  const ofUsage = (tenantId: string, used: Used): { credits: bigint; price: Money | null } => {
+    const credits = project(used.credits);
+    return { credits, price: priceOf(tenantId, month.period, credits, project(used.requests)) };
   };
   return {
     ofUsage,
@@ -91,14 +92,16 @@ export function tenantForecaster(connection: LedgerConnection, month: OpenMonth)
     ofTenant({
       tenantId,
       creditsUsed,
+      requestCount,
       lines,
     }: {
       tenantId: string;
       creditsUsed: bigint;
+      requestCount: bigint;
       lines: readonly BilledLine[];
     }) {
       const money = new MoneySums();
-      const { credits, price } = ofUsage(tenantId, creditsUsed);
+      const { credits, price } = ofUsage(tenantId, { credits: creditsUsed, requests: requestCount });
       for (const line of lines) if (!isOwn(line)) money.add(line);
       if (price !== null && lines.some(isOwn)) money.add(price);
       return { credits, money: money.money } satisfies Forecast;
@@ -117,14 +120,14 @@ export function forecastMonth(
   let credits = 0n;
   const rows = connection
     .prepare(
-      `SELECT t.tenant_id, u.credits_used
+      `SELECT t.tenant_id, u.credits_used, u.request_count
        FROM tenant_usage u JOIN tenants t ON t.tenant_key = u.tenant_key WHERE u.period_key = ? AND u.withdrawn = 0`,
     )
     .safeIntegers()
     .raw()
-    .iterate(periodKey) as IterableIterator<[tenantId: string, creditsUsed: bigint]>;
-  for (const [tenantId, creditsUsed] of rows) {
-    const forecast = forecaster.ofUsage(tenantId, creditsUsed);
+    .iterate(periodKey) as IterableIterator<[tenantId: string, credits: bigint, requests: bigint]>;
+  for (const [tenantId, used, requests] of rows) {
+    const forecast = forecaster.ofUsage(tenantId, { credits: used, requests });
     credits += forecast.credits;
     if (forecast.price !== null) money.add(forecast.price);
   }

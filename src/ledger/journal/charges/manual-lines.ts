@@ -107,11 +107,11 @@ export function correctLinesByReopen(connection: LedgerConnection, periodKey: nu
  * say of it. The document of a closed month has it when it was in force at the close, that of another one while it is.
  */
 function correctLine(connection: LedgerConnection, line: Line, cause: CorrectionCause): Period | null {
-  const { lineId, periodKey, tenantKey, amountMinor, afterSeq, revokedAfterSeq } = line;
-  const worth = revokedAfterSeq === null ? amountMinor : 0n;
+  const { lineId, periodKey, tenantKey, amountMinor, afterSeq, revokedAt } = line;
+  const worth = revokedAt === null ? amountMinor : 0n;
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
-  const isFrozen = closedSeq !== null && afterSeq < closedSeq && (revokedAfterSeq ?? closedSeq) >= closedSeq;
-  const stated = closedSeq === null ? worth : isFrozen ? amountMinor : 0n;
+  // One that was revoked before the close never comes here while the month is closed.
+  const stated = closedSeq === null ? worth : afterSeq < closedSeq ? amountMinor : 0n;
   const { correctsPeriodKey, tenantKey: ofTenant, lineId: ofLine, amountMinor: minor } = chargeCorrections;
   const isOwn = and(eq(correctsPeriodKey, periodKey), eq(ofTenant, tenantKey), eq(ofLine, lineId));
   const db = query(connection);

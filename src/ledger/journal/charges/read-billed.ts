@@ -33,6 +33,7 @@ type BilledRecord = [
   unitPrice: string | null,
   lineAmount: bigint | null,
   labels: string | null,
+  requests: bigint | null,
 ];
 
 /** Where a record has its line's number; lines come in no order. */
@@ -42,7 +43,7 @@ const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), 
   n.display_name, n.external_ref, c.card_key, c.amount_minor, x.tenant_key IS NOT NULL,
   coalesce(l.line_number, iif(c.unit_price IS NULL, NULL, 1)), coalesce(l.kind, 'usage'), coalesce(l.tier, c.tier),
   iif(l.line_number IS NULL, c.credits_used, l.credits), coalesce(l.unit_credits, c.unit_credits),
-  coalesce(l.unit_price, c.unit_price), coalesce(l.amount_minor, c.amount_minor), n.labels`;
+  coalesce(l.unit_price, c.unit_price), coalesce(l.amount_minor, c.amount_minor), n.labels, l.requests`;
 
 /**
  * Gives every tenant with figures, corrections or lines by hand in the period, in the byte order of their ids, one at a time: a period
@@ -169,7 +170,7 @@ export function certificateOf(connection: LedgerConnection, { periodKey, closedS
 }
 
 function ownLine(
-  [, , , , , , cardKey, , , , kind, tier, credits, unitCredits, unitPrice, amountMinor]: BilledRecord,
+  [, , , , , , cardKey, , , , kind, tier, credits, unitCredits, unitPrice, amountMinor, , requests]: BilledRecord,
   cards: ReadonlyMap<bigint, Card>,
 ): BilledLine {
   return {
@@ -183,6 +184,7 @@ function ownLine(
     correctsPeriod: null,
     entryId: null,
     reason: null,
+    requests,
     discountPercent: cards.get(cardKey as bigint)?.discountPercent ?? null,
   };
 }
@@ -204,6 +206,7 @@ function bookedLine(
     correctsPeriod: correctsKey === null ? null : periodOfKey(Number(correctsKey)),
     entryId,
     reason,
+    requests: null,
   };
 }
 

@@ -65,12 +65,14 @@ export const chargeLines = sqliteTable(
     periodKey: integer('period_key').notNull(),
     tenantKey: integer('tenant_key').notNull(),
     lineNumber: integer('line_number').notNull(),
-    kind: text('kind', { enum: ['usage', 'minimum', 'discount'] }).notNull(),
+    kind: text('kind', { enum: ['usage', 'requests', 'minimum', 'discount'] }).notNull(),
     tier: integer('tier'),
     credits: int64('credits'),
     unitCredits: integer('unit_credits'),
     unitPrice: text('unit_price'),
     amountMinor: int64('amount_minor').notNull(),
+    /** Of a line of kind `requests`. */
+    requests: int64('requests'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
 );

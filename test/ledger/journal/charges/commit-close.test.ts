@@ -81,6 +81,7 @@ function leavesOf(connection: LedgerConnection, mac: Mac): string[] {
         ...[line.kind, text(line.tier), text(line.credits), text(line.unit_credits), line.unit_price],
         ...[text(line.amount_minor), line.currency, line.rate_card, line.corrects_period, text(line.entry_id)],
         line.reason,
+        text(line.requests),
       ]),
     ];
   });
