@@ -297,27 +297,30 @@ workspaces:
     expect(error.message).not.toMatch(/private\d/);
   });
 
-  test('a secret without a space before it is not echoed as the name of a setting', () => {
-    const { faults, message } = failure(() => load(`workspaces:\n  - { id: a, secret_key:sk_private }\n`));
-    expect(message).not.toContain('sk_private');
-    expect(faults.map(({ path, message, hint }) => [path, message, hint])).toContainEqual([
-      'workspaces[0].secret_key',
-      'has no space between its colon and its value',
-      'Put a space after the colon',
-    ]);
+  test('a secret key without a space behind its colon is not repeated, wherever it stands', () => {
+    const key = 'sk_canary_without_a_space';
+    const inPlace = `workspaces:\n  - { id: ws-1, secret_key:${key} }`;
+    for (const text of [
+      inPlace,
+      `workspaces:\n  - id: ws-1\n    secret_key:${key}`,
+      `workspaces:\n  - secret_key:${key}`,
+      `secret_key:${key}\nworkspaces:${WORKSPACE}`,
+      `defaults: { signing: { secret_key:${key} } }\nworkspaces:${WORKSPACE}`,
+      `secret_key:${key}`,
+    ]) {
+      expect(failure(() => load(text)).message, text).not.toContain('canary');
+    }
+    expect(failure(() => load(inPlace)).faults).toContainEqual({
+      path: 'workspaces[0].secret_key',
+      message: 'has no space between its colon and its value',
+      hint: 'Put a space after the colon',
+    });
   });
 
   test('certificates that are not verified are refused, whatever the configuration says', () => {
     expect(
       failure(() => loadConfig({ env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, cwd: cases.cwd })).faults,
     ).toMatchObject([{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') }]);
-  });
-
-  test('a key and a key file together are a mistake', () => {
-    write('key', 'sk_x');
-    expect(faultsOf(withSecret('    secret_key: a\n    secret_key_file: key\n'))).toEqual([
-      'workspaces[0].secret_key_file: stands beside secret_key, and it is unclear which of the two counts',
-    ]);
   });
 
   test('a key file is read beside the configuration, without its line break', () => {

@@ -70,19 +70,3 @@ test('without http.token the daemon makes one, beside the ledger or where http.t
   expect(http(`token: ${TOKEN}`)).toMatchObject({ token: TOKEN, metrics: 'token' });
   expect(http('metrics: open').metrics).toBe('open');
 });
-
-test('a secret key without a space behind its colon is not repeated, wherever it stands', () => {
-  const key = 'sk_canary_without_a_space';
-  for (const text of [
-    `workspaces:\n  - { id: ws-1, secret_key:${key} }`,
-    `workspaces:\n  - id: ws-1\n    secret_key:${key}`,
-    `workspaces:\n  - secret_key:${key}`,
-    `secret_key:${key}\nworkspaces:${WORKSPACE}`,
-    `defaults: { signing: { secret_key:${key} } }\nworkspaces:${WORKSPACE}`,
-    `secret_key:${key}`,
-  ]) {
-    const faults = faultsOf(text).join('\n');
-    expect(faults.length, text).toBeGreaterThan(0);
-    expect(faults, text).not.toContain('canary');
-  }
-});
