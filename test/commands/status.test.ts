@@ -3,11 +3,31 @@ import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
 import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
-import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
+import { createWorld, FIRST, NOON, parseJson, row, SECOND, type World, workspaceSettings } from './world.ts';
 
 const MINUTE_MS = 60_000;
 
 describe('status', () => {
+  it('says, as `explain` does, before which month a workspace with a short history tells hardly any jump', async () => {
+    const usage = [row('acme', '2026-01', 1000), row('acme', '2026-02', 40_000), row('globex', '2026-02', 9000)];
+    const world = await createWorld({ ...FIRST, usage });
+    await world.run('sync');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-02', credits: 2000, requests: 10 });
+    world.clock.nowMs = NOON + 60 * MINUTE_MS;
+    await world.run('sync');
+    const sentence = 'of ws-1 are seldom told before 2026-03: its first month, 2026-01, may be partial';
+    const { out } = await world.run('status');
+    expect(out).toContain(`jumps   ${sentence}\n`);
+    expect(parseJson((await world.run('status', '--json')).out).no_jumps_before).toEqual([
+      { workspace_id: 'ws-1', period: '2026-03' },
+    ]);
+    const { alerts } = parseJson((await world.run('alerts', '--json')).out);
+    expect(alerts.map(({ rule }: { rule: string }) => rule)).toEqual(['regression']);
+    expect((await world.run('alerts', 'explain', alerts[0].alert_id)).out).toContain(`jumps ${sentence}\n`);
+    world.clock.nowMs = Date.UTC(2026, 2, 1, 12);
+    expect((await world.run('status')).out).not.toContain('seldom told');
+  });
+
   it('shows how fresh each workspace is and what waits', async () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync', '--workspace', 'ws-1');

@@ -6,6 +6,7 @@ import {
   alertRecord,
   type OwedMessage,
 } from '../../alerts/queries/alert-record.ts';
+import { shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
 import { alertFacts } from '../../alerts/wording/alert-facts.ts';
 import { commandBesideMute, mutedWords } from '../../alerts/wording/muted.ts';
 import { nextCommands } from '../../alerts/wording/next-commands.ts';
@@ -14,10 +15,12 @@ import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
+import { proseLines } from '../shared/prose.ts';
 
 const SHOWN_ENTRIES = 5;
 
@@ -79,6 +82,7 @@ export function explainCommand(cli: CliContext): CliCommand {
           alertFactLines(moments, cli.tableOptions),
           alertChart(moments),
           entryLines(now.notification.evidence),
+          shortHistoryLines(connection, record.alert.workspace_id, context.clock.now(), cli.tableOptions),
           nextLines(record, moments, context.clock.now(), cli.tableOptions),
         ];
         cli.print(
@@ -89,6 +93,18 @@ export function explainCommand(cli: CliContext): CliCommand {
         );
       }),
     );
+}
+
+/** Why nothing of the kind is told of other tenants of the workspace. */
+function shortHistoryLines(
+  connection: LedgerConnection,
+  workspaceId: string | null,
+  nowMs: number,
+  { width }: TableOptions,
+): string[] {
+  const own = shortHistories(connection, nowMs).filter((one) => one.workspaceId === workspaceId);
+  const words = shortHistoryWords(own);
+  return words === null ? [] : proseLines(`jumps ${inertText(words)}`, width);
 }
 
 export function ackCommand(cli: CliContext): CliCommand {

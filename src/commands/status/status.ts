@@ -1,4 +1,5 @@
 import { type DisabledChannel, disabledChannels } from '../../alerts/notify/channel-states.ts';
+import { type ShortHistory, shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -67,7 +68,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead, skipped } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead, skipped, short } = report;
   const ledger = {
     path: context.config.ledger.path,
     ledger_id: ledgerId(context.reader().connection),
@@ -88,6 +89,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     queue,
     times_ahead: ahead && { count: ahead.count, latest_at: ahead.latestAt },
     not_closed: skipped.map(({ workspaceId, period }) => ({ workspace_id: workspaceId, period })),
+    no_jumps_before: short.map(({ workspaceId, from }) => ({ workspace_id: workspaceId, period: from })),
     exports: exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
     publish: publish && {
       position: publish.standing.position,
@@ -134,6 +136,9 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     skipped: skippedMonths(connection).filter(
       (month) => workspaceId === undefined || month.workspaceId === workspaceId,
     ),
+    short: shortHistories(connection, nowMs).filter(({ workspaceId: id }) =>
+      workspaces.some(({ workspace_id, configured }) => configured && workspace_id === id),
+    ),
     publish: await lookAtCopy(context),
   };
 }
@@ -159,6 +164,7 @@ export interface StatusReport {
   lockedBy: string | null;
   ahead: TimesAhead | null;
   skipped: SkippedMonth[];
+  short: ShortHistory[];
   /** The copy in Postgres; null: none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
 }
@@ -193,10 +199,13 @@ function configurationLines(notice: ConfigurationNotice | null): string[] {
 }
 
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped, short } = report;
   const skippedMonths = skippedWords(skipped);
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
+  const noJumpsYet = shortHistoryWords(
+    short.filter(({ workspaceId }) => shown.some(({ workspace_id }) => workspace_id === workspaceId)),
+  );
   const wide = isWide(options.width);
   const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for the daily summary`;
   const facts = [
@@ -215,6 +224,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...exportFacts(exports, options.nowMs),
     ...(publish === null ? [] : [`publish ${inertText(publish.words)}`]),
     ...(skippedMonths === null ? [] : [`closes  ${inertText(skippedMonths)}`]),
+    ...(noJumpsYet === null ? [] : [`jumps   ${inertText(noJumpsYet)}`]),
   ];
   return [
     ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),

@@ -1,0 +1,34 @@
+import { addPeriods, type Period, periodAt } from '../../core/period.ts';
+import { counted } from '../../core/text/words.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+
+/** A workspace whose first month may be partial, so that no month can be held against it yet. */
+export interface ShortHistory {
+  workspaceId: string;
+  /** The first month of which the ledger has anything. */
+  first: Period;
+  /** The first month that has a whole one before it. */
+  from: Period;
+}
+
+/** Every one of them by its id; those that have ended are nobody's work. */
+export function shortHistories(connection: LedgerConnection, nowMs: number): ShortHistory[] {
+  const found = connection
+    .prepare(
+      `SELECT w.workspace_id AS workspaceId, min(p.period) AS first FROM periods p JOIN workspaces w USING (workspace_key)
+       WHERE w.ended_seq IS NULL GROUP BY workspace_key ORDER BY w.workspace_id`,
+    )
+    .all() as { workspaceId: string; first: Period }[];
+  return found
+    .map(({ workspaceId, first }) => ({ workspaceId, first, from: addPeriods(first, 2) }))
+    .filter(({ from }) => from > periodAt(nowMs));
+}
+
+/** In words: "of ws-1 are seldom told before 2026-05: its first month, 2026-03, may be partial"; null where there is none. */
+export function shortHistoryWords(histories: readonly ShortHistory[]): string | null {
+  const [one] = histories;
+  if (one === undefined) return null;
+  const more = histories.length - 1;
+  const rest = more === 0 ? '' : `; so it is with ${counted(more, 'more workspace')}`;
+  return `of ${one.workspaceId} are seldom told before ${one.from}: its first month, ${one.first}, may be partial${rest}`;
+}
