@@ -29,14 +29,14 @@ async function textOf(change: Partial<PageData>): Promise<{ lead: string; body: 
 test('the page begins with how much it is so far, in credits and money, beside the same day of the month before', async () => {
   expect((await textOf({})).lead).toBe(
     'So far 4,000 credits and 50.00 EUR and 7,500 JPY of 12 tenants, ' +
-      '25 % more than 2026-01 had on the same day (3,200). The month goes on.',
+      '25% more than 2026-01 had on the same day (3,200). The month goes on.',
   );
 });
 
 test('a month that is over stands beside the whole of the one before', async () => {
   const { lead } = await textOf({ state: 'closed', complete: true });
   expect(lead).toContain(
-    '4,000 credits and 50.00 EUR and 7,500 JPY of 12 tenants, 55 % fewer than 2026-01 had (9,000).',
+    '4,000 credits and 50.00 EUR and 7,500 JPY of 12 tenants, 55% fewer than 2026-01 had (9,000).',
   );
   expect(lead).toContain('The month is closed, proven complete after its end.');
 });

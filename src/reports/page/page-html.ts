@@ -77,7 +77,7 @@ function comparedWith({ state, days, months, totals }: PageData): string {
   const change =
     percent === 0n
       ? 'about as many as'
-      : `${percent < 0n ? -percent : percent} % ${percent < 0n ? 'fewer' : 'more'} than`;
+      : `${percent < 0n ? -percent : percent}% ${percent < 0n ? 'fewer' : 'more'} than`;
   const when = isOpen ? ` had on the same day (${formatInteger(before)})` : ` had (${formatInteger(before)})`;
   return `, ${change} ${htmlText(months.at(-2) ?? 'the month before')}${when}`;
 }

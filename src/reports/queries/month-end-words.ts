@@ -45,7 +45,7 @@ export function soundWords({ sound, faults }: MonthEnd): string {
 export function moneyWords(money: MonthEnd['money'][number]): string {
   const { amount, previous_amount, currency, change, change_percent: percent } = money;
   const signed = (text: string) => (/^-|^0+(\.0+)?$/.test(text) ? text : `+${text}`);
-  const by = [signed(formatDecimal(change)), ...(percent === null ? [] : [`${signed(String(percent))} %`])].join(', ');
+  const by = [signed(formatDecimal(change)), ...(percent === null ? [] : [`${signed(String(percent))}%`])].join(', ');
   return `${formatDecimal(amount)} ${currency} after ${formatDecimal(previous_amount)} the month before (${by})`;
 }
 

@@ -64,8 +64,8 @@ it('says of all workspaces which can be closed, what stands in the way of the ot
   for (const line of out.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   expect(out.match(/ws-calm .*|ws-yen .*/g)?.filter((line) => line.endsWith('ready'))).toHaveLength(2);
   const words = out.replaceAll(/\s+/g, ' ');
-  expect(words).toContain('112.05 EUR after 30.00 the month before (+82.05, +273.5 %)');
-  expect(words).toContain('1,100 JPY after 1,000 the month before (+100, +10 %)');
+  expect(words).toContain('112.05 EUR after 30.00 the month before (+82.05, +273.5%)');
+  expect(words).toContain('1,100 JPY after 1,000 the month before (+100, +10%)');
   expect(words).toContain('acme of ws-grown: 90.00 after 10.00: 9,000 credits after 1,000');
   expect(words).toContain('late of ws-late: 0.05 after 0.00: new');
   expect(words).toContain('ws-grown: it comes to 90.00 EUR after 10.00 of 2026-01, a change of more than 50');

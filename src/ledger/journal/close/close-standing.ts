@@ -148,7 +148,7 @@ function changesAgainst(connection: LedgerConnection, periodKey: number, terms: 
   return moneyOfMonths(connection, periodKey).flatMap(({ currency, now: amount, before: previous }): Obstacle[] => {
     if (!isAbove({ amount, previous, currency }, maxChange)) return [];
     const words = (minor: bigint) => formatMinor(minor, currency).replace(/^-?\d+/, withThousands);
-    const most = 'percent' in maxChange ? `${maxChange.percent} %` : `${maxChange.amount} ${currency}`;
+    const most = 'percent' in maxChange ? `${maxChange.percent}%` : `${maxChange.amount} ${currency}`;
     const reason = `it comes to ${words(amount)} ${currency} after ${words(previous)} of ${addPeriods(period, -1)}, a change of more than ${most}`;
     return [{ kind: 'change', reason }];
   });
