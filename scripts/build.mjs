@@ -29,11 +29,16 @@ if (compile('tsconfig.build.json') && compile('tsconfig.client-types.json')) {
   const drizzle = join(modules, 'ledger', 'store', 'schema', 'drizzle.js');
   await bundle(drizzle, { file: drizzle });
   await writePageScript(join(modules, 'reports', 'statement'));
-  await bundle(join(modules, 'verifier', 'main.js'), {
-    file: join(dist, 'verify-statement.mjs'),
-    banner: '#!/usr/bin/env node',
-    sourcemap: false,
-  });
+  for (const [module, name] of [
+    ['main.js', 'verify-statement.mjs'],
+    ['bundle.js', 'verify-bundle.mjs'],
+  ]) {
+    await bundle(join(modules, 'verifier', module), {
+      file: join(dist, name),
+      banner: '#!/usr/bin/env node',
+      sourcemap: false,
+    });
+  }
   const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(modules, file)]));
   const { output } = await bundle(input, {
     dir: dist,

@@ -23,6 +23,7 @@ import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { printProse } from '../shared/prose.ts';
+import { writeBundle } from './bundle.ts';
 import { noteOtherRates } from './rates.ts';
 import { chosenFormat, putText } from './sheet-output.ts';
 
@@ -31,6 +32,7 @@ interface MonthEndOptions {
   format?: 'table' | 'html' | 'json';
   json?: boolean;
   out?: string;
+  bundle?: string;
 }
 
 export function monthEndCommand(cli: CliContext): CliCommand {
@@ -41,6 +43,7 @@ export function monthEndCommand(cli: CliContext): CliCommand {
       new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'json', 'html']),
     )
     .option('--out <file>', 'write into this file')
+    .option('--bundle <file>', 'a ZIP file for the auditor, of what is closed, that checks itself')
     .examples('usage-ledger month-end 2026-02', 'usage-ledger month-end 2026-02 --format html --out february.html')
     .action((text: string, options: MonthEndOptions) =>
       cli.withContext(async (context) => {
@@ -48,6 +51,7 @@ export function monthEndCommand(cli: CliContext): CliCommand {
         noteOtherRates(cli, context);
         const plan = await planMonth(context, parsePeriod(text), options.workspace);
         if (!plan.ready) cli.exitCode = EXIT.fault;
+        if (options.bundle !== undefined) return writeBundle(cli, context, plan, options.bundle);
         if (format === 'json') cli.printJson(plan);
         else if (format === 'html') await putText(cli, monthEndHtml(plan), options);
         else if (options.out === undefined) printPlan(cli, plan);

@@ -58,7 +58,9 @@ export class ZipWriter {
   /** What is known of a part once it is written stands before it and in the directory. */
   #describe(name: Buffer, part: { start: number; size: number; packed: number; crc: number }): void {
     if (this.#at > LARGEST || part.size > LARGEST) {
-      throw new AppError('export_failed', 'the workbook exceeds 4 GiB', { hint: 'export fewer views, or one by one' });
+      throw new AppError('export_failed', 'the file exceeds 4 GiB', {
+        hint: 'write less into it, such as fewer views or workspaces',
+      });
     }
     const facts = Buffer.alloc(LOCAL_BYTES - 4);
     facts.writeUInt16LE(VERSION, 0);
