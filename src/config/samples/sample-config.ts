@@ -87,6 +87,7 @@ http:                                  # the daemon's pages, health and metrics
 #     # package:                       # for each package begun
 #     #   credits: 1000
 #     #   price: "9.50"
+#     # price_per_request: "0.001"     # of requests, beside credits or alone
 #     included_credits: 0              # free; tiers begin after them
 #     # credit_negative: true          # credits below 0 are paid back; default: they cost 0
 #     minimum: "50.00"                 # of a tenant with a record in the month
