@@ -24,7 +24,6 @@ export interface BacktestRequest {
 export interface BacktestAlert {
   period: Period;
   rule: RuleName;
-  /** Null for the workspace as a whole. */
   tenantId: string | null;
   /** The highest that it reached; null: it would not have been told. */
   level: Level | null;
@@ -32,7 +31,6 @@ export interface BacktestAlert {
   firstFiredAt: string | null;
   /** That each channel would have got, the end of the alert included. */
   notifications: number;
-  /** The last word of people on it; null without one. */
   label: FeedbackLabel | null;
 }
 

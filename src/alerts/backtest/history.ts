@@ -38,7 +38,6 @@ export interface RecordedLink {
   periodKey: number;
 }
 
-/** Moments that are read at a time. */
 const PAGE = 500;
 
 /**

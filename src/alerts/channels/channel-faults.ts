@@ -33,7 +33,6 @@ export function endFaultsOfOthers(connection: Database.Database, nowMs: number):
   }
 }
 
-/** How many alerts it was not told of, and what the newest message about them said. */
 function undelivered(connection: Database.Database, channel: string): string {
   const { owed, newest } = connection
     .prepare(

@@ -1,9 +1,7 @@
 /** A notification on its way: the payload is sent byte for byte as it was stored. */
 export interface ChannelMessage {
   notificationId: string;
-  /** JSON text. */
   payload: string;
-  /** From 1. */
   attempt: number;
 }
 

@@ -12,7 +12,6 @@ export interface ChannelDeps extends HttpChannelDeps {
   logger: Logger;
 }
 
-/** The configured channels by name, in the order of the configuration. Raises what the channels raise on bad settings. */
 export function createChannels(configs: readonly ChannelConfig[], deps: ChannelDeps): Map<string, Channel> {
   return new Map(configs.map((config) => [config.name, createChannel(config, deps)]));
 }

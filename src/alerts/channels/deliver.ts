@@ -15,7 +15,6 @@ export interface ChannelReport {
 
 /** The deliveries as a sender sees them; all but `whyDisabled` runs in the ledger's writer. */
 export interface DeliveryAccess {
-  /** Why the channel is disabled; null when it is not. */
   whyDisabled(channel: string): string | null;
   claim(request: { notificationId: string; nowMs: number }): Promise<ClaimedDelivery | null>;
   record(record: AttemptRecord & { about: ChannelReport | null }): Promise<void>;

@@ -20,7 +20,6 @@ const COLOURS: Readonly<Record<string, string>> = { critical: '#b00020', warning
 
 /** What an e-mail says, twice: for programs that show HTML and for those that do not. */
 export interface EmailText {
-  /** One line without any control character. */
   subject: string;
   text: string;
   html: string;
@@ -85,7 +84,6 @@ function memberTable(members: readonly GroupMember[]): string {
   return `<table style="${STYLES.table}">${rows.join('\n')}</table>`;
 }
 
-/** The days of both months as bars, for programs that show text alone. */
 function textChart(alert: MessageView['alert']): string[] {
   const course = alert?.evidence.course ?? null;
   if (alert === null || alert.period === null || course === null) return [];

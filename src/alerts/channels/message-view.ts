@@ -10,7 +10,6 @@ import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems 
 export interface MessageView {
   /** `critical`, `warning`, `resolved`, `summary` or `test`. */
   mark: string;
-  /** One line. */
   summary: string;
   /** What stands behind an alert; of other notifications everything else that they say. */
   facts: { label: string; value: string }[];
@@ -140,7 +139,6 @@ function memberOf(told: Facts): GroupMember {
   };
 }
 
-/** What the members of a group come to together. */
 function totalOf(told: readonly Facts[]): MessageView['facts'] {
   const previous = told.reduce((sum, { credits }) => sum + BigInt(credits?.previous ?? 0n), 0n);
   const expected = told.reduce((sum, each) => sum + toldCredits(each), 0n);

@@ -7,7 +7,6 @@ import { postJson } from './outbound/post-json.ts';
 import { groupItems, type Payload, readPayload, summaryItems } from './read-payload.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** PagerDuty's limits, in characters. */
 const SUMMARY_CHARACTERS = 1024;
 const DETAIL_CHARACTERS = 1000;
 /** Messages of which a part was taken are remembered, so that the next attempt goes on behind it. */

@@ -11,7 +11,6 @@ export type PayloadValue =
   | { [name: string]: PayloadValue };
 export type Payload = Record<string, PayloadValue>;
 
-/** A stored notification with exact numbers and inert strings; null when it is not a JSON object. */
 export function readPayload(payload: string): Payload | null {
   try {
     const value = parseExact(payload, inertStrings);
@@ -26,7 +25,6 @@ export function summaryItems({ type, alerts }: Payload): Payload[] | null {
   return type === 'alert.digest' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
 }
 
-/** The same of a group, the largest first. */
 export function groupItems({ type, alerts }: Payload): Payload[] | null {
   return type === 'alert.group' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
 }

@@ -62,12 +62,10 @@ function contextText(text: string): object {
   return plainText(text, FIELD_CHARACTERS);
 }
 
-/** The commands that can be typed next, a line each. */
 function nextWords(next: readonly string[]): string {
   return ['Next:', ...next].join('\n');
 }
 
-/** As many lines as there is room for, packed into sections, and how many there are beyond. */
 function lineSections(lines: readonly string[]): object[] {
   const texts: string[] = [];
   let room = 0;

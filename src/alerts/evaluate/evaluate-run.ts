@@ -26,7 +26,6 @@ import { isOfReading, rulesWith, usageKind } from '../wording/kinds/table.ts';
 import { blaming, evaluateAll, type Faults } from './rule-fault.ts';
 import { RunPeriods } from './run-periods.ts';
 
-/** What a run needs to know to evaluate the rules; plain data, because it crosses threads. */
 export interface RunAlertSettings {
   rules: AlertSettings;
   /** Rules speak of the current period and this many before it, at least of one. */
@@ -40,7 +39,6 @@ interface EvaluationSources {
   history?: LedgerConnection;
   /** The same in memory, for a replay. */
   kept?: KeptHistory;
-  /** Gives the money at stake. */
   priceOf?: CreditPricer | null;
 }
 
@@ -158,7 +156,6 @@ class RunEvaluation {
     return rule === undefined || this.#faults.has(name) ? null : blaming(name, () => look(rule));
   }
 
-  /** What the run itself says, of alerts that are open, too. */
   #inRun(name: RuleName): void {
     this.#of(name, (rule) => {
       for (const { periodKey, tenantKey, before } of rule.inRun?.(this.#judging, this.#periods.current) ?? []) {
@@ -252,7 +249,6 @@ function knownOf({ state, level, measure, previous, basis }: StoredAlert) {
   return { firing: state === 'pending' ? null : level, measure, previous, former: readBasis(basis).former };
 }
 
-/** The cause of an alert is gone, and there is nothing to compare. */
 function withoutFigures({ rule, periodKey, tenantKey, cause }: StoredAlert): Observation {
   return observation({ rule, periodKey, tenantKey, cause, judgement: clear(true) });
 }

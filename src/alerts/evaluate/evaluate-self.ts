@@ -11,10 +11,8 @@ import { type JobNews, judgeFailedRun, judgeJob, judgeStale, type RunFault } fro
 import type { BookContext, RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
 
-/** A workspace that may have gone without a complete run for too long. */
 export interface StaleCheck {
   workspaceId: string;
-  /** How long ago the last complete run ended. */
   sinceMs: number;
   staleAfterMs: number;
 }

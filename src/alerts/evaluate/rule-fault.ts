@@ -3,7 +3,6 @@ import { messageOf } from '../../core/errors.ts';
 import { isMachineFault } from '../../ledger/store/file/sqlite-errors.ts';
 import type { RuleName } from '../measures/judgement.ts';
 
-/** A rule threw while it looked at a subject. */
 class RuleFault extends Error {
   readonly rule: RuleName;
 
@@ -22,7 +21,6 @@ export function blaming<T>(rule: RuleName, work: () => T): T {
   }
 }
 
-/** The rules that have thrown in this run, and what they said. */
 export type Faults = ReadonlyMap<RuleName, string>;
 
 interface Evaluation<T> {

@@ -27,7 +27,6 @@ const setFinalRun = prepared((db) =>
     .where(eq(periods.periodKey, placeholder('periodKey'))),
 );
 
-/** The last run that was begun between two times and has read a period. */
 const lastToCover = prepared((db) => {
   const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), eq(runs.status, 'applied').inlineParams());
   const covers = and(lte(runs.fromPeriod, placeholder('period')), gte(runs.toPeriod, placeholder('period')));
@@ -42,7 +41,6 @@ const lastToCover = prepared((db) => {
 /** The periods that a run looks at. Without reason to look at all tenants of one, only what changed can be news. */
 export class RunPeriods {
   readonly #judging: Judging;
-  /** Keys of the current period and of the oldest in reach. */
   readonly current: number;
   readonly oldest: number;
 
@@ -55,7 +53,6 @@ export class RunPeriods {
     this.oldest = periodKeyOf(run.workspaceKey, addPeriods(periodAt(nowMs), -lookback));
   }
 
-  /** The periods in reach that the ledger has, the oldest first. */
   inReach(): number[] {
     const found = periodsBetween(this.#judging.merged.connection).all({ from: this.oldest, to: this.current });
     return found.map(({ periodKey }) => periodKey);
@@ -72,7 +69,6 @@ export class RunPeriods {
     return { facts, all, settlesNow, isLate: facts.phase.settled && !settlesNow };
   }
 
-  /** Remembers that a run has found a period settled. */
   settle(periodKey: number): void {
     const { connection, run } = this.#judging.merged;
     setFinalRun(connection).run({ periodKey, runKey: run.runKey });

@@ -27,7 +27,6 @@ export interface CurveSources {
   kept?: KeptHistory;
 }
 
-/** A history that does not change, in memory. */
 export interface KeptHistory {
   readings: Readings;
   runs: RunTimes;
@@ -125,7 +124,6 @@ export class Curves {
     return finishedAt === null ? null : Date.parse(finishedAt);
   });
 
-  /** When the first run of the workspace was applied. */
   firstRunMs(): number | null {
     const finishedAt = this.#statements.firstRun.get(this.sources.workspaceKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
@@ -260,7 +258,6 @@ export class Curves {
   }
 }
 
-/** What a tenant has come to in a period: now, and by the last entry of earlier runs. */
 interface Reached {
   now: bigint | null;
   byEntry: Map<number, bigint>;

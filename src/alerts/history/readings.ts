@@ -24,7 +24,6 @@ export function readingsOf(history: Database.Database): Readings {
 /** Entries that are kept at most, some hundred megabytes of them. */
 const MOST_KEPT = 5_000_000;
 
-/** The entries of one period of a tenant, in order. */
 interface Series {
   entryIds: Float64Array;
   credits: BigInt64Array;

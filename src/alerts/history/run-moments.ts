@@ -34,17 +34,14 @@ interface AppliedRun {
   atMs: number;
 }
 
-/** The applied runs of a workspace, as they lie in time. */
 export interface RunTimes {
   /** The last one by a moment; of those that ended latest the chain says which that was. */
   before(atMs: number): AppliedRun | undefined;
   /** The first one that came after another and ended between two moments. */
   after(runKey: number, fromMs: number, toMs: number): AppliedRun | undefined;
-  /** The last entry by then. */
   lastEntryId(runKey: number): number;
 }
 
-/** Looks each up in the ledger. */
 export function runTimesOf(history: Database.Database, workspaceKey: number): RunTimes {
   const run = (columns: string, where: string) =>
     history.prepare(

@@ -1,6 +1,5 @@
 import type { UsageFigures } from './judgement.ts';
 
-/** What drove the credits up: the number of requests, the credits that each request costs, or both. */
 export type ChangeReason = 'volume' | 'intensity' | 'mixed';
 
 /** One driver is named alone when it explains at least four fifths of the growth. */

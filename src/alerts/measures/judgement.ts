@@ -22,7 +22,6 @@ export function pair(credits: bigint | null, requests: bigint | null): UsageFigu
 export type Level = 'likely' | 'happened' | 'settled';
 export const LEVEL_RANK: Readonly<Record<Level, number>> = { likely: 0, happened: 1, settled: 2 };
 
-/** The rule holds. */
 export interface Finding {
   level: Level;
   severity: Severity;
@@ -57,7 +56,6 @@ export function clear(atOnce: boolean): Judgement {
   return { verdict: 'clear', atOnce };
 }
 
-/** Where a subject's period stands. */
 export interface PeriodPhase {
   /** How much of the period has passed, exactly: `elapsedMs / lengthMs`. */
   elapsedMs: number;

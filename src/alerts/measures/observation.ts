@@ -3,7 +3,6 @@ import type { Forecast } from './forecast/forecast.ts';
 import type { Judgement, PeriodPhase, RuleName, UsageFigures } from './judgement.ts';
 import type { Threshold } from './threshold.ts';
 
-/** What an alert is about. One alert a subject. */
 export interface AlertSubject {
   rule: RuleName;
   /** Null for alerts about ourselves. */
@@ -30,7 +29,6 @@ export interface Observation extends AlertSubject {
   /** What the current figures are compared with; for some rules an earlier reading of the same period. */
   previous: UsageFigures | null;
   current: UsageFigures | null;
-  /** Credits. */
   threshold: bigint | null;
   built: Threshold | null;
   /** What the open period comes to; null when nothing says so. */
@@ -44,7 +42,6 @@ export interface Observation extends AlertSubject {
   detail: string | null;
 }
 
-/** What is said of our own work. */
 export function ownObservation(
   rule: RuleName,
   cause: string | null,

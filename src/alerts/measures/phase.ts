@@ -1,7 +1,6 @@
 import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import type { PeriodPhase } from './judgement.ts';
 
-/** Where a period stood at a moment. */
 export function phaseOf(period: Period, atMs: number): PeriodPhase {
   const startMs = periodStartMs(period);
   const lengthMs = periodEndMs(period) - startMs;

@@ -1,6 +1,5 @@
 import type { UsageFigures } from './judgement.ts';
 
-/** A change of credits in its two parts; they always add up to it. */
 export interface ChangeSplit {
   /** What the change in requests alone would have made, at the credits per request of before. */
   volume: bigint;

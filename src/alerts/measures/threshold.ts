@@ -7,13 +7,10 @@ const DAY_MS = 86_400_000;
 /** The credits of the period that lies this many months before; null where there is none to compare with. */
 export type CreditHistory = (monthsBefore: number) => bigint | null;
 
-/** A threshold and how it was built, for the evidence. */
 export interface Threshold {
   /** Credits from which on a period is a jump. */
   credits: bigint;
-  /** Credits of the period that it is compared with. */
   baseline: bigint;
-  /** The period that the baseline was taken from. */
   period: Period;
   ratio: number;
   minCredits: number;

@@ -6,7 +6,6 @@ export interface AcknowledgeTarget {
   id: string;
   /** Of an alert: one that ended and began again is another matter. 0 for a message. */
   episode: number;
-  /** The channel that the link was sent to. */
   channel: string;
 }
 

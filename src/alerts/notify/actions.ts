@@ -30,10 +30,8 @@ export interface SilenceRequest {
   period: string;
   /** A plan covers credits up to this figure; null is no limit. */
   upToCredits: bigint | null;
-  /** Null, or left out: at once. */
   beginsMs?: number | null;
   untilMs: number;
-  /** Left out: always. */
   times?: MuteTimes;
   reason: string;
   by: string;

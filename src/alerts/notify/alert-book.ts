@@ -19,7 +19,6 @@ import { isSelfRule } from '../wording/kinds/table.ts';
 import { writeBaseline } from './notified.ts';
 import { type DueMessage, Notifier, type Planned } from './notifier.ts';
 
-/** Something that has happened to an alert, before anybody was asked whether to tell it. */
 interface Draft {
   alert: StoredAlert;
   change: AlertChangeKind;
@@ -39,7 +38,6 @@ export class AlertBook {
   readonly #rows: AlertRows;
   readonly #isCrowd: Crowds;
   #drafts: Draft[] = [];
-  /** What is to go now, once it is finished. */
   due: readonly DueMessage[] = [];
 
   constructor(context: BookContext) {
@@ -48,7 +46,6 @@ export class AlertBook {
     this.#isCrowd = findCrowds(context);
   }
 
-  /** The alerts that have not ended. */
   open(): StoredAlert[] {
     return this.#rows.open();
   }

@@ -18,7 +18,6 @@ import { acknowledgeLink } from './acknowledge-link.ts';
 import { createEvidence } from './evidence.ts';
 import { buildNotification, previousPeriodOf } from './notification.ts';
 
-/** What a message says of an alert. */
 export type ComposedAlert = Omit<
   StoredAlert,
   | 'alertKey'
@@ -36,7 +35,6 @@ export interface MessagePlace {
   route: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>;
   event: ToldEvent;
   revision: number;
-  /** How often it was told again because it grew. */
   toldTimes: number;
 }
 
@@ -147,7 +145,6 @@ export class MessageComposer {
   }
 }
 
-/** The id of a message, which follows from what it is made of. */
 export function messageId(parts: readonly unknown[]): string {
   return `msg_${shortHash(JSON.stringify(parts), 32)}`;
 }

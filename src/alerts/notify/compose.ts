@@ -36,7 +36,6 @@ export interface ComposeRequest {
   withoutHours?: boolean;
 }
 
-/** A member of a message to be made. */
 interface Member extends Rendered {
   due: DueMessage;
   revision: number;
@@ -71,7 +70,6 @@ export function compose(connection: Connection, { nowMs, withoutHours = false }:
     .immediate();
 }
 
-/** Whether `compose` may find anything to do. */
 export function isAnythingDue(connection: Connection, channels: readonly string[], nowMs: number): boolean {
   return (
     selectAnyDue(connection).get({ channels: JSON.stringify([...channels, EVERYBODY]), ...dueMoments(nowMs) }) !==
@@ -120,7 +118,6 @@ function dropOutdated(connection: Connection, nowMs: number): void {
   }
 }
 
-/** Makes the messages of one channel. */
 class ChannelComposer {
   readonly #connection: Connection;
   readonly #route: ChannelRoute;

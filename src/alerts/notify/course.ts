@@ -23,9 +23,7 @@ export interface Reading {
   credits: bigint;
 }
 
-/** What is known of one of the two periods. */
 export interface PeriodReadings {
-  /** In the order in which they came. */
   readings: readonly Reading[];
   /** What it comes to now; null without a record. */
   total: bigint | null;
@@ -77,7 +75,6 @@ function sinceStep(rates: readonly number[], lastDay: number): bigint {
   return BigInt(Math.round(used / Math.max(1, rates.length - 1 + lastDay)));
 }
 
-/** The credits at the end of each day that has begun. */
 function atDayEnds(
   period: Period,
   elapsedMs: number,

@@ -7,7 +7,6 @@ export interface DayBars {
   period: Period;
   /** Credits a day: one character for each day; all rows of a chart have the same scale. */
   bars: string;
-  /** What the days come to. */
   total: bigint;
 }
 

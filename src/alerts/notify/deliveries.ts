@@ -15,24 +15,20 @@ type Connection = Database.Database;
 /** How long one sender keeps a message in hand: longer than any channel's timeout. */
 const CLAIM_MS = 60_000;
 
-/** A message that somebody has taken in hand. */
 export interface ClaimedDelivery {
   notificationId: string;
   channel: string;
   payload: string;
   attempts: number;
   failures: number;
-  /** How many alerts it is about. */
   members: number;
 }
 
-/** What came of one attempt. */
 export interface AttemptRecord {
   notificationId: string;
   event: DeliveryEvent;
   /** Until it, or what it was about, is tried again. */
   delayMs: number;
-  /** Why it was not delivered; null when it was. */
   error: string | null;
   /** Its receiver has refused so many bytes as too many. */
   tooLarge?: number;
@@ -42,12 +38,10 @@ export interface AttemptRecord {
 /** What is due, also by a clock that was ahead, in SQL; `@at` is now, `@latest` as late as anything can have been written. */
 export const IS_DUE = '(due_at <= @at OR due_set_at > @latest)';
 
-/** The moments that `IS_DUE` compares with. */
 export function dueMoments(nowMs: number): { at: string; latest: string } {
   return { at: isoTime(nowMs), latest: isoTime(nowMs + CLOCK_SLACK_MS) };
 }
 
-/** An alert that a message is about, as the message says it. */
 export interface DeliveryMember {
   alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'measure'>;
   event: ToldEvent;

@@ -13,7 +13,6 @@ export interface DirectMessage {
   notificationId: string;
   payload: string;
   revision: number;
-  /** ISO-8601 UTC. */
   createdAt: string;
 }
 

@@ -6,7 +6,6 @@ import { AlertBook } from './alert-book.ts';
 import { moveDelivery } from './deliveries.ts';
 import type { DeliveryState } from './delivery-states.ts';
 
-/** A workspace at its end, who ends it, and when. */
 export interface Ending extends EndingWorkspace {
   by: string;
   nowMs: number;

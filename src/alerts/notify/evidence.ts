@@ -18,11 +18,8 @@ import { createCourses } from './read-course.ts';
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
 const MAX_ENTRIES = 20;
 
-/** What is known of an alert beyond what its rule has seen. */
 export interface EvidenceAbout {
-  /** Null for alerts about the workspace or ourselves. */
   tenantId: string | null;
-  /** The bounds of the plans that it has gone beyond, the lowest first. */
   planned: readonly bigint[];
 }
 
@@ -155,17 +152,14 @@ function formerTenant(connection: Database.Database, { tenantKey, daily, newDail
   return { tenant_id, daily_credits: daily, new_daily_credits: newDaily, last_day: lastDay };
 }
 
-/** Shares of an increase need one month for the tenant and its workspace. */
 function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
   return periodKey !== null && (built === null || built.period === periodOfKey(periodKey - 1));
 }
 
-/** Credits that an open period comes to; null when nothing says so. */
 export function expectedOf({ phase, forecast }: Pick<Observation, 'phase' | 'forecast'>): bigint | null {
   return phase === null || phase.over ? null : (forecast?.likely ?? null);
 }
 
-/** Credits that a period comes to, and those that it is compared with. */
 export interface StakeSides {
   likely: bigint;
   compared: bigint;

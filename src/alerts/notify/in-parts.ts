@@ -1,26 +1,22 @@
 import { compareFigures } from '../track/alert-figures.ts';
 import type { Notification } from '../wording/notification.ts';
 
-/** What a message says of one alert, with its size in JSON. */
 export interface Rendered {
   notification: Notification;
   bytes: number;
 }
 
-/** A message to be sent, with what it is made of. */
 export interface MadeMessage<T> {
   notificationId: string;
   payload: string;
   members: readonly T[];
 }
 
-/** Which of how many messages it is that together say one thing. */
 export interface Part {
   part: number;
   parts: number;
 }
 
-/** The most members of one message. */
 const MOST_MEMBERS = 100;
 /** The most bytes of one message: many receivers refuse 200 kB and more. */
 export const MOST_BYTES = 180_000;
@@ -48,7 +44,6 @@ export function inParts<T extends Rendered>(
   return parts.map((own, index) => ({ ...make(own, { part: index + 1, parts: parts.length }), members: own }));
 }
 
-/** The largest change first. */
 export function byChange(a: Rendered, b: Rendered): number {
   return compareFigures(changeOf(b), changeOf(a));
 }

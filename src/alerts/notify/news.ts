@@ -16,7 +16,6 @@ const STEPS = [
   { numerator: 5n, denominator: 1n },
 ] as const;
 
-/** What is so. */
 export interface AlertNow {
   holding: boolean;
   episode: number;

@@ -10,11 +10,9 @@ import { usageKind } from '../wording/kinds/table.ts';
 import type { Facts, FigureChange, Notification } from '../wording/notification.ts';
 import { summaryLine } from '../wording/summary.ts';
 
-/** What a notification is made of; the changes, what drove them, the link and the sentence follow from it. */
 export interface Told extends Omit<Notification, 'credits' | 'requests' | 'reason' | 'link' | 'summary'> {
   previous: UsageFigures | null;
   current: UsageFigures | null;
-  /** Where people reach the pages; null where nobody has said. */
   public_url: string | null;
 }
 
@@ -37,7 +35,6 @@ export function buildNotification(made: Told): Notification {
   return { ...facts, link: linkTo(public_url, told), acknowledge_link, summary: summaryLine(facts) };
 }
 
-/** The page of the tenant, or of its workspace. */
 function linkTo(
   publicUrl: string | null,
   { workspace_id, tenant_id, period }: Pick<Facts, 'workspace_id' | 'tenant_id' | 'period'>,
@@ -63,7 +60,6 @@ function figureChange(previous: bigint, current: bigint): FigureChange {
   return { previous, current, change: current - previous };
 }
 
-/** The period of the figures that a rule compares with. */
 export function previousPeriodOf({
   rule,
   periodKey,

@@ -9,14 +9,11 @@ export const EVERYBODY = '*';
 
 type Row = typeof alertNotified.$inferSelect;
 
-/** What one channel was told of an alert, and what it waits for. */
 export interface ChannelStanding {
   /** Null: nothing, and it was there before anybody could be told. */
   notified: Notified | null;
   wait: Wait;
-  /** Of the last message that was made. */
   revision: number;
-  /** The delivery that is under way. */
   deliveryKey: number | null;
 }
 
@@ -27,7 +24,6 @@ const rowsOfAlert = prepared((db) =>
     .where(eq(alertNotified.alertKey, sql.placeholder('alertKey'))),
 );
 
-/** Reads how the channels stand to an alert. */
 export function readStandings(connection: Database.Database, alertKey: number): (channel: string) => ChannelStanding {
   const rows = rowsOfAlert(connection).all({ alertKey });
   const known = new Map(rows.map((row) => [row.channel, row]));

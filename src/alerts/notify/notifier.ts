@@ -18,7 +18,6 @@ import { type AlertNow, news, type Policy } from './news.ts';
 import { readStandings, writeWait } from './notified.ts';
 import { digestAtOf, nextWait, type Wait } from './wait.ts';
 
-/** What came of the question what there is to tell of an alert. */
 export interface Planned {
   /** What somebody is owed that nobody was owed before. */
   news: ToldEvent[];
@@ -36,10 +35,8 @@ export interface DueMessage {
   event: ToldEvent;
   toldTimes: number;
   wait: Wait;
-  /** Of the last message that was made. */
   revision: number;
   workspaceKey: number | null;
-  /** Makes the message, as one with this number. */
   compose(revision: number): Notification;
   /** Of how many tenants the same is so in the month of the alert. */
   countOfAll(): OfAll;
@@ -64,7 +61,6 @@ export class Notifier {
   readonly #sources: Sources;
   readonly #composer: MessageComposer;
   readonly #groups: GroupWait;
-  /** What is to go now. */
   readonly due: DueMessage[] = [];
   /** How much of it was not owed before. */
   fresh = 0;
@@ -201,9 +197,7 @@ export class Notifier {
   }
 }
 
-/** What there is to know of an alert, whoever is told. */
 interface About extends Pick<Policy, 'mute' | 'passed'> {
   tenantId: string | null;
-  /** Worked out when somebody asks first. */
   evidence(): Evidence;
 }

@@ -1,11 +1,9 @@
 import type Database from 'better-sqlite3';
 
-/** Messages that one step deletes. */
 const MESSAGES_A_STEP = 500;
 
 export interface PrunedDeliveries {
   notifications: number;
-  /** There may be more to delete. */
   more: boolean;
 }
 

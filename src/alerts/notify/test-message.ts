@@ -1,7 +1,6 @@
 import { inertJson } from '../../core/text/inert-text.ts';
 import { named } from '../wording/names.ts';
 
-/** The text of a message that only tests a channel. */
 export function testPayload(facts: { notificationId: string; channel: string; createdAt: string }): string {
   const { notificationId, channel, createdAt } = facts;
   return inertJson(

@@ -25,7 +25,6 @@ export const NO_WAIT: Wait = {
 
 export interface WaitContext {
   alert: Pick<StoredAlert, 'episode' | 'level'>;
-  /** It does not wait for the others of its rule. */
   isOutOfLine: boolean;
   /** The daily summary that it goes with; null: it goes by itself. */
   digestAt: string | null;

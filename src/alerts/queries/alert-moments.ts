@@ -19,7 +19,6 @@ import type { AlertRow } from './alerts.ts';
 
 /** An alert at one moment: all figures, and what is worked out from them, are of it. */
 export interface AlertMoment {
-  /** ISO-8601 UTC. */
   at: string;
   notification: Facts & { summary: string };
 }

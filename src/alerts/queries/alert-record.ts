@@ -6,10 +6,8 @@ import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import type { AlertRow } from './alerts.ts';
 
-/** An alert with everything that happened to it. */
 export interface AlertRecord {
   alert: AlertRow & { rule_version: bigint } & {
-    /** What people call the tenant; null when it has no name. */
     tenant_name: string | null;
   };
   transitions: AlertTransition[];
@@ -31,7 +29,6 @@ export type AlertTransition = Pick<
   'revision' | 'change' | 'state' | 'level' | 'at' | 'actor' | 'current_credits' | 'note'
 > & { run_id: string | null; muted_because: string | null };
 
-/** What a channel was sent about the alert. */
 export type AlertMessage = Omit<Exact<typeof financeAlertMessages.$inferSelect>, 'alert_id' | 'workspace_id'>;
 
 /** What a channel is owed of the alert and no message says yet. */

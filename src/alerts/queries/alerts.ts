@@ -28,9 +28,7 @@ export interface AlertFilters {
   severity?: string | undefined;
 }
 
-/** An alert as it is listed. */
 export interface ListedAlert extends AlertRow {
-  /** What people call the tenant; null when it has no name. */
   tenant_name: string | null;
   /** What somebody said last that it turned out to be. */
   feedback: FeedbackLabel | null;

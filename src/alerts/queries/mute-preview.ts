@@ -8,7 +8,6 @@ import { NEWS } from '../track/alert-change.ts';
 import { countsAt, type MuteTimes } from '../track/mute-times.ts';
 import { type MuteRow, mutes } from '../track/mutes.ts';
 
-/** What a silence or a plan would have kept quiet. */
 export interface MutePreview {
   /** News of alerts that was told, and would not have been. */
   news: number;

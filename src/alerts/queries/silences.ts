@@ -26,18 +26,14 @@ const COLUMNS = {
   muted: sql<bigint>`(SELECT count(*) FROM alert_transitions x WHERE x.silent_because = 'silence:' || ${silences.silenceId})`,
 };
 
-/** A silence or a plan. */
 export type SilenceRow = Omit<SqlRow<typeof silences>, 'silence_key' | 'workspace_key'> & {
-  /** Null: every workspace. */
   workspace_id: string | null;
   /** Changes of alerts that it has kept quiet. */
   muted: bigint;
 };
 
 export interface SilenceFilters {
-  /** ISO-8601 UTC. */
   now: string;
-  /** Also those that have ended. */
   all: boolean;
   /** Only what mutes this workspace: silences of its own and of all. */
   workspaceId?: string | undefined;

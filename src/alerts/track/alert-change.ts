@@ -5,7 +5,6 @@ import type { Level, RuleName, Severity } from '../measures/judgement.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 
-/** One change of an alert that a run has made. */
 export interface AlertChange extends AlertFigures {
   alertId: string;
   change: AlertChangeKind;
@@ -14,7 +13,6 @@ export interface AlertChange extends AlertFigures {
   severity: Severity;
   tenantId: string | null;
   period: Period | null;
-  /** Nobody is told, for the reason beside it. */
   silent: boolean;
   silentBecause: string | null;
 }
@@ -25,13 +23,11 @@ export interface RunAlerts {
   due: number;
 }
 
-/** Who looks at the alerts of which workspace, and when. */
 export interface BookContext {
   connection: Database.Database;
   /** Null, like its id, for the ledger as a whole. */
   workspaceKey: number | null;
   workspaceId: string | null;
-  /** Null when no run is the cause. */
   runKey: number | null;
   runId: string | null;
   /** `run`, `timer`, or a person. */
@@ -40,7 +36,6 @@ export interface BookContext {
   seeding: boolean;
   /** The workspace is being ended: what was open is over because nobody reads it any more. */
   ending?: boolean;
-  /** `nowMs` as ISO-8601 UTC. */
   at: string;
   nowMs: number;
   /** What credits cost; absent where alerts carry no money. */

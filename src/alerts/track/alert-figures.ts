@@ -1,11 +1,9 @@
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { pair, type UsageFigures } from '../measures/judgement.ts';
 
-/** What a rule compares, as it stands now; null for alerts about ourselves. */
 export interface AlertFigures {
   previous: UsageFigures | null;
   current: UsageFigures | null;
-  /** Credits. */
   threshold: bigint | null;
 }
 

@@ -25,7 +25,6 @@ import { KINDS } from '../wording/kinds/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
 
-/** An alert as it is stored. */
 export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   alertKey: number;
   alertId: string;
@@ -121,7 +120,6 @@ const alertsToEvaluate = prepared((db) => {
     .orderBy(asc(alerts.alertKey));
 });
 
-/** The rows of one workspace's alerts: reads and writes, no decisions. */
 export class AlertRows {
   readonly #workspaceKey: number | null;
   readonly #connection;
@@ -142,17 +140,14 @@ export class AlertRows {
     return row === undefined ? null : toAlert(row);
   }
 
-  /** Alerts that have not ended, in the order in which they began. */
   open(): StoredAlert[] {
     return openAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
   }
 
-  /** Those that there may be something to tell of. */
   toEvaluate(): StoredAlert[] {
     return alertsToEvaluate(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
   }
 
-  /** Those with these keys. */
   among(keys: SQL): StoredAlert[] {
     const isOwn = sql`${alerts.workspaceKey} IS ${this.#workspaceKey} AND ${alerts.alertKey} IN ${keys}`;
     return query(this.#connection).select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
@@ -216,7 +211,6 @@ export function requireAlerts(connection: Database.Database, id: string): (typeo
   });
 }
 
-/** The id of an alert about the ledger as a whole. */
 export function ownAlertId(connection: Database.Database, rule: StoredAlert['rule'], cause: string): string {
   const names = { workspaceId: null, tenantId: null, period: null };
   return alertIdOf({ rule, cause, periodKey: null, tenantKey: null }, ledgerId(connection), names);

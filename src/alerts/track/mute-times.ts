@@ -34,7 +34,6 @@ export function checkTimes(times: MuteTimes): void {
   }
 }
 
-/** Whether it counts at a moment. */
 export function countsAt(times: MuteTimes, atMs: number): boolean {
   return counts(parseTimes(times), localMs(atMs, times.timeZone));
 }

@@ -9,24 +9,18 @@ import { isOfGrowth, isSelfRule } from '../wording/kinds/table.ts';
 import { compareFigures } from './alert-figures.ts';
 import { countsUntilMs } from './mute-times.ts';
 
-/** What a notification would be about. */
 export interface MuteSubject {
   rule: RuleName;
   /** What is wrong with our own work; null for what usage does. */
   cause?: string | null;
-  /** Null for the workspace, or for ourselves. */
   tenantId: string | null;
   period: string | null;
-  /** Credits. */
   credits: bigint | null;
 }
 
-/** What a silence or a plan covers. */
 export type MuteRow = Pick<typeof silences.$inferSelect, 'kind' | 'rule' | 'tenant' | 'period' | 'upToCredits'>;
 
-/** What is muted in a workspace at a moment. */
 export interface Mutes {
-  /** The silence or plan that mutes a subject, or null. */
   by(subject: MuteSubject): { id: string; untilMs: number } | null;
   /** Up to what it was planned to grow, by each plan that it has grown beyond, the lowest first. */
   passed(subject: MuteSubject): bigint[];

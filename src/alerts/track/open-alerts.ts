@@ -16,7 +16,6 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
     WHERE f.alert_key = a.alert_key ORDER BY f.feedback_key DESC LIMIT 1), 1)
   AND NOT ${elsewhereSql('a.workspace_key')}`;
 
-/** So many alerts of a kind are open, or wait to be confirmed (`pending`). */
 export interface AlertCount {
   /** Null: the ledger as a whole. */
   workspaceId: string | null;

@@ -39,14 +39,12 @@ export function currentRoutes(connection: Database.Database): readonly ChannelRo
   return routesBy(connection).routes;
 }
 
-/** What an alert is about, as far as routes ask. */
 interface RoutedAlert {
   rule: RuleName;
   cause?: string | null;
   severity: Severity;
   /** Null: about the ledger as a whole, which is told whatever workspaces a channel takes. */
   workspaceId: string | null;
-  /** Null: about the workspace, or about ourselves. */
   tenantId: string | null;
 }
 
@@ -62,7 +60,6 @@ export function takes(route: ChannelRoute, { rule, cause, severity, workspaceId,
   return tenants === undefined || (tenantId !== null && fitsAny(tenants, tenantId));
 }
 
-/** Whether one of the patterns fits. */
 export function fitsAny(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesPattern(pattern, text));
 }
@@ -70,7 +67,6 @@ export function fitsAny(patterns: readonly string[], text: string): boolean {
 /** The hour of follow-ups where no `digest_hour` says another. */
 const FOLLOW_UP_HOUR = 7;
 
-/** The hour at which the daily summary of a channel goes. */
 export function hourOf({ digestHour }: ChannelRoute): number {
   return digestHour ?? FOLLOW_UP_HOUR;
 }

@@ -2,12 +2,10 @@ import type { OwnCause, OwnKind } from './kinds/kind.ts';
 import { daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
 import type { Facts } from './notification.ts';
 
-/** Where it happened. */
 export function placeOf({ workspace_id }: Pick<Facts, 'workspace_id'>): string {
   return workspace_id === null ? 'the ledger' : named(workspace_id);
 }
 
-/** Whom an alert is about. */
 export function subjectOf({ tenant_id, tenant_name, ...facts }: Facts): string {
   if (tenant_id === null) return placeOf(facts);
   return tenant_name === null ? named(tenant_id) : `${named(tenant_id)} (${shortened(tenant_name)})`;
@@ -77,7 +75,6 @@ export function limitReason(facts: Facts): string {
   return Math.abs(Math.ceil(reached.limit - 1e-6) - Number(limit)) < 1 ? ` (${reached.words})` : '';
 }
 
-/** What most sentences are made of. */
 export function heads(facts: Facts): { who: string; month: string; used: string; previous: bigint; current: bigint } {
   const { previous = 0n, current = 0n } = facts.credits ?? {};
   return { who: subjectOf(facts), month: monthOf(facts), used: grouped(current), previous, current };

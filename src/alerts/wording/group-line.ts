@@ -73,7 +73,6 @@ function foundOfMany(rule: UsageKind, all: readonly Facts[], { tenants, likely, 
   return `${grouped(all.length)}${more} tenants of ${place} ${found}, ${grouped(inAll)} of ${grouped(tenants)} in all`;
 }
 
-/** What is over of many. */
 function endOfMany(rule: UsageKind, all: readonly Facts[]): string {
   const [first] = all as [Facts];
   const about = `${rule.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;

@@ -21,7 +21,6 @@ export interface Notification {
   event: ToldEvent;
   /** Rises with each message of this alert to this channel: what has a lower one than is known is old. */
   revision: number;
-  /** How often the alert has begun to hold. */
   episode: number;
   closed_because: ClosedBecause | null;
   alert_id: string;
@@ -34,20 +33,15 @@ export interface Notification {
   told_times: number;
   severity: Severity;
   state: AlertState;
-  /** Null for an alert about the ledger as a whole. */
   workspace_id: string | null;
-  /** Null for alerts about the workspace, or about ourselves. */
   tenant_id: string | null;
-  /** What people call the tenant, as it was imported; null when it has no name. */
   tenant_name: string | null;
-  /** Null for alerts about ourselves. */
   period: Period | null;
   /** The period of the previous figures: the one before, or the same for rules that compare two readings of it. */
   previous_period: Period | null;
   /** `change_percent` has one decimal; null when there is no positive previous figure to divide by. */
   credits: (FigureChange & { change_percent: number | null }) | null;
   requests: FigureChange | null;
-  /** Credits. */
   threshold: bigint | null;
   /** Null when the credits did not grow, as in most resolved alerts. */
   reason: ChangeReason | null;
@@ -58,7 +52,6 @@ export interface Notification {
   began_at: string | null;
   /** When the figures were read, ISO-8601 UTC; null for alerts about ourselves. */
   read_at: string | null;
-  /** ISO-8601 UTC. */
   created_at: string;
   /** The page about it; null where `http.public_url` is not set. */
   link: string | null;
@@ -90,26 +83,21 @@ export interface Evidence {
   } | null;
   /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
   share_of_increase_percent: number | null;
-  /** The tenant's part of what the workspace has used in the period, in percent. */
   share_of_workspace_percent: number | null;
   /** Credits by which the period differs from what it is compared with; of an open one, what that comes to. */
   at_stake_credits: bigint | null;
-  /** What these credits cost by the rate card of the period; null where no card prices the tenant. */
   at_stake_money: StakeMoney | null;
   /** The tenant's days; null for alerts about the workspace or ourselves. */
   course: Course | null;
   /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
   split: { volume_credits: bigint; intensity_credits: bigint } | null;
   entries: EvidenceEntry[];
-  /** How many entries there are in all. */
   entry_count: number;
   /** The bounds of all plans that it has gone beyond, the lowest first. */
   planned_bounds: bigint[];
-  /** Whose new id the tenant probably is; null when nobody's. */
   former_tenant: FormerTenant | null;
   /** Of an alert about a workspace: its tenants; else null. */
   tenants: TenantsEvidence | null;
-  /** What went wrong, for alerts about ourselves. */
   detail: string | null;
 }
 
@@ -125,12 +113,10 @@ export interface FormerTenant {
   /** Credits a day: what the former one used in its last four weeks, and the new one since its first. */
   daily_credits: bigint;
   new_daily_credits: bigint;
-  /** ISO. */
   last_day: string;
 }
 
 export interface StakeMoney {
-  /** A plain decimal of the currency. */
   amount: string;
   amount_minor: bigint;
   currency: string;

@@ -10,7 +10,6 @@ export interface AgentOptions {
   proxy?: ProxySettings | null | undefined;
 }
 
-/** An HTTP agent that connects by the policy. */
 export function guardedAgent(
   policy: OutboundPolicy,
   { timeoutMs, ca, proxy }: AgentOptions,

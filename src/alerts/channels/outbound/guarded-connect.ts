@@ -9,10 +9,8 @@ export interface ResolvedAddress {
   family: number;
 }
 
-/** Turns a host name into addresses. */
 export type Resolve = (host: string) => Promise<ResolvedAddress[]>;
 
-/** Where a channel may connect to. */
 export interface OutboundPolicy {
   /** False: to public addresses only. */
   allowPrivate: boolean;
@@ -49,7 +47,6 @@ export async function allowedAddresses(host: string, policy: OutboundPolicy): Pr
   return allowed;
 }
 
-/** A plain connection by the policy, once it stands; the signal ends it at any time. */
 export async function openGuardedSocket(
   { host, port }: { host: string; port: number },
   policy: OutboundPolicy,

@@ -7,19 +7,14 @@ import { AddressRefusedError, type OutboundPolicy, refusedLiteral } from './guar
 
 export interface JsonPost {
   url: URL;
-  /** Beside the content type and the user agent. */
   headers: Record<string, string>;
-  /** JSON text. */
   body: string;
-  /** Where may be connected to. */
   policy: OutboundPolicy;
-  /** Limit of the whole attempt. */
   timeoutMs: number;
   /** Certificates (PEM) that count instead of the public ones. */
   ca?: string | undefined;
   proxy?: ProxySettings | null | undefined;
   clock: Clock;
-  /** Cancels the attempt. */
   signal: AbortSignal;
 }
 

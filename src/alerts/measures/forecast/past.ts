@@ -1,8 +1,6 @@
-/** What a subject used lately, as runs have read it. */
 export interface Past {
   /** Credits of each of the latest days, the one that ended now first, back to the first that was read or used. */
   days: readonly number[];
-  /** Days of the open month that have passed. */
   elapsed: number;
   /** Days that the open month has, and the two before it. */
   lengths: readonly [open: number, before: number, earlier: number];
@@ -10,7 +8,6 @@ export interface Past {
   rests: readonly [before: number | null, earlier: number | null];
 }
 
-/** Days that are looked at. */
 export const DAYS_BACK = 120;
 /** Who has used nothing for so many days begins anew. */
 const LONGEST_PAUSE = 28;

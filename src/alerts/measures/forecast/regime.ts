@@ -44,11 +44,9 @@ export function regimeOf(days: readonly number[], week: Week): Regime {
 interface Stretch {
   used: number;
   weight: number;
-  /** The sum of the squares of weights. */
   squares: number;
 }
 
-/** What was used on days, and what they weigh. */
 class Sums {
   readonly #reached: Stretch[] = [{ used: 0, weight: 0, squares: 0 }];
 
@@ -75,7 +73,6 @@ class Sums {
   }
 }
 
-/** The days since the last change of the rate; null without one. */
 function latestChange(sums: Sums, length: number, noise: number): number | null {
   let found: number | null = null;
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -41,7 +41,6 @@ export function leastBudgeted(budgets: readonly Budget[], elapsed: number | null
   return steps.length === 0 ? null : steps.reduce((least, step) => (step < least ? step : least));
 }
 
-/** What credits of one tenant in one month cost; null where no card prices them. */
 export type Price = (credits: bigint) => { amountMinor: bigint; currency: string } | null;
 
 /** A budget beside what is used of it: both in credits, or both in money. */

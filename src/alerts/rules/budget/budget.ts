@@ -46,12 +46,10 @@ function findBudgeted({ merged, settings }: Judging, { facts: { phase, periodKey
 
 interface Budgeted {
   periodKey: number;
-  /** Null: the workspace. */
   tenantKey: number | null;
   current: UsageFigures;
 }
 
-/** Null where no card prices the tenant. */
 function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, own: Budget): Said | null {
   const { factsOf, settings, priceOf } = judging;
   const tenantId = tenantKey === null ? null : judging.tenantId(tenantKey);

@@ -6,7 +6,6 @@ import { clear, holds, type Judgement, type PeriodPhase, UNDECIDED, WAVERING } f
 const BEYOND = [150, 200, 300, 500, 1000, 2000, 5000, 10_000];
 
 export interface BudgetInput {
-  /** What is used, and what may be: both in credits, or both in money. */
   used: bigint;
   budget: bigint;
   /** Credits that the whole budget comes to. */
@@ -14,7 +13,6 @@ export interface BudgetInput {
   /** Percent of the budget that are told of, ascending. */
   at: readonly number[];
   phase: PeriodPhase;
-  /** What the open period comes to; null when nothing says so. */
   outlook: Outlook | null;
 }
 

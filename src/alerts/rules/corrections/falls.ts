@@ -10,7 +10,6 @@ const HOUR_MS = 3_600_000;
 const STANDS_AFTER_MS = DAY_MS + HOUR_MS;
 
 interface EntryRow {
-  /** Credits. */
   delta: bigint;
   after: bigint;
   at: string;

@@ -7,7 +7,6 @@ import { entriesOfKind } from './entries-of-kind.ts';
 import { falls } from './falls.ts';
 import { judgeRegression } from './judge-regression.ts';
 
-/** Judges what the counters of open months have lost. */
 export const regression: UsageRule = {
   inRun: ({ merged, factsOf }) =>
     entriesOfKind(merged, 'decreased').filter(({ periodKey }) => !factsOf(periodKey).phase.over),

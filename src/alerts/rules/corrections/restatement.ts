@@ -7,7 +7,6 @@ import { SLACK } from '../judging/candidates.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
 import type { Found, Known, Said, UsageRule } from '../rule.ts';
 
-/** Judges closed and settled months that have changed. */
 export const restatement: UsageRule = {
   inRun: findChanged,
   ofTenant,
@@ -18,7 +17,6 @@ export interface RestatementInput {
   stated: UsageFigures | null;
   /** It is closed: whatever changes has been invoiced. */
   closed: boolean;
-  /** As the service says them now. */
   current: UsageFigures;
   /** Credits below which a change is no news. */
   floor: bigint;

@@ -2,7 +2,6 @@ import { clear, holds, type Judgement, NO_USAGE } from '../../measures/judgement
 import type { UsageRule } from '../rule.ts';
 import { entriesOfKind } from './entries-of-kind.ts';
 
-/** Judges records that are no longer listed. */
 export const withdrawn: UsageRule = {
   inRun: ({ merged }) => entriesOfKind(merged, 'withdrawn'),
   ofTenant(_, tenant, known, before = known?.previous ?? NO_USAGE) {

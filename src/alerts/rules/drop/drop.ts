@@ -20,7 +20,6 @@ import { useReader } from './use-before.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Judges who has stopped, and settled months. */
 export const drop: UsageRule = {
   candidates,
   inPeriod: (judging, look) => (isLooking(look) ? goneTenants(judging, look) : []),
@@ -46,7 +45,6 @@ function candidates({ settings }: Judging, look: PeriodLook): Conditions | null 
   };
 }
 
-/** Tenants with credits in the period before and no record in this one. */
 function goneTenants(judging: Judging, { facts, all }: PeriodLook): number[] {
   const source = all
     ? 'tenant_usage prev'

@@ -15,7 +15,6 @@ import { useReader } from './use-before.ts';
 const LEAST_TENANTS = 5;
 const DAY_MS = 86_400_000;
 
-/** Judges whether all tenants of a workspace have stopped at once. */
 export const standstill: UsageRule = { inRun: findStandstill, ofWorkspace };
 
 const lastChangeOf = perConnection((connection) =>

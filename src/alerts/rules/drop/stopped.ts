@@ -14,7 +14,6 @@ const SLACK_MS = 3_600_000;
 export interface StoppedInput {
   /** Since the figures of the tenant changed last. */
   silentMs: number;
-  /** The alert fires already. */
   firing: boolean;
   /** How it used credits in the weeks before that; null when they were not read. Asked only of one that is silent. */
   before: () => UseBefore | null;
@@ -23,7 +22,6 @@ export interface StoppedInput {
 }
 
 export interface UseBefore {
-  /** Days on which it used some. */
   days: number;
   credits: bigint;
   /** From the first reading of these weeks to the last use. */

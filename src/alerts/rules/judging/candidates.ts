@@ -6,7 +6,6 @@ import { pair } from '../../measures/judgement.ts';
 import type { Judging, TenantFacts } from './judging.ts';
 import type { PeriodFacts } from './period-facts.ts';
 
-/** What a period is looked at for. */
 export interface PeriodLook {
   facts: PeriodFacts;
   /** All of its tenants, or those alone that the run has changed in it or in the period before. */
@@ -33,7 +32,6 @@ const ENTERED =
 export const ENTERED_BEFORE = `SELECT tenant_key FROM usage_entries
    WHERE entry_id > @afterBefore AND entry_id <= @lastBefore AND +period_key = @period - 1`;
 
-/** The values of these statements. */
 export function enteredIn({ merged }: Judging, periodKey: number) {
   const [own, before] = [merged.changed.get(periodKey) ?? NONE, merged.changed.get(periodKey - 1) ?? NONE];
   return { period: periodKey, after: own.after, last: own.last, afterBefore: before.after, lastBefore: before.last };

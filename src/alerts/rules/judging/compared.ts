@@ -13,7 +13,6 @@ export function comparedFigures(
   return figuresOf(isOther ? periodKeyOf(workspaceKeyOf(periodKey), built.period) : periodKey - 1);
 }
 
-/** The same of a tenant. */
 export function comparedOf(
   judging: Judging,
   { periodKey, tenantKey, previous }: TenantFacts,

@@ -11,17 +11,14 @@ import type { CreditHistory } from '../../measures/threshold.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
-/** A tenant in a period, with the figures that rules compare. */
 export interface TenantFacts {
   periodKey: number;
   tenantKey: number;
-  /** Null without a record. */
   current: UsageFigures | null;
   previous: UsageFigures | null;
   withdrawn: boolean;
 }
 
-/** What a run is judged by. */
 export interface JudgingSources {
   merged: MergedRun;
   settings: TenantSettings;
@@ -36,7 +33,6 @@ export interface JudgingSources {
 export interface Judging extends JudgingSources {
   connection: Database.Database;
   nowMs: number;
-  /** A tenant's figures of a period and of the one before. */
   read(periodKey: number, tenantKey: number): TenantFacts;
   /** What an open period comes to, of a tenant or of the whole workspace; null when nothing says so. */
   outlook(periodKey: number, tenantKey: number | null): Outlook | null;

@@ -26,7 +26,6 @@ const firstPeriodOf = prepared((db) =>
     .where(eq(periods.workspaceKey, sql.placeholder('workspaceKey'))),
 );
 
-/** The run that has read a period last. */
 const lastReading = prepared((db) =>
   db
     .select({ startedAt: runs.startedAt })

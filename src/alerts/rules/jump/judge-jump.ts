@@ -12,7 +12,6 @@ import {
 } from '../../measures/judgement.ts';
 
 export interface JumpInput {
-  /** Credits. */
   current: bigint;
   previous: PreviousPeriod;
   /** Credits from which on it is a jump, see `buildThreshold`; null when there is nothing to compare with. */

@@ -9,7 +9,6 @@ import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judgi
 import type { Known, Said, UsageRule } from '../rule.ts';
 import { judgeJump } from './judge-jump.ts';
 
-/** Judges tenants by the month before, and by what the open one comes to. */
 export const jump: UsageRule = { candidates, ofTenant };
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,6 @@
 import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../../measures/judgement.ts';
 
 export interface NewSpendInput {
-  /** Credits. */
   current: bigint;
   /** `usable` here: the period before was read completely after its end, and is not the workspace's first. */
   previous: PreviousPeriod;

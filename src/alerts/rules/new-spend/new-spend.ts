@@ -65,7 +65,6 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   };
 }
 
-/** Credits that a tenant has used in a month on average. */
 function meanOf({ total }: Judging, periodKey: number): bigint {
   const { figures, tenants } = total(periodKey);
   return figures === null ? 0n : figures.credits / BigInt(tenants);

@@ -12,7 +12,6 @@ const DAY_MS = 86_400_000;
 /** Where more stop at once, nobody is told of pairs. */
 const MOST_LOOKS = 100;
 
-/** A tenant without a record of the period before. */
 interface Newcomer {
   periodKey: number;
   tenantKey: number;

@@ -4,7 +4,6 @@ import { dayName, daysOf, grouped } from '../names.ts';
 import type { Facts } from '../notification.ts';
 import type { UsageKind } from './kind.ts';
 
-/** A step of a budget is reached, or a budget will probably be passed. */
 export const budget: UsageKind = {
   kind: 'usage',
   version: 3,

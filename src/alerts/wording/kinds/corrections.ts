@@ -2,7 +2,6 @@ import { heads } from '../facts-told.ts';
 import { grouped, signed } from '../names.ts';
 import type { UsageKind } from './kind.ts';
 
-/** Credits of an open month are lost. */
 export const regression: UsageKind = {
   kind: 'usage',
   version: 5,
@@ -32,7 +31,6 @@ export const regression: UsageKind = {
   },
 };
 
-/** A closed or settled month has changed. */
 export const restatement: UsageKind = {
   kind: 'usage',
   version: 4,
@@ -68,7 +66,6 @@ export const restatement: UsageKind = {
   },
 };
 
-/** A tenant that had credits is no longer listed. */
 export const withdrawn: UsageKind = {
   kind: 'usage',
   version: 2,

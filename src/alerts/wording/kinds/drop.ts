@@ -2,7 +2,6 @@ import { baselineWords, heads, settled } from '../facts-told.ts';
 import { dateName, grouped } from '../names.ts';
 import type { UsageKind } from './kind.ts';
 
-/** A tenant has stopped, or a settled month lies far below the one before. */
 export const drop: UsageKind = {
   kind: 'usage',
   version: 5,
@@ -52,7 +51,6 @@ export const drop: UsageKind = {
   },
 };
 
-/** All tenants of a workspace have stopped at once: its metering has. */
 export const standstill: UsageKind = {
   kind: 'usage',
   version: 1,

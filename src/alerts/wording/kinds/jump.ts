@@ -65,7 +65,6 @@ const WORDS: UsageWords = {
   cost: 'The increase costs',
 };
 
-/** A tenant uses more than its limit, or will probably. */
 export const jump: UsageKind = {
   kind: 'usage',
   version: 7,
@@ -86,7 +85,6 @@ export const jump: UsageKind = {
   words: WORDS,
 };
 
-/** The same of a whole workspace. */
 export const workspaceJump: UsageKind = {
   kind: 'usage',
   version: 7,

@@ -7,13 +7,11 @@ export type AlertKind = UsageKind | OwnKind;
 interface KindForm {
   /** Stored with each alert; raised whenever the same figures could give another answer than before. */
   version: number;
-  /** What people call an alert of it. */
   title: string;
   /** How bad its alerts are; of both, critical from when it has happened. */
   severity: Severity | 'both';
 }
 
-/** About what is used. */
 export interface UsageKind extends KindForm {
   kind: 'usage';
   docs: UsageDocs;
@@ -60,7 +58,6 @@ export interface UsageDocs {
 export interface UsageWords {
   /** What, to whom, how much beside what, how sure, since when. */
   found: (facts: Facts) => string[];
-  /** Why it is over. */
   over: (facts: Facts) => string;
   /** Of many tenants, behind who they are. */
   manyFound: (month: string, likely: 'all' | 'some' | 'none') => string;
@@ -72,7 +69,6 @@ export interface UsageWords {
   beside?: (facts: Facts) => string;
 }
 
-/** About our own work. */
 export interface OwnKind extends KindForm {
   kind: 'own';
   docs: { holds: string };

@@ -2,7 +2,6 @@ import { baselineMonth, goesOn, heads, plan } from '../facts-told.ts';
 import { dateName, grouped, named } from '../names.ts';
 import type { UsageKind } from './kind.ts';
 
-/** A tenant uses credits that had none the month before. */
 export const newSpend: UsageKind = {
   kind: 'usage',
   version: 6,

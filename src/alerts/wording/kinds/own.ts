@@ -1,6 +1,5 @@
 import type { OwnCause, OwnKind } from './kind.ts';
 
-/** No complete run for longer than a workspace may take. */
 export const syncStale: OwnKind = {
   kind: 'own',
   version: 1,
@@ -49,7 +48,6 @@ const SYNC_CAUSES = {
 } satisfies Record<string, OwnCause>;
 export type SyncCause = keyof typeof SYNC_CAUSES;
 
-/** A run has failed. */
 export const syncFailed: OwnKind = {
   kind: 'own',
   version: 2,
@@ -130,7 +128,6 @@ const JOBS = {
 } satisfies Record<string, OwnCause>;
 export type Job = keyof typeof JOBS;
 
-/** Other work of ours has failed: beside reading. */
 export const jobFailed: OwnKind & { causes: typeof JOBS } = {
   kind: 'own',
   version: 2,

@@ -50,12 +50,10 @@ export function isSelfRule(rule: RuleName): boolean {
   return KINDS[rule].kind === 'own';
 }
 
-/** It keeps a workspace from being read. */
 export function isOfReading(rule: RuleName): boolean {
   return ownKind(rule)?.isOfReading === true;
 }
 
-/** It finds growth, which a plan expects. */
 export function isOfGrowth(rule: RuleName): boolean {
   return usageKind(rule)?.isGrowth === true;
 }
