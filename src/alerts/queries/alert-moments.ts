@@ -2,12 +2,13 @@ import { onceEach } from '../../core/one-at-a-time.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { figuresReader } from '../../ledger/store/key-figures.ts';
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { runs, tenantUsage } from '../../ledger/store/schema/run-tables.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
+import { NO_USAGE } from '../measures/judgement.ts';
 import { MessageComposer } from '../notify/compose-message.ts';
 import { previousPeriodOf } from '../notify/notification.ts';
 import { type AlertFigures, figuresOf } from '../track/alert-figures.ts';
@@ -81,11 +82,7 @@ function figuresNow(connection: LedgerConnection, row: typeof alerts.$inferSelec
   const kept = figuresOf(row);
   const { rule, periodKey, tenantKey, basis } = row;
   if (periodKey === null || tenantKey === null || usageKind(rule) === null) return kept;
-  const { creditsUsed: credits, requestCount: requests } = tenantUsage;
-  const read = (key: number): UsageFigures | null => {
-    const isOwn = and(eq(tenantUsage.periodKey, key), eq(tenantUsage.tenantKey, tenantKey));
-    return query(connection).select({ credits, requests }).from(tenantUsage).where(isOwn).get() ?? null;
-  };
+  const read = (key: number) => figuresReader(connection)(key, tenantKey) ?? null;
   const isBeside = previousPeriodOf({ rule, periodKey, built: readBasis(basis).built }) === periodOfKey(periodKey - 1);
   return {
     ...kept,

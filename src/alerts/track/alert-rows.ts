@@ -80,11 +80,11 @@ const alertOfSubject = prepared((db) =>
     ),
 );
 
-const alertByKey = prepared((db) =>
+const alertById = prepared((db) =>
   db
     .select()
     .from(alerts)
-    .where(eq(alerts.alertKey, placeholder('alertKey'))),
+    .where(eq(alerts.alertId, placeholder('alertId'))),
 );
 
 const openAlerts = prepared((db) => {
@@ -135,11 +135,6 @@ export class AlertRows {
     return row === undefined ? null : toAlert(row);
   }
 
-  byKey(alertKey: number): StoredAlert | null {
-    const row = alertByKey(this.#connection).get({ alertKey });
-    return row === undefined ? null : toAlert(row);
-  }
-
   open(): StoredAlert[] {
     return openAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
   }
@@ -187,7 +182,7 @@ export class AlertRows {
 
 /** Throws `unknown_alert`. */
 export function requireAlert(connection: Database.Database, alertId: string): typeof alerts.$inferSelect {
-  const alert = query(connection).select().from(alerts).where(eq(alerts.alertId, alertId)).get();
+  const alert = alertById(connection).get({ alertId });
   if (alert !== undefined) return alert;
   throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
     hint: '`usage-ledger alerts list --all` shows every alert with its id',
