@@ -131,6 +131,20 @@ test('of two that stop one newcomer is the new id of one only', async () => {
   expect(world.told().filter((line) => line.startsWith('new_spend'))).toHaveLength(1);
 });
 
+test('of two that stop at once the one goes on as a newcomer that used most nearly as much, and the other is told', async () => {
+  const world = dayWorld({}, { lookbackPeriods: 2 });
+  const daily = { steady: 200, farther: 330, nearer: 410 };
+  for (let dayMs = FIRST_DAY; dayMs < Date.UTC(2026, 2, 24); dayMs += DAY_MS) {
+    for (const [tenant, credits] of Object.entries(dayMs < CHANGED ? daily : { steady: 200, newcomer: 420 })) {
+      world.post(tenant, dayMs, credits);
+    }
+    await world.read(dayMs + DAY_MS - HOUR_MS);
+  }
+  const told = world.told().filter((line) => !line.startsWith('new_spend happened'));
+  expect(told.sort()).toEqual(['drop likely firing farther', 'new_spend likely firing newcomer']);
+  expect(world.summaries('new_spend').at(-1)).toContain('newcomer is probably the new id of nearer');
+});
+
 test('who does not hear of the newcomer hears of the stop', async () => {
   const world = await play({
     beforeDay: ({ connection }, dayMs) => {

@@ -4,6 +4,7 @@ import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { spanOf } from '../../history/run-moments.ts';
 import type { Former } from '../../measures/observation.ts';
+import { compareFigures } from '../../track/alert-figures.ts';
 import type { UseBefore } from '../drop/stopped.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
 import { goesOnFor, isOfVolume } from './rename.ts';
@@ -80,8 +81,8 @@ class Renames {
   }
 
   /**
-   * Looks for the newcomer that goes on for a tenant that stopped, the first to begin: whether it is told already, or is still to
-   * come to its floor. Null without one.
+   * Looks for the newcomer that goes on for a tenant that stopped, the one that uses most nearly as much: whether it is told
+   * already, or is still to come to its floor. Null without one, and where it goes on more nearly for another one.
    */
   look(
     periodKey: number,
@@ -91,18 +92,23 @@ class Renames {
     this.#looks += 1;
     if (this.#looks > MOST_LOOKS) return null;
     const daily = (use.credits * BigInt(DAY_MS)) / BigInt(Math.max(DAY_MS, use.spanMs));
-    const taken = new Set([...this.#pairs(periodKey).values(), ...this.#found.keys()]);
+    const told = new Set(this.#pairs(periodKey).values());
     const begun = [periodKey, periodKey - 1].flatMap((key) => this.#newcomers(key));
     const { connection, nowMs } = this.#judging;
-    const heir = begun
+    const [heir] = begun
       .filter(({ beganMs }) => beganMs !== null && goesOnFor({ beganMs, lastMs, nowMs }))
-      .sort((a, b) => (a.beganMs ?? 0) - (b.beganMs ?? 0))
-      .find((newcomer) => !taken.has(newcomer.tenantKey) && isOfVolume(this.#dailyOf(newcomer), daily));
+      .map((newcomer) => ({ newcomer, newDaily: this.#dailyOf(newcomer) }))
+      .filter(({ newcomer, newDaily }) => !told.has(newcomer.tenantKey) && isOfVolume(newDaily, daily))
+      .filter(({ newcomer, newDaily }) => {
+        const other = this.#found.get(newcomer.tenantKey);
+        return other === undefined || apart(daily, newDaily) < apart(other.daily, newDaily);
+      })
+      .sort((a, b) => compareFigures(apart(daily, a.newDaily), apart(daily, b.newDaily)));
     if (heir === undefined) return null;
-    const lastDay = isoTime(lastMs).slice(0, 10);
-    this.#found.set(heir.tenantKey, { tenantKey, daily, newDaily: this.#dailyOf(heir), lastDay });
-    const told = statementsOf(connection).told.get({ ...heir, workspaceKey: workspaceKeyOf(periodKey) });
-    return { isTold: told !== undefined };
+    const { newcomer, newDaily } = heir;
+    this.#found.set(newcomer.tenantKey, { tenantKey, daily, newDaily, lastDay: isoTime(lastMs).slice(0, 10) });
+    const ofWorkspace = { ...newcomer, workspaceKey: workspaceKeyOf(periodKey) };
+    return { isTold: statementsOf(connection).told.get(ofWorkspace) !== undefined };
   }
 
   /** Credits a day since its first reading. */
@@ -113,6 +119,10 @@ class Renames {
     const spanMs = Math.max(DAY_MS, spanOf(beganMs, nowMs));
     return from == null || to == null ? 0n : ((to - from) * BigInt(DAY_MS)) / BigInt(spanMs);
   }
+}
+
+function apart(a: bigint, b: bigint): bigint {
+  return a < b ? b - a : a - b;
 }
 
 export const renames = perRun((judging) => new Renames(judging));
