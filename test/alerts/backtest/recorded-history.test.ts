@@ -33,7 +33,7 @@ test('a replay under unchanged settings gives exactly the alerts, changes and no
     expect([...new Set(recorded.alerts.map(({ rule }) => rule))].sort()).toEqual(RULES_ABOUT_USAGE);
     expect(recorded.transitions.length).toBeGreaterThan(120);
     expect(new Set(recorded.transitions.map((row) => String(row.silent_because).replace(/:.*/, '')))).toEqual(
-      new Set(['null', 'seed', 'quiet']),
+      new Set(['null', 'seed', 'quiet', 'inhibited']),
     );
 
     expect(traceOf(replica.connection)).toEqual(recorded);
