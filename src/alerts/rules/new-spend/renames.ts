@@ -4,7 +4,6 @@ import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { spanOf } from '../../history/run-moments.ts';
 import type { Former } from '../../measures/observation.ts';
-import { compareFigures } from '../../track/alert-figures.ts';
 import type { UseBefore } from '../drop/stopped.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
 import { goesOnFor, isOfVolume } from './rename.ts';
@@ -103,7 +102,7 @@ class Renames {
         const other = this.#found.get(newcomer.tenantKey);
         return other === undefined || apart(daily, newDaily) < apart(other.daily, newDaily);
       })
-      .sort((a, b) => compareFigures(apart(daily, a.newDaily), apart(daily, b.newDaily)));
+      .sort((a, b) => Number(apart(daily, a.newDaily) - apart(daily, b.newDaily)));
     if (heir === undefined) return null;
     const { newcomer, newDaily } = heir;
     this.#found.set(newcomer.tenantKey, { tenantKey, daily, newDaily, lastDay: isoTime(lastMs).slice(0, 10) });
