@@ -216,14 +216,14 @@ export function loadRates(file: string, env: NodeJS.ProcessEnv): readonly RateCa
     empty: 'Write `rates:` with cards below it, as the sample of `usage-ledger init` shows them',
   });
   const { rates, ...others } = value as Record<string, unknown>;
-  const strange = Object.keys(others).map((path) => ({
+  const unexpected = Object.keys(others).map((path) => ({
     path,
     message: 'does not belong here',
     hint: 'Write `rates:` alone into this file',
   }));
   const parsed = rateCardsSchema.safeParse(rates);
   const placed = (parsed.error?.issues ?? []).map((issue) => ({ ...issue, path: ['rates', ...issue.path] }));
-  const all = tidyFaults([...faults, ...strange, ...schemaFaults(placed, value)]);
+  const all = tidyFaults([...faults, ...unexpected, ...schemaFaults(placed, value)]);
   if (parsed.success && all.length === 0) return parsed.data;
   throw new ConfigError(file, all);
 }

@@ -3,7 +3,7 @@ import { isoTime } from '../core/clock.ts';
 import { type PackedError, packError } from '../core/errors.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/checkpoint-log.ts';
-import type { Claimant, ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
+import type { ClaimedRun, LeaseHolder } from '../ledger/journal/runs/claim-run.ts';
 import type { RunStaging } from '../ledger/journal/staging/staging.ts';
 import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
@@ -35,7 +35,7 @@ export interface Session {
   readonly checkpoints: CheckpointLog | null;
   /** Where the key lies that signs checkpoints and links. */
   readonly keyFile: string | null;
-  readonly claimant: Claimant;
+  readonly claimant: LeaseHolder;
   readonly runs: Map<number, OpenRun>;
 }
 
@@ -68,7 +68,7 @@ export function recordHead({ checkpoints }: Session, seq: number, digest: string
 
 export function openSession(
   start: WriterStart,
-  claimant: Claimant = {},
+  claimant: LeaseHolder = {},
 ): { session: Session; migration: MigrationReport } {
   const connection = openForWriting(start.path, start.readerGroup);
   try {

@@ -1,5 +1,5 @@
 import { type AppError, unpackError } from '../../src/core/errors.ts';
-import type { Claimant } from '../../src/ledger/journal/runs/claim-run.ts';
+import type { LeaseHolder } from '../../src/ledger/journal/runs/claim-run.ts';
 import { closeForWriting } from '../../src/ledger/store/file/open.ts';
 import type { MigrationReport } from '../../src/ledger/store/schema/migrate.ts';
 import { type Args, type CommandName, carryOut, type Result } from '../../src/writer/commands.ts';
@@ -11,7 +11,7 @@ import { closedError, type Writer } from '../../src/writer/writer.ts';
  * the thread. It waits for no timer, so a command is carried out before anything that a clock brings. As `claimant`, each
  * of several simulated processes can have an identity and chance of its own.
  */
-export function openInProcessWriter(start: WriterStart, claimant: Claimant = {}): Promise<Writer> {
+export function openInProcessWriter(start: WriterStart, claimant: LeaseHolder = {}): Promise<Writer> {
   return crossing(() => {
     const { session, migration } = openSession(start, claimant);
     return new InProcessWriter(session, migration);

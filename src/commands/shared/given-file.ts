@@ -98,8 +98,8 @@ function decode(bytes: Buffer, encoding: string): string | null {
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-    const strange = encoding === 'windows-1252' ? /[\u0000-\u0008\u000e-\u001f\u0080-\u009f]/ : /\0/;
-    return strange.test(text) ? null : text;
+    const unexpected = encoding === 'windows-1252' ? /[\u0000-\u0008\u000e-\u001f\u0080-\u009f]/ : /\0/;
+    return unexpected.test(text) ? null : text;
   } catch {
     return null;
   }

@@ -11,7 +11,7 @@ function main(path: string): void {
     parentPort?.postMessage(connection.transaction(() => scanLedger(connection))());
   } catch (error) {
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CORRUPT'))) throw error;
-    const found: Scan = { integrity: [fault('integrity', error.message)], isStrange: true };
+    const found: Scan = { integrity: [fault('integrity', error.message)], isUnexpected: true };
     parentPort?.postMessage(found);
   } finally {
     connection.close();

@@ -57,10 +57,10 @@ export function checkChain(connection: LedgerConnection): ChainReport {
         if (link.firstEntryId !== nextEntryId)
           add(link, `its entries begin at ${link.firstEntryId}, not ${nextEntryId}`);
         nextEntryId = link.firstEntryId + link.entries;
-        const { strange, strays } = look(link);
+        const { unexpected, strays } = look(link);
         strayed ||= strays;
-        if (strange !== null) add(link, strange.message, strange.entryId);
-        complete = strange?.missing !== true;
+        if (unexpected !== null) add(link, unexpected.message, unexpected.entryId);
+        complete = unexpected?.missing !== true;
       }
       // Without all its entries the digest cannot match, and a forged count would have it read for ever.
       if (complete && digests.ofRun({ ...link, appliedSeq: link.seq, changesAfter }) !== link.digest) {
@@ -88,15 +88,15 @@ function nameOf(link: ChainLink): string {
   return `${link.action} of ${what} at ${link.at}: `;
 }
 
-interface StrangeEntry {
+interface UnexpectedEntry {
   entryId: number;
   message: string;
   missing: boolean;
 }
 
-/** What the entries of a run's range are; `strange` is the first that is not there or names another run. */
+/** What the entries of a run's range are; `unexpected` is the first that is not there or names another run. */
 interface EntryRange {
-  strange: StrangeEntry | null;
+  unexpected: UnexpectedEntry | null;
   strays: boolean;
 }
 
@@ -113,7 +113,7 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Ent
            AND NOT EXISTS (SELECT 1 FROM usage_entries n WHERE n.entry_id = e.entry_id + 1)) END`,
     )
     .pluck();
-  const firstStrange = (run: ChainRun, found: number, stray: number | null): StrangeEntry | null => {
+  const firstUnexpected = (run: ChainRun, found: number, stray: number | null): UnexpectedEntry | null => {
     const first = run.firstEntryId ?? 0;
     const missing = found !== run.entries;
     if (stray !== null) return { entryId: stray, message: `entry ${stray} of its entries names another run`, missing };
@@ -128,7 +128,7 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Ent
       stray: number | null;
       strays: number | null;
     };
-    return { strange: firstStrange(run, row.found, row.stray), strays: row.strays === 1 };
+    return { unexpected: firstUnexpected(run, row.found, row.stray), strays: row.strays === 1 };
   };
 }
 

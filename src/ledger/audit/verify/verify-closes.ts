@@ -141,7 +141,7 @@ function misnumbered(connection: LedgerConnection): number[] {
     )
     .pluck();
   const lasts = new Map<string, number>();
-  const strange = closes.filter(([closeSeq, form, last]) => {
+  const unexpected = closes.filter(([closeSeq, form, last]) => {
     let next = lasts.get(seriesOf(form)) ?? 0;
     let fits = true;
     for (const number of given.iterate(closeSeq, closeSeq)) {
@@ -157,7 +157,7 @@ function misnumbered(connection: LedgerConnection): number[] {
        OR close_seq NOT IN (SELECT event_seq FROM close_commitments WHERE number_form IS NOT NULL)
      UNION SELECT event_seq FROM close_commitments WHERE (number_form IS NULL) <> (last_number IS NULL)`,
   );
-  return [...strange.map(([closeSeq]) => closeSeq), ...(strays.pluck().all() as number[])];
+  return [...unexpected.map(([closeSeq]) => closeSeq), ...(strays.pluck().all() as number[])];
 }
 
 /**

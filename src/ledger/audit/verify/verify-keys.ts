@@ -13,10 +13,10 @@ const { opened, increased, decreased, withdrawn, restored } = ENTRY_KINDS;
  * The sum of the deltas is then what the last entry says. That the runs of the entries are of the key's workspace is left
  * to the walk along the chain.
  */
-export function hasStrangeKey(connection: LedgerConnection): boolean {
+export function hasUnexpectedKey(connection: LedgerConnection): boolean {
   const kindByValues = `CASE WHEN kind = ${withdrawn} AND credits_after = 0 AND requests_after = 0 THEN ${withdrawn}
     WHEN credits_delta > 0 OR (credits_delta = 0 AND requests_delta > 0) THEN ${increased} ELSE ${decreased} END`;
-  const strange = connection
+  const unexpected = connection
     .prepare(
       `WITH lists AS (
          SELECT period_key, tenant_key, min(entry_id) AS first_id, max(entry_id) AS last_id,
@@ -47,13 +47,13 @@ export function hasStrangeKey(connection: LedgerConnection): boolean {
        LIMIT 1`,
     )
     .get();
-  return strange !== undefined;
+  return unexpected !== undefined;
 }
 
 /** SQL that is true of an entry `e` whose numbers are figures of the ledger. */
 export const IS_FIGURES = `${NO_FIGURE} NOT IN (e.credits_delta, e.requests_delta, e.credits_after, e.requests_after)`;
 
-interface StrangeEntry {
+interface UnexpectedEntry {
   entryId: number;
   runId: string | null;
   strayed: number;
@@ -88,7 +88,7 @@ export function checkEntries(connection: LedgerConnection): Fault[] {
          ELSE ${decreased} END
        ORDER BY entryId LIMIT ${FAULTS_A_CHECK}`,
     )
-    .all() as StrangeEntry[];
+    .all() as UnexpectedEntry[];
   return rows.map(({ entryId, runId, strayed, valuesAgree, isFigure }) => ({
     check: 'entries',
     runId,
@@ -104,7 +104,7 @@ export function checkEntries(connection: LedgerConnection): Fault[] {
   }));
 }
 
-interface StrangeKey {
+interface UnexpectedKey {
   workspaceId: string | null;
   period: string | null;
   tenantId: string | null;
@@ -126,7 +126,7 @@ export function checkState(connection: LedgerConnection): Fault[] {
          SELECT period_key, tenant_key, sum(credits_delta) AS creditsSum, sum(requests_delta) AS requestsSum,
            min(entry_id) AS firstId, max(entry_id) AS lastId
          FROM usage_entries GROUP BY period_key, tenant_key),
-       strange AS (
+       unexpected AS (
          SELECT s.period_key, s.tenant_key, u.credits_used AS credits, u.request_count AS requests, creditsSum,
            requestsSum
          FROM sums s
@@ -143,14 +143,14 @@ export function checkState(connection: LedgerConnection): Fault[] {
            SELECT 1 FROM usage_entries e WHERE e.period_key = u.period_key AND e.tenant_key = u.tenant_key))
        SELECT w.workspace_id AS workspaceId, p.period, t.tenant_id AS tenantId, credits, requests, creditsSum,
          requestsSum, credits IS creditsSum AND requests IS requestsSum AS sumsAgree
-       FROM strange s
+       FROM unexpected s
        LEFT JOIN periods p ON p.period_key = s.period_key
        LEFT JOIN tenants t ON t.tenant_key = s.tenant_key
        LEFT JOIN workspaces w ON w.workspace_key = p.workspace_key
        LIMIT ${FAULTS_A_CHECK}`,
     )
     .safeIntegers()
-    .all() as StrangeKey[];
+    .all() as UnexpectedKey[];
   return rows.map((row) => {
     const key = `${row.period} of tenant ${JSON.stringify(row.tenantId)}`;
     const where = `in workspace ${JSON.stringify(row.workspaceId)}`;

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
-import { hasStrangeKey } from './verify-keys.ts';
+import { hasUnexpectedKey } from './verify-keys.ts';
 
 /** The entries of a key lie on as many pages as runs wrote them: what is kept of those pages is not read again. */
 const CACHE_KIB = 49_152;
@@ -11,7 +11,7 @@ const CACHE_KIB = 49_152;
 export interface Scan {
   integrity: Fault[];
   /** Some key's entries or state are not what they must be; `checkEntries` and `checkState` say which. */
-  isStrange: boolean;
+  isUnexpected: boolean;
 }
 
 export function scanLedger(connection: LedgerConnection): Scan {
@@ -20,7 +20,7 @@ export function scanLedger(connection: LedgerConnection): Scan {
     .map(({ integrity_check: message }) => message)
     .filter((message) => message !== 'ok')
     .map((message) => fault('integrity', message));
-  return { integrity, isStrange: seemsStrange(connection) };
+  return { integrity, isUnexpected: seemsStrange(connection) };
 }
 
 /** What cannot be looked at quickly is looked at exactly, and said there. */
@@ -28,7 +28,7 @@ function seemsStrange(connection: LedgerConnection): boolean {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${CACHE_KIB}`);
   try {
-    return hasStrangeKey(connection);
+    return hasUnexpectedKey(connection);
   } catch (error) {
     if (!(error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR')) throw error;
     return true;

@@ -92,7 +92,7 @@ function checkContents(connection: LedgerConnection, more: readonly Check[]): Co
 }
 
 function toReport(connection: LedgerConnection, scan: Scan, { chain, others }: Contents): VerifyReport {
-  const isSuspicious = chain.faults.length > 0 || chain.strayed || scan.isStrange;
+  const isSuspicious = chain.faults.length > 0 || chain.strayed || scan.isUnexpected;
   return {
     faults: [
       ...scan.integrity,
@@ -220,34 +220,34 @@ function checkPeriods(connection: LedgerConnection): Fault[] {
          OR (j.covered_run_key IS NOT j.latest_run_key AND (j.used OR j.covered_run_key IS NOT NULL))
        ORDER BY j.period_key LIMIT ${FAULTS_A_CHECK}`,
     )
-    .all() as StrangePeriod[];
+    .all() as UnexpectedPeriod[];
   const faults = [...rows, ...strangeBounds(connection)].map(({ period, workspaceId, message }) =>
     fault('periods', `${period} of workspace ${JSON.stringify(workspaceId)}: ${message}`),
   );
   return faults.slice(0, FAULTS_A_CHECK);
 }
 
-interface StrangePeriod {
+interface UnexpectedPeriod {
   period: string;
   workspaceId: string;
   message: string;
 }
 
-function strangeBounds(connection: LedgerConnection): StrangePeriod[] {
+function strangeBounds(connection: LedgerConnection): UnexpectedPeriod[] {
   const rows = connection
     .prepare(
       `SELECT p.period, p.period_start AS start, p.period_end AS end, coalesce(w.workspace_id, '') AS workspaceId
        FROM periods p LEFT JOIN workspaces w USING (workspace_key) ORDER BY p.period_key`,
     )
     .iterate() as IterableIterator<{ period: string; start: string; end: string; workspaceId: string }>;
-  const strange: StrangePeriod[] = [];
+  const unexpected: UnexpectedPeriod[] = [];
   for (const { period, start, end, workspaceId } of rows) {
     if (!isPeriod(period)) continue;
     const bounds = periodBounds(period);
     if (start === bounds.start && end === bounds.end) continue;
-    strange.push({ period, workspaceId, message: `it is said to last from ${start} to ${end}` });
+    unexpected.push({ period, workspaceId, message: `it is said to last from ${start} to ${end}` });
   }
-  return strange;
+  return unexpected;
 }
 
 /**

@@ -43,11 +43,8 @@ export interface SlotDone {
   doneBy: string;
 }
 
-/**
- * Who claims, where the random part of a run's id comes from, and who tells which processes of this machine still run; this
- * process and the system when absent.
- */
-export interface Claimant {
+/** The process that claims, and what it takes from the system. What is absent is this process and the system's own. */
+export interface LeaseHolder {
   holder?: ProcessIdentity;
   randomness?: Randomness;
   isRunning?: typeof isStillRunning;
@@ -61,13 +58,13 @@ export interface Claimant {
 export function claimRun(
   connection: Connection,
   request: ClaimRequest,
-  claimant: Claimant = {},
+  claimant: LeaseHolder = {},
 ): ClaimedRun | SlotDone {
   capLeases(connection, request.nowMs);
   return connection.transaction(() => claim(connection, request, claimant)).immediate();
 }
 
-function claim(connection: Connection, request: ClaimRequest, claimant: Claimant): ClaimedRun | SlotDone {
+function claim(connection: Connection, request: ClaimRequest, claimant: LeaseHolder): ClaimedRun | SlotDone {
   const { workspaceId, kind, slot, window } = request;
   const db = query(connection);
   const { workspaceKey, firstRunKey } = nameWorkspace(connection, { workspaceId, name: request.workspaceName });
@@ -190,7 +187,7 @@ export function takeLease(
   connection: Connection,
   workspaceKey: number,
   request: { workspaceId: string; nowMs: number },
-  { holder = thisProcess(), isRunning = isStillRunning }: Claimant = {},
+  { holder = thisProcess(), isRunning = isStillRunning }: LeaseHolder = {},
 ): number {
   requireRead(connection, workspaceKey);
   const db = query(connection);

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { checkEntries, checkState, hasStrangeKey } from '../../../../../src/ledger/audit/verify/verify-keys.ts';
+import { checkEntries, checkState, hasUnexpectedKey } from '../../../../../src/ledger/audit/verify/verify-keys.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 import { Random } from '../../../../support/random.ts';
 import { COVERED, carryOut, describeEdit, Editor } from './edits.ts';
@@ -10,7 +10,7 @@ const EDITS = 400;
 
 test('the quick look at all keys finds whatever the exact checks would name, and nothing in a sound ledger', async () => {
   const connection = await buildRichLedger();
-  expect(hasStrangeKey(connection)).toBe(false);
+  expect(hasUnexpectedKey(connection)).toBe(false);
   const editor = new Editor(connection);
   dropTriggers(connection);
   const bytes = connection.serialize();
@@ -28,7 +28,7 @@ test('the quick look at all keys finds whatever the exact checks would name, and
       done += 1;
       if (isNamed(copy)) {
         found += 1;
-        if (!hasStrangeKey(copy)) missed.push(describeEdit(edit));
+        if (!hasUnexpectedKey(copy)) missed.push(describeEdit(edit));
       }
     }
     copy.close();
