@@ -1,8 +1,17 @@
 import { addPeriods, type Period, periodStartMs } from '../../core/period.ts';
-import { sum } from '../measures/forecast/past.ts';
-import { regimeOf } from '../measures/forecast/regime.ts';
-import { weekOf } from '../measures/forecast/week.ts';
 import type { Course } from '../wording/notification.ts';
+
+/** A rate that changed for good: the mean before and from `at` on. */
+interface Step {
+  at: number;
+  before: number;
+  after: number;
+}
+
+/** The rate after a step is so many times the one before, or the other way round. */
+const TELLING_RATIO = 1.3;
+/** A step explains at least so much of what the values differ by. */
+const TELLING_SHARE = 0.25;
 
 const DAY_MS = 86_400_000;
 /** Of today, so much must have passed before it says anything of a day's rate. */
@@ -46,7 +55,7 @@ export function buildCourse({ period, elapsedMs, current, previous, wasRead }: C
   if (!telling) rates.pop();
   const all = [...ratesBefore, ...rates];
   // A correction is no rate.
-  const found = all.some((rate) => rate < 0) ? null : lastChange(all);
+  const found = all.some((rate) => rate < 0) ? null : findStep(all);
   const step = found !== null && isDayRead(days, found.at - ratesBefore.length) ? found : null;
   const elapsedDays = elapsedMs / DAY_MS;
   const whole = previous.total === null ? null : perDay(previous.total, previousLengthMs / DAY_MS);
@@ -137,9 +146,27 @@ function dayOf(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/** Since which of these days the rate is another, and the mean before: where the forecast sees its last change. */
-function lastChange(rates: readonly number[]): { at: number; before: number } | null {
-  const days = rates.toReversed();
-  const at = days.length - regimeOf(days, weekOf(days)).days;
-  return at === 0 ? null : { at, before: sum(rates.slice(0, at)) / at };
+/**
+ * The one place at which a series is best cut into two of constant value each (least squares), when the two differ
+ * enough and the cut explains enough of the series to be worth telling; null otherwise.
+ */
+export function findStep(values: readonly number[]): Step | null {
+  const total = values.reduce((sum, value) => sum + value, 0);
+  const mean = total / values.length;
+  const spread = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  let best: Step | null = null;
+  let explained = 0;
+  let sum = 0;
+  for (let at = 1; at < values.length; at += 1) {
+    sum += values[at - 1] ?? 0;
+    const before = sum / at;
+    const after = (total - sum) / (values.length - at);
+    const gain = ((before - after) ** 2 * at * (values.length - at)) / values.length;
+    if (gain <= explained) continue;
+    explained = gain;
+    best = { at, before, after };
+  }
+  if (best === null || explained < spread * TELLING_SHARE) return null;
+  const [low, high] = [Math.min(best.before, best.after), Math.max(best.before, best.after)];
+  return high > 0 && high >= low * TELLING_RATIO ? best : null;
 }

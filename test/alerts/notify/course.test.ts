@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { buildCourse, type Reading } from '../../../src/alerts/notify/course.ts';
+import { buildCourse, findStep, type Reading } from '../../../src/alerts/notify/course.ts';
 import { dayBars } from '../../../src/alerts/notify/day-bars.ts';
 
 const DAY_MS = 86_400_000;
@@ -102,15 +102,17 @@ test('the days of a course never lose or invent a credit', () => {
   );
 });
 
-test('a change of the rate is found where it is, whatever its height', () => {
-  const values = fc.tuple(fc.integer({ min: 8, max: 26 }), fc.integer({ min: 100, max: 1e6 }), fc.boolean());
+test('a step is found where it is, whatever its height', () => {
+  const values = fc.tuple(
+    fc.integer({ min: 1, max: 30 }),
+    fc.integer({ min: 1, max: 30 }),
+    fc.integer({ min: 1, max: 1e6 }),
+  );
   fc.assert(
-    fc.property(values, ([day, rate, rises]) => {
-      const [usual, after] = rises ? [300, 300 + rate] : [300, 300 - Math.max(100, rate % 300)];
-      const { since, usual_daily_credits } = courseAfter(31, (each) => (each < day ? usual : after));
-      expect(since).toBe(`2026-03-${String(day).padStart(2, '0')}`);
-      expect(usual_daily_credits).toBe(300n);
-      expect(courseAfter(31, () => usual).since).toBeNull();
+    fc.property(values, ([before, after, rate]) => {
+      const series = [...Array(before).fill(rate), ...Array(after).fill(rate * 2)];
+      expect(findStep(series)).toEqual({ at: before, before: rate, after: rate * 2 });
+      expect(findStep(series.map(() => rate))).toBeNull();
     }),
   );
 });
