@@ -103,7 +103,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      do: fc.constantFrom('close', 'reopen', 'close'),
+      do: fc.constantFrom('close', 'reopen'),
       period: fc.oneof(fc.constant(0), fc.nat(PERIODS.length - 1)),
     }),
   },
