@@ -41,6 +41,8 @@ interface ExpectedRun {
   listing: Listing;
   /** The months that each tenant's own history has. */
   histories: ReadonlyMap<string, readonly string[]>;
+  /** When it is claimed, the ledger knows the very listing. */
+  isKnown: boolean;
   /** Once it is claimed. */
   run: ModelRun | null;
 }
@@ -85,16 +87,29 @@ export class HistoryPlayer {
     const [from = null, to = null] = limits;
     const window: Range = from !== null && to !== null && from > to ? { from: to, to: from } : { from, to };
     const listing: Listing = step.walk === 'empty' ? { usage: new Map(), pages: 1 } : upstream.listing(window);
-    const expected: ExpectedRun = { model, step, window, listing, histories: upstream.histories(), run: null };
+    const expected: ExpectedRun = {
+      model,
+      step,
+      window,
+      listing,
+      histories: upstream.histories(),
+      isKnown: false,
+      run: null,
+    };
     const onRequest = (): void => {
       this.nowMs += step.walkMs;
     };
     const [walked, woken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const verdicts: string[] = [];
     const wasHeld = model.isHeld(this.nowMs);
+    const service = new InMemoryService({
+      ...{ workspaceId: model.id, listing, walk: step.walk, histories: expected.histories },
+      ...{ isReadable: readableIn(step), onRequest },
+    });
     const call = async <Name extends CommandName>(name: Name, args: Args<Name>, transfer?: readonly ArrayBuffer[]) => {
       const { walk } = args as Partial<Args<'recordWalk'>>;
       if (walk !== undefined) verdicts.push(walk.verdict);
+      if (name === 'beginWalk') service.beginWalk();
       const result = await this.#writer.call(name, args, transfer);
       this.#onAnswer(expected, name, result);
       if (name === 'absentAgain' && step.sleeps) {
@@ -106,10 +121,7 @@ export class HistoryPlayer {
     const { migration, ended: never } = this.#writer;
     const ended = realRun({
       writer: { migration, ended: never, close: () => this.#writer.close(), call },
-      source: new InMemoryService({
-        ...{ workspaceId: model.id, listing, walk: step.walk, histories: expected.histories },
-        ...{ isReadable: readableIn(step), onRequest },
-      }),
+      source: service,
       now: () => this.nowMs,
       workspace: {
         id: model.id,
@@ -136,6 +148,7 @@ export class HistoryPlayer {
     if (name === 'claimRun') {
       const { runId } = result as Extract<Result<'claimRun'>, { runId: string }>;
       this.#outcomes.push({ ledger: 'claimed', model: model.isHeld(this.nowMs) ? 'lease_held' : 'claimed' });
+      expected.isKnown = model.isKnown(window, listing);
       expected.run = model.claim(runId, window, this.nowMs, LEASE_MS);
     } else if (name === 'countMissing') {
       const counted = result as Result<'countMissing'>;
@@ -147,7 +160,11 @@ export class HistoryPlayer {
     }
   }
 
-  #onEnd({ model, step, window, listing, histories, run }: ExpectedRun, verdicts: string[], end: unknown): void {
+  #onEnd(
+    { model, step, window, listing, histories, isKnown, run }: ExpectedRun,
+    verdicts: string[],
+    end: unknown,
+  ): void {
     if (run === null) throw new Error('a run has ended that was never claimed');
     const isMoved = step.walk === 'broken';
     const size = { pages: listing.pages, records: listing.usage.size + (isMoved ? 1 : 0) };
@@ -156,7 +173,8 @@ export class HistoryPlayer {
     else if (isMoved) code = 'unstable';
     else if (listing.usage.size === 0 && model.knownRecords(window) > 0) code = 'suspicious_empty';
     // A walk that shows nothing where there was something is neither kept nor published.
-    const kept = VERDICTS[step.walk].filter((verdict) => code !== 'suspicious_empty' || verdict !== 'accepted');
+    const walks = step.walk === 'twice' && isKnown ? VERDICTS.once : VERDICTS[step.walk];
+    const kept = walks.filter((verdict) => code !== 'suspicious_empty' || verdict !== 'accepted');
     this.#outcomes.push({ ledger: verdicts, model: kept });
     if (code !== null) {
       this.#outcomes.push({ ledger: codeOf(end), model: code });

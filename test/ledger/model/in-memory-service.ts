@@ -20,7 +20,7 @@ export interface ServiceState {
   /** The months that each tenant's own history has. */
   histories: ReadonlyMap<string, readonly string[]>;
   isReadable: (tenant: string) => boolean;
-  /** Called with the first request. */
+  /** Called before the first request. */
   onRequest: () => void;
 }
 
@@ -34,13 +34,15 @@ export class InMemoryService implements UsageSource {
     this.#state = state;
   }
 
-  async fetchUsagePage({ page }: PageQuery): Promise<FetchedPage> {
+  /** What is asked from now on is asked by the next walk. */
+  beginWalk(): void {
     const { workspaceId, listing, walk, onRequest } = this.#state;
-    if (page === 1) {
-      if (this.#walks === 0) onRequest();
-      this.#bodies = pageBodies(workspaceId, listing, VERDICTS[walk][this.#walks] === 'moved');
-      this.#walks += 1;
-    }
+    if (this.#walks === 0) onRequest();
+    this.#bodies = pageBodies(workspaceId, listing, VERDICTS[walk][this.#walks] === 'moved');
+    this.#walks += 1;
+  }
+
+  async fetchUsagePage({ page }: PageQuery): Promise<FetchedPage> {
     const body = this.#bodies[page - 1];
     if (body === undefined) throw new Error(`page ${page} was never announced`);
     return { body: [new Uint8Array(body)] };

@@ -24,6 +24,8 @@ export class WorkspaceModel {
   readonly #history: Row[] = [];
   readonly #adjustments: Adjustment[] = [];
   readonly #events: Row[] = [];
+  /** What the last applied run asked for, and what it was shown. */
+  #proven = '';
   #token = 0;
   #heldUntilMs = 0;
 
@@ -92,8 +94,14 @@ export class WorkspaceModel {
     return [...this.#absent].filter((key) => within(periodOf(key), from, to) && !listing.usage.has(key)).sort();
   }
 
+  /** Whether the listing is, to the byte, what the last applied run was shown of the same window, and nothing waits to be missed again. */
+  isKnown(range: Range, listing: Listing): boolean {
+    return this.#proven === textOf(range, listing) && this.#absent.size === 0;
+  }
+
   publish(run: ModelRun, listing: Listing, gone: readonly string[], service: (period: string) => Dates, nowMs: number) {
     const at = iso(nowMs);
+    this.#proven = textOf(run.range, listing);
     for (const key of listing.usage.keys()) this.#name(periodOf(key), service(periodOf(key)));
     const covered = this.periods.filter((period) => within(period, run.range.from, run.range.to));
     for (const period of covered) {
@@ -385,4 +393,9 @@ export class WorkspaceModel {
     if (state === undefined) throw new Error(`the model does not know ${period}`);
     return state;
   }
+}
+
+function textOf({ from, to }: Range, { usage, pages }: Listing): string {
+  const records = [...usage].map(([key, { credits, requests }]) => `${key} ${credits} ${requests}`);
+  return [`${from} to ${to}, ${pages} pages`, ...records].join('\n');
 }
