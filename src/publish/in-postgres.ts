@@ -146,6 +146,11 @@ export async function copyLines(client: pg.Client, table: CopiedTable, lines: It
     yield first.value;
     yield* chunks;
   };
-  await pipeline(all, client.query(from(`COPY ${table.name} (${columnNames(table)}) FROM STDIN`)));
+  try {
+    await pipeline(all, client.query(from(`COPY ${table.name} (${columnNames(table)}) FROM STDIN`)));
+  } finally {
+    // A reading of the ledger that is still open would keep its connection from anything else.
+    await chunks.return();
+  }
   return rows;
 }

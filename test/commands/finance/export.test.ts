@@ -104,7 +104,9 @@ describe('export', () => {
     await world.run('rates', 'apply', 'rates.yml', '--yes');
     const charges = ['export', 'charges', '--tenant', 'acme', '--period', '2026-02'];
     const { out } = await world.run(...charges, '--locale', 'de');
-    expect(out.split('\r\n')[1]).toBe("ws-1;acme;2026-02;5000;6250;EUR;1.5 flat;6250;0;62,50;2;62,5;'=Acme & Sons;;;0");
+    expect(out.split('\r\n')[1]).toBe(
+      "ws-1;acme;2026-02;5000;6250;EUR;1.5 flat;6250;0;62,50;2;62,5;'=Acme & Sons;;;0;",
+    );
     expect((await world.run(...charges)).out).toContain(",62.50,2,62.5,'=Acme & Sons,,");
   });
 
