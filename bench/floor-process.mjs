@@ -2,14 +2,14 @@
 import { Pool } from 'undici';
 import { loadBuild } from './build.mjs';
 
-const { url, concurrency, root } = JSON.parse(process.argv[2]);
+const { url, concurrency, root, window } = JSON.parse(process.argv[2]);
 const { parseUsagePage } = await loadBuild(root, 'usage-api/answers/check-page.js');
 const { DEFAULT_SIGNING, signRequest } = await loadBuild(root, 'usage-api/public.js');
 
 const workspaceId = 'ws-bench';
 const credentials = { workspaceId, apiKeyId: 'ak_bench', secretKey: 'sk_bench_not_a_secret', signing: DEFAULT_SIGNING };
 const headers = signRequest(credentials, { method: 'GET', path: '/' }, Date.now());
-const path = `/api/v1/external/workspaces/${workspaceId}/tenant-usage?to_period=${new Date().toISOString().slice(0, 7)}`;
+const path = `/api/v1/external/workspaces/${workspaceId}/tenant-usage?${window}`;
 
 const cpuBefore = process.cpuUsage();
 const startedMs = performance.now();
@@ -34,7 +34,7 @@ async function lane() {
 async function read(page) {
   const { statusCode, body } = await pool.request({
     method: 'GET',
-    path: `${path}&page=${page}&per_page=100`,
+    path: `${path}page=${page}&per_page=100`,
     headers,
   });
   const bytes = new Uint8Array(await body.arrayBuffer());

@@ -12,7 +12,7 @@ const { startSandbox } = await loadBuild(null, 'sandbox/server.js');
 const months = 10;
 const sandbox = await startSandbox({
   keepRequests: 0,
-  cacheBytes: Math.max(2 ** 24, records * 400),
+  cacheBytes: Math.max(2 ** 24, records * 800),
   latencyMs,
   scenario: {
     workspaces: [

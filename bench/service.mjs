@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stopChild } from './children.mjs';
 
-/** Before all months of the service: what is read is read whole each time, as the peers do. */
+/** Before all months of the service: the whole listing is read each time, as the peers read it. */
 export const FIRST_MONTH = '2000-01';
 
 /** Starts a service with so many records and reads it once, so that all its pages are ready. */
@@ -11,7 +11,11 @@ export async function startService(bench, { records, latencyMs = 0 }) {
   const { children, options, folder } = bench;
   const child = children.fork('service-process.mjs', { records, latencyMs });
   const { url } = await answerOf(child);
-  const warm = () => floor(bench, { url });
+  // As the command asks for them, and as the peers do.
+  const warm = async () => {
+    await floor(bench, { url });
+    await readAll(bench, { url, window: '' });
+  };
   await warm();
   return {
     records,
@@ -38,9 +42,14 @@ export async function startService(bench, { records, latencyMs = 0 }) {
 }
 
 /** The floor: fetch, parse and check every page, and nothing else. */
-export function floor({ children, options }, { url }) {
+export function floor(bench, { url }) {
+  const window = `from_period=${FIRST_MONTH}&to_period=${new Date().toISOString().slice(0, 7)}&`;
+  return readAll(bench, { url, window });
+}
+
+function readAll({ children, options }, { url, window }) {
   const { root, concurrency } = options;
-  return children.ask('floor-process.mjs', { url, concurrency, root });
+  return children.ask('floor-process.mjs', { url, concurrency, root, window });
 }
 
 /** One whole sync in a process of its own. */
