@@ -2,7 +2,7 @@ import { SITUATIONS } from './measure-sizes.mjs';
 
 const MILLION = 1_000_000;
 /** How many times the floor a whole sync of a million records may take. */
-const TIMES_FLOOR = { unchanged: 1.5, changed: 2.5, empty: 3.5 };
+const TIMES_FLOOR = { unchanged: 1.2, changed: 2.5, empty: 3.5 };
 
 /** How many times as long as the whole command a peer takes for a million records, at least. */
 const PEER_BARS = [

@@ -32,7 +32,7 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   const found = sha256(text);
-  const faults = await faultsOf(folder, JSON.parse(text) as Manifest);
+  const faults = await faultsOf(folder, text).catch(() => ['manifest.json is not the manifest of a bundle']);
   if (digest !== undefined && digest !== found) faults.push(`the bundle has another digest than was given: ${found}`);
   for (const fault of faults) process.stderr.write(`NOT authentic: ${inertText(fault)}\n`);
   if (faults.length > 0) return 4;
@@ -42,7 +42,8 @@ async function main(args: string[]): Promise<number> {
   return 0;
 }
 
-async function faultsOf(folder: string, { files, statements }: Manifest): Promise<string[]> {
+async function faultsOf(folder: string, manifest: string): Promise<string[]> {
+  const { files, statements } = JSON.parse(manifest) as Manifest;
   const there = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) =>

@@ -99,3 +99,12 @@ test('a file that is missing, and one that came to it, are named', async () => {
     expect.stringMatching(/more\.csv is not of the bundle[\s\S]*charges\.csv is missing/),
   ]);
 });
+
+test.each(['no JSON', '{}', '{"files": {}, "statements": 7}'])('a manifest that says %s is none', async (text) => {
+  const { folder } = await createBundle();
+  writeFileSync(join(folder, 'manifest.json'), text);
+  expect(check(folder)).toMatchObject({
+    code: 4,
+    err: 'NOT authentic: manifest.json is not the manifest of a bundle\n',
+  });
+});
