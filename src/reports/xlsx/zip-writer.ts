@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { setImmediate as otherWork } from 'node:timers/promises';
 import { Zip, ZipDeflate } from 'fflate';
+import { nextTurn } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 
 /** Where the format's time begins: the same texts give the same bytes. */
@@ -38,7 +38,7 @@ export class ZipWriter {
       size += bytes.length;
       if (size > turn) {
         turn = size + AT_ONCE;
-        await otherWork();
+        await nextTurn();
       }
       refuseTooLarge(size);
       part.push(bytes);

@@ -11,7 +11,7 @@ import type {
   Row,
   Usage,
 } from './model-parts.ts';
-import { changeOf, end, periodOf, stateOf, sumOf, within, withStopped } from './model-parts.ts';
+import { changeOf, end, periodOf, stateOf, sumOf, textOf, within, withStopped } from './model-parts.ts';
 
 /** One workspace; workspaces share nothing. */
 export class WorkspaceModel {
@@ -94,7 +94,7 @@ export class WorkspaceModel {
     return [...this.#absent].filter((key) => within(periodOf(key), from, to) && !listing.usage.has(key)).sort();
   }
 
-  /** Whether the listing is, to the byte, what the last applied run was shown of the same window, and nothing waits to be missed again. */
+  /** Whether the last applied run was shown the very listing of the same window, and nothing waits to be missed again. */
   isKnown(range: Range, listing: Listing): boolean {
     return this.#proven === textOf(range, listing) && this.#absent.size === 0;
   }
@@ -393,9 +393,4 @@ export class WorkspaceModel {
     if (state === undefined) throw new Error(`the model does not know ${period}`);
     return state;
   }
-}
-
-function textOf({ from, to }: Range, { usage, pages }: Listing): string {
-  const records = [...usage].map(([key, { credits, requests }]) => `${key} ${credits} ${requests}`);
-  return [`${from} to ${to}, ${pages} pages`, ...records].join('\n');
 }

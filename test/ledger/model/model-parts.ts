@@ -129,3 +129,13 @@ export function end(
   run.finishedAt = iso(at);
   run.errorCode = errorCode;
 }
+
+/** A listing and the window that it was asked for, as one text. */
+export function textOf({ from, to }: Range, { usage, pages }: Listing): string {
+  return JSON.stringify([
+    from,
+    to,
+    pages,
+    [...usage].map(([key, { credits, requests }]) => `${key} ${credits} ${requests}`),
+  ]);
+}
