@@ -19,6 +19,9 @@ interface AlertRow {
   cause: string | null;
   workspace_id: string | null;
   tenant_id: string | null;
+  period: string | null;
+  current_credits: number | null;
+  threshold: number | null;
   first_fired_at: string | null;
   last_changed_at: string;
 }
@@ -50,8 +53,8 @@ interface Heard {
   ofRule: Map<string, number>;
 }
 
-const ALERTS = `SELECT alert_id, rule, cause, level, state, severity, workspace_id, tenant_id, first_fired_at, last_changed_at
-  FROM finance_alerts`;
+const ALERTS = `SELECT alert_id, rule, cause, level, state, severity, workspace_id, tenant_id,
+  period, current_credits, threshold, first_fired_at, last_changed_at FROM finance_alerts`;
 
 /** What each receiver heard last of each alert is what is so. `complete` are those for whom nothing waits. */
 export class LastWordsOracle {
@@ -106,6 +109,7 @@ export class LastWordsOracle {
         const lastMs = ofRule.get(`${rule} ${workspace_id}`) ?? 0;
         if (moment.nowMs - Math.max(soMs, lastMs) < SETTLED_MS + this.#lateMs) continue;
         if (isOpen && rule === 'drop' && hasNewId(row, words)) continue;
+        if (isOpen && rule === 'jump' && isCommon(row, words)) continue;
         const isOwed = isOpen && takes(route, row);
         const isTold = isOpenWord(word) && word?.level === level;
         if (isOwed ? isTold || !isNews : !isOpenWord(word)) continue;
@@ -148,4 +152,16 @@ function hasNewId({ tenant_id, workspace_id }: AlertRow, words: ReadonlyMap<stri
       word.evidence?.former_tenant != null &&
       word.evidence.former_tenant.tenant_id === tenant_id,
   );
+}
+
+/** A jump need not be told to who has heard by how much most tenants have grown, as long as it has not come further. */
+function isCommon(
+  { workspace_id, period, current_credits, threshold }: AlertRow,
+  words: ReadonlyMap<string, Message>,
+): boolean {
+  return [...words.values()].some((word) => {
+    if (!isOpenWord(word) || word.workspace_id !== workspace_id || word.period !== period) return false;
+    const growth = word.evidence?.tenants?.common_growth ?? null;
+    return growth !== null && Number(current_credits) < Number(threshold) * growth;
+  });
 }

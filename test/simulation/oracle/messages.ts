@@ -17,7 +17,8 @@ export interface Message {
   began_at?: string | null;
   summary?: string;
   credits?: { current: number };
-  evidence?: { former_tenant?: { tenant_id: string } | null };
+  period?: string | null;
+  evidence?: { former_tenant?: { tenant_id: string } | null; tenants?: { common_growth: number | null } | null };
 }
 
 /** What a message says of alerts: one, or with a group or a digest several. */
