@@ -132,7 +132,7 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Ent
   };
 }
 
-/** All links in the order of the chain, one at a time: a chain of years does not fit into memory. */
+/** All links in the order of the chain, one at a time: a chain of years does not fit into memory. No reading is open before its first. */
 function readLinks(connection: LedgerConnection): Iterable<ChainLink> {
   return inOrder(inOrder(readRuns(connection), readEvents(connection)), readActs(connection));
 }
@@ -151,8 +151,8 @@ function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generato
   }
 }
 
-function readRuns(connection: LedgerConnection): IterableIterator<ChainRun> {
-  return connection
+function* readRuns(connection: LedgerConnection): Generator<ChainRun, void> {
+  yield* connection
     .prepare(
       `SELECT 'run' AS type, r.applied_seq AS seq, r.run_key AS runKey, r.run_id AS runId,
          r.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, r.finished_at AS finishedAt,
@@ -189,8 +189,8 @@ function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> 
   }
 }
 
-function readActs(connection: LedgerConnection): IterableIterator<ChainAct> {
-  return connection
+function* readActs(connection: LedgerConnection): Generator<ChainAct, void> {
+  yield* connection
     .prepare(
       `SELECT 'act' AS type, e.act_seq AS seq, e.act_seq AS actSeq, e.action, w.workspace_id AS workspaceId, e.at, e.actor,
          e.note, e.previous_digest AS previousDigest, e.digest, e.last_change_seq AS lastChangeSeq
