@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
-import { eq, max, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
+import { and, eq, max, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from './schema/keys.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
@@ -48,6 +48,19 @@ export function workspaceOf(connection: Database.Database, periodKey: number): t
   const found = query(connection).select().from(workspaces).where(isOwner).get();
   if (found === undefined) throw new Error(`the ledger has no workspace of the period with the key ${periodKey}`);
   return found;
+}
+
+const tenantById = prepared((db) => {
+  const isOwn = eq(tenants.workspaceKey, sql.placeholder('workspaceKey'));
+  return db
+    .select()
+    .from(tenants)
+    .where(and(isOwn, eq(tenants.tenantId, sql.placeholder('tenantId'))));
+});
+
+/** The row of a tenant; undefined when the ledger has nothing of it. */
+export function findTenant(connection: Database.Database, workspaceKey: number, tenantId: string) {
+  return tenantById(connection).get({ workspaceKey, tenantId });
 }
 
 const tenantByKey = prepared((db) =>

@@ -6,8 +6,8 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { type CorrectionCause, chargeCorrections, manualLines } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
-import { periods, tenants } from '../../store/schema/workspace-tables.ts';
-import { findPeriod, findWorkspace, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
+import { periods } from '../../store/schema/workspace-tables.ts';
+import { findPeriod, findTenant, findWorkspace, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
 import { addQuietPeriod, bookingPeriodKey } from '../close/adjustments.ts';
 import { requireRead } from '../ended.ts';
@@ -57,8 +57,7 @@ export function addLine(connection: LedgerConnection, request: LineRequest): Lin
       const { workspaceKey = 0 } = findWorkspace(connection, workspaceId) ?? {};
       requireRead(connection, workspaceKey);
       const db = query(connection);
-      const isOwn = and(eq(tenants.workspaceKey, workspaceKey), eq(tenants.tenantId, tenantId));
-      const tenant = db.select().from(tenants).where(isOwn).get();
+      const tenant = findTenant(connection, workspaceKey, tenantId);
       if (tenant === undefined) {
         const what = `workspace ${JSON.stringify(workspaceId)} has no tenant ${JSON.stringify(tenantId)}`;
         throw new AppError('unknown_tenant', what, { hint: '`usage-ledger tenants list` has all of them' });

@@ -4,7 +4,7 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { tenantNames } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, isNotNull, lt, max, notInArray, query, sql } from '../../store/schema/drizzle.ts';
 import { periods, tenants, workspaces } from '../../store/schema/workspace-tables.ts';
-import { findWorkspace } from '../../store/subjects.ts';
+import { findTenant, findWorkspace } from '../../store/subjects.ts';
 import { headOfChain } from '../runs/digest.ts';
 import { billedTenants } from './read-billed.ts';
 
@@ -169,8 +169,7 @@ export function forgetNames(connection: LedgerConnection, request: ForgetRequest
     return connection
       .transaction(() => {
         const { workspaceKey = 0 } = findWorkspace(connection, workspaceId) ?? {};
-        const isOwn = and(eq(tenants.workspaceKey, workspaceKey), eq(tenants.tenantId, tenantId));
-        const tenant = db.select().from(tenants).where(isOwn).get();
+        const tenant = findTenant(connection, workspaceKey, tenantId);
         if (tenant === undefined) return null;
         const { tenantKey } = tenant;
         const isTenant = eq(tenantNames.tenantKey, tenantKey);

@@ -2,9 +2,8 @@ import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { invoiceNumbers, reconciliations } from '../../store/schema/billing-tables.ts';
-import { and, eq, query } from '../../store/schema/drizzle.ts';
-import { tenants } from '../../store/schema/workspace-tables.ts';
-import { findPeriodOf } from '../../store/subjects.ts';
+import { query } from '../../store/schema/drizzle.ts';
+import { findPeriodOf, findTenant } from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
 import { headOfChain } from '../runs/digest.ts';
 
@@ -57,8 +56,7 @@ export function recordReconciliation(connection: LedgerConnection, request: Reco
         })
         .run();
       for (const { tenantId, currency, number } of request.numbers) {
-        const isTenant = and(eq(tenants.workspaceKey, workspaceKey), eq(tenants.tenantId, tenantId));
-        const tenant = db.select().from(tenants).where(isTenant).get();
+        const tenant = findTenant(connection, workspaceKey, tenantId);
         if (tenant === undefined) continue;
         db.insert(invoiceNumbers)
           .values({ ...place, tenantKey: tenant.tenantKey, currency, number })
