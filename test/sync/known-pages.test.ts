@@ -6,7 +6,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
 import type { Window } from '../../src/ledger/journal/staging/staging.ts';
-import { openLedger } from '../support/open-ledger.ts';
+import { dropTriggers, openLedger } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
 import { realRun, writerOn } from '../support/run/real-run.ts';
 import { NOON } from '../support/time/test-clock.ts';
@@ -108,6 +108,20 @@ test('digests that are not those of the certificate count for nothing', async ()
   const digests = one.connection.prepare('SELECT page_digests FROM known_listings').pluck().get();
   other.connection.prepare('UPDATE known_listings SET page_digests = ?').run(digests);
   expect(await other.play(change)).toMatchObject({ outcome: { entries: 1 } });
+});
+
+test('who forges digests and certificate alike hides a change from runs, and not from a reconciliation', async () => {
+  const change: Step = { ...QUIET, changes: [{ op: 'value', pick: 3, before: 0 }] };
+  const [one, other] = [playLedger(), playLedger()];
+  await one.play(change);
+  await other.play(QUIET);
+  const forged = one.connection.prepare('SELECT page_digests, content_digest FROM known_listings, walks').raw().get();
+  const [pages, content] = forged as [Buffer, string];
+  dropTriggers(other.connection);
+  other.connection.prepare('UPDATE known_listings SET page_digests = ?').run(pages);
+  other.connection.prepare('UPDATE walks SET content_digest = ?').run(content);
+  expect(await other.play(change)).toMatchObject({ outcome: { entries: 0 } });
+  expect(await other.play({ ...QUIET, kind: 'reconcile' })).toMatchObject({ outcome: { entries: 1 } });
 });
 
 /** A ledger, and the listings of two workspaces that it reads. */
