@@ -11,6 +11,7 @@ const ROOMS = [
   'daemon',
   'wiring',
   'queue',
+  'outlets',
   'publish',
   'sync',
   'writer',
