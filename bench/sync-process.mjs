@@ -10,7 +10,7 @@ const WAL_EVERY_MS = 20;
 const { config: file, root } = JSON.parse(process.argv[2]);
 const { loadConfig } = await loadBuild(root, 'config/load.js');
 const { Context } = await loadBuild(root, 'wiring/context.js');
-const config = loadConfig({ file, env: {}, cwd: '/' });
+const config = await loadConfig({ file, env: {}, cwd: '/' });
 const ledger = config.ledger.path;
 
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });

@@ -29,7 +29,7 @@ export interface LoadOptions {
  * workspace from the environment alone. A `.env` beside the file (or in `cwd`) adds variables and overrides none.
  * Throws ConfigError with every fault there is; none of them repeats a value.
  */
-export function loadConfig(options: LoadOptions): Config {
+export async function loadConfig(options: LoadOptions): Promise<Config> {
   requireVerifiedTls(options.env);
   const found = findFile(options);
   if (found !== null) return loadFile(found, options);
@@ -69,7 +69,7 @@ function findFile({ file, env, cwd }: LoadOptions): Found | null {
   return named ? { file: resolve(cwd, named), namedBy: 'USAGE_LEDGER_CONFIG' } : null;
 }
 
-function loadFile(found: Found, { env, amend }: LoadOptions): Config {
+function loadFile(found: Found, { env, amend }: LoadOptions): Promise<Config> {
   const { file } = found;
   const { value, faults, emptied } = readFound(found, env);
   return build(value, { file, folder: dirname(file), faults, emptied, env }, amend);
@@ -110,12 +110,12 @@ function readSettings(
   return interpolate(parsed.value, withDotEnv(dirname(file), env, file));
 }
 
-function build(
+async function build(
   document: unknown,
   source: { file: string | null; folder: string; env: NodeJS.ProcessEnv } & Omit<Interpolated, 'value'>,
   amend: LoadOptions['amend'],
-): Config {
-  const { value, faults: fileFaults, unread } = readFiles(document, source.folder);
+): Promise<Config> {
+  const { value, faults: fileFaults, unread } = await readFiles(document, source.folder);
   const parsed = fileSchema.safeParse(value);
   const { proxy, faults: proxyFaults } = readProxy(groupOf(document).proxy, source.env);
   const faults = tidyFaults([

@@ -27,11 +27,11 @@ const SAMPLE_ENV = {
 export interface ConfigCases {
   readonly cwd: string;
   write(name: string, text: string, mode?: number): string;
-  load(text: string, env?: NodeJS.ProcessEnv): Config;
+  load(text: string, env?: NodeJS.ProcessEnv): Promise<Config>;
   /** The sample with some settings more. */
-  loadSample(settings: string): Config;
+  loadSample(settings: string): Promise<Config>;
   /** The faults of a file as `path: message`. */
-  faultsOf(text: string, env?: NodeJS.ProcessEnv): string[];
+  faultsOf(text: string, env?: NodeJS.ProcessEnv): Promise<string[]>;
 }
 
 export function configCases(): ConfigCases {
@@ -47,7 +47,7 @@ export function configCases(): ConfigCases {
     writeFileSync(file, text, { mode });
     return file;
   };
-  const load = (text: string, env: NodeJS.ProcessEnv = {}): Config =>
+  const load = (text: string, env: NodeJS.ProcessEnv = {}): Promise<Config> =>
     loadConfig({ file: write('case.yml', text), env, cwd });
   return {
     get cwd() {
@@ -56,13 +56,16 @@ export function configCases(): ConfigCases {
     write,
     load,
     loadSample: (settings) => load(`${sampleConfig()}\n${settings}\n`, SAMPLE_ENV),
-    faultsOf: (text, env) => failure(() => load(text, env)).faults.map((fault) => `${fault.path}: ${fault.message}`),
+    async faultsOf(text, env) {
+      const { faults } = await failure(() => load(text, env));
+      return faults.map((fault) => `${fault.path}: ${fault.message}`);
+    },
   };
 }
 
-export function failure(action: () => unknown): ConfigError {
+export async function failure(action: () => Promise<unknown>): Promise<ConfigError> {
   try {
-    action();
+    await action();
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;

@@ -8,12 +8,14 @@ import { configCases, failure, shownInSample } from './config-cases.ts';
 const cases = configCases();
 const { loadSample } = cases;
 
-test('nothing is exported unless it is configured', () => {
-  expect(loadSample('').exports).toEqual([]);
+test('nothing is exported unless it is configured', async () => {
+  expect((await loadSample('')).exports).toEqual([]);
 });
 
-test('an export is made daily as CSV beside the ledger, thirty files are kept, unless something else is said', () => {
-  const config = loadSample('exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]');
+test('an export is made daily as CSV beside the ledger, thirty files are kept, unless something else is said', async () => {
+  const config = await loadSample(
+    'exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]',
+  );
   const common = {
     ...{ format: 'csv', workspaceId: null },
     ...{ folder: join(cases.cwd, 'data', 'exports'), to: null, keep: 30 },
@@ -24,8 +26,8 @@ test('an export is made daily as CSV beside the ledger, thirty files are kept, u
   ]);
 });
 
-test('what the sample shows of exports is valid', () => {
-  expect(loadSample(shownInSample('exports')).exports).toMatchObject([
+test('what the sample shows of exports is valid', async () => {
+  expect((await loadSample(shownInSample('exports'))).exports).toMatchObject([
     { name: 'charges-of-the-month', view: 'charges', cron: null, keep: 30 },
     { name: 'usage-daily', format: 'parquet', period: 'current', keep: 30 },
     { name: 'focus', cron: null },
@@ -41,8 +43,8 @@ test.each([
   ['name: x, view: usage, workspace: ws-9', 'exports[0].workspace', 'is no workspace of this file'],
   ['name: x, view: usage, keep: 0', 'exports[0].keep', 'must be at least 1'],
   ['name: x, view: usage }, { name: x, view: charges', 'exports[1].name', 'is the same as exports[0].name'],
-])('exports: [{ %s }] is refused', (settings, path, message) => {
-  const { faults } = failure(() => loadSample(`exports: [{ ${settings} }]`));
+])('exports: [{ %s }] is refused', async (settings, path, message) => {
+  const { faults } = await failure(() => loadSample(`exports: [{ ${settings} }]`));
   const expected = typeof message === 'string' ? message : expect.stringMatching(message);
   expect(faults).toEqual([{ path, message: expected, hint: expect.stringMatching(/\S/) }]);
 });
@@ -55,8 +57,8 @@ test('the views that can be exported are those of the ledger', () => {
 test.each([
   ['budgets: [{ workspace: ws-9, credits: 5 }]', 'budgets[0].workspace'],
   ["rates: [{ name: flat, currency: EUR, workspace: ws-9, per_credit: '0.01' }]", 'rates[0].workspace'],
-])('%s names a workspace that is not configured, and is refused', (text, path) => {
-  expect(() => loadSample(text)).toThrow(
+])('%s names a workspace that is not configured, and is refused', async (text, path) => {
+  await expect(loadSample(text)).rejects.toThrow(
     expect.objectContaining({
       faults: expect.arrayContaining([expect.objectContaining({ path, message: 'is no workspace of this file' })]),
     }),

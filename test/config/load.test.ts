@@ -16,28 +16,28 @@ const ENV = {
 };
 
 describe('where the configuration comes from', () => {
-  test('a named file wins over everything and must exist', () => {
+  test('a named file wins over everything and must exist', async () => {
     write('usage-ledger.yml', `workspaces:${WORKSPACE}`);
-    const error = failure(() => loadConfig({ file: 'missing.yml', env: ENV, cwd: cases.cwd }));
+    const error = await failure(() => loadConfig({ file: 'missing.yml', env: ENV, cwd: cases.cwd }));
     expect(error.faults).toMatchObject([{ path: '--config', message: 'names a file that does not exist' }]);
     expect(error.file).toBe(join(cases.cwd, 'missing.yml'));
   });
 
-  test('then usage-ledger.yml here, then USAGE_LEDGER_CONFIG, then the environment alone', () => {
+  test('then usage-ledger.yml here, then USAGE_LEDGER_CONFIG, then the environment alone', async () => {
     const env = { ...ENV, USAGE_LEDGER_CONFIG: 'other.yml' };
     const here = write('usage-ledger.yml', `workspaces:${WORKSPACE}`);
     const other = write('other.yml', `workspaces:${WORKSPACE}`);
-    expect(loadConfig({ env, cwd: cases.cwd }).file).toBe(here);
+    expect((await loadConfig({ env, cwd: cases.cwd })).file).toBe(here);
     rmSync(here);
-    expect(loadConfig({ env, cwd: cases.cwd }).file).toBe(other);
+    expect((await loadConfig({ env, cwd: cases.cwd })).file).toBe(other);
     rmSync(other);
-    expect(failure(() => loadConfig({ env, cwd: cases.cwd })).faults[0]?.path).toBe('USAGE_LEDGER_CONFIG');
-    expect(loadConfig({ env: ENV, cwd: cases.cwd }).file).toBeNull();
+    expect((await failure(() => loadConfig({ env, cwd: cases.cwd }))).faults[0]?.path).toBe('USAGE_LEDGER_CONFIG');
+    expect((await loadConfig({ env: ENV, cwd: cases.cwd })).file).toBeNull();
   });
 
-  test('the environment alone gives one workspace, the ledger and Redis, without reading values for variables', () => {
+  test('the environment alone gives one workspace, the ledger and Redis, without reading values for variables', async () => {
     const env = { ...ENV, USAGE_API_SECRET_KEY: `sk_\${X}`, USAGE_LEDGER_PATH: 'l.db', REDIS_URL: 'redis://127.0.0.1' };
-    const config = loadConfig({ env, cwd: cases.cwd });
+    const config = await loadConfig({ env, cwd: cases.cwd });
     expect(config.ledger.path).toBe(join(cases.cwd, 'l.db'));
     expect(config.redisUrl).toBe('redis://127.0.0.1');
     expect(config.workspaces).toMatchObject([
@@ -45,53 +45,56 @@ describe('where the configuration comes from', () => {
     ]);
   });
 
-  test('mistakes in the environment are named by their variables', () => {
+  test('mistakes in the environment are named by their variables', async () => {
     const env = { USAGE_API_WORKSPACE_ID: 'ws', USAGE_API_BASE_URL: 'http://example.com', REDIS_URL: 'nonsense' };
-    expect(
-      failure(() => loadConfig({ env, cwd: cases.cwd }))
-        .faults.map((fault) => fault.path)
-        .sort(),
-    ).toEqual(['REDIS_URL', 'USAGE_API_BASE_URL', 'USAGE_API_EMBED_URL', 'USAGE_API_KEY_ID', 'USAGE_API_SECRET_KEY']);
+    const { faults } = await failure(() => loadConfig({ env, cwd: cases.cwd }));
+    expect(faults.map((fault) => fault.path).sort()).toEqual([
+      'REDIS_URL',
+      'USAGE_API_BASE_URL',
+      'USAGE_API_EMBED_URL',
+      'USAGE_API_KEY_ID',
+      'USAGE_API_SECRET_KEY',
+    ]);
   });
 
-  test('nothing at all leads to init', () => {
-    const error = failure(() => loadConfig({ env: { USAGE_LEDGER_PATH: 'x.db' }, cwd: cases.cwd }));
+  test('nothing at all leads to init', async () => {
+    const error = await failure(() => loadConfig({ env: { USAGE_LEDGER_PATH: 'x.db' }, cwd: cases.cwd }));
     expect(error.faults[0]?.hint).toContain('usage-ledger init');
   });
 
-  test('.env beside the file is read and does not override the environment', () => {
+  test('.env beside the file is read and does not override the environment', async () => {
     mkdirSync(join(cases.cwd, 'etc'));
     write('.env', 'ID=from-cases.cwd\n');
     write('etc/.env', 'ID=from-file\nNAME="from file"\n');
     const text = `workspaces:${WORKSPACE.replace('ws-1', `\${ID}`)}    name: \${NAME}\n`;
     const file = write('etc/c.yml', text);
-    expect(loadConfig({ file, env: {}, cwd: cases.cwd }).workspaces[0]).toMatchObject({
+    expect((await loadConfig({ file, env: {}, cwd: cases.cwd })).workspaces[0]).toMatchObject({
       id: 'from-file',
       name: 'from file',
     });
-    expect(loadConfig({ file, env: { ID: 'from-env' }, cwd: cases.cwd }).workspaces[0]?.id).toBe('from-env');
+    expect((await loadConfig({ file, env: { ID: 'from-env' }, cwd: cases.cwd })).workspaces[0]?.id).toBe('from-env');
   });
 
-  test('a mark of the byte order before .env, the configuration and a secret loses nothing', () => {
+  test('a mark of the byte order before .env, the configuration and a secret loses nothing', async () => {
     write('.env', '\uFEFFID=ws-env\n');
     write('key', '\uFEFFsk_file');
     write(
       'usage-ledger.yml',
       `\uFEFFworkspaces:${WORKSPACE.replace('ws-1', `\${ID}`).replace('secret_key: sk_one', 'secret_key_file: key')}`,
     );
-    expect(loadConfig({ env: {}, cwd: cases.cwd }).workspaces[0]).toMatchObject({
+    expect((await loadConfig({ env: {}, cwd: cases.cwd })).workspaces[0]).toMatchObject({
       id: 'ws-env',
       keys: [{ secretKey: 'sk_file' }],
     });
   });
 
-  test('a # that would cut a value of .env is a mistake; one after a blank, or in quotes, is none', () => {
+  test('a # that would cut a value of .env is a mistake; one after a blank, or in quotes, is none', async () => {
     write(
       '.env',
       'ID=ws-1\nKEY=sk_a#b\nexport URL = https://x.example/#y\nOTHER=a # comment\nQUOTED="a#b"\nEMPTY=#c\n',
     );
     write('usage-ledger.yml', `workspaces:${WORKSPACE}`);
-    expect(failure(() => loadConfig({ env: {}, cwd: cases.cwd })).faults).toEqual(
+    expect((await failure(() => loadConfig({ env: {}, cwd: cases.cwd }))).faults).toEqual(
       ['KEY', 'URL'].map((name) => ({
         path: `.env: ${name}`,
         message: 'has a # in a value without quotes, where it would begin a comment',
@@ -100,25 +103,25 @@ describe('where the configuration comes from', () => {
     );
   });
 
-  test('a folder called .env is no file of variables', () => {
+  test('a folder called .env is no file of variables', async () => {
     mkdirSync(join(cases.cwd, '.env'));
-    expect(loadConfig({ env: ENV, cwd: cases.cwd }).workspaces[0]?.id).toBe('ws-env');
+    expect((await loadConfig({ env: ENV, cwd: cases.cwd })).workspaces[0]?.id).toBe('ws-env');
   });
 
-  test('.env of the working folder serves the environment alone', () => {
+  test('.env of the working folder serves the environment alone', async () => {
     write(
       '.env',
       Object.entries(ENV)
         .map(([name, value]) => `${name}=${value}`)
         .join('\n'),
     );
-    expect(loadConfig({ env: {}, cwd: cases.cwd }).workspaces[0]?.keys[0]?.secretKey).toBe('sk_env');
+    expect((await loadConfig({ env: {}, cwd: cases.cwd })).workspaces[0]?.keys[0]?.secretKey).toBe('sk_env');
   });
 });
 
 describe('what a file means', () => {
-  test('everything left out has the documented default', () => {
-    expect(load(`workspaces:${WORKSPACE}`)).toEqual({
+  test('everything left out has the documented default', async () => {
+    expect(await load(`workspaces:${WORKSPACE}`)).toEqual({
       file: join(cases.cwd, 'case.yml'),
       ledger: { path: join(cases.cwd, 'data/ledger.db'), retentionDays: 400 },
       redisUrl: null,
@@ -189,8 +192,8 @@ describe('what a file means', () => {
     });
   });
 
-  test('defaults reach every workspace, which overrides them one by one and group by key', () => {
-    const config = load(`
+  test('defaults reach every workspace, which overrides them one by one and group by key', async () => {
+    const config = await load(`
 defaults:
   per_page: 20
   concurrency: 3
@@ -215,9 +218,9 @@ ${WORKSPACE.replace('ws-1', 'ws-2')}`);
     expect(config.workspaces[1]).toMatchObject({ perPage: 20, alerts: { ratio: 3, minCredits: 5 } });
   });
 
-  test('addresses and the secret can stand under defaults, and a workspace of its own secret wins', () => {
+  test('addresses and the secret can stand under defaults, and a workspace of its own secret wins', async () => {
     write('key.txt', 'sk_from_file\r\n');
-    const config = load(`
+    const config = await load(`
 defaults:
   base_url: https://data.example.com
   embed_url: https://embed.example.com
@@ -231,8 +234,8 @@ workspaces:
     expect(config.workspaces.map(({ keys }) => keys[0]?.secretKey)).toEqual(['sk_shared', 'sk_from_file']);
   });
 
-  test('alert rules come from defaults, workspace and tenant pattern, each filling in what it says', () => {
-    const config = load(`
+  test('alert rules come from defaults, workspace and tenant pattern, each filling in what it says', async () => {
+    const config = await load(`
 defaults:
   alerts: { ratio: 3, tenants: [{ match: "trial-*", min_credits: 9 }] }
 workspaces:${WORKSPACE}    alerts:
@@ -254,27 +257,29 @@ workspaces:${WORKSPACE}    alerts:
     });
   });
 
-  test('variables count as numbers where numbers are wanted', () => {
+  test('variables count as numbers where numbers are wanted', async () => {
     const text = `
 http: { port: "\${PORT}" }
 workspaces:${WORKSPACE}    alerts: { ratio: "\${RATIO}", min_credits: "\${FLOOR:-10}" }
 `;
-    const config = load(text, { PORT: '8080', RATIO: '1.25' });
+    const config = await load(text, { PORT: '8080', RATIO: '1.25' });
     expect(config.http.port).toBe(8080);
     expect(config.workspaces[0]?.alerts).toMatchObject({ ratio: 1.25, minCredits: 10 });
-    expect(faultsOf(text, { PORT: 'eighty', RATIO: '0.5' })).toEqual([
+    expect(await faultsOf(text, { PORT: 'eighty', RATIO: '0.5' })).toEqual([
       'http.port: must be a number, not text',
       'workspaces[0].alerts.ratio: must be at least 1',
     ]);
   });
 
-  test('groups and settings without a value count as not given', () => {
-    const config = load(`ledger:\ndefaults:\nhttp:\n  token:\nredis_url: \${REDIS_URL:-}\nworkspaces:${WORKSPACE}`);
+  test('groups and settings without a value count as not given', async () => {
+    const config = await load(
+      `ledger:\ndefaults:\nhttp:\n  token:\nredis_url: \${REDIS_URL:-}\nworkspaces:${WORKSPACE}`,
+    );
     expect(config).toMatchObject({ redisUrl: null, http: { host: '127.0.0.1', token: null, publicUrl: null } });
   });
 
-  test('channels without a name are called after their type and place', () => {
-    const config = load(`
+  test('channels without a name are called after their type and place', async () => {
+    const config = await load(`
 workspaces:${WORKSPACE}
 alerts:
   channels:

@@ -30,29 +30,29 @@ function filledIn(text: string): string {
   return text.replace(/^(USAGE_API_\w+)=$/gm, '$1=some-value');
 }
 
-test('the sample with its variables filled in loads without a fault', () => {
+test('the sample with its variables filled in loads without a fault', async () => {
   writeSample(folder);
   writeFileSync(join(folder, '.env'), filledIn(sampleEnv()));
-  const config = loadConfig({ env: {}, cwd: folder });
+  const config = await loadConfig({ env: {}, cwd: folder });
   expect(config.redisUrl).toBeNull();
   expect(config.workspaces).toMatchObject([
     { id: 'some-value', name: 'Production', keys: [{ secretKey: 'some-value' }] },
   ]);
 });
 
-test('the sample shows the defaults as they are', () => {
+test('the sample shows the defaults as they are', async () => {
   writeFileSync(join(folder, 'usage-ledger.yml'), sampleConfig());
   writeFileSync(join(folder, '.env'), filledIn(sampleEnv()));
-  const shown = loadConfig({ env: {}, cwd: folder });
+  const shown = await loadConfig({ env: {}, cwd: folder });
   const bare = sampleConfig()
     .split('\n')
     .filter((line) => /^workspaces|^ {2}- id|^ {4}(name|base_url|embed_url|api_key_id|secret_key):/.test(line))
     .join('\n');
   writeFileSync(join(folder, 'usage-ledger.yml'), bare);
-  expect({ ...loadConfig({ env: {}, cwd: folder }), alerts: shown.alerts }).toEqual(shown);
+  expect({ ...(await loadConfig({ env: {}, cwd: folder })), alerts: shown.alerts }).toEqual(shown);
 });
 
-test('what the sample shows in comments is valid as well', () => {
+test('what the sample shows in comments is valid as well', async () => {
   const open = sampleConfig()
     .replace(
       /^( +)# (- type|token:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
@@ -71,7 +71,7 @@ test('what the sample shows in comments is valid as well', () => {
     ALERT_SMTP_PASSWORD: 'pw',
     HEARTBEAT_URL: 'https://hc.example.com/ping/1234-5678',
   };
-  const config = loadConfig({ env, cwd: folder });
+  const config = await loadConfig({ env, cwd: folder });
   expect(config.http.token).toBe('token-1');
   expect(config.workspaces[0]?.alerts).toMatchObject({
     baseline: 'same_month_last_year',

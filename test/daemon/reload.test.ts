@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { takeUp } from '../../src/daemon/reload.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { freePort } from '../queue/support.ts';
 import { configure, ONE_TICK } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -144,6 +146,28 @@ test('a run under way goes on when the key that it began with is exchanged and n
   // Page 2 was asked for by the old key, and at once again by the new one.
   const statuses = sandbox.requests.records.map(({ status }) => status);
   expect(statuses.slice(0, 3)).toEqual([200, 401, 200]);
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.exit()).toBe(0);
+});
+
+test('the daemon answers while a command takes its time over a secret, in a reload', async () => {
+  const { settings } = await startWorld();
+  const http = { port: await freePort() };
+  const folder = configure(temporaryFolder(), { ...settings('ws-1'), http });
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('ready');
+
+  const asked = join(folder, 'asked');
+  const [{ secret_key, ...own }] = settings('ws-1').workspaces as [Record<string, unknown>];
+  const slow = ['sh', '-c', `touch ${asked}; sleep 4; echo ${secret_key}`];
+  configure(folder, { ...settings('ws-1'), http, workspaces: [{ ...own, secret_key_command: slow }] });
+  daemon.child.kill('SIGHUP');
+  await eventually(() => expect(existsSync(asked)).toBe(true));
+  const signal = AbortSignal.timeout(1_000);
+  expect((await fetch(`http://127.0.0.1:${http.port}/healthz`, { signal })).status).toBe(200);
+  const wasRead = () => daemon.lines.some(({ msg }) => msg === 'configuration read again');
+  expect(wasRead()).toBe(false);
+  await eventually(() => expect(wasRead()).toBe(true));
   daemon.child.kill('SIGTERM');
   expect(await daemon.exit()).toBe(0);
 });

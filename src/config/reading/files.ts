@@ -23,24 +23,30 @@ export interface Files {
  * Puts into a document what it says to take from elsewhere: secrets from files and commands, and for `ca_file` the
  * certificates themselves. Relative paths start at `folder`.
  */
-export function readFiles(document: unknown, folder: string): Files {
+export async function readFiles(document: unknown, folder: string): Promise<Files> {
   const faults: ConfigFault[] = [];
   const unread: string[] = [];
   /** Each command is asked once, also where many workspaces name it. */
   const asked = new Map<string, FoundSecret>();
-  const findSecret = (source: 'file' | 'command', given: unknown): FoundSecret => {
+  const findSecret = async (source: 'file' | 'command', given: unknown): Promise<FoundSecret> => {
     if (source === 'file') {
       return typeof given === 'string' ? secretInFile(resolve(folder, given.trim())) : { mistake: 'must be text' };
     }
     const key = JSON.stringify(given);
-    const found = asked.get(key) ?? secretOfCommand(given, folder);
+    const found = asked.get(key) ?? (await secretOfCommand(given, folder));
     asked.set(key, found);
     return found;
   };
-  const visit = (value: unknown, path: Path): unknown => {
-    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+  const visit = async (value: unknown, path: Path): Promise<unknown> => {
     if (value === null || typeof value !== 'object') return value;
-    const group = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, visit(inner, [...path, key])]));
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      for (const [index, item] of value.entries()) items.push(await visit(item, [...path, index]));
+      return items;
+    }
+    const entries: [string, unknown][] = [];
+    for (const [key, inner] of Object.entries(value)) entries.push([key, await visit(inner, [...path, key])]);
+    const group = Object.fromEntries(entries);
     const pathOf = (key: string) => formatPath([...path, key]);
     for (const [key, given] of Object.entries(group)) {
       const taken = sourceOf(key, path);
@@ -48,7 +54,7 @@ export function readFiles(document: unknown, folder: string): Files {
       const { name, source } = taken;
       delete group[key];
       if (given === null || given === undefined || given === '') continue;
-      const found = findSecret(source, given);
+      const found = await findSecret(source, given);
       if (group[name] !== undefined) {
         const message = `stands beside ${name}, and it is unclear which of the two counts`;
         faults.push({ path: pathOf(key), message, hint: 'Keep one of the two' });
@@ -65,7 +71,7 @@ export function readFiles(document: unknown, folder: string): Files {
     }
     return group;
   };
-  return { value: visit(document, []), faults, unread };
+  return { value: await visit(document, []), faults, unread };
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { formatPath, type Path } from '../../core/text/path.ts';
 import { secretRule } from '../rules.ts';
 
@@ -32,7 +33,7 @@ export function sourceOf(key: string, path: Path): { name: string; source: Sourc
 
 export type FoundSecret = { text: string } | { mistake: string };
 
-/** A command has this long: the program waits for it before it can say or do anything. */
+/** A command has this long: a start or a reload waits for it. */
 const COMMAND_MS = 10_000;
 const MOST_BYTES = 64 * 1024;
 
@@ -46,22 +47,24 @@ export function secretInFile(file: string): FoundSecret {
 }
 
 /** What a command prints, without the line break at its end. What it says of errors is kept to itself, as is what it printed. */
-export function secretOfCommand(command: unknown, cwd: string): FoundSecret {
+export async function secretOfCommand(command: unknown, cwd: string): Promise<FoundSecret> {
   if (!isCommand(command)) return { mistake: 'must be a list of texts: a program and its arguments' };
   const [program = '', ...args] = command;
-  const { status, signal, stdout, error } = spawnSync(program, args, {
-    cwd,
-    encoding: 'utf8',
-    timeout: COMMAND_MS,
-    // One that hangs may not listen to less.
-    killSignal: 'SIGKILL',
-    maxBuffer: MOST_BYTES,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  if (codeOf(error) === 'ETIMEDOUT') return { mistake: `names a command that took longer than ${COMMAND_MS / 1000} s` };
-  if (error !== undefined) return { mistake: `names a command that cannot be run (${codeOf(error)})` };
-  if (status !== 0) return { mistake: `names a command that ended with ${status ?? signal}` };
-  return secretIn(stdout, { holder: 'a command', empty: 'names a command that prints nothing' });
+  try {
+    // One that hangs may not listen to a milder signal.
+    const limits = { timeout: COMMAND_MS, killSignal: 'SIGKILL', maxBuffer: MOST_BYTES } as const;
+    const answer = promisify(execFile)(program, args, { cwd, ...limits });
+    answer.child.stdin?.end();
+    const { stdout } = await answer;
+    return secretIn(stdout, { holder: 'a command', empty: 'names a command that prints nothing' });
+  } catch (error) {
+    return { mistake: `names a command that ${failureOf(error as ExecFileException)}` };
+  }
+}
+
+function failureOf({ code, killed, signal }: ExecFileException): string {
+  if (typeof code === 'string') return `cannot be run (${code})`;
+  return killed === true ? `took longer than ${COMMAND_MS / 1000} s` : `ended with ${code ?? signal}`;
 }
 
 function isCommand(value: unknown): value is string[] {

@@ -201,7 +201,7 @@ it('a machine that is gone comes back from the bucket: a sync has the figures ag
 
 /** What the daemon does at its start, for the slot of last night. */
 async function backUp(world: World): Promise<void> {
-  const { backup, ledger } = loadConfig({ env: {}, cwd: world.folder });
+  const { backup, ledger } = await loadConfig({ env: {}, cwd: world.folder });
   if (backup === null) throw new Error('no backup is configured');
   const faults: (string | null)[] = [];
   const schedule = startBackupSchedule({

@@ -76,7 +76,7 @@ class Machines {
 
   async sendDue(): Promise<void> {
     const { folder, clock } = this.world;
-    const context = new Context(loadConfig({ env: {}, cwd: folder }), {
+    const context = new Context(await loadConfig({ env: {}, cwd: folder }), {
       clock: clockThat(() => clock.nowMs),
       openWriter: openInProcessWriter,
       logger: createLogger({ level: 'silent' }),

@@ -83,10 +83,10 @@ export class People {
       },
       env: {},
       cwd: this.#world.folder,
-      overrides: overridesFor(this.#world, process, host.configured),
     };
     void process.run(async () => {
-      typing.code = await main(argv, io);
+      const overrides = await overridesFor(this.#world, process, host.configured);
+      typing.code = await main(argv, { ...io, overrides });
       // Who died on the way says nothing.
       if (!process.alive) {
         typing.code = -1;

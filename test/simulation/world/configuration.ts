@@ -15,7 +15,7 @@ export type SettingsKind = (typeof SETTINGS)[number];
 export interface Configured {
   settings: SettingsKind;
   /** As the program reads it. */
-  config: Config;
+  config: Promise<Config>;
   /** Its channels. */
   routes: readonly Route[];
 }

@@ -73,7 +73,7 @@ export class Seat {
     const world = this.#world;
     const { configured } = this.host;
     const begunMs = world.clock.now();
-    const context = new DaemonContext(configured.config, overridesFor(world, process, configured));
+    const context = new DaemonContext(await configured.config, await overridesFor(world, process, configured));
     context.onKept = () => world.decide(configured);
     try {
       const daemon = await startDaemon(context, {
@@ -145,11 +145,11 @@ export function newProcess(world: World, name: string, host: Host): SimulatedPro
 }
 
 /** What stands in place of threads, sockets and chance for one process. */
-export function overridesFor(
+export async function overridesFor(
   world: World,
   process: SimulatedProcess,
   { config, routes }: Configured,
-): ContextOverrides {
+): Promise<ContextOverrides> {
   const known = world.receivers.filter((receiver) => routes.some(({ name }) => name === receiver.name));
   const deliver = (call: () => void): void => process.deliver(call);
   const host = world.containers ? process.name : process.host.name;
@@ -160,7 +160,7 @@ export function overridesFor(
     randomness: world.random,
     logger: createLogger({
       level: 'info',
-      redact: createRedactor(secretsOf(config)),
+      redact: createRedactor(secretsOf(await config)),
       destination: { write: (line) => world.logged(process, line) },
     }),
     channels: new Map(known.map((receiver) => [receiver.name, receiver.channelFor(process)])),
