@@ -25,11 +25,14 @@ export interface EmailText {
   html: string;
 }
 
-/** At most so many characters, cut between two words: half a figure is another figure. */
+/** At most so many characters: up to the end of a clause, or else between two words, as half a figure is another figure. */
 function clipWords(text: string, most: number): string {
   const clipped = clip(text, most);
+  if (clipped === text) return text;
+  const clause = Math.max(...['. ', '; ', ': ', ', '].map((end) => clipped.lastIndexOf(end)));
+  if (clause > most / 2) return clipped.slice(0, clause);
   const space = clipped.lastIndexOf(' ');
-  return clipped === text || space < 0 ? clipped : `${clipped.slice(0, space).replace(/[,;:]$/, '')} …`;
+  return space < 0 ? clipped : `${clipped.slice(0, space)} …`;
 }
 
 export function emailText(view: MessageView): EmailText {

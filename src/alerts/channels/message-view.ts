@@ -103,7 +103,7 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
   const [first] = told;
   const members = told.map(memberOf);
   const lines = members.map(({ who, before, now, isForetold, change, alertId }) => {
-    const figures = before === '' ? '' : `: ${before}${isForetold ? ', forecast ' : ' to '}${now} (${change})`;
+    const figures = before === '' ? '' : `: ${changeWords({ before, now, isForetold, change })}`;
     return clip(`${who}${figures}, ${alertId}`, LINE_CHARACTERS);
   });
   return {
@@ -142,9 +142,13 @@ function memberOf(told: Facts): GroupMember {
 function totalOf(told: readonly Facts[]): MessageView['facts'] {
   const previous = told.reduce((sum, { credits }) => sum + BigInt(credits?.previous ?? 0n), 0n);
   const expected = told.reduce((sum, each) => sum + toldCredits(each), 0n);
-  const to = told.every(({ level }) => level === 'likely') ? ', forecast ' : ' to ';
-  const value = `${grouped(previous)}${to}${grouped(expected)} (${signed(expected - previous)}) credits`;
-  return [{ label: `Total of ${told.length}`, value }];
+  const isForetold = told.every(({ level }) => level === 'likely');
+  const figures = { before: grouped(previous), now: grouped(expected), change: signed(expected - previous) };
+  return [{ label: `Total of ${told.length}`, value: changeWords({ ...figures, isForetold }) }];
+}
+
+function changeWords({ before, now, isForetold, change }: Omit<GroupMember, 'who' | 'alertId'>): string {
+  return `${isForetold ? `forecast ${now}` : `${now} credits`}, ${before} before (${change})`;
 }
 
 /** The notification as one of an alert; null for every other kind. Our own writer made it, so its fields are there. */

@@ -73,6 +73,8 @@ function compareText(a: string, b: string): number {
 
 function summaryLine(dueAt: string, { part, parts }: Part, alerts: number, firing: number): string {
   const where = parts === 1 ? '' : `, part ${part} of ${parts}`;
-  const count = counted(alerts, 'alert');
-  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}, ${firing} firing and ${alerts - firing} resolved.`;
+  const resolved = alerts - firing;
+  const also = resolved === 0 ? '' : `, ${resolved} resolved`;
+  const count = firing === 0 ? `${counted(resolved, 'alert')} resolved` : `${counted(firing, 'alert')} firing${also}`;
+  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}.`;
 }

@@ -10,8 +10,9 @@ export interface DayBars {
   total: bigint;
 }
 
-/** A day whose use nobody knows by itself. */
+/** A day whose use nobody knows by itself, and one without any. */
 const UNREAD = '·';
+const NONE = '_';
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
 /** Both months of a course as bars, the earlier one first, and the highest day that they are drawn against. */
@@ -31,6 +32,5 @@ export function dayBars(period: Period, { days }: Course): { rows: DayBars[]; hi
 
 function barOf(rate: number | null, highest: number): string {
   if (rate === null) return UNREAD;
-  const level = highest <= 0 ? 0 : Math.round((Math.max(0, rate) / highest) * (LEVELS.length - 1));
-  return LEVELS[level] ?? LEVELS[0];
+  return rate <= 0 ? NONE : (LEVELS[Math.round((rate / highest) * (LEVELS.length - 1))] ?? NONE);
 }

@@ -1,9 +1,9 @@
 import { addPeriods } from '../../core/period.ts';
 import { changeReason } from '../measures/change-reason.ts';
-import { limitOf } from './facts-told.ts';
+import { isOpen, limitOf } from './facts-told.ts';
 import { usageKind } from './kinds/table.ts';
 import { amountWords, grouped, signed } from './names.ts';
-import type { Course, Facts, FigureChange, StakeMoney } from './notification.ts';
+import type { Course, Facts, StakeMoney } from './notification.ts';
 
 /** One line of what stands behind an alert: what it is, and the figures in words. */
 export interface Fact {
@@ -44,14 +44,19 @@ function facts(pairs: readonly (readonly [string, string | null])[]): Fact[] {
 }
 
 function pairWords(
-  { period, previous_period }: Facts,
+  told: Facts,
   figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
 ): string {
+  const { period, previous_period } = told;
   const { previous, current, change, change_percent = null } = figures;
   if (period === previous_period && change === 0n) return `${grouped(current)} in ${period}, as before`;
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
-  const before = period === previous_period ? 'before' : `in ${previous_period}`;
-  return `${grouped(current)} in ${period}, ${grouped(previous)} ${before} (${signed(change)}${percent})`;
+  const difference = ` (${signed(change)}${percent})`;
+  if (period === previous_period) return `${grouped(current)} in ${period}, ${grouped(previous)} before${difference}`;
+  // Nobody knows yet by how much a month differs that goes on.
+  const isPart = isOpen(told) && change < 0n;
+  const so = isOpen(told) ? 'so far in' : 'in';
+  return `${grouped(current)} ${so} ${period}, ${grouped(previous)} in ${previous_period}${isPart ? '' : difference}`;
 }
 
 function forecastWords(
@@ -59,7 +64,7 @@ function forecastWords(
   { credits, elapsed_fraction }: NonNullable<Facts['evidence']['projection']>,
 ): string {
   const passed = grouped(Math.round(Number(elapsed_fraction) * 1000) / 10);
-  return `${grouped(credits)} credits by the end of ${period}, of which ${passed}% have passed`;
+  return `${grouped(credits)} credits by the end of ${period} (${passed}% of the month has passed)`;
 }
 
 /** How the limit came about. */
@@ -90,7 +95,8 @@ function differenceWords({ rule, period, threshold, credits }: Facts, difference
   if (usageKind(rule)?.overThreshold === true && threshold !== null)
     return difference === 0n ? null : `${words} over ${grouped(threshold)}`;
   const change = BigInt(credits?.change ?? 0n);
-  return difference === change || difference === -change ? null : `${words} by the end of ${period}`;
+  const isSaid = difference === change || difference === -change || BigInt(credits?.previous ?? 0n) === 0n;
+  return isSaid ? null : `${words} by the end of ${period}`;
 }
 
 /** The money that the difference costs. */
@@ -109,7 +115,8 @@ function rateWords({ period }: Facts, { usual_daily_credits, recent_daily_credit
 }
 
 function samePointWords({ period, credits }: Facts, { previous_same_point }: Course): string | null {
-  if (previous_same_point === null || credits === null || period === null) return null;
+  if (previous_same_point === null || credits === null || period === null || BigInt(credits.previous) === 0n)
+    return null;
   return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;
 }
 
@@ -130,31 +137,18 @@ const DRIVERS = {
   mixed: 'more requests and more credits per request',
 } as const;
 
-function driverWords(told: Facts): string | null {
-  const { reason, credits, evidence, period, previous_period } = told;
-  const { split, projection } = evidence;
-  // A part of a month that is less than a whole one: what it comes to says what drives it.
-  const isPart = projection !== null && period !== previous_period;
-  if (isPart && credits !== null && credits.current < credits.previous) {
-    return rateOfRequests(told, credits, BigInt(projection.credits));
-  }
-  const words: string[] = reason === null ? [] : [DRIVERS[reason]];
-  if (split !== null) {
-    const volume = `${signed(split.volume_credits)} credits by the number of requests`;
-    words.push(`${volume}, ${signed(split.intensity_credits)} by what each costs`);
-  }
-  return words.length === 0 ? null : words.join(': ');
-}
-
-/** What a request costs in the open period and in the one before, and which of the two the month is to have more of. */
-function rateOfRequests({ requests, previous_period }: Facts, credits: FigureChange, comes: bigint): string | null {
-  if (requests === null || credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
+/** What a request costs beside what it did, and which of the two there is more of: requests, or credits for each. */
+function driverWords({ rule, credits, requests, evidence, previous_period }: Facts): string | null {
+  if (usageKind(rule)?.isGrowth !== true || credits === null || requests === null) return null;
+  if (credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
+  // Of a part of a month that is less than a whole one, what it comes to says what drives it.
+  const comes = BigInt(evidence.projection?.credits ?? credits.current);
   const reason = changeReason(
     { credits: credits.previous, requests: requests.previous },
     { credits: comes, requests: (requests.current * comes) / credits.current },
   );
+  if (reason === null) return null;
   const now = grouped(Number(credits.current) / Number(requests.current));
   const before = grouped(Number(credits.previous) / Number(requests.previous));
-  const words = reason === null ? 'requests' : DRIVERS[reason];
-  return `${words}: ${now} credits each so far, ${before} in ${previous_period}`;
+  return `${DRIVERS[reason]}: ${now} credits each, ${before} in ${previous_period}`;
 }

@@ -1,3 +1,4 @@
+import { periodEndMs } from '../../core/period.ts';
 import type { OwnCause, OwnKind } from './kinds/kind.ts';
 import { daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
 import type { Facts } from './notification.ts';
@@ -13,6 +14,11 @@ export function subjectOf({ tenant_id, tenant_name, ...facts }: Facts): string {
 
 export function monthOf({ period, created_at }: Facts): string {
   return period === null ? '' : monthName(period, created_at);
+}
+
+/** Whether its month was not over when its figures were read. */
+export function isOpen({ period, read_at, created_at }: Facts): boolean {
+  return period !== null && Date.parse(read_at ?? created_at) < periodEndMs(period);
 }
 
 /** The month whose credits an alert compares with: `February`. */

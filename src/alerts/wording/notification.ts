@@ -102,7 +102,7 @@ export interface Evidence {
 }
 
 export interface TenantsEvidence {
-  /** At most five whose credits differ most from those of the month that is compared with, the largest difference first. */
+  /** At most five whose credits grow most beside the month that is compared with, the largest increase first. */
   largest: { tenant_id: string; previous_credits: bigint; current_credits: bigint }[];
   /** By how many times more than half have grown; of an open month what they probably come to. Null where that is not so. */
   common_growth: number | null;

@@ -64,9 +64,11 @@ describe('an e-mail', () => {
     const { summary } = buildNotification(jumpFacts());
     expect(parts.get('text/plain')).toContain(summary);
     expect(parts.get('text/plain')).toMatch(
-      /^Credits: 180,000 in 2026-02, 100,000 in 2026-01 \(\+80,000, \+80%\)\r?$/m,
+      /^Credits: 180,000 so far in 2026-02, 100,000 in 2026-01 \(\+80,000, \+80%\)\r?$/m,
     );
-    expect(parts.get('text/html')).toContain('<bdi>180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)</bdi>');
+    expect(parts.get('text/html')).toContain(
+      '<bdi>180,000 so far in 2026-02, 100,000 in 2026-01 (+80,000, +80%)</bdi>',
+    );
   });
 
   it('has the same Message-ID on every attempt of one notification, and another for another', async () => {

@@ -45,12 +45,12 @@ function viewOf(credits: readonly bigint[], changes: Changes | ((index: number) 
 test('a group shows its members, the largest first, with their ids, what they come to, and what to type about all of them', () => {
   const { view, id } = viewOf([180_000n, 400_000n, 160_000n]);
   expect(view.lines).toEqual([
-    'tenant-1: 100,000 to 400,000 (+300,000), alert_1',
-    'tenant-0: 100,000 to 180,000 (+80,000), alert_0',
-    'tenant-2: 100,000 to 160,000 (+60,000), alert_2',
+    'tenant-1: 400,000 credits, 100,000 before (+300,000), alert_1',
+    'tenant-0: 180,000 credits, 100,000 before (+80,000), alert_0',
+    'tenant-2: 160,000 credits, 100,000 before (+60,000), alert_2',
   ]);
   expect(view.facts).toEqual([
-    { label: 'Total of 3', value: '300,000 to 740,000 (+440,000) credits' },
+    { label: 'Total of 3', value: '740,000 credits, 300,000 before (+440,000)' },
     { label: 'Message', value: id },
   ]);
   expect(view.next).toEqual([
@@ -59,7 +59,7 @@ test('a group shows its members, the largest first, with their ids, what they co
     `usage-ledger alerts feedback ${id} real|expected|false`,
   ]);
   const { text, html } = emailText(view);
-  expect(text).toContain('tenant-1: 100,000 to 400,000 (+300,000), alert_1');
+  expect(text).toContain('tenant-1: 400,000 credits, 100,000 before (+300,000), alert_1');
   expect(html).toMatch(/tenant-1.*alert_1.*400,000.*before 100,000.*\+300,000/);
 });
 
@@ -68,10 +68,10 @@ test('a group of forecasts says what is foretold of each and of all; one of figu
   const likely = { level: 'likely', evidence: { ...NO_EVIDENCE, projection } } as const;
   const { view } = viewOf([80_000n, 90_000n], likely);
   expect(view.lines).toEqual([
-    'tenant-0: 100,000, forecast 150,000 to 170,000 (+60,000), alert_0',
-    'tenant-1: 100,000, forecast 150,000 to 170,000 (+60,000), alert_1',
+    'tenant-0: forecast 150,000 to 170,000, 100,000 before (+60,000), alert_0',
+    'tenant-1: forecast 150,000 to 170,000, 100,000 before (+60,000), alert_1',
   ]);
-  expect(view.facts[0]).toEqual({ label: 'Total of 2', value: '200,000, forecast 320,000 (+120,000) credits' });
+  expect(view.facts[0]).toEqual({ label: 'Total of 2', value: 'forecast 320,000, 200,000 before (+120,000)' });
   expect(view.summary).toContain('forecast +120,000 credits together');
   expect(emailText(view).html).toMatch(/150,000 to 170,000.*forecast, before 100,000.*\+60,000/);
   const mixed = viewOf([400_000n, 90_000n], (index) => (index === 0 ? {} : likely)).view;

@@ -75,8 +75,8 @@ describe('a message for Slack', () => {
     expect(body.text).toContain('critical: ws-123: acme used 180,000');
     const texts = textsOf(body).map(({ text }) => text);
     expect(texts[0]).toBe('usage-ledger: critical');
-    expect(texts).toContain('Credits\n180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)');
-    expect(texts).toContain('Requests\n1,800 in 2026-02, 1,000 in 2026-01 (+800)');
+    expect(texts).toContain('Credits\n180,000 so far in 2026-02, 100,000 in 2026-01 (+80,000, +80%)');
+    expect(texts).toContain('Requests\n1,800 so far in 2026-02, 1,000 in 2026-01 (+800)');
     expect(texts).toContain('Limit\n150,000 credits');
     expect(texts).toContain('Alert\nalert_1');
     expect(texts.at(-2)).toMatch(/^Next:\nusage-ledger alerts ack alert_1 /);

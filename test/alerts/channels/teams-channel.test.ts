@@ -74,7 +74,7 @@ it('shows the largest of a group, counts the rest, and says what has ended', asy
   );
   const { result, lines } = await cardOf(JSON.stringify({ type: 'alert.group', summary: '100 tenants', alerts }));
   expect(result.outcome).toBe('delivered');
-  const shown = lines.filter((line) => line.includes(': 100,000 to 180,000 (+80,000), alert_')).length;
+  const shown = lines.filter((line) => line.includes(': 180,000 credits, 100,000 before (+80,000), alert_')).length;
   expect(shown).toBeGreaterThan(30);
   expect(lines).toContain(`and ${100 - shown} more: see \`usage-ledger alerts list --all\``);
   const ended = { type: 'alert.resolved', event: 'closed', state: 'resolved', closed_because: 'gone' } as const;

@@ -50,7 +50,7 @@ test('one cause in a workspace of sixty is one message, within two days, of its 
   expect(message.summary).toContain(
     `More than half of its tenants will probably come to ${common_growth} times their February`,
   );
-  expect(message.summary).toContain(`Largest: ${largest[0].tenant_id} `);
+  expect(message.summary).toContain(`Largest increases: ${largest[0].tenant_id} `);
   expect(
     world.rows("SELECT count(*) FROM finance_alerts WHERE rule = 'jump' AND muted_because LIKE 'inhibited:%'"),
   ).toEqual([jumped.length]);

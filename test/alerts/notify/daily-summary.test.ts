@@ -72,7 +72,7 @@ describe('a daily summary', () => {
       ...{ notification_id: digest.notificationId, type: 'alert.digest', severity: 'warning', channel: 'finance' },
       ...{ due_at: WHEN.dueAt, created_at: WHEN.at, part: 1, parts: 1 },
       ...{ alert_count: 2, firing_count: 2, resolved_count: 0, head: { link: 12, digest: HEAD.digest } },
-      summary: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts, 2 firing and 0 resolved.',
+      summary: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts firing.',
     });
     expect(read(digest).alerts[0].notifications).toEqual([JSON.parse(renderPayload(first.notification))]);
   });
@@ -124,7 +124,7 @@ describe('a daily summary', () => {
     expect(new Set(digests.map(({ notificationId }) => notificationId)).size).toBe(3);
     expect(read(digests[2] as Summary)).toMatchObject({
       ...{ part: 3, parts: 3, alert_count: 1 },
-      summary: 'Daily summary of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert, 1 firing and 0 resolved.',
+      summary: 'Daily summary of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert firing.',
     });
     for (const { payload } of digests) expect(payloadFaults(payload)).toEqual([]);
   });
@@ -139,7 +139,7 @@ describe('a daily summary on Slack', () => {
   it('is a list with a line an alert', async () => {
     const texts = await slackTexts(only(dailySummaries([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
     expect(texts[0]).toBe('usage-ledger: summary');
-    expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 2 alerts, 1 firing and 1 resolved.');
+    expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert firing, 1 resolved.');
     expect(texts[2]?.split('\n')).toEqual([
       expect.stringMatching(/^warning: ws-123: acme will probably pass/),
       expect.stringMatching(/^resolved: ws-123: acme/),
@@ -167,7 +167,7 @@ describe('a daily summary by e-mail', () => {
     const view = messageView(only(dailySummaries(manyHeld(90), WHEN)).payload);
     if (view === null) throw new Error('the daily summary cannot be read');
     const { subject, text, html } = emailText(view);
-    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts, 90 firing and 0 resolved.');
+    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts firing.');
     expect(text.match(/^warning: ws-123: tenant-\d+ will probably/gm)).toHaveLength(90);
     expect(html.match(/<li>/g)).toHaveLength(90);
     const head = `The ledger ends at link 12, digest ${HEAD.digest}`;

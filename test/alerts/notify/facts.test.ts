@@ -22,7 +22,6 @@ test('a jump says what is expected, its limit, since when, the difference and wh
     share_of_increase_percent: 33.333,
     share_of_workspace_percent: 12.5,
     at_stake_credits: 151_984n,
-    split: { volume_credits: 80_000n, intensity_credits: 0n },
     course: {
       ...{ since: '2026-02-09', usual_daily_credits: 3_200n, recent_daily_credits: 12_900n },
       ...{ previous_same_point: 64_000n, days: { previous: [], current: [] } },
@@ -31,15 +30,15 @@ test('a jump says what is expected, its limit, since when, the difference and wh
   expect(facts).toEqual({
     Tenant: 'acme',
     Workspace: 'ws-123',
-    Credits: '180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)',
-    Requests: '1,800 in 2026-02, 1,000 in 2026-01 (+800)',
-    Forecast: '251,984 credits by the end of 2026-02, of which 71.4% have passed',
+    Credits: '180,000 so far in 2026-02, 100,000 in 2026-01 (+80,000, +80%)',
+    Requests: '1,800 so far in 2026-02, 1,000 in 2026-01 (+800)',
+    Forecast: '251,984 credits by the end of 2026-02 (71.4% of the month has passed)',
     Limit: '150,000 credits: 1.5 x 100,000 (2026-01)',
     Difference: '151,984 credits by the end of 2026-02',
     Since: '2026-02-09: 12,900 credits a day, 3,200 before',
     'Same point': '180,000 credits so far, 64,000 in 2026-01 at this point',
     Share: "12.5% of the workspace's credits, 33.3% of its increase",
-    Why: 'more requests: +80,000 credits by the number of requests, 0 by what each costs',
+    Why: 'more requests: 100 credits each, 100 in 2026-01',
   });
 });
 
@@ -81,16 +80,12 @@ test.each([
 
 test('figures of one month are told beside what they were before, and what has not changed is said to be as before', () => {
   const facts = factsOf(
-    {
-      projection: { credits: 150_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.5 },
-      split: { volume_credits: 0n, intensity_credits: -20_000n },
-    },
+    { projection: { credits: 150_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.5 } },
     { rule: 'regression', previous_period: '2026-02', current: { credits: 80_000n, requests: 1000n } },
   );
   expect(facts).toMatchObject({
     Credits: '80,000 in 2026-02, 100,000 before (-20,000, -20%)',
     Requests: '1,000 in 2026-02, as before',
-    Why: '0 credits by the number of requests, -20,000 by what each costs',
   });
 });
 

@@ -18,7 +18,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
     expect.stringMatching(/^ws-1: new lost/),
   ]);
   await world.deliverAt('2026-03-16T07:00:00Z');
-  expect(world.told().slice(3)).toEqual(['Daily summary of 2026-03-16 07:00 UTC: 1 alert, 0 firing and 1 resolved.']);
+  expect(world.told().slice(3)).toEqual(['Daily summary of 2026-03-16 07:00 UTC: 1 alert resolved.']);
 
   await world.syncAt('2026-04-03T01:00:00Z');
   expect(world.told()).toHaveLength(4);

@@ -85,7 +85,7 @@ it('says of a pace what was told as long as nothing has changed, and by what its
   expect(now.summary).toBe(told.summary);
   const screen = await onTerminal(world, 'alerts', 'explain', alerts[0].alert_id);
   expect(screen).not.toMatch(/^ +Told/m);
-  expect(screen).toMatch(/^Why +more requests: 5 credits each so far, 5 in 2026-01$/m);
+  expect(screen).toMatch(/^Why +more requests: 5 credits each, 5 in 2026-01$/m);
 });
 
 /** Each of the tenants jumps after the first sync; others are steady. */

@@ -64,7 +64,9 @@ it("says what a workspace's jump costs where a card prices all of its tenants, b
     const world = await worldOf(Object.fromEntries(jumped.map((id) => [id, null])), card);
     const [{ alert_id }] = parseJson((await world.run('alerts', '--rule', 'workspace_jump', '--json')).out).alerts;
     const explained = (await world.runOnTerminal(300, 'alerts', 'explain', alert_id)).out;
-    expect(explained).toContain('Largest: t-0 50,000 (January 10,000), t-1 50,000 (January 10,000), t-10 50,000');
+    expect(explained).toContain(
+      'Largest increases: t-0 50,000 (January 10,000), t-1 50,000 (January 10,000), t-10 50,000',
+    );
     return /^Cost +(.*)$/m.exec(explained)?.[1];
   };
   // Twelve use 40,000 more each, and sixty 100 less.

@@ -108,13 +108,13 @@ function tenantsWords(facts: Facts): string[] {
   if (tenants === null) return [];
   const { largest, common_growth: growth } = tenants;
   const month = baselineMonth(facts);
+  const [come, far] = projection === null ? ['have come', ''] : ['will probably come', ' so far'];
   const names = largest.map(
     ({ tenant_id, current_credits, previous_credits }) =>
-      `${named(tenant_id)} ${grouped(current_credits)} (${month} ${grouped(previous_credits)})`,
+      `${named(tenant_id)} ${grouped(current_credits)}${far} (${month} ${grouped(previous_credits)})`,
   );
-  const come = projection === null ? 'have come' : 'will probably come';
-  const common = `More than half of its tenants ${come} to ${grouped(Number(growth))} times their ${month} or more: one is told by itself where it goes further.`;
-  return [growth === null ? '' : common, `Largest: ${names.join(', ')}.`];
+  const common = `More than half of its tenants ${come} to ${grouped(Number(growth))} times their ${month} or more; a tenant is told by itself only where it goes further.`;
+  return [growth === null ? '' : common, names.length === 0 ? '' : `Largest increases: ${names.join(', ')}.`];
 }
 
 /** What is less than a twentieth of an increase is no reason for it. */

@@ -23,7 +23,7 @@ const ENDS = sentence(
   'The (?:\\w+ )*?{title:text} of {count:n} tenants of {place:who} is {what:text}\\. Largest: {largest:text}\\.',
 );
 const SUMMARY = sentence(
-  'Daily summary of {when:text} UTC(?:, part {part:n} of {parts:n})?: {count:n} alerts?, {firing:n} firing and {resolved:n} resolved\\.',
+  'Daily summary of {when:text} UTC(?:, part {part:n} of {parts:n})?: (?:{firing:n} alerts? firing)?(?:(?:, )?{resolved:n}(?: alerts?)? resolved)?\\.',
 );
 
 /** Reads every message of a world back, and holds what it says against what the service had answered by then. */
@@ -51,8 +51,11 @@ export class Reader {
       SUMMARY.lastIndex = 0;
       this.#note(message.summary, [
         said === undefined ? 'cannot be read' : null,
-        numberOf(said?.count) === alerts.length ? null : 'their number is another',
-        numberOf(said?.resolved) === alerts.filter((each) => each.notifications?.[0]?.type === 'alert.resolved').length
+        numberOf(said?.firing ?? '0') + numberOf(said?.resolved ?? '0') === alerts.length
+          ? null
+          : 'their number is another',
+        numberOf(said?.resolved ?? '0') ===
+        alerts.filter((each) => each.notifications?.[0]?.type === 'alert.resolved').length
           ? null
           : 'other ones have ended',
       ]);

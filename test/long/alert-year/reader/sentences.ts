@@ -77,11 +77,14 @@ export const SENTENCES: readonly Sentence[] = [
     '(?:There are {number:text} requests \\({volume:s} credits\\)(?:, and )?)?(?:[eE]ach request costs {cost:text} \\({each:s} credits\\))?\\.',
     driver,
   ),
-  of(['workspace_jump'], 'Largest: {largest:text}\\.', ({ truth, month, word, said }) => {
-    const largest = [...(said.largest ?? '').matchAll(/(\S+) (\S+) \(\w+(?: \d{4})? (\S+)\)(?:, |$)/g)];
+  of(['workspace_jump'], 'Largest increases: {largest:text}\\.', ({ truth, month, word, said }) => {
+    const largest = [...(said.largest ?? '').matchAll(/(\S+) (\S+)(?: so far)? \(\w+(?: \d{4})? (\S+)\)(?:, |$)/g)];
     const comes = (word.evidence.projection?.credits ?? truth.credits(null, month)) / truth.credits(null, month);
     const more = (id: string) => truth.credits(id, month) * Math.max(1, comes) - truth.credits(id, month - 1);
-    const all = [...truth.seen.tenants.keys()].map(more).sort((a, b) => b - a);
+    const all = [...truth.seen.tenants.keys()]
+      .map(more)
+      .filter((credits) => credits > 0)
+      .sort((a, b) => b - a);
     return [
       same('so many', largest.length, Math.min(5, all.length)),
       ...largest.flatMap(([, id = '', now, was], place) => [
@@ -93,7 +96,7 @@ export const SENTENCES: readonly Sentence[] = [
   }),
   of(
     ['workspace_jump'],
-    'More than half of its tenants (?:have come|{open:text} come) to {times:n} times their {base:m} or more: one is told by itself where it goes further\\.',
+    'More than half of its tenants (?:have come|{open:text} come) to {times:n} times their {base:m} or more; a tenant is told by itself only where it goes further\\.',
     ({ truth, month, said, atMs }) => {
       const middle = truth.middleGrowth(month);
       const most = truth.isOver(month) ? middle : middle * 2 * truth.timesLeft(month);
