@@ -20,6 +20,7 @@ export async function main(argv: string[], io: Io): Promise<number> {
   try {
     refuseUnknownTopic(program, argv);
     await program.parseAsync(argv, { from: 'user' });
+    cli.noteWhatIsLast();
     return cli.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -1,4 +1,5 @@
 import { escapeMarkup } from '../../core/text/html-text.ts';
+import { lastClause } from '../../core/text/words.ts';
 import { dayBars } from '../notify/day-bars.ts';
 import { grouped } from '../wording/names.ts';
 import { chartCells } from './chart-cells.ts';
@@ -29,10 +30,8 @@ export interface EmailText {
 function clipWords(text: string, most: number): string {
   const clipped = clip(text, most);
   if (clipped === text) return text;
-  const clause = Math.max(...['. ', '; ', ': ', ', '].map((end) => clipped.lastIndexOf(end)));
-  if (clause > most / 2) return clipped.slice(0, clause);
   const space = clipped.lastIndexOf(' ');
-  return space < 0 ? clipped : `${clipped.slice(0, space)} …`;
+  return lastClause(clipped) ?? (space < 0 ? clipped : `${clipped.slice(0, space)} …`);
 }
 
 export function emailText(view: MessageView): EmailText {

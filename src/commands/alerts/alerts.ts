@@ -9,7 +9,7 @@ import { formatMinute } from '../../core/date-time.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { counted } from '../../core/text/words.ts';
+import { counted, lastClause } from '../../core/text/words.ts';
 import { type CellStyle, formatDecimal, formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { paint, renderTable, type TableOptions, textWidth, wrapText } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -134,7 +134,7 @@ const MARK_WIDTH = 5;
 /** What stands beside the sentence: the mark, and since when it holds. */
 const INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
 
-/** On a terminal: what it says, cut at a word; then its id, which is never cut, and its size; then why nobody is told. `known` is not said again. */
+/** On a terminal: what it says, cut at a clause or a word; then its id, which is never cut, and its size; then why nobody is told. `known` is not said again. */
 function alertLines(alert: SpokenAlert, known: string, { width = 80, color = false }: TableOptions): string[] {
   const { alert_id, first_fired_at, summary } = alert;
   const mark = paint(markOf(alert).padStart(MARK_WIDTH), color ? styleOf(alert) : undefined);
@@ -143,9 +143,14 @@ function alertLines(alert: SpokenAlert, known: string, { width = 80, color = fal
   const says = inertText(summary.startsWith(known) ? summary.slice(known.length) : summary);
   const about = [`${alert_id}  ${differenceWords(alert)}`.trimEnd(), mutedWords(alert.muted_because) ?? ''];
   return [
-    `${mark}  ${since}  ${textWidth(says) <= room ? says : `${wrapText(says, room - 1)[0]}…`}`,
+    `${mark}  ${since}  ${textWidth(says) <= room ? says : firstClauses(says, room)}`,
     ...about.flatMap((words) => (words === '' ? [] : wrapText(words, room))).map((line) => `${INDENT}${line}`),
   ];
+}
+
+function firstClauses(text: string, room: number): string {
+  const line = wrapText(text, room - 1)[0] ?? '';
+  return lastClause(`${line} `) ?? `${line}…`;
 }
 
 function styleOf({ state, severity }: ListedAlert): CellStyle {

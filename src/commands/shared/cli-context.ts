@@ -65,6 +65,7 @@ export class CliContext {
   #redact: Redactor = (text) => text;
   #json = false;
   #line: ErasableLine | null = null;
+  readonly #last: string[] = [];
 
   constructor(io: Io) {
     this.io = io;
@@ -209,6 +210,15 @@ export class CliContext {
 
   note(text: string): void {
     this.#write(this.io.stderr, `${this.#redact(this.words(text))}\n`);
+  }
+
+  /** Said below the results: see `noteWhatIsLast`. */
+  noteLast(text: string): void {
+    this.#last.push(text);
+  }
+
+  noteWhatIsLast(): void {
+    for (const text of this.#last) this.note(text);
   }
 
   /** Says what went wrong with a workspace where others go on; returns the record of it. */

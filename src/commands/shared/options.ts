@@ -71,7 +71,7 @@ export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: num
 }
 
 export function noteMore(cli: CliContext, count: number): void {
-  if (count > 0) cli.note(`${formatInteger(count)} more`);
+  if (count > 0) cli.noteLast(`${formatInteger(count)} more`);
 }
 
 /** A short list: JSON with what stands before the rows, else a table, which is not shown without rows. */

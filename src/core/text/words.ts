@@ -22,6 +22,12 @@ export function firstOf(names: readonly string[], most: number, count = names.le
   return count > most ? `${shown} and ${withThousands(String(count - most))} more` : shown;
 }
 
+/** A text that was cut, up to the end of its last clause; null where that would leave less than half of it. */
+export function lastClause(cut: string): string | null {
+  const end = Math.max(...['. ', '; ', ': ', ', '].map((mark) => cut.lastIndexOf(mark)));
+  return end > cut.length / 2 ? cut.slice(0, end) : null;
+}
+
 /** Whole digits with a comma at each thousand, exact at any length; a locale of Intl takes 15 ms to load for the first one. */
 export function withThousands(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
