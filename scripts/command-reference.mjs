@@ -72,7 +72,7 @@ function helpOf(command, path) {
   command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => WIDTH });
   command.outputHelp();
   const names = (list) => list.map(({ long }) => long).join(' ');
-  const parts = [text.replace(/^Usage: .* \[options\]\n\n/, '').trimEnd()];
+  const parts = [text.replace(/^Usage: .*\n\n/, '').trimEnd()];
   for (const [from, list] of Map.groupBy(before, (option) => explained(path, option))) {
     parts.push(`As of ${from.join(' ')}: ${names(list)}`);
   }

@@ -23,11 +23,6 @@ interface BacktestOptions {
   to?: string;
 }
 
-const LEFT_OUT = `
-Every recorded run is gone through again, at its own time, by the rules as they
-are now. Silences, plans, acknowledgements, alerts about ourselves (such as
-sync_failed) and what the first run found are left out. The ledger is only read.`;
-
 export function backtestCommand(cli: CliContext): CliCommand {
   return reportingCommand('backtest')
     .description('Show which alerts these settings would have sent over the recorded history. Changes nothing.')
@@ -36,7 +31,6 @@ export function backtestCommand(cli: CliContext): CliCommand {
     .option('--min-credits <number>', 'its min_credits')
     .option('--from <period>', 'only from this period on, YYYY-MM')
     .option('--to <period>', 'only up to this period, YYYY-MM')
-    .addHelpText('after', LEFT_OUT)
     .examples('usage-ledger alerts backtest --ratio 2 --min-credits 5000')
     .action((options: BacktestOptions) => runBacktest(cli, options));
 }
