@@ -21,7 +21,9 @@ export interface HttpOptions {
 
 export interface ReceiverCall {
   method: 'GET' | 'POST';
-  /** Appended to the outlet's `url`; with its query. */
+  /** Instead of the outlet's `url`, for a receiver that takes events at another host. */
+  base?: string;
+  /** Appended to the address; with its query. */
   path?: string;
   headers?: Record<string, string>;
   body?: string;
@@ -58,13 +60,13 @@ export class ReceiverHttp {
   }
 
   /** One request, once. Never rejects for what becomes of it. */
-  async call({ method, path = '', headers = {}, body }: ReceiverCall, signal: AbortSignal): Promise<Answer> {
+  async call({ method, base, path = '', headers = {}, body }: ReceiverCall, signal: AbortSignal): Promise<Answer> {
     const { url, allowPrivate, timeoutMs, clock } = this.#options;
     const [{ request }, { guardedAgent }] = await Promise.all([
       import('undici'),
       import('../alerts/channels/outbound/guarded-agent.ts'),
     ]);
-    const target = new URL(`${url}${path}`);
+    const target = new URL(`${base ?? url}${path}`);
     const refused = refusedLiteral(target.hostname, { allowPrivate });
     if (refused !== null) return noAnswer(refused);
     this.#dispatcher ??= guardedAgent({ allowPrivate }, this.#options);
@@ -117,7 +119,11 @@ export class ReceiverHttp {
 
   /** The answer of a question, with a status from 200 to 299; raises what `Receiver.probe` raises for any other. */
   async ask(call: ReceiverCall, signal: AbortSignal): Promise<string> {
-    const answer = await this.call(call, signal);
+    return this.usable(await this.call(call, signal));
+  }
+
+  /** What an answer says, as `ask` does. */
+  usable(answer: Answer): string {
     const outcome = this.outcomeOf(answer);
     if (outcome.is === 'taken' && answer.status !== null) return answer.body;
     if (outcome.is === 'unauthorised') {

@@ -17,9 +17,22 @@ export interface Receiver {
   usage(period: string, customers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string> | null>;
   /**
    * A request with the credentials that changes nothing. Raises an AppError, `outlet_unauthorised` for credentials that
-   * are refused and `outlet_unreachable` for no usable answer; its hint says what to do.
+   * are refused, `outlet_mismatch` for a meter there that would not sum what is sent, and `outlet_unreachable` for no
+   * usable answer; its hint says what to do.
    */
   probe(signal: AbortSignal): Promise<void>;
+  /**
+   * What it refused since that time although it had answered that it took it. Absent: its answers say all. Raises as
+   * `usage` does.
+   */
+  refusedLater?(sinceMs: number, signal: AbortSignal): Promise<LateRefusals>;
+}
+
+export interface LateRefusals {
+  /** Ids of events, each with why. */
+  refused: ReadonlyMap<string, string>;
+  /** Refused events that it counts and does not name: only `usage` shows that they are missing. */
+  unnamed: number;
 }
 
 /** What its documentation says; a type's file names the page. */

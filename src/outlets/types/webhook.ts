@@ -1,8 +1,9 @@
 import { webhookKey, webhookSignature } from '../../alerts/channels/webhook-signature.ts';
-import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
+import { cloudEvent } from '../cloud-event.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { Answer, ReceiverDeps } from '../receiver-http.ts';
+import { sendHalves } from '../send-halves.ts';
 
 export interface WebhookOutlet {
   /** Each of them signs. */
@@ -13,7 +14,7 @@ export interface WebhookOutlet {
   remembersMs: number;
 }
 
-/** Where a batch is refused, each of its events is tried by itself, so that the others are taken. */
+/** Usage as CloudEvents, signed as Standard Webhooks says. */
 export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledgerId }: ReceiverDeps): Receiver {
   const keys = outlet.secrets.map(webhookKey);
 
@@ -30,17 +31,13 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
     return http.call({ method: 'POST', headers, body }, signal);
   };
 
-  const send = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]> => {
-    const [first] = events;
-    if (first === undefined) return [];
-    const single = outlet.eventsPerRequest === 1;
-    const id = single ? first.id : `${first.id}-${events.length}`;
-    const outcome = http.outcomeOf(await post(id, events, single, signal));
-    if (outcome.is !== 'refused' || events.length === 1) return events.map(() => outcome);
-    const half = Math.ceil(events.length / 2);
-    const before = await send(events.slice(0, half), signal);
-    return [...before, ...(await send(events.slice(half), signal))];
-  };
+  const single = outlet.eventsPerRequest === 1;
+  const send = (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]> =>
+    sendHalves(events, async (part) => {
+      const first = part[0]?.id ?? ledgerId;
+      const id = single ? first : `${first}-${part.length}`;
+      return http.outcomeOf(await post(id, part, single, signal));
+    });
 
   return {
     limits: {
@@ -63,29 +60,4 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
       throw new AppError(code, outcome.answer, { hint });
     },
   };
-}
-
-function cloudEvent(event: UsageEvent, ledgerId: string) {
-  return {
-    specversion: '1.0',
-    id: event.id,
-    source: ledgerId,
-    type: 'usage_ledger.usage.v1',
-    subject: event.customer,
-    time: isoTime(event.timeMs),
-    datacontenttype: 'application/json',
-    data: {
-      workspace_id: event.workspaceId,
-      tenant_id: event.tenantId,
-      period: event.period,
-      credits: jsonInteger(event.credits),
-      requests: jsonInteger(event.requests),
-    },
-  };
-}
-
-/** As a number where every reader has it exactly, else as text. */
-function jsonInteger(value: bigint): number | string {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : String(value);
 }
