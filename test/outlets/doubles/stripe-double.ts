@@ -33,7 +33,7 @@ import {
  */
 export interface StripeOptions extends DoubleOptions {
   apiKey: string;
-  meter: { id: string; eventName: string };
+  meter: { id: string; eventName: string; formula?: string; window?: string };
   customers: readonly string[];
   reportDelayMs?: number;
   /** Summaries show an event this long after it was taken. */
@@ -142,7 +142,8 @@ export async function startStripe(options: StripeOptions): Promise<StripeDouble>
     const from = Number(query.get('start_time'));
     const to = Number(query.get('end_time'));
     const customer = query.get('customer') ?? '';
-    if (!customers.has(customer)) return v1Refusal(400, `No such customer: '${customer}'`);
+    if (!customers.has(customer))
+      return v1Refusal(400, `No such customer: '${customer}'`, { code: 'resource_missing', param: 'customer' });
     if (from % 60 !== 0 || to % 60 !== 0 || from >= to)
       return v1Refusal(400, 'Times must be aligned with minute boundaries.');
     const shown = held.filter(({ countedMs }) => countedMs + settleMs <= now());
@@ -252,7 +253,7 @@ function reportData({ createdMs, errors }: Report): Record<string, unknown> {
   };
 }
 
-function meterOf({ id, eventName }: StripeOptions['meter']): Record<string, unknown> {
+function meterOf({ id, eventName, formula = 'sum', window }: StripeOptions['meter']): Record<string, unknown> {
   return {
     id,
     object: 'billing.meter',
@@ -261,7 +262,8 @@ function meterOf({ id, eventName }: StripeOptions['meter']): Record<string, unkn
     status: 'active',
     livemode: false,
     customer_mapping: { event_payload_key: 'stripe_customer_id', type: 'by_id' },
-    default_aggregation: { formula: 'sum' },
+    default_aggregation: { formula },
+    event_time_window: window ?? null,
     value_settings: { event_payload_key: 'value' },
   };
 }
@@ -279,6 +281,6 @@ function v2Error(code: string, message: string): { error: { code: string; messag
   return { error: { code, message } };
 }
 
-function v1Refusal(status: number, message: string): Reply {
-  return { status, body: { error: { type: 'invalid_request_error', message } } };
+function v1Refusal(status: number, message: string, more: { code?: string; param?: string } = {}): Reply {
+  return { status, body: { error: { type: 'invalid_request_error', message, ...more } } };
 }

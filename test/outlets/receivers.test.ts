@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { rejection } from '../support/rejection.ts';
+import { CUSTOMERS, WORLDS } from './four-receivers.ts';
+import { manyEvents, NEVER, sendAll, usageEvent } from './receiver-world.ts';
+
+const SEED = Number(process.env.OUTLET_SEED ?? 11);
+
+/** The sums of a double that names customers by ids of its own, by the names that they were sent with. */
+function byName(sums: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(sums).map(([key, sum]) => [key.replace('id-of-', ''), sum]));
+}
+
+describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
+  test('has what was sent, by customer and month, and says so', async () => {
+    const { double, receiver } = await startWorld();
+    const { events, sums } = manyEvents(300, CUSTOMERS);
+
+    expect(await sendAll(receiver, events)).toEqual({ others: [], uncertain: 0 });
+
+    expect(byName(double.sums())).toEqual(sums);
+    for (const period of ['2026-02', '2026-03']) {
+      const usage = await receiver.usage(period, CUSTOMERS, NEVER);
+      const wanted = CUSTOMERS.map((customer) => [customer, sums[`${customer} ${period}`]]);
+      expect(CUSTOMERS.map((customer) => [customer, usage?.get(customer)])).toEqual(wanted);
+    }
+  });
+
+  test('counts each event once when a third of the calls fails', async () => {
+    const { double, receiver } = await startWorld({ faults: { seed: SEED, share: 0.3 } });
+    const { events, sums } = manyEvents(10_000, CUSTOMERS);
+
+    const { others, uncertain } = await sendAll(receiver, events);
+
+    expect(others).toEqual([]);
+    expect(uncertain).toBeGreaterThan(0);
+    expect(byName(double.sums())).toEqual(sums);
+    expect([...double.countedTimes().values()].filter((times) => times !== 1)).toEqual([]);
+  });
+
+  test('counts the last second of a month in that month', async () => {
+    const { double, receiver } = await startWorld();
+    const timeMs = Date.UTC(2026, 2, 1) - 1000;
+    await receiver.send([usageEvent('a', 5n, { timeMs, period: '2026-02' })], NEVER);
+    expect(byName(double.sums())).toEqual({ 'acme 2026-02': '5' });
+    expect((await receiver.usage('2026-03', ['acme'], NEVER))?.get('acme') ?? '0').toBe('0');
+  });
+
+  test('has nothing of a customer that was never sent', async () => {
+    const { receiver } = await startWorld();
+    expect((await receiver.usage('2026-03', ['nobody'], NEVER))?.get('nobody') ?? '0').toBe('0');
+  });
+
+  test('refuses wrong credentials, of which neither an answer nor an error shows anything', async () => {
+    const { double, stranger } = await startWorld();
+    const outcomes = await stranger.send([usageEvent('a', 5n), usageEvent('b', 5n)], NEVER);
+    expect(outcomes.map(({ is }) => is)).toEqual(['unauthorised', 'unauthorised']);
+    expect(JSON.stringify(outcomes)).not.toContain('Bearer');
+    expect(await rejection(stranger.probe(NEVER))).toMatchObject({ code: 'outlet_unauthorised' });
+    expect(await rejection(stranger.usage('2026-03', ['acme'], NEVER))).toMatchObject({ code: 'outlet_unauthorised' });
+    expect(double.held).toEqual([]);
+  });
+
+  test('a call too many is sent again, and was surely not taken', async () => {
+    const { receiver } = await startWorld({ callsPerSecond: 0 });
+    const outcomes = await receiver.send([usageEvent('a', 5n)], NEVER);
+    expect(outcomes).toMatchObject([{ is: 'again', certain: true }]);
+  });
+
+  test('an error of its own leaves it open whether it was taken', async () => {
+    const { double, receiver } = await startWorld();
+    await receiver.send([usageEvent('a', 5n)], NEVER);
+    const seen = new Set<string>();
+    for (let seed = 0; seed < 40; seed += 1) {
+      double.setFaults({ seed, share: 1 });
+      const [outcome] = await receiver.send([usageEvent(`again-${seed}`, 5n)], NEVER);
+      if (outcome?.is === 'again')
+        seen.add(`${outcome.certain} ${/429|500|ECONNRESET|UND_ERR_SOCKET/.exec(outcome.answer)?.[0]}`);
+    }
+    expect([...seen].sort()).toEqual(['false 500', 'false UND_ERR_SOCKET', 'true 429']);
+  });
+
+  test('a probe changes nothing, and says of a meter that sums something else that it does', async () => {
+    const { double, receiver } = await startWorld();
+    await receiver.probe(NEVER);
+    expect(double.calls.map(({ method }) => method)).toEqual(['GET']);
+    const { receiver: other } = await startWorld({ property: 'requests' });
+    expect(await rejection(other.probe(NEVER))).toMatchObject({ code: 'outlet_mismatch' });
+  });
+
+  test('sends no more events in a call than the double takes', async () => {
+    const { double, receiver } = await startWorld();
+    const { events } = manyEvents(receiver.limits.eventsPerCall, CUSTOMERS);
+    const outcomes = await receiver.send(events, NEVER);
+    expect(outcomes.filter(({ is }) => is !== 'taken')).toEqual([]);
+    expect(double.calls.every(({ status }) => status < 400)).toBe(true);
+  });
+
+  test('an abort is an outcome', async () => {
+    const { receiver } = await startWorld();
+    const outcomes = await receiver.send([usageEvent('a', 5n)], AbortSignal.abort());
+    expect(outcomes).toMatchObject([{ is: 'again' }]);
+  });
+});
