@@ -27,6 +27,7 @@ const DATA = {
     { day: 1, current: 1n, previous: 2n },
     { day: 2, current: 3n, previous: null },
   ],
+  moreAlerts: 1,
   alerts: [{ severity: 'critical', state: 'firing', since: AT, muted: null, summary: HOSTILE }],
   forecast: { credits: 12n, money: [{ currency: 'EUR', amountMinor: 600n }] },
   movedSince: 'same point' as const,

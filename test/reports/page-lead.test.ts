@@ -18,7 +18,7 @@ const DATA: PageData = {
     { day: 20, current: 4_000n, previous: 3_200n },
     { day: 21, current: null, previous: 3_300n },
   ],
-  ...{ movers: [], budgets: [], alerts: [], adjustments: [], forecast: null, movedSince: 'same point' },
+  ...{ movers: [], budgets: [], alerts: [], moreAlerts: 0, adjustments: [], forecast: null, movedSince: 'same point' },
 };
 
 async function textOf(change: Partial<PageData>): Promise<{ lead: string; body: string }> {
@@ -61,6 +61,13 @@ test('alerts are sentences', async () => {
   const alert = { severity: 'critical', state: 'acknowledged', since: '2026-02-18T06:00:00.000Z', muted: null };
   const { body } = await textOf({ alerts: [{ ...alert, summary: 'acme uses three times as much.' }] });
   expect(body).toContain('critical: acme uses three times as much. since 2026-02-18, acknowledged');
+  const many = Array.from({ length: 20 }, (_, index) => ({ ...alert, summary: `tenant-${index} uses more.` }));
+  const html = pageHtml({ ...DATA, alerts: many, moreAlerts: 31 }, await createCharts());
+  const [glance, folded] = html.split('<summary>46 more</summary>');
+  expect(glance).toContain('tenant-4 uses more.');
+  expect(glance).not.toContain('tenant-5 uses more.');
+  expect(folded).toContain('tenant-19 uses more.');
+  expect(folded).toContain('and 31 more: see <code>usage-ledger alerts</code>');
 });
 
 test('the run and the digest stand at the foot', async () => {

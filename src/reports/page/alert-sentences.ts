@@ -1,8 +1,8 @@
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
-import type { AlertRow } from '../../alerts/queries/alerts.ts';
+import { alertRows } from '../../alerts/queries/alerts.ts';
 import { mutedWords } from '../../alerts/wording/muted.ts';
+import { named } from '../../alerts/wording/names.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { whereClause } from '../../ledger/store/where.ts';
 
 export interface AlertSentence {
   severity: string;
@@ -13,26 +13,31 @@ export interface AlertSentence {
   summary: string;
 }
 
-export function alertSentences(
+export interface PageAlerts {
+  /** In the order of the list of alerts. */
+  alerts: AlertSentence[];
+  /** So many more are open. */
+  moreAlerts: number;
+}
+
+/** The open alerts of a workspace, or of one tenant of it. */
+export function openAlerts(
   connection: LedgerConnection,
-  { workspaceId, tenantId }: { workspaceId: string; tenantId?: string },
+  subject: { workspaceId: string; tenantId?: string },
   limit: number,
-): AlertSentence[] {
-  const { where, values } = whereClause({
-    workspace_id: workspaceId,
-    tenant_id: tenantId,
-    state: ['firing', 'acknowledged'],
-  });
-  const found = connection
-    .prepare(`SELECT * FROM finance_alerts ${where} ORDER BY severity, first_fired_at DESC, alert_id LIMIT ?`)
-    .safeIntegers()
-    .all(...values, limit) as AlertRow[];
+): PageAlerts {
+  const rows = alertRows(connection, { states: 'open', ...subject });
   const momentsOf = alertMoments(connection);
-  return found.map((alert) => ({
-    severity: alert.severity,
-    state: alert.state,
-    since: alert.first_fired_at,
-    muted: mutedWords(alert.muted_because),
-    summary: momentsOf(alert).now.notification.summary,
-  }));
+  const place = `${named(subject.workspaceId)}: `;
+  const alerts = rows.slice(0, limit).map((alert): AlertSentence => {
+    const { summary } = momentsOf(alert).now.notification;
+    return {
+      severity: alert.severity,
+      state: alert.state,
+      since: alert.first_fired_at,
+      muted: mutedWords(alert.muted_because),
+      summary: summary.startsWith(place) ? summary.slice(place.length) : summary,
+    };
+  });
+  return { alerts, moreAlerts: rows.length - alerts.length };
 }

@@ -10,7 +10,7 @@ import { moneySums } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../queries/usage.ts';
-import { type AlertSentence, alertSentences } from './alert-sentences.ts';
+import { openAlerts, type PageAlerts } from './alert-sentences.ts';
 import { type PageOrigin, readOrigin } from './origin.ts';
 
 const MONTHS = 12;
@@ -42,7 +42,7 @@ export interface PageRequest {
   budgets: readonly Budget[];
 }
 
-export interface PageData {
+export interface PageData extends PageAlerts {
   workspaceId: string;
   workspaceName: string;
   period: string;
@@ -69,7 +69,6 @@ export interface PageData {
   /** Credits at the end of each day, of the period and of the month before; null for days that nobody read. */
   days: { day: number; current: bigint | null; previous: bigint | null }[];
   tenants: PageTenant[];
-  alerts: AlertSentence[];
   adjustments: { name: string; corrects: string; credits: bigint; at: string }[];
 }
 
@@ -156,7 +155,7 @@ export function readPageData(
     }),
     days: daysOf(connection, last, rows.at(-2) ?? null),
     tenants,
-    alerts: alertSentences(connection, { workspaceId }, ROWS),
+    ...openAlerts(connection, { workspaceId }, ROWS),
     adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
       `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at
        FROM finance_adjustments WHERE workspace_id = ? AND booked_period = ?

@@ -2,6 +2,7 @@ import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import type { Forecast } from '../../ledger/journal/charges/credit-pricer.ts';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
+import type { PageAlerts } from './alert-sentences.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
 import { originHtml } from './origin.ts';
 import type { PageData } from './page-data.ts';
@@ -197,14 +198,23 @@ function tenantsSection({ tenants, months }: PageData, links: PageLinks | null):
   return section('Largest tenants', tableOf(head, rows));
 }
 
-export function alertsSection({ alerts }: Pick<PageData, 'alerts'>): string {
+/** So many are read at a glance; the others are a click away. */
+const ALERTS_AT_A_GLANCE = 5;
+
+export function alertsSection({ alerts, moreAlerts }: PageAlerts): string {
   if (alerts.length === 0) return section('Alerts', '<p>None is open.</p>');
   const sentences = alerts.map(({ severity, state, since, muted, summary }) => {
     const told = [since === null ? '' : `since ${since.slice(0, 10)}`, state === 'acknowledged' ? state : '', muted];
     const quiet = `<span class="quiet">${htmlText(told.filter((word) => word).join(', '))}</span>`;
     return `<li><strong>${htmlText(severity)}</strong>: ${htmlText(summary)} ${quiet}</li>`;
   });
-  return section('Alerts', `<ul>\n${sentences.join('\n')}\n</ul>`);
+  const first = `<ul>\n${sentences.slice(0, ALERTS_AT_A_GLANCE).join('\n')}\n</ul>`;
+  const others = sentences.slice(ALERTS_AT_A_GLANCE);
+  const count = others.length + moreAlerts;
+  if (count === 0) return section('Alerts', first);
+  if (moreAlerts > 0) others.push(`<li>and ${moreAlerts} more: see <code>usage-ledger alerts</code></li>`);
+  const folded = `<details><summary>${count} more</summary><ul>\n${others.join('\n')}\n</ul></details>`;
+  return section('Alerts', `${first}${folded}`);
 }
 
 export function adjustmentsSection({ adjustments }: Pick<PageData, 'adjustments'>): string {

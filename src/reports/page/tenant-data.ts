@@ -2,7 +2,7 @@ import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { tenantEntries } from '../queries/tenants.ts';
-import { alertSentences } from './alert-sentences.ts';
+import { openAlerts } from './alert-sentences.ts';
 import { readOrigin } from './origin.ts';
 import type { PageData, PageRequest } from './page-data.ts';
 
@@ -10,7 +10,7 @@ const MONTHS = 12;
 const ROWS = 20;
 
 export interface TenantPageData
-  extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts' | 'origin'> {
+  extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts' | 'moreAlerts' | 'origin'> {
   tenantId: string;
   name: string;
   externalRef: string | null;
@@ -93,7 +93,7 @@ export function readTenantPage(
        FROM finance_charge_lines WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY line_number NULLS LAST`,
       period,
     ),
-    alerts: alertSentences(connection, { workspaceId, tenantId }, ROWS),
+    ...openAlerts(connection, { workspaceId, tenantId }, ROWS),
     adjustments: all<{ corrects: string; credits: bigint; at: string }>(
       `SELECT corrects_period AS corrects, credits_delta AS credits, recorded_at AS at FROM finance_adjustments
        WHERE workspace_id = ? AND tenant_id = ? AND booked_period = ? ORDER BY recorded_at DESC LIMIT ${ROWS}`,

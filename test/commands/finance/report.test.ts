@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { createWorld, FIRST, row, type World } from '../world.ts';
+import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
 
 const HOSTILE = '</title></svg><script>alert(1)</script><img src=//x onerror=alert(2)>"\'&\u202e';
 const CARD = { name: 'standard', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.0125' };
@@ -75,6 +75,21 @@ describe('report', () => {
     }
     expect(page).not.toMatch(/url\(|@import|\u202e/);
     expect(page).toContain("default-src 'none'");
+  });
+
+  it('shows the alerts that the list shows, and none of what a first sync found of the past', async () => {
+    const months = { '2025-11': 2_000, '2025-12': 2_000, '2026-01': 10_000, '2026-02': 50_000 };
+    const usage = ['a', 'b'].flatMap((id) => Object.entries(months).map(([month, credits]) => row(id, month, credits)));
+    const world = await createWorld({ ...FIRST, usage });
+    await world.run('sync');
+    expect(await pageOf(world)).toContain('<p>None is open.</p>');
+    world.sandbox.workspace().set({ tenantId: 'b', period: '2026-02', credits: 150_000, requests: 10 });
+    await world.run('sync');
+    const listed = parseJson((await world.run('alerts', '--json')).out).alerts;
+    expect(listed.map(({ tenant_id }: { tenant_id: string }) => tenant_id)).toEqual(['b']);
+    const { document } = parseHTML(await pageOf(world));
+    const shown = [...document.querySelectorAll('li:has(strong)')].map((item) => item.textContent);
+    expect(shown).toEqual([expect.stringMatching(/^critical: b used 150,000 credits in February/)]);
   });
 
   it('says what it cannot show', async () => {
