@@ -670,6 +670,39 @@ BEGIN SELECT RAISE(ABORT, 'a line by hand never changes, it is revoked once'); E
 CREATE TRIGGER manual_lines_no_delete BEFORE DELETE ON manual_lines
 BEGIN SELECT RAISE(ABORT, 'lines by hand are revoked, not deleted'); END;
 --> statement-breakpoint
+CREATE TABLE outlets (
+  name text PRIMARY KEY NOT NULL,
+  receiver text NOT NULL,
+  workspaces text,
+  from_period text NOT NULL,
+  begun_at text NOT NULL,
+  begun_by text NOT NULL,
+  cursor integer NOT NULL,
+  flight_to integer,
+  flight_since text,
+  paused text,
+  reason text,
+  changed_at text NOT NULL,
+  checked_at text,
+  differences text
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE outlet_events (
+  outlet text NOT NULL,
+  entry_id integer NOT NULL,
+  state text NOT NULL,
+  reason text NOT NULL,
+  since text NOT NULL,
+  posted_at text,
+  settled_at text,
+  settled_by text,
+  note text,
+  PRIMARY KEY (outlet, entry_id),
+  FOREIGN KEY (outlet) REFERENCES outlets (name)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX outlet_events_by_state ON outlet_events (outlet, state);
+--> statement-breakpoint
 ANALYZE sqlite_schema;
 --> statement-breakpoint
 -- Made-up statistics of a large ledger: without any, SQLite reads whole workspaces where it should read one period.

@@ -298,6 +298,15 @@ FROM (
   WHERE coalesce(v.credits_used, x.credits_used, e.credits_after, 0) <> 0
     AND NOT EXISTS (SELECT 1 FROM tenant_usage u WHERE u.period_key = m.period_key AND u.tenant_key = q.tenant_key)) z;
 
+CREATE VIEW finance_outlet_events AS
+SELECT o.outlet, o.entry_id, w.workspace_id, t.tenant_id, p.period, e.credits_delta, e.requests_delta, o.state, o.reason, o.since,
+  o.settled_at, o.settled_by, o.note
+FROM outlet_events o
+JOIN usage_entries e ON e.entry_id = o.entry_id
+JOIN periods p ON p.period_key = e.period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN tenants t ON t.tenant_key = e.tenant_key;
+
 CREATE VIEW finance_period_changes AS
 SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,
   u.credits_used - CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS credits_change,

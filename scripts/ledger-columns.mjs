@@ -264,6 +264,25 @@ const VIEWS = {
       amount_value: VALUE,
     },
   ],
+  finance_outlet_events: [
+    'One row per entry that an outlet has passed and its receiver does not have from us.',
+    {
+      outlet: 'Its name in the configuration.',
+      entry_id: 'As in `finance_history`.',
+      workspace_id: WORKSPACE,
+      tenant_id: TENANT,
+      period: PERIOD,
+      credits_delta: 'As in `finance_history`.',
+      requests_delta: 'As in `finance_history`.',
+      state:
+        '`held`: goes by itself once nothing is in its way; `late`, `refused`: for a person; `settled`: done by one.',
+      reason: 'Why, with the answer of the receiver.',
+      since: 'When.',
+      settled_at: 'NULL, like the next two, while it is not settled.',
+      settled_by: 'Who settled it.',
+      note: 'How.',
+    },
+  ],
   finance_alerts: [
     'One row per alert.',
     {

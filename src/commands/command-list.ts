@@ -162,6 +162,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./ledger/publish.ts')).publishCommand,
   },
   {
+    name: 'outlets',
+    takes: '',
+    description: 'Send usage on to billing systems, and compare what they have.',
+    load: async () => (await import('./outlets/outlets.ts')).outletsCommand,
+  },
+  {
     name: 'workspace',
     takes: '',
     description: 'Say that this ledger no longer reads a workspace, or reads it again.',

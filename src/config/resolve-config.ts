@@ -49,6 +49,7 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     s3,
     backup: backup === null ? null : { ...backup, folder: beside('backups', backup.folder), to: placed(backup.to) },
     publish: document.publish,
+    outlets: document.outlets,
     exports: document.exports.map(({ workspace: workspaceId = null, ...given }) => ({
       ...given,
       workspaceId,

@@ -33,5 +33,6 @@ export type BackupConfig = NonNullable<Config['backup']>;
 /** Where files go that leave this machine. */
 export type S3Place = NonNullable<BackupConfig['to']>;
 export type PublishConfig = NonNullable<Config['publish']>;
+export type OutletConfig = Config['outlets'][number];
 export type ExportConfig = Config['exports'][number];
 export type FocusConfig = FileConfig['focus'];

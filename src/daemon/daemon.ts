@@ -113,6 +113,11 @@ async function startParts(
     () => startPublishing(context, notified),
   );
   rest.push(() => publishing.stop());
+  const outlets = new RemadePart(
+    ({ outlets, proxy }) => ({ outlets, proxy }),
+    () => startSendingOn(context, notified),
+  );
+  intake.push(() => outlets.stop());
   const waits = new JobWaits(context.clock);
   const scheduling = new RemadePart(
     (config) => config,
@@ -134,6 +139,7 @@ async function startParts(
   );
   intake.push(() => beating.stop());
   await publishing.follow(context.config);
+  await outlets.follow(context.config);
   await scheduling.follow(context.config);
   await beating.follow(context.config);
   if (context.config.http.port !== 0) {
@@ -158,7 +164,7 @@ async function startParts(
   const reload = async (config: Config): Promise<void> => {
     await context.reconfigure(config);
     await applyConfiguredRates(context);
-    for (const part of [publishing, scheduling, beating, files]) await part.follow(config);
+    for (const part of [publishing, outlets, scheduling, beating, files]) await part.follow(config);
     notified();
   };
   return { queue, probe, deliveries, reload, notified };
@@ -214,6 +220,12 @@ async function startPublishing(context: Context, notified: () => void): Promise<
       if ((await context.tellOfJob({ job: 'replica', detail })) > 0) notified();
     },
   });
+}
+
+/** Nothing of the billing systems is loaded where usage goes to none. */
+async function startSendingOn(context: Context, notified: () => void): Promise<{ stop(): Promise<void> } | null> {
+  if (context.config.outlets.length === 0) return null;
+  return (await import('./outlet-watch.ts')).startOutlets(context, notified);
 }
 
 function startSchedules(

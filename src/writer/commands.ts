@@ -41,6 +41,16 @@ import {
 } from '../ledger/journal/close/close-period.ts';
 import { type ReconciliationRequest, recordReconciliation } from '../ledger/journal/close/record-reconciliation.ts';
 import { type EndRequest, endWorkspace, type ResumeRequest, resumeWorkspace } from '../ledger/journal/end-workspace.ts';
+import {
+  advanceOutlet,
+  beginOutlet,
+  markFlight,
+  noteCheck,
+  pauseOutlet,
+  pauseRestored,
+  resumeOutlet,
+  settleEvents,
+} from '../ledger/journal/outlets/outlet-book.ts';
 import { type PrunedRuns, pruneRuns } from '../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
@@ -131,6 +141,15 @@ const COMMANDS = {
   },
   importNames: onConnection(importNames),
   forgetNames: onConnection(forgetNames),
+
+  beginOutlet: onConnection(beginOutlet),
+  markFlight: onConnection(markFlight),
+  advanceOutlet: onConnection(advanceOutlet),
+  pauseOutlet: onConnection(pauseOutlet),
+  pauseRestored: onConnection(pauseRestored),
+  resumeOutlet: onConnection(resumeOutlet),
+  settleEvents: onConnection(settleEvents),
+  noteCheck: onConnection(noteCheck),
 
   /** Forgets some of what is older than `beforeMs` and need not be kept. */
   prune({ connection }: Session, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {

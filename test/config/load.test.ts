@@ -139,6 +139,7 @@ describe('what a file means', () => {
       s3: null,
       backup: null,
       publish: null,
+      outlets: [],
       heartbeats: [],
       exports: [],
       rates: null,

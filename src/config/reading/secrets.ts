@@ -6,6 +6,7 @@ export function secretsOf(config: Config): string[] {
     ...config.workspaces.flatMap(({ keys }) => keys.map(({ secretKey }) => secretKey)),
     ...config.alerts.channels.flatMap(channelSecrets),
     ...config.heartbeats.flatMap(({ url }) => [...pathSecrets(url), ...querySecrets(url)]),
+    ...config.outlets.flatMap(({ secrets, url }) => [...signingSecrets(secrets), ...querySecrets(url)]),
     config.s3?.secretAccessKey ?? '',
     config.http.token ?? '',
     ...urlPasswords(config.redisUrl),
@@ -23,11 +24,7 @@ function channelSecrets(channel: ChannelConfig): string[] {
     case 'log':
       return [];
     case 'webhook':
-      // The prefix is only a mark: what follows it is the key itself.
-      return [
-        ...channel.secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]),
-        ...querySecrets(channel.url),
-      ];
+      return [...signingSecrets(channel.secrets), ...querySecrets(channel.url)];
     case 'slack':
     case 'teams':
       // Whoever knows the path may post.
@@ -37,6 +34,11 @@ function channelSecrets(channel: ChannelConfig): string[] {
     case 'email':
       return channel.login === null ? [] : [channel.login.password];
   }
+}
+
+/** The prefix is only a mark: what follows it is the key itself. */
+function signingSecrets(secrets: readonly string[]): string[] {
+  return secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]);
 }
 
 function pathSecrets(url: string): string[] {

@@ -69,6 +69,23 @@ http:                                  # the daemon's pages, health and metrics
 #     view: focus
 #     after: close
 
+# outlets:                             # usage on to billing systems; docs/billing-systems.md
+#   - name: billing                    # it keeps it for good; a-z, digits, - and _
+#     type: webhook                    # CloudEvents
+#     url: https://example.com/usage   # a public address, unless allow_private
+#     secret: \${OUTLET_SECRET}
+#     # secrets: ["\${OUTLET_SECRET}", "\${OUTLET_OLD_SECRET}"]  # while it changes
+#     send: credits                    # credits | requests
+#     customer: tenant_id              # tenant_id | external_ref | label:NAME
+#     from_period: 2026-10             # or outlets begin --from
+#     # workspaces: [ws-123]           # default: all
+#     events_per_request: 100
+#     requests_per_second: 20
+#     remembers_hours: 168             # for so long it counts an id once only
+#     allow_private: false             # true: an address in your network
+#     timeout_seconds: 30              # 1 to 120
+#     # ca_file: ./our-ca.pem          # its authorities, instead of the public ones
+
 # rates:                               # what credits cost; docs/prices.md
 #   - name: standard
 #     from_period: 2026-01             # the first month
@@ -228,6 +245,8 @@ REDIS_URL=
 # ALERT_SMTP_USER=
 # ALERT_SMTP_PASSWORD=
 # HEARTBEAT_URL=
+# OUTLET_SECRET=
+# OUTLET_OLD_SECRET=
 # PGPASSWORD=
 
 # Without a usage-ledger.yml, for one workspace:

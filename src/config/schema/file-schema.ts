@@ -8,6 +8,7 @@ import { proxyRule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
 import { address, judged, named, obeys, orNull, secret, some, type TellFault, tellDoubles } from './kinds.ts';
 import { backup, exportFile, focus, publish, s3 } from './outlets.ts';
+import { outlet } from './receivers.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
@@ -156,6 +157,7 @@ const settings = z.strictObject({
   backup: orNull(backup, 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it'),
   publish: orNull(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
   exports: setting(z.array(exportFile), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
+  outlets: setting(z.array(outlet), 'List billing systems: `- name: ...` with `type:` and its address', []),
   rates: orNull(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
   close: close.prefault({}).describe('Write `close:` with an indented `max_change:` below it, or remove it'),
   statement: statement
@@ -172,9 +174,13 @@ export const fileSchema = judged(settings, (document, tell) => {
   judgeRedis(document, tell);
   judgeStore(document, tell);
   judgeWorkspaces(document, tell);
+  judgeOutlets(document, tell);
   const exportNames = listOf(document.exports).map((item) => groupOf(item).name);
   const exportHint = 'Give each export a name of its own: its files are called after it';
   tellDoubles(exportNames, (index) => ['exports', index, 'name'], exportHint, tell);
+  const outletNames = listOf(document.outlets).map((item) => groupOf(item).name);
+  const outletHint = 'Give each outlet a name of its own: the ledger keeps by it what was sent';
+  tellDoubles(outletNames, (index) => ['outlets', index, 'name'], outletHint, tell);
   const channelNames = listOf(groupOf(document.alerts).channels).map((item, index) =>
     channelName(groupOf(item), index),
   );
@@ -207,6 +213,16 @@ function judgeKeys(places: readonly unknown[], tell: (message: string, hint: str
   const single = ONE_KEY.find((key) => places.some((place) => groupOf(place)[key] !== undefined));
   if (single === undefined) return;
   tell(`stands beside ${single}, and it is unclear which of the two counts`, 'Keep one of the two');
+}
+
+function judgeOutlets({ outlets, workspaces }: Record<PropertyKey, unknown>, tell: TellFault): void {
+  const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
+  for (const [index, item] of listOf(outlets).entries()) {
+    for (const [at, id] of listOf(groupOf(item).workspaces).entries()) {
+      const hint = 'Give the id of one below `workspaces:` of this file, or remove the line for all of them';
+      if (!ids.includes(id)) tell(['outlets', index, 'workspaces', at], 'is no workspace of this file', hint);
+    }
+  }
 }
 
 function judgeWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey, unknown>, tell: TellFault): void {

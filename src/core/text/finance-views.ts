@@ -15,6 +15,7 @@ export const FINANCE_VIEWS = [
   ...([
     'lines',
     'month_to_date',
+    'outlet_events',
     'period_changes',
     'period_totals',
     'reconciliations',

@@ -39,6 +39,7 @@ export function plainConfig(path: string): Config {
     s3: null,
     backup: null,
     publish: null,
+    outlets: [],
     exports: [],
     rates: null,
     close: { maxChange: null },

@@ -118,6 +118,13 @@ const JOBS = {
     todo: 'Run `usage-ledger doctor`.',
     docs: 'a file of `exports:` could not be written at two tries, five minutes apart',
   },
+  outlet: {
+    severity: 'warning',
+    found: (name) => `Usage does not all go on to ${name}`,
+    over: (name) => `Usage goes on to ${name}, and it has all of it.`,
+    todo: 'Run `usage-ledger outlets status`.',
+    docs: 'an outlet is paused, takes nothing for an hour, refuses events or gets them too late, waits for names of tenants, or has something else than was sent there',
+  },
   clock: {
     severity: 'warning',
     found: () => 'The clock of this machine was set back',

@@ -2,13 +2,14 @@ import { alertRecords } from './alert-tables.ts';
 import { billingRecords, closeRecords } from './billing-tables.ts';
 import { deliveryRecords } from './delivery-tables.ts';
 import { getTableConfig } from './drizzle.ts';
+import { outletRecords } from './outlet-tables.ts';
 import type { TableRecord } from './rows.ts';
 import { runRecords, usageRecords } from './run-tables.ts';
 import { workspaceRecords } from './workspace-tables.ts';
 
 export const LEDGER_TABLES: readonly TableRecord[] = [
   ...[...workspaceRecords, ...runRecords, ...usageRecords, ...closeRecords],
-  ...[...alertRecords, ...deliveryRecords, ...billingRecords],
+  ...[...alertRecords, ...deliveryRecords, ...billingRecords, ...outletRecords],
 ];
 
 export interface NamedColumn {

@@ -14,6 +14,7 @@ import Database from 'better-sqlite3';
 import { fileTime, isoTime, nextTurn } from '../../../core/clock.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
 import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
+import { pauseRestored, readOutlets } from '../../journal/outlets/outlet-book.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import {
   copyLedger,
@@ -81,6 +82,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
     return await inWorkFolder(`${ledgerPath}.restoring-`, async (folder) => {
       const copy = join(folder, 'ledger.db');
       await copyLedger(source, copy, signal);
+      pauseOutlets(copy, nowMs);
       if (order.asNew !== undefined) giveIdentity(copy, order.asNew, nowMs);
       const { report, outdated } = verifyCopy(copy, order, suspect);
       // The check blocks: a signal that came meanwhile is delivered in the next turn.
@@ -150,6 +152,23 @@ function isCurrent(connection: LedgerConnection): boolean {
     if (error instanceof LedgerError && error.code === 'ledger_outdated') return false;
     throw error;
   }
+}
+
+/** Billing systems may have what the copy knows nothing of: nothing goes there before a person says so. */
+function pauseOutlets(copy: string, nowMs: number): void {
+  const reader = new Database(copy, { readonly: true });
+  const hasOutlets = isCurrent(reader) && readOutlets(reader).length > 0;
+  reader.close();
+  if (!hasOutlets) return;
+  const connection = openForWriting(copy);
+  try {
+    connection.transaction(() => pauseRestored(connection, nowMs)).immediate();
+    // As `copyLedger` leaves a copy: one file.
+    connection.pragma('journal_mode = DELETE');
+  } finally {
+    connection.close();
+  }
+  syncPath(copy);
 }
 
 interface NewIdentity {

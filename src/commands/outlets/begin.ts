@@ -1,0 +1,89 @@
+import { UsageError } from '../../core/errors.ts';
+import { parsePeriod } from '../../core/period.ts';
+import { systemUser } from '../../core/process/system-user.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { counted, firstOf } from '../../core/text/words.ts';
+import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { previewBegin } from '../../outlets/preview.ts';
+import { receiverWord } from '../../outlets/sweep.ts';
+import { renderTable } from '../../reports/formats/table.ts';
+import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { BY_OPTION } from '../shared/options.ts';
+import { chosenOutlet, withReceiver } from './chosen.ts';
+
+interface BeginOptions {
+  from?: string;
+  yes?: boolean;
+  by?: string;
+}
+
+/** Of tenants without a name there, so many are named. */
+const NAMED = 10;
+
+export function beginCommand(cli: CliContext): CliCommand {
+  return reportingCommand('begin')
+    .description('Show what would be sent there, by month, and whose name is missing; begin with --yes.')
+    .argument('<name>', 'the outlet')
+    .option('--from <period>', 'the first month that goes there, YYYY-MM (default: its `from_period`)')
+    .option('--yes', 'begin; without this it is only shown')
+    .option(...BY_OPTION)
+    .examples('usage-ledger outlets begin billing --from 2026-10', 'usage-ledger outlets begin billing --yes')
+    .action((name: string, { from, yes = false, by = systemUser() }: BeginOptions) =>
+      cli.withContext(async (context) => {
+        const outlet = chosenOutlet(context.config, name);
+        const given = from ?? outlet.fromPeriod;
+        if (given === null) throw new UsageError('from which month on?', 'give --from YYYY-MM, or set `from_period:`');
+        const fromPeriod = parsePeriod(given, '--from');
+        const { connection } = context.reader();
+        const before = readOutlet(connection, name);
+        if (before !== undefined && before.receiver !== receiverWord(outlet)) {
+          throw new UsageError(`${name} was begun as ${before.receiver}`, 'give what is another receiver another name');
+        }
+        const { workspaces } = outlet;
+        const nowMs = context.clock.now();
+        const scope = { ledgerId: ledgerId(connection), fromPeriod, workspaces };
+        const preview = await withReceiver(context, outlet, (receiver) =>
+          previewBegin(connection, { outlet, scope, before, limits: receiver.limits }, nowMs),
+        );
+        if (yes) {
+          const request = { name, receiver: receiverWord(outlet), workspaces, fromPeriod, by, nowMs };
+          await (await context.existingWriter()).call('beginOutlet', request);
+        }
+        const months = preview.months.map(({ quantity, ...month }) => ({ ...month, [outlet.send]: quantity }));
+        const unnamed = preview.unnamed.map(({ workspaceId, tenantId }) => {
+          return { workspace_id: workspaceId, tenant_id: tenantId };
+        });
+        if (cli.json) {
+          cli.printJson({ name, begun: yes, from_period: fromPeriod, months, tenants_without_name: unnamed });
+          return;
+        }
+        cli.print(
+          renderTable(
+            preview.months,
+            [
+              { name: 'period', header: 'Month' },
+              { name: 'events', header: 'Events', kind: 'count' },
+              { name: 'quantity', header: outlet.send, kind: 'credits' },
+              { name: 'held', header: 'Held', kind: 'count' },
+              { name: 'late', header: 'Late', kind: 'count' },
+            ],
+            cli.tableOptions,
+          ),
+        );
+        if (unnamed.length > 0) {
+          const names = firstOf(
+            unnamed.map(({ tenant_id: id }) => inertText(id)),
+            NAMED,
+          );
+          cli.print(
+            `${counted(unnamed.length, 'tenant')} without ${outlet.customer}, held until they have one: ${names}`,
+          );
+        }
+        const act = `\`usage-ledger outlets begin ${name} --from ${fromPeriod} --yes\` begins`;
+        cli.print(
+          yes ? `${name} is begun: the daemon sends it, or \`usage-ledger outlets push\`` : `nothing was sent; ${act}`,
+        );
+      }),
+    );
+}

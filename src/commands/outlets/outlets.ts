@@ -1,0 +1,137 @@
+import { systemUser } from '../../core/process/system-user.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
+import { outletStandings } from '../../outlets/standing.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
+import { renderTable } from '../../reports/formats/table.ts';
+import { CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { BY_OPTION } from '../shared/options.ts';
+import { beginCommand } from './begin.ts';
+import { checkCommand } from './check.ts';
+import { chosenOutlets, requireBegun } from './chosen.ts';
+import { pushCommand } from './push.ts';
+import { settleCommand } from './settle.ts';
+
+export function outletsCommand(cli: CliContext): CliCommand {
+  return new CliCommand('outlets')
+    .addCommand(statusCommand(cli))
+    .addCommand(beginCommand(cli))
+    .addCommand(pushCommand(cli))
+    .addCommand(checkCommand(cli))
+    .addCommand(pauseCommand(cli))
+    .addCommand(resumeCommand(cli))
+    .addCommand(settleCommand(cli))
+    .examples('usage-ledger outlets begin billing --from 2026-10', 'usage-ledger outlets check 2026-10');
+}
+
+const STATES = { sending: 'sending', paused: 'PAUSED', not_begun: 'not begun', differs: 'NOT SENT' } as const;
+
+function statusCommand(cli: CliContext): CliCommand {
+  return reportingCommand('status')
+    .description('How each outlet stands: what waits, what its receiver does not have and why.')
+    .examples('usage-ledger outlets status --json')
+    .action(() =>
+      cli.withContext((context) => {
+        const standings = outletStandings(context.reader().connection, chosenOutlets(context.config));
+        const rows = standings.map(({ events, ...standing }) => ({
+          name: standing.name,
+          receiver: standing.type,
+          send: standing.send,
+          state: standing.state,
+          reason: standing.reason,
+          from_period: standing.fromPeriod,
+          waiting: standing.waiting,
+          held: events.held.events,
+          late: events.late.events,
+          refused: events.refused.events,
+          settled: events.settled.events,
+          quantities: {
+            held: events.held.quantity,
+            late: events.late.quantity,
+            refused: events.refused.quantity,
+            settled: events.settled.quantity,
+          },
+          checked_at: standing.checkedAt,
+          differences: standing.differences,
+        }));
+        if (cli.json) return cli.printJson({ outlets: rows });
+        cli.print(
+          renderTable(
+            rows,
+            [
+              { name: 'name', header: 'Outlet' },
+              { name: 'receiver', header: 'Receiver' },
+              { name: 'send', header: 'Sends' },
+              { name: 'state', header: '', words: (state) => STATES[state] },
+              { name: 'from_period', header: 'From' },
+              { name: 'waiting', header: 'Waiting', kind: 'count' },
+              { name: 'held', header: 'Held', kind: 'count' },
+              { name: 'late', header: 'Late', kind: 'count' },
+              { name: 'refused', header: 'Refused', kind: 'count' },
+              { name: 'settled', header: 'Settled', kind: 'count' },
+              { name: 'checked_at', header: 'Compared', kind: 'date' },
+            ],
+            cli.tableOptions,
+          ),
+        );
+        for (const { name, reason, differences } of rows) {
+          if (reason !== null) cli.print(`${name}: ${inertText(reason)}`);
+          if (differences !== null) {
+            cli.print(
+              `${name}: ${formatInteger(differences.length)} differ; \`usage-ledger outlets check\` names them`,
+            );
+          }
+        }
+      }),
+    );
+}
+
+function pauseCommand(cli: CliContext): CliCommand {
+  return reportingCommand('pause')
+    .description('Send nothing more there until it is resumed. What waits stays in the ledger.')
+    .argument('<name>', 'the outlet')
+    .requiredOption('--note <text>', 'why')
+    .option(...BY_OPTION)
+    .examples('usage-ledger outlets pause billing --note "price change"')
+    .action((name: string, { note, by = systemUser() }: { note: string; by?: string }) =>
+      cli.withContext(async (context) => {
+        requireBegun(context, name);
+        const writer = await context.existingWriter();
+        const reason = `paused by ${by}: ${note}`;
+        await writer.call('pauseOutlet', { name, paused: 'hand', reason, nowMs: context.clock.now() });
+        cli.answer({ name, state: 'paused', reason }, [`${name} is paused`]);
+      }),
+    );
+}
+
+interface ResumeOptions {
+  taken?: boolean;
+  resend?: boolean;
+}
+
+function resumeCommand(cli: CliContext): CliCommand {
+  return reportingCommand('resume')
+    .description(
+      'Send again. What was perhaps sent is asked of the receiver; one that cannot be asked needs your word.',
+    )
+    .argument('<name>', 'the outlet')
+    .option('--taken', 'the receiver has what was perhaps sent: go on behind it')
+    .option('--resend', 'the receiver has nothing of it: send it')
+    .examples('usage-ledger outlets resume billing')
+    .action((name: string, { taken = false, resend = false }: ResumeOptions) =>
+      cli.withContext(async (context) => {
+        const before = requireBegun(context, name);
+        if (before.paused === null) {
+          cli.answer({ name, state: 'sending' }, [`${name} is not paused`]);
+          return;
+        }
+        const writer = await context.existingWriter();
+        const perhaps = taken ? 'taken' : resend ? 'resend' : 'ask';
+        await writer.call('resumeOutlet', { name, perhaps, nowMs: context.clock.now() });
+        const after = readOutlet(context.reader().connection, name);
+        const asks = after?.flightTo == null ? null : 'what was perhaps sent is asked of the receiver first';
+        cli.answer({ name, state: 'sending', perhaps }, [`${name} sends again`, asks]);
+        cli.exitCode = EXIT.done;
+      }),
+    );
+}

@@ -1,0 +1,56 @@
+import type { OutletConfig } from '../../config/types.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/words.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { outletStandings } from '../../outlets/standing.ts';
+import { Sweep } from '../../outlets/sweep.ts';
+import type { Context } from '../../wiring/context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { withStopSignal } from '../shared/stop-signal.ts';
+import { chosenOutlets, withReceiver } from './chosen.ts';
+
+export function pushCommand(cli: CliContext): CliCommand {
+  return reportingCommand('push')
+    .description('Send what waits now, as the daemon does by itself.')
+    .argument('[name]', 'the outlet (default: all)')
+    .examples('usage-ledger outlets push')
+    .action((name: string | undefined) =>
+      cli.withContext(async (context) => {
+        const pushed = [];
+        for (const outlet of chosenOutlets(context.config, name)) pushed.push(await push(context, outlet));
+        const isHeldUp = pushed.some(({ fault, reason }) => fault !== null || reason !== null);
+        if (isHeldUp) cli.exitCode = EXIT.failed;
+        const lines = pushed.map(({ name, taken, fault, reason }) => {
+          const why = fault ?? reason;
+          return `${name}: ${counted(taken, 'event')} sent${why === null ? '' : `; ${inertText(why)}`}`;
+        });
+        cli.answer({ outlets: pushed }, lines);
+      }),
+    );
+}
+
+/** Until nothing waits that could go now, or its receiver does not take it. */
+function push(context: Context, outlet: OutletConfig) {
+  const { connection } = context.reader();
+  const { clock } = context;
+  return withReceiver(context, outlet, (receiver) =>
+    withStopSignal(async (signal) => {
+      const writer = () => context.writer();
+      const sweep = new Sweep({ outlet, receiver, ledgerId: ledgerId(connection), connection, writer, clock });
+      let taken = 0;
+      let fault: string | null = null;
+      for (const step of [() => sweep.step(signal), () => sweep.stepHeld(signal)]) {
+        let more = fault === null;
+        while (more) {
+          const report = await step();
+          signal.throwIfAborted();
+          taken += report.taken;
+          fault = report.fault?.answer ?? fault;
+          more = report.more && report.fault === null;
+        }
+      }
+      const [standing] = outletStandings(connection, [outlet]);
+      return { name: outlet.name, taken, fault, reason: standing?.reason ?? null };
+    }),
+  );
+}

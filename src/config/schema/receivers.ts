@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { PERIOD_FORM } from '../../core/period.ts';
+import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
+import { channelAddressRule, fileNameRule } from '../rules.ts';
+import { caFile, judged, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
+
+const common = {
+  name: obeys(word, fileNameRule).describe('Give a name of small letters, digits, - and _, which it keeps for good'),
+  workspaces: orNull(some(word), 'List the workspaces whose usage goes there, or remove the line for all'),
+  customer: setting(
+    z
+      .string()
+      .regex(/^(tenant_id|external_ref|label:.+)$/, { error: 'is none of tenant_id, external_ref, label:NAME' }),
+    'Choose how a tenant is named there: tenant_id, external_ref, or label:NAME for one of its labels',
+    'tenant_id',
+  ),
+  send: setting(z.enum(['credits', 'requests']), 'Choose what is sent: credits or requests', 'credits'),
+  from_period: orNull(
+    z.string().regex(PERIOD_FORM, { error: 'is not a month such as 2026-10' }),
+    'Give the first month that goes there, YYYY-MM, or remove the line and say it with `outlets begin --from`',
+  ),
+  allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
+  ca_file: caFile,
+  timeout_seconds: setting(integer(1, 120), 'Give whole seconds from 1 to 120, such as 30', 30),
+};
+
+const webhook = judged(
+  z.strictObject({
+    type: z.literal('webhook').describe('Choose the kind of the receiver: webhook'),
+    ...common,
+    url: obeys(word, channelAddressRule).describe('Give the https:// address that takes the events'),
+    secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
+    secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
+    events_per_request: setting(integer(1, 1000), 'Give how many events a request may hold, from 1 to 1000', 100),
+    requests_per_second: setting(integer(1, 1000), 'Give whole requests a second from 1 to 1000, such as 20', 20),
+    remembers_hours: setting(
+      integer(1, 87_600),
+      'Give for how many hours the receiver counts an id once only, such as 168',
+      168,
+    ),
+  }),
+  judgeWebhook,
+);
+
+function judgeWebhook({ secret, secrets }: Record<PropertyKey, unknown>, tell: TellFault): void {
+  if ((secret === undefined) === (secrets === undefined)) {
+    tell(['secret'], secret === undefined ? 'is missing' : 'stands beside secrets', 'Give one of secret and secrets');
+  }
+}
+
+/** A billing system that usage goes on to. */
+export const outlet = z.discriminatedUnion('type', [webhook]).transform((given) => {
+  const { secret, secrets, timeout_seconds, remembers_hours, ca_file: ca, ...settings } = given;
+  return named({
+    ...settings,
+    ca,
+    timeout_ms: timeout_seconds * 1000,
+    remembers_ms: remembers_hours * 3_600_000,
+    secrets: secrets ?? [secret ?? ''],
+  });
+});

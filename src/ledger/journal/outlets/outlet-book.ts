@@ -1,0 +1,293 @@
+import { isoTime } from '../../../core/clock.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { Period } from '../../../core/period.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { and, asc, eq, inArray, query, sql } from '../../store/schema/drizzle.ts';
+import { outletEvents, outlets } from '../../store/schema/outlet-tables.ts';
+import { whereClause } from '../../store/where.ts';
+
+export type OutletRow = typeof outlets.$inferSelect;
+export type Pause = NonNullable<OutletRow['paused']>;
+export type EventState = (typeof outletEvents.$inferSelect)['state'];
+
+/** An entry that its receiver does not get now, and why. */
+export interface OutletException {
+  entryId: number;
+  state: Exclude<EventState, 'settled'>;
+  reason: string;
+}
+
+/** The outlets that were begun. */
+export function readOutlets(connection: LedgerConnection): OutletRow[] {
+  return query(connection).select().from(outlets).orderBy(asc(outlets.name)).all();
+}
+
+export function readOutlet(connection: LedgerConnection, name: string): OutletRow | undefined {
+  return query(connection).select().from(outlets).where(eq(outlets.name, name)).get();
+}
+
+export interface BeginRequest {
+  name: string;
+  receiver: string;
+  workspaces: readonly string[] | null;
+  fromPeriod: Period;
+  by: string;
+  nowMs: number;
+}
+
+/**
+ * Begins an outlet: everything from that month on is behind its cursor. For one that was begun before with other workspaces or
+ * another month, what it has passed over of them is held, so that it goes as well.
+ */
+export function beginOutlet(connection: LedgerConnection, request: BeginRequest): void {
+  const { name, receiver, fromPeriod, by, nowMs } = request;
+  const workspaces = request.workspaces && JSON.stringify(request.workspaces);
+  const at = isoTime(nowMs);
+  connection
+    .transaction(() => {
+      const before = readOutlet(connection, name);
+      const scope = { receiver, workspaces, fromPeriod, begunAt: at, begunBy: by, changedAt: at };
+      if (before === undefined) {
+        query(connection)
+          .insert(outlets)
+          .values({ name, cursor: 0, ...scope })
+          .run();
+        return;
+      }
+      const isIn = (of: string, from: string): string =>
+        `(p.period >= ${from} AND (${of} IS NULL OR w.workspace_id IN (SELECT value FROM json_each(${of}))))`;
+      connection
+        .prepare(
+          `INSERT INTO outlet_events (outlet, entry_id, state, reason, since)
+           SELECT @name, e.entry_id, 'held', 'it was not sent there before', @at FROM usage_entries e
+           JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key
+           WHERE e.entry_id <= @cursor AND ${isIn('@workspaces', '@from')} AND NOT ${isIn('@oldWorkspaces', '@oldFrom')}
+           ON CONFLICT DO NOTHING`,
+        )
+        .run({
+          name,
+          at,
+          cursor: before.cursor,
+          workspaces,
+          from: fromPeriod,
+          oldWorkspaces: before.workspaces,
+          oldFrom: before.fromPeriod,
+        });
+      query(connection).update(outlets).set(scope).where(eq(outlets.name, name)).run();
+    })
+    .immediate();
+}
+
+export interface FlightRequest {
+  name: string;
+  /** Where the cursor stands for who is about to send. */
+  cursor: number;
+  /** The last entry that is about to be sent; null: only held ones are. */
+  to: number | null;
+  held: readonly number[];
+  nowMs: number;
+}
+
+/** Notes what is perhaps sent from now on. Throws AppError `outlet_moved` when another process has sent meanwhile, or paused it. */
+export function markFlight(connection: LedgerConnection, { name, cursor, to, held, nowMs }: FlightRequest): void {
+  const at = isoTime(nowMs);
+  connection
+    .transaction(() => {
+      const row = requireUnmoved(connection, name, cursor);
+      if (to !== null) {
+        const flightTo = Math.max(to, row.flightTo ?? 0);
+        const flight = { flightTo, flightSince: row.flightSince ?? at };
+        query(connection).update(outlets).set(flight).where(eq(outlets.name, name)).run();
+      }
+      if (held.length === 0) return;
+      const posted = { postedAt: sql`coalesce(${outletEvents.postedAt}, ${at})` };
+      query(connection).update(outletEvents).set(posted).where(ofEntries(name, held)).run();
+    })
+    .immediate();
+}
+
+export interface AdvanceRequest {
+  name: string;
+  cursor: number;
+  to: number;
+  exceptions: readonly OutletException[];
+  /** Held ones that its receiver has now, and those that it certainly has not got. */
+  taken: readonly number[];
+  unposted: readonly number[];
+  /** Nothing behind the new cursor was sent. */
+  landed: boolean;
+  pause: { paused: Pause; reason: string } | null;
+  nowMs: number;
+}
+
+/** Notes in one transaction what became of what was sent. Throws AppError `outlet_moved` as `markFlight`. */
+export function advanceOutlet(connection: LedgerConnection, request: AdvanceRequest): void {
+  const { name, cursor, to, exceptions, taken, unposted, landed, pause, nowMs } = request;
+  const at = isoTime(nowMs);
+  connection
+    .transaction(() => {
+      const row = requireUnmoved(connection, name, cursor);
+      const isOver = landed || row.flightTo === null || to >= row.flightTo;
+      const flight = isOver ? { flightTo: null, flightSince: null } : {};
+      const db = query(connection);
+      db.update(outlets)
+        .set({ cursor: to, ...flight, ...pausedBy(pause, at) })
+        .where(eq(outlets.name, name))
+        .run();
+      for (const { entryId, state, reason } of exceptions) {
+        const target = [outletEvents.outlet, outletEvents.entryId];
+        db.insert(outletEvents)
+          .values({ outlet: name, entryId, state, reason, since: at })
+          .onConflictDoUpdate({ target, set: { state, reason, since: at, postedAt: null } })
+          .run();
+      }
+      if (taken.length > 0) db.delete(outletEvents).where(ofEntries(name, taken)).run();
+      if (unposted.length > 0) db.update(outletEvents).set({ postedAt: null }).where(ofEntries(name, unposted)).run();
+    })
+    .immediate();
+}
+
+function requireUnmoved(connection: LedgerConnection, name: string, cursor: number): OutletRow {
+  const row = readOutlet(connection, name);
+  if (row?.cursor === cursor && row.paused === null) return row;
+  throw new AppError('outlet_moved', `outlet ${name} was moved on or paused by another process`, { retryable: true });
+}
+
+function ofEntries(name: string, entryIds: readonly number[]) {
+  return and(eq(outletEvents.outlet, name), inArray(outletEvents.entryId, [...entryIds]));
+}
+
+function pausedBy(pause: { paused: Pause; reason: string } | null, at: string) {
+  return pause === null ? {} : { ...pause, changedAt: at };
+}
+
+export function pauseOutlet(
+  connection: LedgerConnection,
+  { name, paused, reason, nowMs }: { name: string; paused: Pause; reason: string; nowMs: number },
+): void {
+  query(connection)
+    .update(outlets)
+    .set({ paused, reason, changedAt: isoTime(nowMs) })
+    .where(eq(outlets.name, name))
+    .run();
+}
+
+/** Of unknown age: what was perhaps sent then is not sent again without asking. */
+const LONG_AGO = isoTime(0);
+
+/** Of a ledger that was put back from a copy: its receivers may have what the copy does not know of. */
+export function pauseRestored(connection: LedgerConnection, nowMs: number): void {
+  const reason = 'the ledger was restored from a backup: the receiver may have more than this ledger knows of';
+  for (const { name } of readOutlets(connection)) pauseOutlet(connection, { name, paused: 'restored', reason, nowMs });
+  query(connection).update(outletEvents).set({ postedAt: LONG_AGO }).where(eq(outletEvents.state, 'held')).run();
+}
+
+export interface ResumeOutletRequest {
+  name: string;
+  /** What was perhaps sent: its receiver is asked, has it, or has not got it. */
+  perhaps: 'ask' | 'taken' | 'resend';
+  nowMs: number;
+}
+
+export function resumeOutlet(connection: LedgerConnection, { name, perhaps, nowMs }: ResumeOutletRequest): void {
+  connection
+    .transaction(() => {
+      const row = readOutlet(connection, name);
+      if (row === undefined) throw new AppError('unknown_outlet', `outlet ${name} was not begun`);
+      const last = connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get() as number;
+      const to = row.paused === 'restored' ? last : (row.flightTo ?? row.cursor);
+      const none = { flightTo: null, flightSince: null };
+      const flight =
+        perhaps === 'resend'
+          ? none
+          : perhaps === 'taken'
+            ? { cursor: Math.max(row.cursor, to), ...none }
+            : row.paused === 'restored' && to > row.cursor
+              ? { flightTo: to, flightSince: LONG_AGO }
+              : {};
+      query(connection)
+        .update(outlets)
+        .set({ paused: null, reason: null, changedAt: isoTime(nowMs), ...flight })
+        .where(eq(outlets.name, name))
+        .run();
+    })
+    .immediate();
+}
+
+export interface SettleRequest {
+  name: string;
+  entryIds: readonly number[];
+  /** Null: they are sent again; else they are done, by hand. */
+  note: string | null;
+  by: string;
+  nowMs: number;
+}
+
+/** Returns how many there were. One that was settled stays so. */
+export function settleEvents(connection: LedgerConnection, request: SettleRequest): number {
+  const { name, entryIds, note, by, nowMs } = request;
+  const at = isoTime(nowMs);
+  const set =
+    note === null
+      ? ({ state: 'held', reason: `to be sent again, says ${by}`, since: at, postedAt: null } as const)
+      : ({ state: 'settled', note, settledAt: at, settledBy: by } as const);
+  const update = query(connection).update(outletEvents).set(set);
+  return update.where(and(ofEntries(name, entryIds), sql`${outletEvents.state} <> 'settled'`)).run().changes;
+}
+
+/** `differences`: JSON of what its receiver has otherwise; null: nothing. */
+export function noteCheck(
+  connection: LedgerConnection,
+  { name, differences, nowMs }: { name: string; differences: string | null; nowMs: number },
+): void {
+  const set = { checkedAt: isoTime(nowMs), differences };
+  query(connection).update(outlets).set(set).where(eq(outlets.name, name)).run();
+}
+
+export interface ExceptionCount {
+  outlet: string;
+  state: EventState;
+  events: number;
+  credits: bigint;
+  requests: bigint;
+}
+
+export function exceptionCounts(connection: LedgerConnection): ExceptionCount[] {
+  const rows = connection
+    .prepare(
+      `SELECT x.outlet, x.state, count(*) AS events, coalesce(sum(e.credits_delta), 0) AS credits,
+         coalesce(sum(e.requests_delta), 0) AS requests
+       FROM outlet_events x JOIN usage_entries e USING (entry_id) GROUP BY x.outlet, x.state ORDER BY 1, 2`,
+    )
+    .safeIntegers()
+    .all() as (Omit<ExceptionCount, 'events'> & { events: bigint })[];
+  return rows.map((row) => ({ ...row, events: Number(row.events) }));
+}
+
+export interface EventFilter {
+  outlet: string;
+  tenant?: string | undefined;
+  period?: Period | undefined;
+  state?: string | undefined;
+}
+
+/** The exceptions that nobody has settled, as `finance_outlet_events` has them. */
+export function readOutletEvents(connection: LedgerConnection, { outlet, tenant, period, state }: EventFilter) {
+  const wanted = { outlet: outlet, tenant_id: tenant, period, state };
+  const { where, values } = whereClause(wanted);
+  return connection
+    .prepare(
+      `SELECT entry_id, state, workspace_id, tenant_id, period, CAST(credits_delta AS TEXT) AS credits_delta,
+         CAST(requests_delta AS TEXT) AS requests_delta, reason, since
+       FROM finance_outlet_events ${where} AND state <> 'settled' ORDER BY entry_id`,
+    )
+    .all(...values)
+    .map((row) => {
+      const found = row as Record<'state' | 'workspace_id' | 'tenant_id' | 'period' | 'reason' | 'since', string> & {
+        entry_id: number;
+        credits_delta: string;
+        requests_delta: string;
+      };
+      return { ...found, credits_delta: BigInt(found.credits_delta), requests_delta: BigInt(found.requests_delta) };
+    });
+}

@@ -1,0 +1,127 @@
+import { nextTurn } from '../../../core/clock.ts';
+import type { Period } from '../../../core/period.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+
+/** An entry with what an outlet asks of it. */
+export interface OutletEntry {
+  entryId: bigint;
+  periodKey: bigint;
+  tenantKey: bigint;
+  credits: bigint;
+  requests: bigint;
+  /** When its run was applied, and the digest of that run. */
+  recordedAt: string;
+  digest: string;
+  workspaceId: string;
+  /** 1: this ledger no longer reads it. */
+  ended: bigint;
+  tenantId: string;
+  period: Period;
+  externalRef: string | null;
+  /** JSON object of texts; null: the tenant has no name. */
+  labels: string | null;
+  /** Of one that was held. */
+  postedAt: string | null;
+}
+
+const COLUMNS = `e.entry_id AS entryId, e.period_key AS periodKey, e.tenant_key AS tenantKey, e.credits_delta AS credits,
+  e.requests_delta AS requests, r.finished_at AS recordedAt, r.digest, w.workspace_id AS workspaceId,
+  w.ended_seq IS NOT NULL AS ended, t.tenant_id AS tenantId, p.period, n.external_ref AS externalRef, n.labels`;
+const NAMED = `JOIN tenants t ON t.tenant_key = e.tenant_key
+  LEFT JOIN tenant_names n ON n.tenant_key = e.tenant_key
+    AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = e.tenant_key)`;
+/** Only a run that was proven and applied has a digest. */
+const JOINED = `JOIN runs r ON r.run_key = e.run_key AND r.digest IS NOT NULL
+  JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${NAMED}`;
+
+/** The entries behind `cursor` up to `to`, in their order. */
+export function entriesBehind(
+  connection: LedgerConnection,
+  { cursor, to, limit }: { cursor: number; to: number; limit: number },
+): OutletEntry[] {
+  const sql = `SELECT ${COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
+    WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ?`;
+  return connection.prepare(sql).safeIntegers().all(cursor, to, limit) as OutletEntry[];
+}
+
+/** Of each tenant with held entries the first one: whether it can go now is the same for all of them. */
+export function heldTenants(connection: LedgerConnection, outlet: string): OutletEntry[] {
+  const sql = `SELECT ${COLUMNS}, NULL AS postedAt FROM (
+      SELECT min(x.entry_id) AS entry_id FROM outlet_events x JOIN usage_entries f ON f.entry_id = x.entry_id
+      WHERE x.outlet = ? AND x.state = 'held' GROUP BY f.tenant_key) h
+    CROSS JOIN usage_entries e ON e.entry_id = h.entry_id ${JOINED} ORDER BY e.entry_id`;
+  return connection.prepare(sql).safeIntegers().all(outlet) as OutletEntry[];
+}
+
+export function heldEntries(
+  connection: LedgerConnection,
+  { outlet, tenantKey, limit }: { outlet: string; tenantKey: bigint; limit: number },
+): OutletEntry[] {
+  const sql = `SELECT ${COLUMNS}, x.posted_at AS postedAt FROM outlet_events x
+    CROSS JOIN usage_entries e ON e.entry_id = x.entry_id AND e.tenant_key = ? ${JOINED}
+    WHERE x.outlet = ? AND x.state = 'held' ORDER BY e.entry_id LIMIT ?`;
+  return connection.prepare(sql).safeIntegers().all(tenantKey, outlet, limit) as OutletEntry[];
+}
+
+/** What the entries of a tenant in a month come to, as far as an outlet has sent them. */
+export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 'externalRef' | 'labels'> {
+  periodKey: bigint;
+  tenantKey: bigint;
+  credits: bigint;
+  requests: bigint;
+}
+
+/** Tenants that are summed up between two turns of the event loop. */
+const STEP = 1000;
+
+/** By tenant, of the entries up to `upTo` but for the outlet's exceptions; `workspaces` null: of all. */
+export async function sentSums(
+  connection: LedgerConnection,
+  asked: { outlet: string; period: Period; upTo: number; workspaces: readonly string[] | null },
+): Promise<SentSum[]> {
+  const { outlet, period, upTo, workspaces } = asked;
+  const periods = connection
+    .prepare(
+      `SELECT p.period_key, w.workspace_id FROM periods p JOIN workspaces w USING (workspace_key)
+       WHERE p.period = ? ORDER BY 1`,
+    )
+    .raw()
+    .all(period) as [number, string][];
+  const sums = connection
+    .prepare(
+      `SELECT s.*, w.workspace_id AS workspaceId, t.tenant_id AS tenantId, n.external_ref AS externalRef, n.labels
+       FROM (SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, e.tenant_key, sum(e.credits_delta) AS credits,
+           sum(e.requests_delta) AS requests
+         FROM usage_entries e WHERE e.period_key = ? AND e.tenant_key > ? AND e.entry_id <= ?
+           AND NOT EXISTS (SELECT 1 FROM outlet_events x WHERE x.outlet = ? AND x.entry_id = e.entry_id)
+         GROUP BY e.tenant_key ORDER BY e.tenant_key LIMIT ?) s
+       ${NAMED.replaceAll('e.tenant_key', 's.tenant_key')} JOIN workspaces w USING (workspace_key)`,
+    )
+    .safeIntegers();
+  const all: SentSum[] = [];
+  for (const [periodKey, workspaceId] of periods) {
+    if (workspaces !== null && !workspaces.includes(workspaceId)) continue;
+    for (let last: bigint | null = 0n; last !== null; ) {
+      const found = sums.all(periodKey, last, upTo, outlet, STEP) as SentSum[];
+      for (const sum of found) all.push(sum);
+      last = found.length < STEP ? null : (found.at(-1)?.tenantKey ?? null);
+      await nextTurn();
+    }
+  }
+  return all;
+}
+
+/** The months that the entries behind `cursor` up to `to` are of. */
+export function periodsBehind(connection: LedgerConnection, cursor: number, to: number): Period[] {
+  return connection
+    .prepare(
+      `SELECT DISTINCT p.period FROM (SELECT DISTINCT period_key FROM usage_entries WHERE entry_id > ? AND entry_id <= ?)
+       JOIN periods p USING (period_key) ORDER BY 1`,
+    )
+    .pluck()
+    .all(cursor, to) as Period[];
+}
+
+export function lastEntryId(connection: LedgerConnection): number {
+  return connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get() as number;
+}

@@ -1,0 +1,261 @@
+import { expect, test } from 'vitest';
+import { importNames } from '../../src/ledger/journal/charges/names.ts';
+import { endWorkspace, resumeWorkspace } from '../../src/ledger/journal/end-workspace.ts';
+import { beginOutlet, pauseOutlet, resumeOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { receiverWord } from '../../src/outlets/sweep.ts';
+import { beginRun, publish, stageWalk, usageRecord } from '../support/open-ledger.ts';
+import { NOON } from '../support/time/test-clock.ts';
+import { exceptions, ledgerSums, outletRow, outletWorld } from './outlet-world.ts';
+import { SECRET } from './webhook-receiver.ts';
+
+const DAY = 24 * 3_600_000;
+
+test('each entry from the first month on is one event, and sums are those of the ledger', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  const large = 2n ** 60n + 1n;
+  await publish(connection, [usageRecord('acme', 100, '2025-12'), usageRecord('acme', 10), usageRecord('huge', large)]);
+  await publish(connection, [usageRecord('acme', 7), usageRecord('huge', large)]);
+  world.begin();
+  await world.run();
+
+  expect(double.faults).toEqual([]);
+  expect(double.counted.map(({ subject, data }) => [subject, data.credits])).toEqual([
+    ['acme', 10],
+    ['huge', String(large)],
+    ['acme', -3],
+  ]);
+  expect(double.sums()).toEqual(ledgerSums(connection));
+  const [first] = double.counted;
+  expect(first).toMatchObject({
+    specversion: '1.0',
+    source: connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get(),
+    type: 'usage_ledger.usage.v1',
+    time: '2026-03-20T12:00:00.000Z',
+    data: { workspace_id: 'ws-1', tenant_id: 'acme', period: '2026-03', credits: 10, requests: 10 },
+  });
+  expect(new Set(double.counted.map(({ id }) => id)).size).toBe(3);
+});
+
+test('what was sent is not sent again, and an outlet that was not begun sends nothing', async () => {
+  const world = await outletWorld();
+  await publish(world.connection, [usageRecord('acme', 10)]);
+  await world.run();
+  expect(world.double.requests).toBe(0);
+  world.begin();
+  await world.run();
+  await world.run();
+  expect(world.double.requests).toBe(1);
+});
+
+test('only what a run has proven goes on', async () => {
+  const world = await outletWorld();
+  world.begin();
+  stageWalk(beginRun(world.connection), [usageRecord('acme', 10)]);
+  await world.run();
+  expect(world.double.requests).toBe(0);
+});
+
+test('an event that is refused is kept with the answer, and the others go on', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  double.refuses = ({ subject }) => subject === 'globex';
+  await publish(
+    connection,
+    ['acme', 'globex', 'initech', 'umbrella'].map((tenant) => usageRecord(tenant, 5)),
+  );
+  world.begin();
+  await world.run();
+
+  expect(double.sums()).toEqual({ 'acme 2026-03': 5n, 'initech 2026-03': 5n, 'umbrella 2026-03': 5n });
+  expect(exceptions(connection)).toEqual([[2, 'globex', '2026-03', 'refused', 'HTTP 400 unknown customer']]);
+});
+
+test('an answer is kept without the secret in it', async () => {
+  const world = await outletWorld();
+  const key = SECRET.replace('whsec_', '');
+  world.double.mood = () => ({ status: 400, body: `your key is ${key} (${SECRET})` });
+  await publish(world.connection, [usageRecord('acme', 5)]);
+  world.begin();
+  await world.run();
+  expect(exceptions(world.connection)[0]?.at(-1)).toBe('HTTP 400 your key is [redacted] ([redacted])');
+});
+
+test('credentials that are refused pause the outlet at once', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  double.mood = () => ({ status: 401, body: 'who are you?' });
+  await publish(connection, [usageRecord('acme', 5)]);
+  world.begin();
+  expect((await world.run()).paused).toBe('it refuses the credentials: HTTP 401 who are you?');
+  expect(outletRow(connection)).toMatchObject({ paused: 'unauthorised', cursor: 0, flightTo: null });
+  await world.run();
+  expect(double.requests).toBe(1);
+
+  double.mood = () => null;
+  resumeOutlet(connection, { name: 'billing', perhaps: 'ask', nowMs: NOON });
+  await world.run();
+  expect(double.sums()).toEqual(ledgerSums(connection));
+});
+
+test('a receiver that wants to wait is waited for, as long as it says', async () => {
+  const world = await outletWorld();
+  world.double.mood = () => ({ status: 429, headers: { 'retry-after': '17' } });
+  await publish(world.connection, [usageRecord('acme', 5)]);
+  world.begin();
+  expect((await world.run()).fault).toMatchObject({ afterMs: 17_000 });
+  // It was certainly not taken: nothing is in doubt.
+  expect(outletRow(world.connection)).toMatchObject({ cursor: 0, flightTo: null });
+});
+
+test('what a receiver took without saying so is counted once', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  await publish(
+    connection,
+    ['acme', 'globex'].map((tenant) => usageRecord(tenant, 5)),
+  );
+  world.begin();
+  double.mood = () => 'hang';
+  expect((await world.run()).fault?.answer).toBe('no answer within 1000 ms');
+  expect(outletRow(connection)).toMatchObject({ cursor: 0, flightTo: 2, flightSince: '2026-03-20T12:00:00.000Z' });
+  double.mood = () => null;
+  await world.run();
+  expect(double.sums()).toEqual(ledgerSums(connection));
+  expect(outletRow(connection)).toMatchObject({ cursor: 2, flightTo: null });
+});
+
+test('an outage that follows an answer nobody heard leaves it in doubt', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  await publish(connection, [usageRecord('acme', 5)]);
+  world.begin();
+  double.mood = () => ({ status: 503, taken: true });
+  await world.run();
+  double.mood = () => ({ status: 429 });
+  await world.run();
+  expect(outletRow(connection).flightTo).toBe(1);
+});
+
+test('a receiver that cannot be asked gets nothing again that it may have forgotten', async () => {
+  const world = await outletWorld({ settings: { remembers_hours: 24 } });
+  const { connection, double, clock } = world;
+  double.remembersMs = DAY;
+  await publish(connection, [usageRecord('acme', 5)]);
+  world.begin();
+  double.mood = () => ({ status: 502, taken: true });
+  await world.run();
+  double.mood = () => null;
+  clock.advance(2 * DAY);
+  double.nowMs = clock.now();
+
+  expect((await world.run()).paused).toMatch(/^entries up to 1 were perhaps sent at 2026-03-20.*cannot be asked$/);
+  expect(outletRow(connection).paused).toBe('uncertain');
+  expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
+  // Somebody has looked there.
+  resumeOutlet(connection, { name: 'billing', perhaps: 'taken', nowMs: clock.now() });
+  await publish(connection, [usageRecord('acme', 6)], { nowMs: clock.now() });
+  await world.run();
+  expect(double.sums()).toEqual({ 'acme 2026-03': 6n });
+});
+
+test('a tenant without a name there is held, nobody waits for it, and it goes once it is named', async () => {
+  const world = await outletWorld({ settings: { customer: 'external_ref' } });
+  const { connection, double } = world;
+  const name = (tenantId: string, externalRef: string) => {
+    const names = [{ tenantId, externalRef, displayName: null, labels: {} }];
+    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
+  };
+  await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 8)]);
+  name('acme', 'C-1');
+  world.begin();
+  await world.run();
+  expect(double.sums()).toEqual({ 'C-1 2026-03': 5n });
+  expect(exceptions(connection)).toEqual([[2, 'globex', '2026-03', 'held', 'the tenant has no external_ref']]);
+
+  name('globex', 'C-2');
+  await world.run();
+  expect(double.sums()).toEqual({ 'C-1 2026-03': 5n, 'C-2 2026-03': 8n });
+  expect(exceptions(connection)).toEqual([]);
+});
+
+test('a correction of a month that is over has a time in that month', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 5)]);
+  await publish(connection, [usageRecord('acme', 4, '2026-01'), usageRecord('acme', 5)]);
+  world.begin();
+  await world.run();
+  expect(double.counted.map(({ time }) => time)).toEqual([
+    '2026-01-31T23:59:59.000Z',
+    '2026-03-20T12:00:00.000Z',
+    '2026-01-31T23:59:59.000Z',
+  ]);
+  expect(double.sums()).toEqual({ 'acme 2026-01': 4n, 'acme 2026-03': 5n });
+});
+
+test('what a receiver no longer takes is late and named, with what it comes to', async () => {
+  const world = await outletWorld({ limits: { takesBackMs: 35 * DAY, takesNegative: false } });
+  const { connection, double } = world;
+  await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 5, '2026-02')]);
+  await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 3, '2026-02')]);
+  world.begin();
+  await world.run();
+  expect(double.sums()).toEqual({ 'acme 2026-02': 5n });
+  expect(exceptions(connection)).toEqual([
+    [1, 'acme', '2026-01', 'late', 'the receiver takes nothing older than 35 days'],
+    [3, 'acme', '2026-02', 'late', 'the receiver takes no negative quantity'],
+  ]);
+});
+
+test('a clock that was a day ahead puts nothing into another month, and nothing waits for it', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  const lastHours = Date.UTC(2026, 2, 31, 22);
+  await publish(connection, [usageRecord('acme', 5)], { nowMs: lastHours + DAY });
+  world.clock.set(lastHours);
+  world.begin();
+  await world.run();
+  expect(double.counted.map(({ time }) => time)).toEqual(['2026-03-01T00:00:00.000Z']);
+});
+
+test('an ended workspace is not sent until it is read again', async () => {
+  const world = await outletWorld();
+  const { connection, double } = world;
+  const act = { workspaceId: 'ws-1', by: 'Ada', note: 'sold', nowMs: NOON };
+  await publish(connection, [usageRecord('acme', 5)]);
+  endWorkspace(connection, { ...act, elsewhere: false }, () => undefined);
+  world.begin();
+  await world.run();
+  expect([double.requests, exceptions(connection)[0]?.slice(3)]).toEqual([0, ['held', 'its workspace is ended']]);
+  resumeWorkspace(connection, act, () => undefined);
+  await world.run();
+  expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
+});
+
+test('begun again for more months and workspaces, it sends what it has passed over, once', async () => {
+  const world = await outletWorld({ settings: { workspaces: ['ws-1'] } });
+  const { connection, double, outlet } = world;
+  await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 6)]);
+  await publish(connection, [usageRecord('globex', 7)], { workspaceId: 'ws-2' });
+  world.begin('2026-03');
+  await world.run();
+  expect(double.sums()).toEqual({ 'acme 2026-03': 6n });
+
+  const wider = await outletWorld({ path: world.path, double });
+  const request = { name: outlet.name, receiver: receiverWord(outlet), workspaces: null, fromPeriod: '2026-01' };
+  await wider.run();
+  expect(double.sums()).toEqual({ 'acme 2026-03': 6n });
+  beginOutlet(connection, { ...request, by: 'Ada', nowMs: NOON });
+  await wider.run();
+  expect(double.sums()).toEqual({ 'acme 2026-01': 5n, 'acme 2026-03': 6n, 'globex 2026-03': 7n });
+});
+
+test('a paused outlet sends nothing', async () => {
+  const world = await outletWorld();
+  await publish(world.connection, [usageRecord('acme', 5)]);
+  world.begin();
+  pauseOutlet(world.connection, { name: 'billing', paused: 'hand', reason: 'a test', nowMs: NOON });
+  await world.run();
+  expect(world.double.requests).toBe(0);
+});
