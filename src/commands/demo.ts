@@ -235,7 +235,7 @@ function showLedger(cli: CliContext, path: string): void {
 async function stay(cli: CliContext, folder: string, stop: AbortSignal): Promise<void> {
   cli.print('\nAll of it stays up until Ctrl-C:');
   cli.print(`  the ledger  sqlite3 -readonly ${join(folder, 'data', 'ledger.db')}`);
-  cli.print(`  commands    cd ${folder} && ${cli.commandLine('status')}`);
+  cli.print(`  commands    ${cli.commandLine(`status --config ${join(folder, 'usage-ledger.yml')}`)}`);
   if (!stop.aborted) await once(stop, 'abort');
 }
 

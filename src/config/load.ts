@@ -37,9 +37,9 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   const env = withDotEnv(options.cwd, options.env, null);
   const names = Object.values(ENVIRONMENT).filter((name) => name.startsWith('USAGE_API_'));
   if (names.every((name) => !env[name])) {
-    const message = `there is none: no ${CONFIG_FILE_NAME} here, and no USAGE_API_... variables`;
+    const message = 'is not here, and no USAGE_API_... variables are set';
     const hint = 'Run `usage-ledger init` to write a sample, or name a file with --config';
-    throw new ConfigError(null, [{ path: 'configuration', message, hint }]);
+    throw new ConfigError(null, [{ path: CONFIG_FILE_NAME, message, hint }]);
   }
   const emptied = Object.entries(ENVIRONMENT).flatMap(([path, name]) => {
     return env[name]?.trim() === '' ? [{ path, names: [name] }] : [];

@@ -73,6 +73,8 @@ describe('help', () => {
 it('names commands as they are typed: by npx where npx has called', async () => {
   const world = await createWorld(FIRST);
   const npx = { PATH: process.env.PATH, npm_command: 'exec' };
+  const script = { ...npx, npm_command: 'run-script' };
+  expect((await world.runWith(script, 'close', '2026-01')).err).toContain('`npx usage-ledger sync`');
   expect((await world.runWith(npx, 'usage', '--help')).out).toContain('  $ npx usage-ledger usage --period 2026-02');
   expect((await world.runWith(npx, 'close', '2026-01')).err).toContain('`npx usage-ledger sync`');
   expect((await world.run('close', '2026-01')).err).toContain('`usage-ledger sync`');

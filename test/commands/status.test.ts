@@ -40,7 +40,7 @@ describe('status', () => {
     expect(out).toContain('1 of 2 workspaces are fresh\n');
     // What the first sync found of the past is no news.
     expect(out).toContain('alerts  0 open\n');
-    expect(out).toContain('outbox  0 pending, 0 dead\n');
+    expect(out).toContain('unsent  0 waiting, 0 given up\n');
     expect(out).toContain('queue   not running');
     expect(existsSync(`${world.ledgerPath}.redis`)).toBe(false);
   });

@@ -83,7 +83,7 @@ export function explainCommand(cli: CliContext): CliCommand {
           alertChart(moments),
           entryLines(now.notification.evidence),
           shortHistoryLines(connection, record.alert.workspace_id, context.clock.now(), cli.tableOptions),
-          nextLines(record, moments, context.clock.now(), cli.tableOptions),
+          nextLines(cli, record, moments),
         ];
         cli.print(
           sections
@@ -216,16 +216,13 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
 }
 
 /** Commands to type next; one that does not fit goes on in a second line, as a shell takes it. */
-function nextLines(
-  { alert }: AlertRecord,
-  { now: { notification } }: AlertMoments,
-  nowMs: number,
-  { width }: TableOptions,
-): string[] {
+function nextLines(cli: CliContext, { alert }: AlertRecord, { now: { notification } }: AlertMoments): string[] {
+  const { width } = cli.tableOptions;
   const instead = commandBesideMute(alert.muted_because);
-  const commands = instead === null ? nextCommands(notification, nowMs) : [instead];
+  const commands = instead === null ? nextCommands(notification, cli.now()) : [instead];
   if (commands.length === 0) return [];
-  const lines = commands.flatMap((command) => {
+  const lines = commands.flatMap((text) => {
+    const command = text.replace(/^usage-ledger /, cli.commandLine(''));
     if (width === undefined || command.length + 2 <= width) return [`  ${command}`];
     const [head = '', ...options] = command.split(' --');
     return [`  ${head} --${options[0]} \\`, `    --${options.slice(1).join(' --')}`];

@@ -76,7 +76,7 @@ export function replayCommand(cli: CliContext): CliCommand {
 function listDead(cli: CliContext, context: Context): void {
   const dead = deadLetters(context.reader().connection);
   if (cli.json) cli.printJson({ dead });
-  else if (dead.length === 0) cli.note('no notification is dead');
+  else if (dead.length === 0) cli.note('no message was given up');
   else cli.print(renderTable(dead, deadColumns(context.clock.now()), cli.tableOptions));
 }
 

@@ -223,7 +223,7 @@ export async function checkChannels({ alerts, ledger, proxy }: Config): Promise<
 }
 
 function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
-  const count = counted(letters.length, 'notification is dead', 'notifications are dead');
+  const count = counted(letters.length, 'message was given up', 'messages were given up');
   const message = `${count}, the last one because: ${letters.at(-1)?.last_error ?? 'it was refused'}`;
   return fail('channel', message, '`usage-ledger alerts replay` lists them, `--all-dead` sends them again', channel);
 }

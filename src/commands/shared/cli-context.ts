@@ -165,9 +165,9 @@ export class CliContext {
     return taken;
   }
 
-  /** What a person types here for a command: npx finds a program that is on no PATH. */
+  /** What a person types here for a command: where npm has started it, as by npx, the program is on no PATH. */
   commandLine(words: string): string {
-    return `${this.io.env.npm_command === 'exec' ? 'npx ' : ''}usage-ledger ${words}`;
+    return `${this.io.env.npm_command === undefined ? '' : 'npx '}usage-ledger ${words}`;
   }
 
   /** Words for a person, whose commands are as they are typed here. */

@@ -207,7 +207,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     short.filter(({ workspaceId }) => shown.some(({ workspace_id }) => workspace_id === workspaceId)),
   );
   const wide = isWide(options.width);
-  const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for the daily summary`;
+  const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} for the daily summary`;
   const facts = [
     ...(lockedBy === null
       ? []
@@ -215,7 +215,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...configurationLines(report.configuration),
     ...(ahead === null ? [] : [`clock   ${describeAhead(ahead, options.nowMs)}`]),
     `alerts  ${formatInteger(openAlerts)} open`,
-    `outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`,
+    `unsent  ${formatInteger(outbox.pending)} waiting, ${formatInteger(outbox.dead)} given up${held}`,
     ...disabled.map(
       ({ name, disabledAt, reason }) =>
         `channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`,

@@ -18,7 +18,7 @@ test('a channel that loses notifications is one piece of news on the others unti
   const findings = await checkChannels(world.config);
   expect(findings).toContainEqual({
     ...{ check: 'channel', subject: 'failing', status: 'fail' },
-    message: '2 notifications are dead, the last one because: HTTP 400',
+    message: '2 messages were given up, the last one because: HTTP 400',
     remedy: '`usage-ledger alerts replay` lists them, `--all-dead` sends them again',
   });
 

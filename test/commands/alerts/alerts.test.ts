@@ -13,6 +13,8 @@ it('shows and explains an alert, in words and as JSON', async () => {
   const explained = await world.run('alerts', 'explain', id);
   expect(explained.out).toContain('ws-1: globex used 9,000 credits');
   expect(explained.out).toContain('Limit       1,007 credits: 7 (2026-01) + 1,000');
+  const npx = { PATH: process.env.PATH, npm_command: 'exec' };
+  expect((await world.runWith(npx, 'alerts', 'explain', id)).out).toContain(`\n  npx usage-ledger alerts ack ${id}`);
   expect(explained.out).toContain(`usage-ledger alerts ack ${id} --note`);
   const { told, now } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
   expect(told).toMatchObject(now);

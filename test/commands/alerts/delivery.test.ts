@@ -112,7 +112,7 @@ describe('alerts replay', () => {
       '1 notification is due again; the running daemon sends what is due\n  channel hook is enabled again\n',
     );
     expect(countByState(world.ledgerPath, 'hook')).toEqual({ owed: 1 });
-    expect((await world.run('alerts', 'replay')).err).toContain('no notification is dead');
+    expect((await world.run('alerts', 'replay')).err).toContain('no message was given up');
     expect((await world.run('status')).out).not.toContain('is disabled');
   });
 
@@ -179,9 +179,9 @@ describe('a digest', () => {
       /^daily {2}opened: waits for the daily summary of 2026-02-21 07:00 UTC$/m,
     );
     expect((await world.run('alerts', 'explain', alert_id)).code).toBe(0);
-    expect((await world.run('status')).out).toContain('outbox  0 pending, 0 dead, 1 waiting for the daily summary\n');
+    expect((await world.run('status')).out).toContain('unsent  0 waiting, 0 given up, 1 for the daily summary\n');
     expect(parseJson((await world.run('status', '--json')).out).outbox).toEqual({ pending: 0, held: 1, dead: 0 });
-    expect((await world.run('alerts', 'replay')).err).toContain('no notification is dead');
+    expect((await world.run('alerts', 'replay')).err).toContain('no message was given up');
 
     world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
     expect((await world.run('sync', '--dry-run')).code).toBe(0);

@@ -155,7 +155,7 @@ function facts({ queues, outbox, storage }: Overview): string {
   ]);
   const pairs = [
     ...(queues === null ? [['queues', 'Redis does not answer']] : jobs),
-    ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for the daily summary, ${outbox.dead} given up`],
+    ['unsent', `${outbox.pending} waiting, ${outbox.dead} given up, ${outbox.held} for the daily summary`],
     [
       'ledger',
       `${sizeOf(storage.ledgerBytes)}, write-ahead log ${sizeOf(storage.logBytes)}, ${sizeOf(storage.diskFreeBytes)} free`,
