@@ -223,9 +223,11 @@ function nextLines(cli: CliContext, { alert }: AlertRecord, { now: { notificatio
   if (commands.length === 0) return [];
   const lines = commands.flatMap((text) => {
     const command = text.replace(/^usage-ledger /, cli.commandLine(''));
-    if (width === undefined || command.length + 2 <= width) return [`  ${command}`];
-    const [head = '', ...options] = command.split(' --');
-    return [`  ${head} --${options[0]} \\`, `    --${options.slice(1).join(' --')}`];
+    const [head, first, ...others] = command.split(' --');
+    const fits = width === undefined || command.length + 2 <= width;
+    if (fits || first === undefined) return [`  ${command}`];
+    const begun = others.length === 0 ? head : `${head} --${first}`;
+    return [`  ${begun} \\`, `    --${others.length === 0 ? first : others.join(' --')}`];
   });
   return ['Next', ...lines];
 }

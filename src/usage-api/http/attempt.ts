@@ -103,6 +103,9 @@ const CONNECTION_FAULTS: Readonly<Record<string, readonly [words: string, remedy
   ECONNRESET: ['it was broken off'],
   ENOTFOUND: ['the host name does not resolve', 'check the address and the name server'],
   EAI_AGAIN: ['the name server does not answer'],
+  EHOSTUNREACH: ['no route leads there', 'check the address and the network'],
+  ENETUNREACH: ['no route leads there', 'check the address and the network'],
+  ERR_SSL_WRONG_VERSION_NUMBER: ['no TLS is spoken there', 'check the address, its port, and a proxy on the way'],
   CERT_HAS_EXPIRED: ["the service's certificate has expired"],
   DEPTH_ZERO_SELF_SIGNED_CERT: [
     'the certificate is self-signed, and no `ca_file` names it',

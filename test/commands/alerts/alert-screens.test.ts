@@ -28,6 +28,15 @@ it('shows what was told and what is now side by side, and one column where they 
   const once = await onTerminal(world, 'alerts', 'explain', id);
   expect(once).toMatch(/^Credits 2026-02 +50,000$/m);
   expect(once).toMatch(/^Credits 2026-01 +10,000$/m);
+  const narrow = (await world.runOnTerminal(60, 'alerts', 'explain', id)).out;
+  const [, next = ''] = narrow.split('\nNext\n');
+  // A shell takes these lines as they are.
+  expect(next.replaceAll(/ \\\n +/g, ' ').trimEnd()).toBe(
+    once
+      .split('\nNext\n')[1]
+      ?.replaceAll(/ \\\n +/g, ' ')
+      .trimEnd(),
+  );
 
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 60_000, requests: 40 });
   moveTo(world, Date.UTC(2026, 1, 20, 18));

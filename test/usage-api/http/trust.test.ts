@@ -53,6 +53,10 @@ test('what keeps a connection from coming about is said in words, which alerts r
   );
   const absent = await rejection(open('http://127.0.0.1:9', {}).getWorkspaceUsage());
   expect(absent.message).toBe('workspace usage: the connection failed: nothing listens there (ECONNREFUSED)');
+  const plain = await startService((response) => response.end(PAGE));
+  onTestFinished(plain.close);
+  const noTls = await rejection(open(plain.url.replace('http:', 'https:'), {}).getWorkspaceUsage());
+  expect(noTls.message).toContain('the connection failed: no TLS is spoken there (ERR_SSL_WRONG_VERSION_NUMBER)');
   const { url, close } = await startService((response) => {
     response.writeHead(200, Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])));
     response.end(PAGE);
