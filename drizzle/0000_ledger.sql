@@ -570,10 +570,11 @@ CREATE TABLE rate_cards (
   after_seq integer NOT NULL,
   retired_at text,
   retired_after_seq integer,
-  minor_units integer NOT NULL DEFAULT 100
+  minor_units integer NOT NULL DEFAULT 100,
+  side text NOT NULL
 ) STRICT;
 --> statement-breakpoint
-CREATE TRIGGER rate_cards_keep_what_they_say BEFORE UPDATE OF name, currency, digest, definition, source, recorded_at, after_seq ON rate_cards
+CREATE TRIGGER rate_cards_keep_what_they_say BEFORE UPDATE OF name, currency, side, digest, definition, source, recorded_at, after_seq ON rate_cards
 BEGIN SELECT RAISE(ABORT, 'a rate card never changes'); END;
 --> statement-breakpoint
 CREATE TRIGGER rate_cards_no_delete BEFORE DELETE ON rate_cards
@@ -596,6 +597,14 @@ BEGIN SELECT RAISE(ABORT, 'charges of a closed period never change'); END;
 --> statement-breakpoint
 CREATE TRIGGER charges_no_update BEFORE UPDATE ON charges
 BEGIN SELECT RAISE(ABORT, 'charges are written anew, not changed'); END;
+--> statement-breakpoint
+CREATE TABLE costs (
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  card_key integer NOT NULL,
+  amount_minor integer,
+  PRIMARY KEY (period_key, tenant_key)
+) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE charge_lines (
   period_key integer NOT NULL,
@@ -725,6 +734,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('rate_cards', NULL, '20'),
   ('charges', 'charges', '2400000 5000 1'),
   ('charge_lines', 'charge_lines', '4800000 10000 2 1'),
+  ('costs', 'costs', '2400000 5000 1'),
   ('charge_corrections', 'charge_corrections_by_key', '10000 50 2'),
   ('charge_corrections', 'charge_corrections_by_booking', '10000 50 2'),
   ('invoice_numbers', 'invoice_numbers_by_close', '1200000 5000 1 1'),

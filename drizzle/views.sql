@@ -229,6 +229,57 @@ FROM (
   JOIN workspaces w ON w.workspace_key = p.workspace_key
   JOIN tenants t ON t.tenant_key = m.tenant_key AND t.workspace_key = w.workspace_key) line;
 
+-- Revenue is what all documents about the month come to, wherever they are booked.
+CREATE VIEW finance_margin AS
+SELECT workspace_id, tenant_id, period, currency, revenue_minor, cost_minor, margin_minor,
+  CASE WHEN minor_units = 1 THEN CAST(revenue_minor AS TEXT)
+    ELSE CASE WHEN revenue_minor < 0 THEN '-' ELSE '' END || (abs(revenue_minor) / minor_units) || '.'
+      || substr(CAST(minor_units + abs(revenue_minor) - abs(revenue_minor) / minor_units * minor_units AS TEXT), 2) END AS revenue,
+  CASE WHEN minor_units = 1 THEN CAST(cost_minor AS TEXT)
+    ELSE CASE WHEN cost_minor < 0 THEN '-' ELSE '' END || (abs(cost_minor) / minor_units) || '.'
+      || substr(CAST(minor_units + abs(cost_minor) - abs(cost_minor) / minor_units * minor_units AS TEXT), 2) END AS cost,
+  CASE WHEN minor_units = 1 THEN CAST(margin_minor AS TEXT)
+    ELSE CASE WHEN margin_minor < 0 THEN '-' ELSE '' END || (abs(margin_minor) / minor_units) || '.'
+      || substr(CAST(minor_units + abs(margin_minor) - abs(margin_minor) / minor_units * minor_units AS TEXT), 2) END AS margin,
+  CASE WHEN revenue_minor > 0 THEN round(100.0 * margin_minor / revenue_minor, 2) END AS margin_percent,
+  CAST(margin_minor AS double precision) / minor_units AS margin_value,
+  CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits,
+  revenue_currency, no_margin, rate_card, cost_card
+FROM (
+  SELECT r.*, CASE WHEN no_margin IS NULL THEN revenue_minor - cost_minor END AS margin_minor
+  FROM (
+    SELECT s.*, CASE WHEN revenue_currency <> currency THEN 'other currency'
+      WHEN revenue_currency IS NULL AND revenue_minor = 0 THEN 'no charge'
+      WHEN revenue_minor IS NULL OR cost_minor IS NULL THEN 'no price' END AS no_margin
+    FROM (
+      SELECT w.workspace_id, t.tenant_id, p.period, k.currency, k.minor_units, k.name AS cost_card, c.amount_minor AS cost_minor,
+        y.currency AS revenue_currency, y.name AS rate_card,
+        CASE WHEN h.card_key IS NULL THEN 0 WHEN y.currency = k.currency THEN h.amount_minor END
+        + CASE WHEN b.period_key IS NULL THEN 0 WHEN b.lowest = k.currency AND b.highest = k.currency THEN b.amount_minor END
+          AS revenue_minor
+      FROM costs c
+      JOIN rate_cards k ON k.card_key = c.card_key
+      JOIN periods p ON p.period_key = c.period_key
+      JOIN workspaces w ON w.workspace_key = p.workspace_key
+      JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key
+      LEFT JOIN charges h ON h.period_key = c.period_key AND h.tenant_key = c.tenant_key
+      LEFT JOIN rate_cards y ON y.card_key = h.card_key
+      LEFT JOIN (
+        SELECT period_key, tenant_key, min(currency) AS lowest, max(currency) AS highest,
+          CASE WHEN count(*) = count(amount_minor) THEN CAST(sum(amount_minor) AS bigint) END AS amount_minor
+        FROM (
+          SELECT x.tenant_key, x.corrects_period_key AS period_key, coalesce(z.currency, m.currency) AS currency, x.amount_minor
+          FROM charge_corrections x
+          LEFT JOIN rate_cards z ON z.card_key = x.card_key
+          LEFT JOIN manual_lines m ON m.line_id = x.line_id AND m.tenant_key = x.tenant_key
+          UNION ALL
+          SELECT m.tenant_key, m.period_key, m.currency, m.amount_minor
+          FROM manual_lines m
+          JOIN periods q ON q.period_key = m.period_key
+          WHERE m.after_seq < coalesce(q.closed_seq, 9223372036854775807)
+            AND coalesce(m.revoked_after_seq, 9223372036854775807) >= coalesce(q.closed_seq, 9223372036854775807)) line
+        GROUP BY period_key, tenant_key) b ON b.period_key = c.period_key AND b.tenant_key = c.tenant_key) s) r) n;
+
 CREATE VIEW finance_month_to_date AS
 WITH months AS MATERIALIZED (
   SELECT n.*,

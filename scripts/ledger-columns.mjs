@@ -244,6 +244,31 @@ const VIEWS = {
       requests: 'Of a line of kind `requests`; else NULL.',
     },
   ],
+  finance_margin: [
+    'One row per workspace, period and tenant that a cost card prices. No tenant is ever given it.',
+    {
+      workspace_id: WORKSPACE,
+      tenant_id: TENANT,
+      period: PERIOD,
+      currency: 'Of the cost card, ISO 4217 code.',
+      revenue_minor:
+        'What all documents about the month come to, in whatever month they are booked. NULL where any is unpriced or in another currency.',
+      cost_minor:
+        'The price of the figures that stand now, by the cost cards in force now. NULL when it is beyond 64 bits.',
+      margin_minor: 'Revenue less cost. NULL where `no_margin` says why.',
+      revenue: AMOUNT,
+      cost: AMOUNT,
+      margin: AMOUNT,
+      margin_percent: 'Of the revenue. NULL without any.',
+      margin_value: VALUE,
+      currency_digits: DIGITS,
+      revenue_currency: 'Of the rate card. NULL without one.',
+      no_margin:
+        '`other currency`: the two cards have different ones, which are not compared; `no charge`: nothing was charged, as without a rate card; `no price`: revenue or cost is NULL. NULL of a margin.',
+      rate_card: 'The rate card.',
+      cost_card: 'The cost card.',
+    },
+  ],
   finance_lines: [
     'One row per line by hand, revoked or not.',
     {

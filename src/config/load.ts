@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { z } from 'zod';
 import { type RateCardText, rateCardsSchema } from '../billing/rates/rate-card-schema.ts';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { groupOf } from '../core/text/path.ts';
@@ -205,25 +206,27 @@ function readText(file: string, failed: (code: string) => ConfigError): string {
 }
 
 /**
- * Reads rate cards from a YAML file of their own: `rates:` with a list below it, as in the configuration. Throws
- * ConfigError with every fault there is.
+ * Reads cards from a YAML file of their own: `rates:`, `costs:` or both with a list below it, as in the configuration; null:
+ * the file does not have it. Throws ConfigError with every fault there is.
  */
-export function loadRates(file: string, env: NodeJS.ProcessEnv): readonly RateCardText[] {
+export function loadCards(file: string, env: NodeJS.ProcessEnv): Record<CardList, readonly RateCardText[] | null> {
   const { value, faults } = readSettings(file, {
     namedBy: file,
     env,
     unreadable: 'Check the path and its permissions',
     empty: 'Write `rates:` with cards below it, as the sample of `usage-ledger init` shows them',
   });
-  const { rates, ...others } = value as Record<string, unknown>;
+  const { rates, costs, ...others } = value as Record<string, unknown>;
   const unexpected = Object.keys(others).map((path) => ({
     path,
     message: 'does not belong here',
-    hint: 'Write `rates:` alone into this file',
+    hint: 'Write `rates:` and `costs:` alone into this file',
   }));
-  const parsed = rateCardsSchema.safeParse(rates);
-  const placed = (parsed.error?.issues ?? []).map((issue) => ({ ...issue, path: ['rates', ...issue.path] }));
-  const all = tidyFaults([...faults, ...unexpected, ...schemaFaults(placed, value)]);
+  const cards = { rates: rates === undefined && costs !== undefined ? null : rates, costs: costs ?? null };
+  const parsed = z.object({ rates: rateCardsSchema.nullable(), costs: rateCardsSchema.nullable() }).safeParse(cards);
+  const all = tidyFaults([...faults, ...unexpected, ...schemaFaults(parsed.error?.issues ?? [], value)]);
   if (parsed.success && all.length === 0) return parsed.data;
   throw new ConfigError(file, all);
 }
+
+type CardList = 'rates' | 'costs';

@@ -58,6 +58,8 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     })),
     /** The rate cards, as written; null: the configuration says nothing of rates. */
     rates: document.rates as readonly RateCardText[] | null,
+    /** What the provider charges, by cards of the same form; null: nothing is said of it. */
+    costs: document.costs as readonly RateCardText[] | null,
     close: document.close,
     statement: document.statement,
     focus: document.focus,

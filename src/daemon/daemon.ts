@@ -9,7 +9,7 @@ import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { ageMs } from '../core/stored-time.ts';
-import { changeOfCards } from '../ledger/journal/charges/card-store.ts';
+import { changeOfCards, givenIn } from '../ledger/journal/charges/card-store.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
@@ -295,13 +295,17 @@ function staleChecks(probe: HealthProbe, clock: WallClock): StaleCheck[] {
  */
 export async function applyConfiguredRates(context: Context): Promise<void> {
   const { config, clock, logger } = context;
-  const { rates } = config;
-  if (rates === null || rates.length === 0) return;
-  const { added, retired } = changeOfCards(context.reader().connection, rates);
+  const { rates, costs } = givenIn(config);
+  const { added, retired } = changeOfCards(context.reader().connection, { rates, costs });
   if (added.length + retired.length === 0) return;
   try {
     const writer = await context.writer();
-    const { periods } = await writer.call('setCards', { cards: rates, source: 'configuration', nowMs: clock.now() });
+    const { periods } = await writer.call('setCards', {
+      cards: rates,
+      costs,
+      source: 'configuration',
+      nowMs: clock.now(),
+    });
     const priced = periods.map(({ workspaceId, period }) => `${period} of ${workspaceId}`);
     logger.info(
       { added, retired, priced },

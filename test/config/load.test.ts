@@ -143,6 +143,7 @@ describe('what a file means', () => {
       heartbeats: [],
       exports: [],
       rates: null,
+      costs: null,
       close: { maxChange: null },
       statement: { number: null, letterhead: null },
       focus: {

@@ -1,9 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { AlertSettings } from '../../src/config/types.ts';
+import { setCards } from '../../src/ledger/journal/charges/charge-run.ts';
 import { DAY_MS, type DayWorld, dayWorld, HOUR_MS } from '../alerts/evaluate/day-world.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/alert-rules.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
+
+const MARGIN_CARDS = {
+  cards: [
+    {
+      ...{ name: 'tiers', from_period: '2026-01', currency: 'EUR' },
+      graduated: [{ up_to: 10_000, price_per_credit: '0.01' }, { price_per_credit: '0.002' }],
+    },
+  ],
+  costs: [{ name: 'provider', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.006' }],
+};
 
 interface Example {
   /** What stands in the document. */
@@ -150,6 +161,15 @@ const EXAMPLES: Record<string, Example> = {
       '03-16T12 budget happened escalated acme 1500000 of 500000',
       '03-20T12 budget happened escalated acme 2500000 of 500000',
     ],
+  },
+  margin: {
+    says: 'acme pays 0.01 EUR a credit up to 10,000 credits and 0.002 beyond, and costs 0.006. At 1,000 credits a day March comes to 31,000: it pays 142.00 and costs 186.00 EUR, which is told on 7 March as likely, and at 21,000 credits as happened.',
+    alerts: { ratio: 100 },
+    play: (world) => {
+      setCards(world.connection, { ...MARGIN_CARDS, source: 'import', nowMs: day('01-10') });
+      return days(world, '03-28', { acme: (atMs) => (atMs < day('03-01T00:00') ? 300 : 1_000) });
+    },
+    told: ['03-07T10 margin likely firing acme 7000 of -', '03-21T10 margin happened escalated acme 21000 of -'],
   },
   regression: {
     says: "On 15 March acme's counter goes from 9,000 to 7,000. Resolved when two things are so: one run has brought the 2,000 back, which is also at least twice what is used in such a time; and a day has passed without another fall.",

@@ -31,6 +31,7 @@ const DATA = {
   alerts: [{ severity: 'critical', state: 'firing', since: AT, muted: null, summary: HOSTILE }],
   forecast: { credits: 12n, money: [{ currency: 'EUR', amountMinor: 600n }] },
   movedSince: 'same point' as const,
+  margins: { totals: [], lowest: [], without: [] },
   adjustments: [{ name: HOSTILE, corrects: '2025-12', credits: -5n, at: AT }],
 };
 

@@ -18,7 +18,16 @@ const DATA: PageData = {
     { day: 20, current: 4_000n, previous: 3_200n },
     { day: 21, current: null, previous: 3_300n },
   ],
-  ...{ movers: [], budgets: [], alerts: [], moreAlerts: 0, adjustments: [], forecast: null, movedSince: 'same point' },
+  ...{
+    movers: [],
+    budgets: [],
+    alerts: [],
+    moreAlerts: 0,
+    adjustments: [],
+    margins: { totals: [], lowest: [], without: [] },
+    forecast: null,
+    movedSince: 'same point',
+  },
 };
 
 async function textOf(change: Partial<PageData>): Promise<{ lead: string; body: string }> {

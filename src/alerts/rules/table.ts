@@ -7,6 +7,7 @@ import { drop } from './drop/drop.ts';
 import { standstill } from './drop/standstill.ts';
 import { jump } from './jump/jump.ts';
 import { workspaceJump } from './jump/workspace-jump.ts';
+import { margin } from './margin/margin.ts';
 import { newSpend } from './new-spend/new-spend.ts';
 import type { UsageRule } from './rule.ts';
 
@@ -16,6 +17,7 @@ export const JUDGES: Readonly<Partial<Record<RuleName, UsageRule>>> = {
   drop,
   new_spend: newSpend,
   budget,
+  margin,
   regression,
   restatement,
   withdrawn,

@@ -63,9 +63,9 @@ function whose(facts: Facts): string {
 }
 
 /** What it costs; nothing where no card prices it. */
-function costWords(facts: Facts, of: string): string {
+function costWords(facts: Facts, of: string | undefined): string {
   const { at_stake_money: money, projection } = facts.evidence;
-  if (money === null || BigInt(money.amount_minor) === 0n) return '';
+  if (of === undefined || money === null || BigInt(money.amount_minor) === 0n) return '';
   const goesOn = projection !== null && projection.credits > (facts.credits?.current ?? 0n);
   return `${of} ${amountWords(money)}${goesOn ? ` by the end of ${monthOf(facts)}` : ''}.`;
 }

@@ -87,12 +87,16 @@ export const rateCardSchema = z
 
 export type RateCardText = z.infer<typeof rateCardSchema>;
 
-/** A list of cards with a name each, of which no two leave open which one counts: the same scope from the same period on. */
+/**
+ * A list of cards of which no two leave open which one counts: the same scope from the same period on. Those of one name follow
+ * each other, so that a month has one of them.
+ */
 export const rateCardsSchema = z.array(rateCardSchema).superRefine((cards, context) => {
-  const names = cards.map(({ name }) => name);
-  names.forEach((name, index) => {
-    if (names.indexOf(name) === index) return;
-    const message = `is that of another card, ${JSON.stringify(name)}: a statement names the card that counts`;
+  cards.forEach(({ name, ...card }, index) => {
+    const isBefore = (a: typeof card, b: typeof card) => a.to_period !== undefined && a.to_period < b.from_period;
+    const others = cards.slice(0, index).filter((other) => other.name === name);
+    if (others.every((other) => isBefore(other, card) || isBefore(card, other))) return;
+    const message = `is that of another card in the same months, ${JSON.stringify(name)}: a statement names the card that counts`;
     context.addIssue({ code: 'custom', path: [index, 'name'], message });
   });
   const scopes = cards.map(({ workspace, tenant, from_period, priority = 0 }) =>

@@ -15,7 +15,7 @@ import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../sha
 import { readGiven } from '../shared/given-file.ts';
 import { BY_OPTION } from '../shared/options.ts';
 import { printProse } from '../shared/prose.ts';
-import { planMonth } from './month-end.ts';
+import { planMonth, verifyBooks } from './month-end.ts';
 
 interface ReopenOptions {
   workspace?: string;
@@ -56,6 +56,7 @@ export function closeCommand(cli: CliContext): CliCommand {
           return closeAll(cli, context, period, { ...options, acceptChange: accepted });
         }
         const { id } = chooseWorkspace(context.config, options.workspace);
+        if (options.force !== true) refuseUnsound((await verifyBooks(context)).faults.length);
         const event = await closeOne(context, period, id, options);
         cli.answer(recordOf(event), linesOf(event));
         cli.noteCheckpoint(event.checkpointFault);
@@ -84,6 +85,13 @@ async function closeOne(
     statement: statementForm(context),
     acceptChange: acceptChange.includes(id),
     nowMs: context.clock.now(),
+  });
+}
+
+function refuseUnsound(faults: number): void {
+  if (faults === 0) return;
+  throw new AppError('ledger_unsound', `nothing was closed: the ledger has ${counted(faults, 'fault')}`, {
+    hint: '`usage-ledger verify` names each; close nothing before they are cleared up',
   });
 }
 
@@ -121,11 +129,7 @@ interface Outcome {
 
 async function closeAll(cli: CliContext, context: Context, period: string, options: CloseOptions): Promise<void> {
   const plan = await planMonth(context, period);
-  if (!plan.sound) {
-    throw new AppError('ledger_unsound', `nothing was closed: the ledger has ${counted(plan.faults, 'fault')}`, {
-      hint: '`usage-ledger verify` names each; close nothing before they are cleared up',
-    });
-  }
+  refuseUnsound(plan.faults);
   const outcomes: Outcome[] = [];
   for (const workspace of plan.workspaces) {
     const outcome = await closePlanned(cli, context, workspace, period, options);

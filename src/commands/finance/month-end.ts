@@ -60,11 +60,16 @@ export function monthEndCommand(cli: CliContext): CliCommand {
     );
 }
 
+/** What is asked before anything is closed. */
+export function verifyBooks(context: Context) {
+  return verifyLedgerFile(context.reader().connection, [checkMoney]);
+}
+
 /** What stands in the way of closing a month, of all workspaces or of those that are named. */
 export async function planMonth(context: Context, period: Period, ids?: readonly string[]): Promise<MonthEnd> {
   const { config } = context;
   const { connection } = context.reader();
-  const verified = await verifyLedgerFile(connection, [checkMoney]);
+  const verified = await verifyBooks(context);
   const workspaces = ids?.map((id) => chooseWorkspace(config, id)) ?? subjectsOf(context);
   const request = { period, workspaces, maxChange: config.close.maxChange, verified, nowMs: context.clock.now() };
   return connection.transaction(() => readMonthEnd(connection, request))();

@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import { compareCards } from '../../billing/rates/compare-cards.ts';
 import { PeriodPricer } from '../../billing/rates/period-pricer.ts';
 import { resolveRateCard } from '../../billing/rates/rate-card.ts';
-import type { RateCardText } from '../../billing/rates/rate-card-schema.ts';
-import { loadRates } from '../../config/load.ts';
+import { loadCards } from '../../config/load.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
@@ -13,10 +12,13 @@ import {
   type CardSource,
   cardsInForce,
   changeOfCards,
+  type GivenCards,
+  givenIn,
   refuseUnclear,
   type StoredCard,
 } from '../../ledger/journal/charges/card-store.ts';
 import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
+import { CARD_SIDES, type CardSide } from '../../ledger/store/schema/billing-tables.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
@@ -38,14 +40,14 @@ export function ratesCommand(cli: CliContext): CliCommand {
 function applyCommand(cli: CliContext): CliCommand {
   return reportingCommand('apply')
     .description('Show what these cards would change in place of all others; do it with --yes.')
-    .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
+    .argument('[file]', 'a file with `rates:`, `costs:` or both, and a list of cards (default: the configuration)')
     .option(...YES_OPTION)
     .examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates apply --yes')
     .action((file: string | undefined, { yes = false }: { yes?: boolean }) =>
       cli.withContext((context) => {
         const source = file === undefined ? 'configuration' : 'import';
         if (file !== undefined) refuseConfigured(context);
-        return putIntoForce(cli, context, { cards: givenCards(cli, context, file), source, yes });
+        return putIntoForce(cli, context, { given: givenCards(cli, context, file), source, yes });
       }),
     );
 }
@@ -58,7 +60,7 @@ function clearCommand(cli: CliContext): CliCommand {
     .action(({ yes = false }: { yes?: boolean }) =>
       cli.withContext((context) => {
         refuseConfigured(context);
-        return putIntoForce(cli, context, { cards: [], source: 'import', yes });
+        return putIntoForce(cli, context, { given: { rates: [], costs: [] }, source: 'import', yes });
       }),
     );
 }
@@ -67,24 +69,30 @@ const YES_OPTION = ['--yes', 'do it; without this it is only shown'] as const;
 
 /** The daemon would put the cards of the configuration into force again with its next start. */
 function refuseConfigured({ config }: Context): void {
-  if (config.rates === null || config.rates.length === 0) return;
-  throw new UsageError('the configuration has `rates:`', 'change them there, or remove them, and try again');
+  const { rates, costs } = givenIn(config);
+  if (rates === null && costs === null) return;
+  throw new UsageError(
+    `the configuration has \`${rates === null ? 'costs' : 'rates'}:\``,
+    'change them there, or remove them, and try again',
+  );
 }
 
 async function putIntoForce(
   cli: CliContext,
   context: Context,
-  { cards, source, yes }: { cards: readonly RateCardText[]; source: CardSource; yes: boolean },
+  { given, source, yes }: { given: GivenCards; source: CardSource; yes: boolean },
 ): Promise<void> {
-  refuseUnclear(cards);
+  const { rates, costs } = given;
+  const count = (rates?.length ?? 0) + (costs?.length ?? 0);
+  for (const cards of [rates, costs]) if (cards !== null) refuseUnclear(cards);
   // First of all: it makes the ledger where there is none yet.
   const writer = yes ? await context.writer() : null;
-  const change = changeOfCards(context.reader().connection, cards);
+  const change = changeOfCards(context.reader().connection, given);
   const isNew = change.added.length + change.retired.length > 0;
-  const comparison = comparisonWith(context, cards, { onlyOpen: true });
-  if (isNew) await writer?.call('setCards', { cards, source, nowMs: context.clock.now() });
+  const comparison = comparisonWith(context, rates, { onlyOpen: true });
+  if (isNew) await writer?.call('setCards', { cards: rates, costs, source, nowMs: context.clock.now() });
   if (cli.json) {
-    cli.printJson({ applied: yes && isNew, cards: cards.length, ...change, ...comparison });
+    cli.printJson({ applied: yes && isNew, cards: count, ...change, ...comparison });
     return;
   }
   if (!isNew) {
@@ -96,15 +104,13 @@ async function putIntoForce(
   cli.print('');
   putComparison(cli, comparison);
   const words = `closed months keep theirs${comparison.months.length === 0 ? '' : ', open ones are priced anew as above'}`;
-  if (yes) cli.print(`\n${counted(cards.length, 'card is', 'cards are')} in force; ${words}`);
+  if (yes) cli.print(`\n${counted(count, 'card is', 'cards are')} in force; ${words}`);
   else cli.note(`nothing is changed yet: --yes does it; ${words}`);
 }
 
 /** Says when the configuration has other cards than those in force: what only reads puts none into force. */
 export function noteOtherRates(cli: CliContext, context: Context): void {
-  const { rates } = context.config;
-  if (rates === null || rates.length === 0) return;
-  const { added, retired } = changeOfCards(context.reader().connection, rates);
+  const { added, retired } = changeOfCards(context.reader().connection, givenIn(context.config));
   if (added.length + retired.length === 0) return;
   cli.note(
     'the configuration has other rate cards than those in force: `usage-ledger rates apply` shows the difference',
@@ -113,9 +119,10 @@ export function noteOtherRates(cli: CliContext, context: Context): void {
 
 type CardRow = ReturnType<typeof cardRow>;
 
-function cardRow(card: StoredCard) {
+function cardRow(card: StoredCard, side: CardSide) {
   return {
     name: card.name,
+    side,
     from_period: card.fromPeriod,
     to_period: card.toPeriod,
     workspace: card.workspace,
@@ -131,6 +138,7 @@ function cardRow(card: StoredCard) {
 
 const CARD_COLUMNS: readonly Column<CardRow>[] = [
   { name: 'name', kind: 'text', header: 'Card' },
+  { name: 'side', kind: 'text', header: 'Side' },
   { name: 'from_period', kind: 'text', header: 'From' },
   { name: 'to_period', kind: 'text', header: 'To' },
   { name: 'workspace', kind: 'id', header: 'Workspace', words: (workspace) => workspace ?? 'all' },
@@ -145,7 +153,7 @@ const CARD_COLUMNS: readonly Column<CardRow>[] = [
 
 function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
-    .description('List the rate cards in force.')
+    .description('List the cards in force: prices, and what the provider charges.')
     .option('--period <period>', 'only cards that price this period, YYYY-MM')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger rates list', 'usage-ledger rates list --period 2026-02')
@@ -153,7 +161,8 @@ function listCommand(cli: CliContext): CliCommand {
       cli.withContext(async (context) => {
         const period = options.period === undefined ? null : parsePeriod(options.period, '--period');
         noteOtherRates(cli, context);
-        const all = cardsInForce(context.reader().connection).map(cardRow);
+        const { connection } = context.reader();
+        const all = CARD_SIDES.flatMap((side) => cardsInForce(connection, side).map((card) => cardRow(card, side)));
         const fitting = all.filter((card) => period === null || prices(card, period));
         if (all.length === 0) cli.note('no rate card is in force: nothing is charged');
         else if (fitting.length === 0) cli.note(`no rate card prices ${period}`);
@@ -175,9 +184,9 @@ function checkCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger rates check rates-2027.yml')
     .action((file: string | undefined, { limit }: { limit?: number }) =>
       cli.withContext((context) => {
-        const cards = givenCards(cli, context, file);
-        refuseUnclear(cards);
-        putComparison(cli, comparisonWith(context, cards, { onlyOpen: false }), limit);
+        const { rates } = givenCards(cli, context, file);
+        if (rates !== null) refuseUnclear(rates);
+        putComparison(cli, comparisonWith(context, rates, { onlyOpen: false }), limit);
       }),
     );
 }
@@ -185,23 +194,25 @@ function checkCommand(cli: CliContext): CliCommand {
 /** Tenants that are shown without --json unless something else is said. */
 const SHOWN_TENANTS = 20;
 
-function givenCards(cli: CliContext, context: Context, file: string | undefined): readonly RateCardText[] {
+function givenCards(cli: CliContext, context: Context, file: string | undefined): GivenCards {
   if (file !== undefined) {
-    const cards = loadRates(resolve(cli.io.cwd, file), cli.io.env);
-    for (const { name, workspace } of cards) requireKnownWorkspace(context, workspace, `${name}: workspace`);
-    return cards;
+    const given = loadCards(resolve(cli.io.cwd, file), cli.io.env);
+    for (const { name, workspace } of [...(given.rates ?? []), ...(given.costs ?? [])]) {
+      requireKnownWorkspace(context, workspace, `${name}: workspace`);
+    }
+    return given;
   }
-  const { config } = context;
-  if (config.rates !== null && config.rates.length > 0) return config.rates;
+  const given = givenIn(context.config);
+  if (given.rates !== null || given.costs !== null) return given;
   throw new UsageError('the configuration has no `rates:`', 'name a file with rate cards, or write them there');
 }
 
 type RatesComparison = ReturnType<typeof comparisonWith>;
 
-/** What months and tenants cost by the cards that hold for each month, and by others. */
-function comparisonWith(context: Context, cards: readonly RateCardText[], { onlyOpen }: { onlyOpen: boolean }) {
+/** What months and tenants cost by the cards that hold for each month, and by others; null: those hold on. */
+function comparisonWith(context: Context, cards: GivenCards['rates'], { onlyOpen }: { onlyOpen: boolean }) {
   const { connection } = context.reader();
-  const others = cards.map(resolveRateCard);
+  const others = cards?.map(resolveRateCard) ?? cardsInForce(connection);
   return connection.transaction(() => {
     const nameOf = tenantNames(connection);
     const { months, tenants, unpriced } = compareCards(

@@ -112,6 +112,12 @@ http:                                  # the daemon's pages, health and metrics
 #     discount_percent: "0"            # off the usage, before the minimum
 #     rounding: half_even              # half_even | half_up (away from zero), once a line
 
+# costs:                               # what the provider charges for it, by cards of the same form; no tenant is told
+#   - name: provider
+#     from_period: 2026-01
+#     currency: EUR
+#     price_per_credit: "0.006"
+
 # close:
 #   max_change: 25%                    # or "500.00": a larger difference to the month before needs --accept-change
 

@@ -39,11 +39,15 @@ const routeSettings = {
   remind_after_hours: setting(integer(1, 720), 'Give hours from 1 to 720, or remove the line: nobody is reminded then'),
 };
 
-export const routeSchema = z
-  .object(routeSettings)
-  .transform(({ remind_after_hours: hours, ...settings }) =>
-    named({ ...settings, remind_after_ms: hours === undefined ? undefined : hours * 3_600_000 }),
-  );
+export const routeSchema = z.object(routeSettings).transform(({ remind_after_hours: hours, rules, ...settings }) => {
+  // A channel of some tenants may be read by them: what they cost is told there only where a list names it.
+  const isAll = rules.length === RULES.length && settings.tenants !== undefined;
+  return named({
+    ...settings,
+    rules: isAll ? rules.filter((rule) => rule !== 'margin') : rules,
+    remind_after_ms: hours === undefined ? undefined : hours * 3_600_000,
+  });
+});
 
 const called = { name: setting(word, 'Give a name that people will recognise, or remove the line') };
 

@@ -159,6 +159,10 @@ const settings = z.strictObject({
   exports: setting(z.array(exportFile), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
   outlets: setting(z.array(outlet), 'List billing systems: `- name: ...` with `type:` and its address', []),
   rates: orNull(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
+  costs: orNull(
+    rateCardsSchema,
+    'List cards of what the provider charges below `costs:`, as below `rates:`, or remove it',
+  ),
   close: close.prefault({}).describe('Write `close:` with an indented `max_change:` below it, or remove it'),
   statement: statement
     .prefault({})
@@ -239,7 +243,7 @@ function judgeWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey
   }
   const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
   tellDoubles(ids, (index) => ['workspaces', index, 'id'], 'Give each workspace once', tell);
-  for (const list of ['budgets', 'rates', 'exports']) {
+  for (const list of ['budgets', 'rates', 'costs', 'exports']) {
     for (const [index, item] of listOf(others[list]).entries()) {
       const { workspace } = groupOf(item);
       if (workspace === undefined || ids.includes(workspace)) continue;

@@ -4,6 +4,7 @@ export const RULES = [
   'drop',
   'new_spend',
   'budget',
+  'margin',
   'regression',
   'restatement',
   'withdrawn',

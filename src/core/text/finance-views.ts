@@ -14,6 +14,7 @@ export const FINANCE_VIEWS = [
   ] as const),
   ...([
     'lines',
+    'margin',
     'month_to_date',
     'outlet_events',
     'period_changes',

@@ -20,13 +20,14 @@ export interface PageAlerts {
   moreAlerts: number;
 }
 
-/** The open alerts of a workspace, or of one tenant of it. */
+/** The open alerts of a workspace, or of one tenant of it: that page says nothing of what the tenant costs. */
 export function openAlerts(
   connection: LedgerConnection,
   subject: { workspaceId: string; tenantId?: string },
   limit: number,
 ): PageAlerts {
-  const rows = alertRows(connection, { states: 'open', ...subject });
+  const open = alertRows(connection, { states: 'open', ...subject });
+  const rows = open.filter(({ rule }) => subject.tenantId === undefined || rule !== 'margin');
   const momentsOf = alertMoments(connection);
   const place = `${named(subject.workspaceId)}: `;
   const alerts = rows.slice(0, limit).map((alert): AlertSentence => {

@@ -11,6 +11,7 @@ import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../queries/usage.ts';
 import { openAlerts, type PageAlerts } from './alert-sentences.ts';
+import { marginsOf, type PageMargins } from './margins.ts';
 import { type PageOrigin, readOrigin } from './origin.ts';
 
 const MONTHS = 12;
@@ -69,6 +70,7 @@ export interface PageData extends PageAlerts {
   /** Credits at the end of each day, of the period and of the month before; null for days that nobody read. */
   days: { day: number; current: bigint | null; previous: bigint | null }[];
   tenants: PageTenant[];
+  margins: PageMargins;
   adjustments: { name: string; corrects: string; credits: bigint; at: string }[];
 }
 
@@ -156,6 +158,7 @@ export function readPageData(
     days: daysOf(connection, last, rows.at(-2) ?? null),
     tenants,
     ...openAlerts(connection, { workspaceId }, ROWS),
+    margins: marginsOf(connection, { workspaceId, period, limit: ROWS / 2, nameOf }),
     adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
       `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at
        FROM finance_adjustments WHERE workspace_id = ? AND booked_period = ?

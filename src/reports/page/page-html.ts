@@ -33,6 +33,7 @@ export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null
     ...data.money.map((money) => moneySection(data, money, charts, outlineOfMoney(data, money))),
     paceSection(data, charts),
     budgetSection(data),
+    marginSection(data),
     moversSection(data, links),
     tenantsSection(data, links),
     adjustmentsSection(data),
@@ -167,6 +168,19 @@ function budgetSection({ budgets }: PageData): string {
     return [name, used, credits, figure(`${formatInteger(percent)}% ${meter}`)];
   });
   return section('Budgets', tableOf(['Of', 'Credits', 'Budget', 'Used'], rows));
+}
+
+/** Empty without cost cards. */
+function marginSection({ margins: { totals, lowest, without } }: PageData): string {
+  if (totals.length + without.length === 0) return '';
+  const rows = [...totals, ...lowest].map(({ name, currency, revenue, cost }): Cell[] => {
+    const amounts = [revenue, cost, revenue - cost].map((minor) => figure(formatDecimal(formatMinor(minor, currency))));
+    const percent = revenue > 0n ? figure(`${formatInteger(((revenue - cost) * 100n) / revenue)}%`) : null;
+    return [`${name}, ${currency}`, ...amounts, percent];
+  });
+  const missing = without.map(({ why, tenants }) => `${formatInteger(tenants)} (${why})`);
+  const words = missing.length === 0 ? '' : `<p>Without a margin: ${htmlText(missing.join(', '))}.</p>`;
+  return section('Margin', `${tableOf(['Tenant', 'Revenue', 'Cost', 'Margin', 'Of the revenue'], rows)}${words}`);
 }
 
 function moversSection({ movers, state, movedSince }: PageData, links: PageLinks | null): string {

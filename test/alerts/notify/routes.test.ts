@@ -66,6 +66,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'drop',
         'new_spend',
         'budget',
+        'margin',
         'regression',
         'restatement',
         'withdrawn',
@@ -88,7 +89,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
   expect(unheardRules(routes, 'ws-1')).toEqual([
     {
       severity: 'warning',
-      rules: ['new_spend', 'budget', 'regression', 'restatement', 'job_failed'],
+      rules: ['new_spend', 'budget', 'margin', 'regression', 'restatement', 'job_failed'],
     },
   ]);
 });

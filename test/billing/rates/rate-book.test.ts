@@ -107,6 +107,22 @@ test('cards of the same scope from the same period on are refused, others are no
   expect(error?.issues.map((issue) => issue.path)).toEqual([[4, 'from_period']]);
 });
 
+test('cards of one name may follow each other, and are refused where a month has two of them', () => {
+  const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
+  const first = { ...base, to_period: '2026-03' };
+  const later = { ...base, from_period: '2026-04', price_per_credit: '0.02' };
+  expect(rateCardsSchema.safeParse([first, later]).success).toBe(true);
+  expect(rateCardsSchema.safeParse([later, first]).success).toBe(true);
+  for (const cards of [
+    [first, { ...later, from_period: '2026-03' }],
+    [base, later],
+    [later, base],
+  ]) {
+    const { error } = rateCardsSchema.safeParse(cards);
+    expect(error?.issues.map((issue) => issue.path)).toEqual([[1, 'name']]);
+  }
+});
+
 test('two cards of one name are refused, whatever they are for: a statement says no more of a card', () => {
   const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
   const { error } = rateCardsSchema.safeParse([base, { ...base, name: 'b', tenant: 'x' }, { ...base, tenant: 'y' }]);

@@ -213,9 +213,11 @@ it('closes nothing at once of a ledger with faults, and says so before', async (
   expect(plan.code).toBe(4);
   expect(plan.out).toContain('NOT sound');
   expect(plan.out).toContain('the ledger has faults\n    $ usage-ledger verify');
-  const { code, err } = await world.run('close', '2026-02', '--all');
-  expect(code).toBe(1);
-  expect(err).toContain('nothing was closed: the ledger has');
+  for (const whose of [['--all'], ['--workspace', 'ws-calm']]) {
+    const { code, err } = await world.run('close', '2026-02', ...whose);
+    expect([whose, code]).toEqual([whose, 1]);
+    expect(err).toContain('nothing was closed: the ledger has');
+  }
   expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
 });
 

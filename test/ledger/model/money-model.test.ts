@@ -26,6 +26,7 @@ type Figure = { tenant: number; period: number; credits: bigint | null; requests
 type Step =
   | { do: 'publish'; figures: readonly Figure[] }
   | { do: 'cards'; cards: readonly RateCardText[] }
+  | { do: 'costs'; cards: readonly RateCardText[] }
   | { do: 'line'; line: HandLine }
   | { do: 'revoke'; position: number }
   | { do: 'close' | 'reopen'; period: number };
@@ -98,6 +99,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cards' as const), cards }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('costs' as const), cards }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('line' as const), line: handLine }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('revoke' as const), position: fc.nat(99) }) },
   {
@@ -109,12 +111,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 const history = fc
-  .tuple(cards, fc.array(step, { minLength: 4, maxLength: 14 }))
-  .map(([first, steps]): Step[] => [{ do: 'cards', cards: first }, ...steps]);
+  .tuple(cards, cards, fc.array(step, { minLength: 4, maxLength: 14 }))
+  .map(([first, costs, steps]): Step[] => [{ do: 'cards', cards: first }, { do: 'costs', cards: costs }, ...steps]);
 
 /** What a campaign of so many histories must have met to mean anything. */
 const MUST_MEET: readonly [histories: number, outcomes: readonly string[]][] = [
-  [40, ['corrected', 'closed', 'unclear cards', 'line', 'late line', 'revoked', 'requests']],
+  [40, ['corrected', 'closed', 'unclear cards', 'line', 'late line', 'revoked', 'requests', 'margin']],
   [
     400,
     [
@@ -125,6 +127,8 @@ const MUST_MEET: readonly [histories: number, outcomes: readonly string[]][] = [
       'unpriced',
       'negative',
       'corrected without credits',
+      'margin of a corrected month',
+      'other currency',
     ],
   ],
 ];
@@ -163,6 +167,7 @@ async function play(connection: LedgerConnection, steps: readonly Step[], met: S
     const where = `step ${index}: ${one.do}`;
     expect(documentsOf(connection, model), where).toEqual(model.owed());
     expect(checkMoney(connection), where).toEqual([]);
+    compareMargins(connection, model, met);
   }
   compareStatements(connection);
   expect(verifyLedger(connection).faults).toEqual([]);
@@ -191,6 +196,16 @@ async function carryOut(connection: LedgerConnection, model: MoneyModel, step: S
       chargeOpenPeriods(connection);
     } else setCards(connection, request);
     model.cards = step.cards;
+    return;
+  }
+  if (step.do === 'costs') {
+    const request = { cards: null, costs: step.cards, source: 'import', nowMs } as const;
+    if (areUnclear(step.cards)) {
+      expect(() => setCards(connection, request)).toThrow(expect.objectContaining({ code: 'unclear_cards' }));
+      return;
+    }
+    setCards(connection, request);
+    model.costCards = step.cards;
     return;
   }
   if (step.do === 'line') return addByHand(connection, model, step.line, nowMs, met);
@@ -264,6 +279,35 @@ function documentsOf(connection: LedgerConnection, model: MoneyModel): Map<strin
     sums.set(place, (sums.get(place) ?? 0n) + (amount_minor as bigint));
   }
   return new Map([...sums].filter(([, sum]) => sum !== 0n).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Revenue is what is owed for the month, cost the price of what stands by the cost cards of now; other currencies are not compared. */
+function compareMargins(connection: LedgerConnection, model: MoneyModel, met: Set<string>): void {
+  const [costs, owed] = [model.costs(), model.owed()];
+  const rows = connection.prepare('SELECT * FROM finance_margin').safeIntegers().all() as Row[];
+  const seen = rows.map(({ period, tenant_id, currency, cost_minor }) => {
+    return [keyOf(String(tenant_id), String(period)), currency, cost_minor];
+  });
+  const due = [...costs].map(([key, { currency, amount }]) => [key, currency, amount]);
+  expect(seen.sort()).toEqual(due.sort());
+  const about = linesOf(connection);
+  for (const { period, tenant_id, currency, revenue_minor, cost_minor, margin_minor, no_margin, ...row } of rows) {
+    const key = keyOf(String(tenant_id), String(period));
+    const own = about.filter(
+      (line) => keyOf(String(line.tenant_id), String(line.corrects_period ?? line.period)) === key,
+    );
+    const isPlain = own.every((line) => line.currency === currency && line.amount_minor !== null);
+    const isPriced = model.currencyOf(key) === currency && !model.isUnpriced(key) && cost_minor !== null;
+    if (isPlain && isPriced && own.length > 0) expect([key, no_margin]).toEqual([key, null]);
+    if (row.revenue_currency !== null && row.revenue_currency !== currency) {
+      expect([key, no_margin, margin_minor]).toEqual([key, 'other currency', null]);
+      met.add('other currency');
+    }
+    if (no_margin !== null) continue;
+    const revenue = owed.get(`${key} ${currency}`) ?? 0n;
+    expect([key, revenue_minor, margin_minor]).toEqual([key, revenue, revenue - (cost_minor as bigint)]);
+    met.add(own.some(({ kind }) => kind === 'correction') ? 'margin of a corrected month' : 'margin');
+  }
 }
 
 type Row = Record<string, unknown>;

@@ -28,6 +28,7 @@ export interface HandLine {
 
 export class MoneyModel {
   cards: readonly RateCardText[] = [];
+  costCards: readonly RateCardText[] = [];
   /** The cards of each close in force. */
   readonly closed = new Map<string, readonly RateCardText[]>();
   readonly #now = new Map<string, { credits: bigint; requests: number }>();
@@ -73,6 +74,21 @@ export class MoneyModel {
     return this.#price(key) === null;
   }
 
+  /** What each key that was ever read costs by the cost cards of now, closed or not; null: more than 64 bits hold. */
+  costs(): Map<string, { currency: string; amount: bigint | null }> {
+    const found = new Map<string, { currency: string; amount: bigint | null }>();
+    for (const key of this.#ever) {
+      const cost = this.#priceBy(this.costCards, key);
+      if (cost !== null) found.set(key, cost);
+    }
+    return found;
+  }
+
+  /** Of the card that prices a key; null: none does. */
+  currencyOf(key: string): string | null {
+    return this.#priceBy(this.closed.get(key.slice(0, 7)) ?? this.cards, key)?.currency ?? null;
+  }
+
   /** By key and currency; nothing owed is left out. */
   owed(): Map<string, bigint> {
     const owed = new Map<string, bigint>();
@@ -88,8 +104,13 @@ export class MoneyModel {
   }
 
   #price(key: string): { currency: string; amount: bigint } | null {
+    const priced = this.#priceBy(this.closed.get(key.slice(0, 7)) ?? this.cards, key);
+    return priced === null || priced.amount === null ? null : { ...priced, amount: priced.amount };
+  }
+
+  #priceBy(cards: readonly RateCardText[], key: string): { currency: string; amount: bigint | null } | null {
     const [period = '', tenant = ''] = key.split(' ');
-    const card = chosen(this.closed.get(period) ?? this.cards, tenant, period);
+    const card = chosen(cards, tenant, period);
     if (card === null) return null;
     const { currency } = card;
     const used = this.#now.get(key);
@@ -97,7 +118,7 @@ export class MoneyModel {
     const amounts = exactLines(resolveRateCard(card), used.credits, BigInt(used.requests)).map((line) => line.amount);
     const amount = amounts.reduce((sum, one) => sum + one, 0n);
     const fits = [...amounts, amount].every((one) => one <= LARGEST && one >= -LARGEST);
-    return fits ? { currency, amount } : null;
+    return { currency, amount: fits ? amount : null };
   }
 }
 

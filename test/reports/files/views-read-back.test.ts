@@ -18,7 +18,7 @@ const CARD = {
 async function createFull(): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: [...USAGE, row('=1+1', '2026-02', 0)] });
   await world.run('migrate');
-  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
+  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD], costs: [CARD] }));
   expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
   await world.run('sync');
   writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,display_name,region\nacme,=Acme & Sons,north\n');

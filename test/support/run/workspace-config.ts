@@ -42,6 +42,7 @@ export function plainConfig(path: string): Config {
     outlets: [],
     exports: [],
     rates: null,
+    costs: null,
     close: { maxChange: null },
     statement: { number: null, letterhead: null },
     focus: focus.parse({}),

@@ -46,7 +46,7 @@ export const restatement: UsageKind = {
       const before = facts.level === 'settled' ? 'when it was closed' : 'when it had settled';
       const state =
         facts.level === 'settled'
-          ? `${month} is closed: the difference is booked as an adjustment.`
+          ? `While ${month} is closed, the difference is booked as an adjustment.`
           : `${month} is not closed.`;
       return [
         `${month} of ${who} changed: ${used} credits now, ${grouped(previous)} ${before} (${signed(current - previous)}).`,

@@ -63,8 +63,8 @@ export interface UsageWords {
   manyFound: (month: string, likely: 'all' | 'some' | 'none') => string;
   /** What a message adds that is told because it grew; absent: that it has. */
   grown?: string;
-  /** What the money at stake is the price of. */
-  cost: string;
+  /** What the money at stake is the price of; absent: it is not told. */
+  cost?: string;
   /** What the figure of one of many is compared with; absent: that of the months before. */
   beside?: (facts: Facts) => string;
 }

@@ -4,6 +4,7 @@ import { regression, restatement, withdrawn } from './corrections.ts';
 import { drop, standstill } from './drop.ts';
 import { jump, workspaceJump } from './jump.ts';
 import type { AlertKind, OwnKind, UsageKind } from './kind.ts';
+import { margin } from './margin.ts';
 import { newSpend } from './new-spend.ts';
 import { jobFailed, syncFailed, syncStale } from './own.ts';
 
@@ -13,6 +14,7 @@ export const KINDS: Readonly<Record<RuleName, AlertKind>> = {
   drop,
   new_spend: newSpend,
   budget,
+  margin,
   regression,
   restatement,
   withdrawn,

@@ -2,7 +2,7 @@ import { formatMinor, isCurrency, minorDigits } from '../../../core/money.ts';
 import { cardsAt, cardsInForce, type StoredCard } from '../../journal/charges/card-store.ts';
 import { buildTree } from '../../journal/charges/commit-close.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { charges, closeCommitments } from '../../store/schema/billing-tables.ts';
+import { charges, closeCommitments, costs } from '../../store/schema/billing-tables.ts';
 import { asc, eq, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
@@ -38,6 +38,10 @@ export function checkMoney(connection: LedgerConnection): Fault[] {
       add(`${whereOf(tenantId, period)} ${message}`);
     }
   }
+  const costCards = cardsInForce(connection, 'cost');
+  for (const period of priced) {
+    for (const message of strangeCosts(connection, period, ofPeriod(costCards, period))) add(message);
+  }
   for (const message of lostCharges(connection)) add(message);
   for (const message of strayCorrections(connection)) add(message);
   for (const message of strangeLines(connection)) add(message);
@@ -46,9 +50,13 @@ export function checkMoney(connection: LedgerConnection): Fault[] {
 }
 
 /** The cards of a period of a workspace: those of its close, or while it is not closed those in force. */
-function cardsOf(connection: LedgerConnection, { periodKey, workspaceId, closedSeq }: PricedPeriod): StoredCard[] {
+function cardsOf(connection: LedgerConnection, period: PricedPeriod): StoredCard[] {
+  const { closedSeq } = period;
+  return ofPeriod(closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq), period);
+}
+
+function ofPeriod(cards: readonly StoredCard[], { periodKey, workspaceId }: PricedPeriod): StoredCard[] {
   const period = periodOfKey(periodKey);
-  const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
   return cards.filter(({ workspace, fromPeriod, toPeriod }) => {
     return (workspace ?? workspaceId) === workspaceId && fromPeriod <= period && (toPeriod ?? period) >= period;
   });
@@ -105,6 +113,47 @@ function* strangeCharges(
     if (!isRight) yield `${whereOf(tenantId, period)} is not charged what its rate card says`;
   }
 }
+
+/** Costs that are not what the cost cards in force say of the figures that stand now. */
+function* strangeCosts(
+  connection: LedgerConnection,
+  period: PricedPeriod,
+  cards: readonly StoredCard[],
+): Generator<string> {
+  const { periodKey } = period;
+  const kept = query(connection).select().from(costs).where(eq(costs.periodKey, periodKey)).limit(1).get();
+  if (cards.length === 0 && kept === undefined) return;
+  const rows = connection
+    .prepare(
+      `SELECT coalesce(t.tenant_id, ''), u.credits_used, u.request_count, u.withdrawn, c.card_key, c.amount_minor
+       FROM (SELECT tenant_key FROM tenant_usage WHERE period_key = :periodKey
+         UNION SELECT tenant_key FROM costs WHERE period_key = :periodKey) k
+       LEFT JOIN tenants t USING (tenant_key)
+       LEFT JOIN tenant_usage u ON u.period_key = :periodKey AND u.tenant_key = k.tenant_key
+       LEFT JOIN costs c ON c.period_key = :periodKey AND c.tenant_key = k.tenant_key`,
+    )
+    .safeIntegers()
+    .raw()
+    .iterate({ periodKey }) as IterableIterator<CostRow>;
+  for (const [tenantId, credits, requests, withdrawn, cardKey, amountMinor] of rows) {
+    const card = credits === null ? null : cardFor(cards, tenantId);
+    const due = card === null || withdrawn !== 0n ? [] : owedLines(card, credits ?? 0n, requests ?? 0n);
+    const isRight =
+      cardKey === (card === null ? null : BigInt(card.cardKey)) &&
+      amountMinor === (card === null || due === null ? null : sumOf(due));
+    if (!isRight) yield `${whereOf(tenantId, period)} does not cost what its cost card says`;
+  }
+}
+
+/** Figures are null where a tenant has none, the last two where it has no cost. */
+type CostRow = [
+  tenantId: string,
+  credits: bigint | null,
+  requests: bigint | null,
+  withdrawn: bigint | null,
+  cardKey: bigint | null,
+  amountMinor: bigint | null,
+];
 
 /** As SQLite's json_array writes the lines. */
 function textOf(lines: readonly OwedLine[]): string {

@@ -6,7 +6,7 @@ import { AppError } from '../../../core/errors.ts';
 import { minorDigits } from '../../../core/money.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
-import { rateCards } from '../../store/schema/billing-tables.ts';
+import { type CardSide, rateCards } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, gte, isNull, lt, or, query, type SQL } from '../../store/schema/drizzle.ts';
 import { headOfChain } from '../runs/digest.ts';
 
@@ -20,20 +20,34 @@ export interface StoredCard extends RateCard {
   digest: string;
 }
 
+/** Whether anything is said of what the provider charges. */
+export function hasCosts(connection: LedgerConnection): boolean {
+  const { cardKey } = rateCards;
+  return query(connection).select({ cardKey }).from(rateCards).where(isInForce('cost')).limit(1).get() !== undefined;
+}
+
 /** False in a ledger that has never known a card: pricing costs it nothing. */
 export function hasCards(connection: LedgerConnection): boolean {
   return query(connection).select({ cardKey: rateCards.cardKey }).from(rateCards).limit(1).get() !== undefined;
 }
 
-export function cardsInForce(connection: LedgerConnection): StoredCard[] {
-  return readCards(connection, isNull(rateCards.retiredAfterSeq)).map(toCard);
+export function cardsInForce(connection: LedgerConnection, side: CardSide = 'price'): StoredCard[] {
+  return readCards(connection, isInForce(side)).map(toCard);
 }
 
 /** The cards that were in force when the link `seq` of the chain was made, such as the close of a period. */
 export function cardsAt(connection: LedgerConnection, seq: number): StoredCard[] {
   const { afterSeq, retiredAfterSeq } = rateCards;
-  const isInForce = and(lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
-  return readCards(connection, isInForce).map(toCard);
+  const held = and(isOn('price'), lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
+  return readCards(connection, held).map(toCard);
+}
+
+function isOn(side: CardSide): SQL {
+  return eq(rateCards.side, side);
+}
+
+function isInForce(side: CardSide): SQL | undefined {
+  return and(isOn(side), isNull(rateCards.retiredAfterSeq));
 }
 
 function readCards(connection: LedgerConnection, isWanted: SQL | undefined): CardRow[] {
@@ -42,18 +56,37 @@ function readCards(connection: LedgerConnection, isWanted: SQL | undefined): Car
 
 type CardRow = typeof rateCards.$inferSelect;
 
-/** By name, what comes into force and what goes out of it when these cards take the place of all that are in force. */
-export function changeOfCards(
-  connection: LedgerConnection,
-  cards: readonly RateCardText[],
-): { added: string[]; retired: string[] } {
-  const { added, retired } = compareWithForce(connection, cards);
-  return { added: added.map(([, { name }]) => name), retired: retired.map(({ name }) => name) };
+/** Cards that are to take the place of all of their side that are in force; null: nothing is said of that side. */
+export interface GivenCards {
+  rates: readonly RateCardText[] | null;
+  costs: readonly RateCardText[] | null;
 }
 
-function compareWithForce(connection: LedgerConnection, cards: readonly RateCardText[]) {
+/** An empty list of a configuration says no more than none: it takes no card out of force. */
+export function givenIn({ rates, costs }: GivenCards): GivenCards {
+  const listed = (cards: GivenCards['rates']) => (cards?.length === 0 ? null : cards);
+  return { rates: listed(rates), costs: listed(costs) };
+}
+
+/** By name, what comes into force and what goes out of it. */
+export function changeOfCards(
+  connection: LedgerConnection,
+  { rates, costs }: GivenCards,
+): { added: string[]; retired: string[] } {
+  const change = { added: [] as string[], retired: [] as string[] };
+  for (const [side, cards] of [['price', rates] as const, ['cost', costs] as const]) {
+    if (cards === null) continue;
+    const { added, retired } = compareWithForce(connection, cards, side);
+    const nameOf = ({ name }: { name: string }) => (side === 'cost' ? `cost: ${name}` : name);
+    change.added.push(...added.map(([, card]) => nameOf(card)));
+    change.retired.push(...retired.map(nameOf));
+  }
+  return change;
+}
+
+function compareWithForce(connection: LedgerConnection, cards: readonly RateCardText[], side: CardSide) {
   const wanted = new Map(cards.map((card) => [digestOf(card), card]));
-  const held = readCards(connection, isNull(rateCards.retiredAfterSeq));
+  const held = readCards(connection, isInForce(side));
   const digests = new Set(held.map(({ digest }) => digest));
   return {
     added: [...wanted].filter(([digest]) => !digests.has(digest)),
@@ -61,15 +94,22 @@ function compareWithForce(connection: LedgerConnection, cards: readonly RateCard
   };
 }
 
+interface CardsOfSide {
+  cards: readonly RateCardText[];
+  side?: CardSide;
+  source: CardSource;
+  nowMs: number;
+}
+
 /**
- * Makes these the cards in force: new ones are added, those that say something else or are gone go out of force. Returns
+ * Makes these the cards in force of their side: new ones are added, those that say something else or are gone go out of force. Returns
  * how many were added and retired; nothing is written when they are in force already, wherever they came from.
  */
 export function replaceCards(
   connection: LedgerConnection,
-  { cards, source, nowMs }: { cards: readonly RateCardText[]; source: CardSource; nowMs: number },
+  { cards, side = 'price', source, nowMs }: CardsOfSide,
 ): { added: number; retired: number } {
-  const { added, retired } = compareWithForce(connection, cards);
+  const { added, retired } = compareWithForce(connection, cards, side);
   if (added.length === 0 && retired.length === 0) return { added: 0, retired: 0 };
   const { seq } = headOfChain(connection);
   const at = isoTime(nowMs);
@@ -82,7 +122,7 @@ export function replaceCards(
     const definition = JSON.stringify(card);
     const minorUnits = 10 ** minorDigits(currency);
     db.insert(rateCards)
-      .values({ name, currency, digest, definition, source, recordedAt: at, afterSeq: seq, minorUnits })
+      .values({ name, currency, digest, definition, source, recordedAt: at, afterSeq: seq, minorUnits, side })
       .run();
   }
   return { added: added.length, retired: retired.length };

@@ -1,9 +1,10 @@
 import type { Charge, ChargeLine } from '../../../billing/rates/charge.ts';
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
+import { onceEach } from '../../../core/one-at-a-time.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { chargeLines, charges } from '../../store/schema/billing-tables.ts';
+import { chargeLines, charges, costs } from '../../store/schema/billing-tables.ts';
 import { asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
@@ -17,12 +18,14 @@ const KEYS_A_CHUNK = 5000;
 
 /**
  * Prices what a run has changed, inside its transaction: the charges of periods that are not closed follow their figures,
- * and its corrections of closed periods are charged on the cards of their closes. A ledger without cards is left alone.
+ * its corrections of closed periods are charged on the cards of their closes, and what it costs follows in all periods. A ledger
+ * without cards is left alone.
  */
 export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered }: MergedRun): void {
   if (!hasCards(connection)) return;
   const cards = cardsInForce(connection);
   const writer = new ChargeWriter(connection);
+  const costBook = new CostBook(connection, run.workspaceId);
   const changed = connection
     .prepare(
       `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, e.credits_after AS credits, e.requests_after AS requests,
@@ -40,6 +43,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
     (after) => changed.all(after) as KeyRecord[],
     lastEntryIdBefore,
     (key) => {
+      costBook.write(key);
       const pricer = pricers.get(key.periodKey);
       if (pricer === undefined) return;
       // A key without an entry before has no charge.
@@ -74,6 +78,44 @@ export function chargePeriod(connection: LedgerConnection, periodKey: number): v
   const { workspaceId } = workspaceOf(connection, periodKey);
   const pricer = new PeriodPricer(cardsInForce(connection), workspaceId, periodOfKey(periodKey));
   const writer = new ChargeWriter(connection);
+  eachUsage(connection, periodKey, (key) => writer.add(key, pricer));
+  writer.flush();
+}
+
+/** Works out anew what all periods cost, closed ones too: the cost cards have changed. */
+function costAllPeriods(connection: LedgerConnection): void {
+  query(connection).delete(costs).run();
+  for (const { periodKey } of query(connection).select().from(periods).orderBy(asc(periods.periodKey)).all()) {
+    const book = new CostBook(connection, workspaceOf(connection, periodKey).workspaceId);
+    eachUsage(connection, periodKey, (key) => book.write(key));
+  }
+}
+
+/** Writes what usage costs, in place of what was there. */
+class CostBook {
+  readonly #isGiven: boolean;
+  readonly #pricerOf: (periodKey: number) => PeriodPricer<StoredCard>;
+  readonly #write;
+  readonly #delete;
+
+  constructor(connection: LedgerConnection, workspaceId: string) {
+    const cards = cardsInForce(connection, 'cost');
+    this.#isGiven = cards.length > 0;
+    this.#pricerOf = onceEach((periodKey: number) => new PeriodPricer(cards, workspaceId, periodOfKey(periodKey)));
+    this.#write = connection.prepare('INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)');
+    this.#delete = connection.prepare('DELETE FROM costs WHERE period_key = ? AND tenant_key = ?');
+  }
+
+  write({ periodKey, tenantKey, tenantId, withdrawn, ...used }: PricedKey): void {
+    if (!this.#isGiven) return;
+    const priced = this.#pricerOf(periodKey).price(tenantId, used, !withdrawn);
+    if (priced === null) this.#delete.run(periodKey, tenantKey);
+    else this.#write.run(periodKey, tenantKey, priced.card.cardKey, priced.charge?.amountMinor ?? null);
+  }
+}
+
+/** Gives the figures of a period that stand now. */
+function eachUsage(connection: LedgerConnection, periodKey: number, use: (key: PricedKey) => void): void {
   const keys = connection
     .prepare(
       `SELECT u.period_key AS periodKey, u.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits, u.request_count AS requests,
@@ -82,12 +124,7 @@ export function chargePeriod(connection: LedgerConnection, periodKey: number): v
        WHERE u.period_key = ? AND u.tenant_key > ? ORDER BY u.tenant_key LIMIT ${KEYS_A_CHUNK}`,
     )
     .safeIntegers();
-  eachKey(
-    (after) => keys.all(periodKey, after) as KeyRecord[],
-    0,
-    (key) => writer.add(key, pricer),
-  );
-  writer.flush();
+  eachKey((after) => keys.all(periodKey, after) as KeyRecord[], 0, use);
 }
 
 interface KeyRecord {
@@ -234,7 +271,10 @@ class RowInserter {
 }
 
 interface CardsRequest {
-  cards: readonly RateCardText[];
+  /** Null: the rate cards stay. */
+  cards: readonly RateCardText[] | null;
+  /** Cost cards; null: they stay. */
+  costs?: readonly RateCardText[] | null;
   source: CardSource;
   nowMs: number;
 }
@@ -247,15 +287,26 @@ interface CardsChange {
 }
 
 /**
- * Puts rate cards into force and prices all periods that are not closed by them, in one transaction. Throws AppError
+ * Puts cards into force, prices all periods that are not closed by them, and works out what all periods cost, in one transaction. Throws AppError
  * `unclear_cards` when it is open which of two cards counts.
  */
-export function setCards(connection: LedgerConnection, { cards, source, nowMs }: CardsRequest): CardsChange {
-  refuseUnclear(cards);
+export function setCards(
+  connection: LedgerConnection,
+  { cards, costs: costCards = null, source, nowMs }: CardsRequest,
+): CardsChange {
+  for (const given of [cards, costCards]) if (given !== null) refuseUnclear(given);
+  const none = { added: 0, retired: 0 };
   return connection
     .transaction(() => {
-      const change = replaceCards(connection, { cards, source, nowMs });
-      return { ...change, periods: change.added + change.retired > 0 ? chargeOpenPeriods(connection) : [] };
+      const rates = cards === null ? none : replaceCards(connection, { cards, source, nowMs });
+      const costsChange =
+        costCards === null ? none : replaceCards(connection, { cards: costCards, side: 'cost', source, nowMs });
+      if (costsChange.added + costsChange.retired > 0) costAllPeriods(connection);
+      return {
+        added: rates.added + costsChange.added,
+        retired: rates.retired + costsChange.retired,
+        periods: rates.added + rates.retired > 0 ? chargeOpenPeriods(connection) : [],
+      };
     })
     .immediate();
 }

@@ -1,5 +1,6 @@
 import { PeriodPricer, type Used } from '../../../billing/rates/period-pricer.ts';
 import { type BilledLine, isOwn, type Money, MoneySums } from '../../../billing/statement/billed.ts';
+import { onceEach } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
@@ -19,14 +20,25 @@ export type CreditPricer = (
  * ledger without cards pays nothing.
  */
 export function creditPricer(connection: LedgerConnection, workspaceId: string): CreditPricer {
+  return pricedBy(connection, (period) => pricerOfPeriod(connection, workspaceId, period));
+}
+
+/** What the provider charges for the same, by the cost cards in force. */
+export function costPricer(connection: LedgerConnection, workspaceId: string): CreditPricer {
+  let cards: StoredCard[] | null = null;
+  return pricedBy(connection, (period) => {
+    cards ??= cardsInForce(connection, 'cost');
+    return new PeriodPricer(cards, workspaceId, period);
+  });
+}
+
+function pricedBy(connection: LedgerConnection, pricerOf: (period: Period) => PeriodPricer<StoredCard>): CreditPricer {
   let isPriced: boolean | null = null;
-  const pricers = new Map<Period, PeriodPricer<StoredCard>>();
+  const pricers = onceEach(pricerOf);
   return (tenantId, period, credits, requests = 0n) => {
     isPriced ??= hasCards(connection);
     if (!isPriced) return null;
-    const pricer = pricers.get(period) ?? pricerOfPeriod(connection, workspaceId, period);
-    pricers.set(period, pricer);
-    const priced = pricer.price(tenantId, { credits, requests }, true);
+    const priced = pricers(period).price(tenantId, { credits, requests }, true);
     if (priced === null || priced.charge === null) return null;
     return { currency: priced.card.currency, amountMinor: priced.charge.amountMinor };
   };

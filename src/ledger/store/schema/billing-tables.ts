@@ -24,6 +24,10 @@ export const tenantNames = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantKey, table.afterSeq] })],
 );
 
+/** What a card says: what tenants are charged, or what the provider charges for them. */
+export const CARD_SIDES = ['price', 'cost'] as const;
+export type CardSide = (typeof CARD_SIDES)[number];
+
 export const rateCards = sqliteTable('rate_cards', {
   cardKey: rowKey('card_key').primaryKey(),
   name: text('name').notNull(),
@@ -40,6 +44,7 @@ export const rateCards = sqliteTable('rate_cards', {
   retiredAfterSeq: integer('retired_after_seq'),
   /** Of a major unit of the currency: 100 for EUR, 1 for JPY. */
   minorUnits: integer('minor_units').notNull().default(100),
+  side: text('side', { enum: CARD_SIDES }).notNull(),
 });
 
 export const charges = sqliteTable(
@@ -55,6 +60,19 @@ export const charges = sqliteTable(
     tier: integer('tier'),
     unitCredits: integer('unit_credits'),
     unitPrice: text('unit_price'),
+  },
+  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
+);
+
+/** Of open and closed periods alike by the figures and the cost cards of now: no document has it, so nothing freezes it. */
+export const costs = sqliteTable(
+  'costs',
+  {
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    cardKey: integer('card_key').notNull(),
+    /** Null: beyond 64 bits. */
+    amountMinor: int64('amount_minor'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
@@ -240,6 +258,7 @@ export const billingRecords: readonly TableRecord[] = [
   {
     table: chargeLines,
   },
+  { table: costs },
   {
     table: chargeCorrections,
     guard: {

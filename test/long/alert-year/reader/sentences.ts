@@ -347,11 +347,11 @@ export const SENTENCES: readonly Sentence[] = [
       ];
     },
   ),
-  of(
-    ['restatement'],
-    '{month:m} is (?:closed: the difference is booked as an adjustment|{not:text} closed)\\.',
-    ({ truth, month, said }) => [same('it is closed', said.not === undefined, truth.isClosed(month))],
-  ),
+  // True also of a month that was reopened.
+  of(['restatement'], 'While {month:m} is closed, the difference is booked as an adjustment\\.', () => []),
+  of(['restatement'], '{month:m} is not closed\\.', ({ truth, month }) => [
+    same('it is closed', false, truth.isClosed(month)),
+  ]),
   of(['restatement'], '{month:m} of {who} is as it was before: {n} credits\\.', (read) => [
     ...subject(read),
     isSo(

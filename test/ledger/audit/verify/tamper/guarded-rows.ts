@@ -71,8 +71,8 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
   ]);
   const card = { digest: 'd', source: 'import', recorded_at: at, after_seq: 1 };
   insert('rate_cards', [
-    { name: 'standard', currency: 'EUR', definition: '{"price":"0.01"}', ...card },
-    { name: 'large', currency: 'JPY', definition: '{"price":"1"}', ...card },
+    { name: 'standard', currency: 'EUR', definition: '{"price":"0.01"}', side: 'price', ...card },
+    { name: 'large', currency: 'JPY', definition: '{"price":"1"}', side: 'cost', ...card },
   ]);
   const line = { currency: 'EUR', minor_units: 100, actor: 'ada', recorded_at: at, after_seq: 1 };
   const place = connection.prepare('SELECT period_key, tenant_key FROM tenant_usage LIMIT 1').get() as object;

@@ -1,0 +1,47 @@
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+
+interface PageMargin {
+  name: string;
+  currency: string;
+  revenue: bigint;
+  cost: bigint;
+}
+
+export interface PageMargins {
+  /** Of all tenants that have a margin, by currency. */
+  totals: PageMargin[];
+  /** The lowest margins. */
+  lowest: PageMargin[];
+  /** How many tenants have none, by the reason. */
+  without: { why: string; tenants: bigint }[];
+}
+
+interface MarginsRequest {
+  workspaceId: string;
+  period: string;
+  limit: number;
+  nameOf: (tenantId: string) => string;
+}
+
+/** What the tenants of a month bring and cost, as `finance_margin` has it. */
+export function marginsOf(
+  connection: LedgerConnection,
+  { workspaceId, period, limit, nameOf }: MarginsRequest,
+): PageMargins {
+  const all = <Row>(sql: string): Row[] => connection.prepare(sql).safeIntegers().all(workspaceId, period) as Row[];
+  const from = 'FROM finance_margin WHERE workspace_id = ? AND period = ?';
+  const lowest = all<Omit<PageMargin, 'name'> & { tenant_id: string }>(
+    `SELECT tenant_id, currency, revenue_minor AS revenue, cost_minor AS cost ${from} AND no_margin IS NULL
+     ORDER BY margin_value, tenant_id LIMIT ${limit}`,
+  );
+  return {
+    totals: all<PageMargin>(
+      `SELECT 'All tenants' AS name, currency, sum(revenue_minor) AS revenue, sum(cost_minor) AS cost
+       ${from} AND no_margin IS NULL GROUP BY currency ORDER BY currency`,
+    ),
+    lowest: lowest.map(({ tenant_id, ...row }) => ({ ...row, name: nameOf(tenant_id) })),
+    without: all(
+      `SELECT no_margin AS why, count(*) AS tenants ${from} AND no_margin IS NOT NULL GROUP BY 1 ORDER BY 1`,
+    ),
+  };
+}
