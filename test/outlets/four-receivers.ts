@@ -34,7 +34,8 @@ export const WORLDS: Record<string, (options?: WorldOptions) => Promise<World>> 
     const meter = { id: 'mtr_1', eventName: 'usage_credits', formula: property === 'credits' ? 'sum' : 'count' };
     const double = await startStripe({ now: clock.now, apiKey: 'secret-1', meter, customers: CUSTOMERS, ...options });
     const deps = depsFor(double, clock);
-    const create = (apiKey: string) => createStripeReceiver({ apiKey, meter: 'mtr_1', streamUrl: double.url }, deps);
+    const create = (apiKey: string) =>
+      createStripeReceiver({ token: apiKey, meter: 'mtr_1', streamUrl: double.url }, deps);
     return { double, clock, receiver: create('secret-1'), stranger: create('wrong') };
   },
   async metronome({ clock = testClock(), property = 'credits', ...options } = {}) {
@@ -42,21 +43,22 @@ export const WORLDS: Record<string, (options?: WorldOptions) => Promise<World>> 
     const customers = CUSTOMERS.map((alias) => ({ id: `id-of-${alias}`, alias }));
     const double = await startMetronome({ now: clock.now, token: 'secret-1', metric, customers, ...options });
     const deps = depsFor(double, clock);
-    const create = (token: string) => createMetronomeReceiver({ token, metric: 'metric-1', send: 'credits' }, deps);
+    const create = (token: string) => createMetronomeReceiver({ token, meter: 'metric-1', send: 'credits' }, deps);
     return { double, clock, receiver: create('secret-1'), stranger: create('wrong') };
   },
   async openmeter({ clock = testClock(), property = 'credits', ...options } = {}) {
     const meter = { slug: 'credits', eventType: TYPE, property };
     const double = await startOpenMeter({ now: clock.now, apiKey: 'secret-1', meter, ...options });
     const deps = depsFor(double, clock);
-    const create = (apiKey: string) => createOpenMeterReceiver({ apiKey, meter: 'credits', send: 'credits' }, deps);
+    const create = (apiKey: string) =>
+      createOpenMeterReceiver({ token: apiKey, meter: 'credits', send: 'credits' }, deps);
     return { double, clock, receiver: create('secret-1'), stranger: create('wrong') };
   },
   async lago({ clock = testClock(), property = 'credits', ...options } = {}) {
     const metric = { code: 'credits', property };
     const double = await startLago({ now: clock.now, apiKey: 'secret-1', metric, ...options });
     const deps = depsFor(double, clock, '/api/v1');
-    const create = (apiKey: string) => createLagoReceiver({ apiKey, metric: 'credits', send: 'credits' }, deps);
+    const create = (apiKey: string) => createLagoReceiver({ token: apiKey, meter: 'credits', send: 'credits' }, deps);
     return { double, clock, receiver: create('secret-1'), stranger: create('wrong') };
   },
 };

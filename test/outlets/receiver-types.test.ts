@@ -19,7 +19,7 @@ async function stripe(options: Partial<StripeOptions> = {}) {
   const meter = { id: 'mtr_1', eventName: 'usage_credits' };
   const customers = ['acme'];
   const double = await startStripe({ now: clock.now, apiKey: 'sk_1', meter, customers, ...options });
-  const outlet = { apiKey: 'sk_1', meter: 'mtr_1', streamUrl: double.url.replace('127.0.0.1', 'localhost') };
+  const outlet = { token: 'sk_1', meter: 'mtr_1', streamUrl: double.url.replace('127.0.0.1', 'localhost') };
   return { double, clock, receiver: createStripeReceiver(outlet, depsFor(double, clock)) };
 }
 
@@ -97,7 +97,7 @@ test('Stripe: a meter that keeps the last event of an hour is refused, and nothi
 
 test('Stripe: a meter that is not there is no customer without usage', async () => {
   const { double, clock } = await stripe();
-  const outlet = { apiKey: 'sk_1', meter: 'mtr_other', streamUrl: double.url };
+  const outlet = { token: 'sk_1', meter: 'mtr_other', streamUrl: double.url };
   const receiver = createStripeReceiver(outlet, depsFor(double, clock));
   expect(await rejection(receiver.usage('2026-03', ['acme'], NEVER))).toMatchObject({ code: 'outlet_unreachable' });
 });
@@ -106,7 +106,7 @@ async function metronome(customers: { id: string; alias: string }[]) {
   const clock = testClock();
   const metric = { id: 'metric-1', eventType: TYPE, property: 'credits' };
   const double = await startMetronome({ now: clock.now, token: 'token-1', metric, customers });
-  const outlet = { token: 'token-1', metric: 'metric-1', send: 'credits' as const };
+  const outlet = { token: 'token-1', meter: 'metric-1', send: 'credits' as const };
   return { double, clock, receiver: createMetronomeReceiver(outlet, depsFor(double, clock)) };
 }
 
@@ -152,7 +152,7 @@ async function openMeter() {
   const clock = testClock();
   const meter = { slug: 'credits', eventType: TYPE, property: 'credits' };
   const double = await startOpenMeter({ now: clock.now, apiKey: 'key-1', meter });
-  const outlet = { apiKey: 'key-1', meter: 'credits', send: 'credits' as const };
+  const outlet = { token: 'key-1', meter: 'credits', send: 'credits' as const };
   return { double, clock, receiver: createOpenMeterReceiver(outlet, depsFor(double, clock)) };
 }
 
@@ -181,7 +181,7 @@ async function lago(store: 'postgres' | 'clickhouse' = 'postgres') {
   const clock = testClock();
   const metric = { code: 'credits', property: 'credits' };
   const double = await startLago({ now: clock.now, apiKey: 'key-1', metric, store });
-  const outlet = { apiKey: 'key-1', metric: 'credits', send: 'credits' as const };
+  const outlet = { token: 'key-1', meter: 'credits', send: 'credits' as const };
   return { double, receiver: createLagoReceiver(outlet, depsFor(double, clock, '/api/v1')) };
 }
 

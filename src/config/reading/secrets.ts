@@ -1,4 +1,4 @@
-import type { ChannelConfig, Config } from '../types.ts';
+import type { ChannelConfig, Config, OutletConfig } from '../types.ts';
 
 /** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
 export function secretsOf(config: Config): string[] {
@@ -6,7 +6,7 @@ export function secretsOf(config: Config): string[] {
     ...config.workspaces.flatMap(({ keys }) => keys.map(({ secretKey }) => secretKey)),
     ...config.alerts.channels.flatMap(channelSecrets),
     ...config.heartbeats.flatMap(({ url }) => [...pathSecrets(url), ...querySecrets(url)]),
-    ...config.outlets.flatMap(({ secrets, url }) => [...signingSecrets(secrets), ...querySecrets(url)]),
+    ...config.outlets.flatMap(outletSecrets),
     config.s3?.secretAccessKey ?? '',
     config.http.token ?? '',
     ...urlPasswords(config.redisUrl),
@@ -14,6 +14,11 @@ export function secretsOf(config: Config): string[] {
     ...urlPasswords(config.publish?.url ?? null),
   ];
   return [...new Set(secrets)].filter((secret) => secret !== '');
+}
+
+function outletSecrets(outlet: OutletConfig): string[] {
+  if (outlet.type === 'webhook') return [...signingSecrets(outlet.secrets), ...querySecrets(outlet.url)];
+  return [outlet.token ?? ''];
 }
 
 /** Shorter parts of an address, such as `true`, are no secrets, and blotting them out would spoil every line of the log. */

@@ -85,6 +85,11 @@ http:                                  # the daemon's pages, health and metrics
 #     allow_private: false             # true: an address in your network
 #     timeout_seconds: 30              # 1 to 120
 #     # ca_file: ./our-ca.pem          # its authorities, instead of the public ones
+#   - name: stripe
+#     type: stripe                     # or metronome, openmeter (with its url), lago
+#     token: \${OUTLET_TOKEN}
+#     meter: mtr_1234                  # its id, slug or code there
+#     customer: external_ref
 
 # rates:                               # what credits cost; docs/prices.md
 #   - name: standard
@@ -253,6 +258,7 @@ REDIS_URL=
 # HEARTBEAT_URL=
 # OUTLET_SECRET=
 # OUTLET_OLD_SECRET=
+# OUTLET_TOKEN=
 # PGPASSWORD=
 
 # Without a usage-ledger.yml, for one workspace:

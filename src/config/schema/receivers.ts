@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, fileNameRule } from '../rules.ts';
-import { caFile, judged, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
+import { address, caFile, judged, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
 const common = {
   name: obeys(word, fileNameRule).describe('Give a name of small letters, digits, - and _, which it keeps for good'),
@@ -48,8 +48,46 @@ function judgeWebhook({ secret, secrets }: Record<PropertyKey, unknown>, tell: T
   }
 }
 
+const token = secret.describe('Give the key or token that the billing system has given you, best as a variable');
+
+const stripe = z.strictObject({
+  type: z.literal('stripe').describe('Choose the kind of the receiver: stripe'),
+  ...common,
+  url: setting(address, 'Give the address of a stand-in for Stripe, or remove the line', 'https://api.stripe.com'),
+  token,
+  meter: word.describe('Give the id of the meter in Stripe, mtr_...'),
+});
+
+const metronome = z.strictObject({
+  type: z.literal('metronome').describe('Choose the kind of the receiver: metronome'),
+  ...common,
+  url: setting(address, 'Give the address of Metronome, or remove the line', 'https://api.metronome.com'),
+  token,
+  meter: word.describe('Give the id of the billable metric in Metronome'),
+});
+
+const openmeter = z.strictObject({
+  type: z.literal('openmeter').describe('Choose the kind of the receiver: openmeter'),
+  ...common,
+  url: address.describe('Give the address of OpenMeter, such as https://openmeter.example.com'),
+  token: orNull(secret, 'Give the API key, best as a variable, or remove the line for an OpenMeter that asks for none'),
+  meter: word.describe('Give the slug of the meter in OpenMeter'),
+});
+
+const lago = z.strictObject({
+  type: z.literal('lago').describe('Choose the kind of the receiver: lago'),
+  ...common,
+  url: setting(address, 'Give the address of the API, with its /api/v1', 'https://api.getlago.com/api/v1'),
+  token,
+  meter: word.describe('Give the code of the billable metric in Lago'),
+});
+
 /** A billing system that usage goes on to. */
-export const outlet = z.discriminatedUnion('type', [webhook]).transform((given) => {
+export const outlet = z.discriminatedUnion('type', [webhook, stripe, metronome, openmeter, lago]).transform((given) => {
+  if (given.type !== 'webhook') {
+    const { timeout_seconds, ca_file: ca, ...settings } = given;
+    return named({ ...settings, ca, timeout_ms: timeout_seconds * 1000 });
+  }
   const { secret, secrets, timeout_seconds, remembers_hours, ca_file: ca, ...settings } = given;
   return named({
     ...settings,

@@ -6,9 +6,9 @@ import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
 
 export interface LagoOutlet {
-  apiKey: string;
+  token: string;
   /** The code of the billable metric. */
-  metric: string;
+  meter: string;
   send: 'credits' | 'requests';
 }
 
@@ -39,11 +39,11 @@ const metricAnswer = z.object({
  * `events.errors` alone. Usage is read back from its list of events, which knows any month and no billing period.
  */
 export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): Receiver {
-  const headers = { authorization: `Bearer ${outlet.apiKey}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${outlet.token}`, 'content-type': 'application/json' };
 
   const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]> => {
     if (events.length === 0) return [];
-    const body = JSON.stringify({ events: events.map((event) => lagoEvent(event, outlet.metric)) });
+    const body = JSON.stringify({ events: events.map((event) => lagoEvent(event, outlet.meter)) });
     const answer = await http.call({ method: 'POST', path: '/events/batch', headers, body }, signal);
     const outcome = http.outcomeOf(answer);
     const read = refusal.safeParse(outcome.is === 'refused' && answer.status !== null ? parsed(answer.body) : null);
@@ -62,7 +62,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
   const listed = async (customer: string, period: string, signal: AbortSignal): Promise<string> => {
     const asked = {
       external_subscription_id: customer,
-      code: outlet.metric,
+      code: outlet.meter,
       timestamp_from: isoTime(periodStartMs(period)),
       // Both ends are included.
       timestamp_to: isoTime(periodEndMs(period) - 1),
@@ -99,7 +99,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
       return found;
     },
     async probe(signal) {
-      const path = `/billable_metrics/${encodeURIComponent(outlet.metric)}`;
+      const path = `/billable_metrics/${encodeURIComponent(outlet.meter)}`;
       const { billable_metric: metric } = await askFor(http, { method: 'GET', path, headers }, metricAnswer, signal);
       if (metric.aggregation_type === 'sum_agg' && metric.field_name === outlet.send) return;
       const found = `${metric.aggregation_type} of ${metric.field_name ?? 'nothing'}`;

@@ -10,7 +10,7 @@ import { sendHalves } from '../send-halves.ts';
 export interface MetronomeOutlet {
   token: string;
   /** The id of the billable metric. */
-  metric: string;
+  meter: string;
   send: 'credits' | 'requests';
 }
 
@@ -57,7 +57,7 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
       starting_on: isoTime(periodStartMs(period)),
       ending_before: isoTime(periodEndMs(period)),
       window_size: 'NONE',
-      billable_metrics: [{ id: outlet.metric }],
+      billable_metrics: [{ id: outlet.meter }],
       customer_ids: customerIds,
     });
     const found = new Map<string, string>();
@@ -96,7 +96,7 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
       return found;
     },
     async probe(signal) {
-      const path = `/v1/billable-metrics/${encodeURIComponent(outlet.metric)}`;
+      const path = `/v1/billable-metrics/${encodeURIComponent(outlet.meter)}`;
       const { data } = await askFor(http, { method: 'GET', path, headers }, metricAnswer, signal);
       const types = data.event_type_filter?.in_values ?? [USAGE_EVENT_TYPE];
       const sums = data.aggregation_type === 'SUM' && data.aggregation_key === outlet.send;

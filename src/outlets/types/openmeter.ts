@@ -9,7 +9,7 @@ import { sendFitting, sendHalves } from '../send-halves.ts';
 
 export interface OpenMeterOutlet {
   /** Null: one's own OpenMeter asks for none. */
-  apiKey: string | null;
+  token: string | null;
   /** The slug of the meter. */
   meter: string;
   send: 'credits' | 'requests';
@@ -27,7 +27,7 @@ const queryAnswer = z.object({ data: z.array(z.object({ subject: z.string().null
  * no value is taken and shown by its list of events alone, so `probe` looks at the meter.
  */
 export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerId }: ReceiverDeps): Receiver {
-  const headers: Record<string, string> = outlet.apiKey === null ? {} : { authorization: `Bearer ${outlet.apiKey}` };
+  const headers: Record<string, string> = outlet.token === null ? {} : { authorization: `Bearer ${outlet.token}` };
   const meter = `/api/v1/meters/${encodeURIComponent(outlet.meter)}`;
 
   const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome> => {

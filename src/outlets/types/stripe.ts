@@ -8,11 +8,15 @@ import { checkMeter, meterAnswer, type StripeMeter, streamEvent } from './stripe
 import { readStripeReports } from './stripe-reports.ts';
 
 export interface StripeOutlet {
-  apiKey: string;
+  token: string;
   /** The id of the meter, `mtr_...`. */
   meter: string;
-  /** Where the stream is, which has a host of its own: https://meter-events.stripe.com. */
   streamUrl: string;
+}
+
+/** Stripe's stream has a host of its own; a stand-in is one host. */
+export function streamUrlOf(url: string): string {
+  return url === 'https://api.stripe.com' ? 'https://meter-events.stripe.com' : url;
 }
 
 /** The one that the client 23.1.0 has, which the tests hold this against. */
@@ -44,7 +48,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   let known: StripeMeter | null = null;
 
   const ask = <T>(path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> =>
-    askFor(http, { method: 'GET', path, headers: headers(outlet.apiKey) }, schema, signal);
+    askFor(http, { method: 'GET', path, headers: headers(outlet.token) }, schema, signal);
 
   const findMeter = async (signal: AbortSignal): Promise<StripeMeter> => {
     known ??= checkMeter(await ask(meterPath, meterAnswer, signal));
@@ -56,7 +60,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
     const call = {
       method: 'POST' as const,
       path: '/v2/billing/meter_event_session',
-      headers: headers(outlet.apiKey),
+      headers: headers(outlet.token),
       body: '{}',
     };
     const { authentication_token: token, created, expires_at } = await askFor(http, call, sessionAnswer, signal);
@@ -87,7 +91,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   const sumOf = async (customer: string, period: string, signal: AbortSignal): Promise<string> => {
     const bounds = { start_time: String(periodStartMs(period) / 1000), end_time: String(periodEndMs(period) / 1000) };
     const path = `${meterPath}/event_summaries?${new URLSearchParams({ customer, ...bounds })}`;
-    const answer = await http.call({ method: 'GET', path, headers: headers(outlet.apiKey) }, signal);
+    const answer = await http.call({ method: 'GET', path, headers: headers(outlet.token) }, signal);
     const error = answer.status === 400 ? errorOf(answer.body) : null;
     // Nobody has that id there.
     if (error?.code === 'resource_missing' && error.param === 'customer') return '0';

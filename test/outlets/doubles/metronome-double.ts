@@ -23,7 +23,7 @@ import {
  *
  * Not found, and how it is here: a fault in one event refuses the call (400); a time older than 34 days is refused (400);
  * a rate of /v1/ingest ("100,000 events per second": 1,000 calls); Retry-After (1 second); a limit of bytes (none); negative
- * values (summed like others); how many customers a page of /v1/usage has (50).
+ * values (summed like others); how many customers a page of /v1/usage has (20).
  */
 export interface MetronomeOptions extends DoubleOptions {
   token: string;
@@ -46,7 +46,7 @@ export interface MetronomeDouble extends Double {
 }
 
 const DAY_MS = 86_400_000;
-const PAGE = 50;
+const PAGE = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 export async function startMetronome(options: MetronomeOptions): Promise<MetronomeDouble> {
