@@ -11,6 +11,7 @@ import { strangeLedger } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
+import { entryOf } from '../outlets/events.ts';
 import { openReceiver } from '../outlets/open-receiver.ts';
 import { checkOutlet, type OutletDifference } from '../outlets/read-back.ts';
 import type { Receiver } from '../outlets/receiver.ts';
@@ -26,6 +27,9 @@ const TELL_INTERVAL_MS = 60_000;
 const CHECK_INTERVAL_MS = 24 * 3_600_000;
 /** What a check has found must be there again after this before anybody is told: events may be under way. */
 const CONFIRM_MS = 10 * 60_000;
+/** What it refused after it was taken is asked for so often, of so long ago: reports come late, and a daemon may have been off. */
+const REFUSED_INTERVAL_MS = 60 * 60_000;
+const REFUSED_BACK_MS = 3 * 24 * 3_600_000;
 /** A receiver that takes nothing for so long is told of. */
 const STUCK_MS = 60 * 60_000;
 const RETRY = { baseMs: 1_000, maxMs: 5 * 60_000 };
@@ -80,6 +84,7 @@ class OutletWatch {
   #waits = true;
   #heldAtMs = Number.NEGATIVE_INFINITY;
   #restUntilMs = 0;
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   /** Since when it takes nothing, by the monotonic clock, and why. */
   #stuck: { sinceMs: number; answer: string } | null = null;
@@ -95,6 +100,7 @@ class OutletWatch {
     const { clock, logger } = options;
     const look = (signal: AbortSignal): Promise<void> => this.#look(signal);
     const tell = async (signal: AbortSignal): Promise<void> => {
+      await this.#askRefused(signal).catch((error: unknown) => this.#log(error, 'an outlet could not be asked'));
       await this.#check(signal).catch((error: unknown) => this.#log(error, 'an outlet could not be compared'));
       await this.#tell();
     };
@@ -165,6 +171,22 @@ class OutletWatch {
     this.#restUntilMs = clock.monotonic() + Math.max(fault.afterMs ?? 0, backoffMs(this.#failures, RETRY));
     this.#failures += 1;
     this.#waits = true;
+  }
+
+  /** What was refused after it was taken becomes an exception like any other. */
+  async #askRefused(signal: AbortSignal): Promise<void> {
+    const { outlet, connection, clock, receiver, ledgerId: ours, logger } = this.#options;
+    const row = readOutlet(connection, outlet.name);
+    if (receiver.refusedLater === undefined || row === undefined || clock.monotonic() < this.#refusedAtMs) return;
+    this.#refusedAtMs = clock.monotonic() + REFUSED_INTERVAL_MS;
+    const { refused, unnamed } = await receiver.refusedLater(clock.now() - REFUSED_BACK_MS, signal);
+    const found = [...refused].flatMap(([id, reason]) => {
+      const entryId = entryOf(id, ours);
+      return entryId === null ? [] : [{ entryId, reason }];
+    });
+    await (await this.#options.writer()).call('noteRefused', { name: outlet.name, refused: found, nowMs: clock.now() });
+    if (unnamed > 0)
+      logger.warn({ outlet: outlet.name, events: unnamed }, 'the receiver refused events it does not name');
   }
 
   async #check(signal: AbortSignal): Promise<void> {

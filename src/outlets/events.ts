@@ -66,3 +66,9 @@ function timeOf({ recordedAt, period }: OutletEntry, nowMs: number): number {
   if (!canHaveHappened(recordedMs, nowMs)) return firstMs;
   return Math.min(Math.max(recordedMs, firstMs), periodEndMs(period) - 1000);
 }
+
+/** The entry whose event has this id; null: it is not an id of this ledger. */
+export function entryOf(id: string, ledgerId: string): number | null {
+  const [own, entryId = ''] = id.split('_');
+  return own === ledgerId && /^\d+$/.test(entryId) ? Number(entryId) : null;
+}

@@ -88,7 +88,8 @@ export class Sweep {
       if (of === null) return this.#pauseUncertain(row, flightTo);
       this.#verdicts = { upTo: flightTo, askedMs: clock.monotonic(), of };
     }
-    const to = this.#verdicts?.upTo ?? lastEntryId(connection);
+    // What was perhaps sent lands before anything else is sent: so the receiver has all of it or nothing, by customer.
+    const to = flightTo !== null && flightTo > cursor ? flightTo : lastEntryId(connection);
     const entries = entriesBehind(connection, { cursor, to, limit: STEP });
     const last = entries.at(-1);
     if (last === undefined) return NOTHING;

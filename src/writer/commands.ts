@@ -46,6 +46,7 @@ import {
   beginOutlet,
   markFlight,
   noteCheck,
+  noteRefused,
   pauseOutlet,
   pauseRestored,
   resumeOutlet,
@@ -150,6 +151,7 @@ const COMMANDS = {
   resumeOutlet: onConnection(resumeOutlet),
   settleEvents: onConnection(settleEvents),
   noteCheck: onConnection(noteCheck),
+  noteRefused: onConnection(noteRefused),
 
   /** Forgets some of what is older than `beforeMs` and need not be kept. */
   prune({ connection }: Session, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {

@@ -26,7 +26,7 @@ function screen(workspaces: StatusReport['workspaces'], isRunning = true): strin
   const report: StatusReport = {
     ...{ workspaces, openAlerts: 0, outbox: { pending: 0, held: 0, dead: 0 }, disabled: [], exports: [] },
     queue: isRunning ? { status: 'running', redis: 'redis', sync: counts } : { status: 'not_running' },
-    ...{ configuration: null, lockedBy: null, ahead: null, skipped: [], short: [], publish: null },
+    ...{ configuration: null, lockedBy: null, ahead: null, skipped: [], short: [], publish: null, outlets: [] },
   };
   return statusLines(report, { nowMs: NOON, limit: 100, width: 120, color: false });
 }

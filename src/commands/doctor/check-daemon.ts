@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { secretsOf } from '../../config/reading/secrets.ts';
 import type { Config } from '../../config/types.ts';
 import { attemptLimit } from '../../core/attempt-limit.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -12,7 +13,10 @@ import { summarizeError } from '../../core/errors.ts';
 import { localUrl } from '../../core/net/public-address.ts';
 import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
+import { createRedactor } from '../../core/text/redact.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import type { openReceiver as OpenReceiver } from '../../outlets/open-receiver.ts';
 import { RedisMissingError } from '../../queue/errors.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
@@ -133,6 +137,50 @@ export async function checkPublish({ publish, ledger }: Config, nowMs: number): 
     return [warn('publish', words, remedy)];
   } finally {
     reader.close();
+  }
+}
+
+/** Whether each receiver of usage takes our credentials and sums what is sent, and what it does not have. */
+export async function checkOutlets(config: Config, clock: Clock): Promise<Finding[]> {
+  if (config.outlets.length === 0 || !existsSync(config.ledger.path)) return [];
+  const [{ openReceiver }, { outletStandings, troubleOf }] = await Promise.all([
+    import('../../outlets/open-receiver.ts'),
+    import('../../outlets/standing.ts'),
+  ]);
+  const reader = openReader(config.ledger.path);
+  try {
+    const redact = createRedactor(secretsOf(config));
+    const deps = { ledgerId: ledgerId(reader.connection), clock, proxy: config.proxy, redact };
+    const findings: Finding[] = [];
+    for (const standing of outletStandings(reader.connection, config.outlets)) {
+      const outlet = config.outlets.find(({ name }) => name === standing.name);
+      if (outlet === undefined) continue;
+      findings.push(await probeOutlet(() => openReceiver(outlet, deps), standing.name));
+      const trouble = troubleOf(standing, false);
+      if (trouble !== null) findings.push(warn('outlets', trouble, '`usage-ledger outlets status`', standing.name));
+      if (standing.state === 'not_begun') {
+        const remedy = `\`usage-ledger outlets begin ${standing.name}\` shows what would go there`;
+        findings.push(warn('outlets', 'it was not begun: nothing is sent', remedy, standing.name));
+      }
+    }
+    return findings;
+  } finally {
+    reader.close();
+  }
+}
+
+async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: string): Promise<Finding> {
+  try {
+    const { receiver, close } = await open();
+    try {
+      await receiver.probe(new AbortController().signal);
+    } finally {
+      await close();
+    }
+    return ok('outlets', 'the receiver answers and takes the credentials', name);
+  } catch (error) {
+    const { message, hint } = summarizeError(error);
+    return fail('outlets', message, hint ?? 'correct what the message names', name);
   }
 }
 

@@ -15,7 +15,7 @@ import { UnauthorizedError } from '../../usage-api/errors.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { printProse, proseLines } from '../shared/prose.ts';
-import { checkPm2, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
+import { checkOutlets, checkPm2, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
 import { checkBackups, checkBuckets, checkExports, checkModes } from './check-files.ts';
 import {
   askLedger,
@@ -100,6 +100,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['disk', () => checkDisk(path)],
     ['redis', () => checkRedis(config, env)],
     ['publish', () => checkPublish(config, clock.now())],
+    ['outlets', () => checkOutlets(config, clock)],
     ['http', () => checkPort(config.http, clock)],
     ['pm2', () => checkPm2(cwd, env)],
   ]);

@@ -21,6 +21,7 @@ import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal
 import { type ConfigurationNotice, daemonOf } from '../../ledger/store/file/daemon-lock.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { type OutletStanding, outletStandings, troubleOf } from '../../outlets/standing.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
@@ -68,7 +69,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead, skipped, short } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, outlets, ahead, skipped, short } = report;
   const ledger = {
     path: context.config.ledger.path,
     ledger_id: ledgerId(context.reader().connection),
@@ -91,6 +92,15 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     not_closed: skipped.map(({ workspaceId, period }) => ({ workspace_id: workspaceId, period })),
     no_jumps_before: short.map(({ workspaceId, from }) => ({ workspace_id: workspaceId, period: from })),
     exports: exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
+    outlets: outlets.map(({ name, state, waiting, events, trouble }) => ({
+      name,
+      state,
+      waiting,
+      held: events.held.events,
+      late: events.late.events,
+      refused: events.refused.events,
+      trouble,
+    })),
     publish: publish && {
       position: publish.standing.position,
       lag_links: publish.standing.lag.links,
@@ -140,6 +150,10 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
       workspaces.some(({ workspace_id, configured }) => configured && workspace_id === id),
     ),
     publish: await lookAtCopy(context),
+    outlets: outletStandings(connection, context.config.outlets).map((standing) => ({
+      ...standing,
+      trouble: troubleOf(standing, false),
+    })),
   };
 }
 
@@ -167,6 +181,7 @@ export interface StatusReport {
   short: ShortHistory[];
   /** The copy in Postgres; null: none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
+  outlets: (OutletStanding & { trouble: string | null })[];
 }
 
 interface ScreenOptions extends TableOptions {
@@ -223,6 +238,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     `queue   ${describeQueue(queue)}`,
     ...exportFacts(exports, options.nowMs),
     ...(publish === null ? [] : [`publish ${inertText(publish.words)}`]),
+    ...report.outlets.map(outletFact),
     ...(skippedMonths === null ? [] : [`closes  ${inertText(skippedMonths)}`]),
     ...(noJumpsYet === null ? [] : [`jumps   ${inertText(noJumpsYet)}`]),
   ];
@@ -248,6 +264,11 @@ function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] 
   const last = exports.reduce((latest, { writtenAt }) => ((writtenAt ?? '') > latest ? (writtenAt ?? '') : latest), '');
   const when = last === '' ? 'no file yet' : `last file ${timeAgo(last, nowMs)}`;
   return [`exports ${formatInteger(exports.length)}, ${when}`];
+}
+
+function outletFact({ name, state, waiting, trouble }: StatusReport['outlets'][number]): string {
+  const how = state === 'not_begun' ? 'not begun' : waiting === 0 ? 'nothing waits' : `${formatInteger(waiting)} wait`;
+  return `outlet  ${name}: ${inertText(trouble ?? how)}`;
 }
 
 function headline(workspaces: readonly WorkspaceLine[]): string {

@@ -10,6 +10,7 @@ import type { LedgerConnection, LedgerReader } from '../../ledger/store/file/ope
 import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { outletStandings } from '../../outlets/standing.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 import type { WorkspaceLine } from '../state/status.ts';
@@ -30,7 +31,7 @@ export function createMeasurements({
   workspaces,
 }: {
   reader: LedgerReader;
-  config: () => Pick<Config, 'ledger' | 'exports'>;
+  config: () => Pick<Config, 'ledger' | 'exports' | 'outlets'>;
   clock: WallClock;
   queues: readonly Queue[];
   traffic: Pick<Traffic, 'attempts' | 'onAttempt' | 'waits' | 'deliveries'>;
@@ -58,6 +59,7 @@ export function createMeasurements({
         const { name, failing, writtenAt } = exportStanding(wanted);
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
+    outlets: () => outletStandings(connection, config().outlets),
     /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
     alerts: (): Pick<AlertCount, 'rule' | 'state' | 'count'>[] => countAlerts(connection),
     /** How long a channel has been owed what waits for no others; 0 without anything. */

@@ -50,6 +50,7 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     ...alertFamilies(probe, measured),
     ...queueFamilies(probe, measured),
     ...publishFamilies(probe),
+    ...outletFamilies(measured),
     ...exportFamilies(measured),
   ];
   for (const family of families) addFamily(family, registers);
@@ -292,6 +293,34 @@ function exportFamilies(measured: Measurements): Family[] {
         measured
           .exports()
           .flatMap(({ name, lastAtMs }): Sample[] => (lastAtMs === null ? [] : [[{ export: name }, lastAtMs / 1000]])),
+    },
+  ];
+}
+
+function outletFamilies(measured: Measurements): Family[] {
+  return [
+    {
+      name: 'outlet_sending',
+      help: '1 for an outlet that sends, 0 for one that is paused, was not begun, or was begun otherwise.',
+      labels: ['outlet'],
+      read: () => measured.outlets().map(({ name, state }) => [{ outlet: name }, state === 'sending' ? 1 : 0]),
+    },
+    {
+      name: 'outlet_waiting_entries',
+      help: 'Entries of the ledger that an outlet has not looked at yet.',
+      labels: ['outlet'],
+      read: () => measured.outlets().map(({ name, waiting }) => [{ outlet: name }, waiting]),
+    },
+    {
+      name: 'outlet_events',
+      help: 'Events that its receiver does not have: held, late, refused or settled.',
+      labels: ['outlet', 'state'],
+      read: () =>
+        measured
+          .outlets()
+          .flatMap(({ name, events }) =>
+            Object.entries(events).map(([state, { events: number }]): Sample => [{ outlet: name, state }, number]),
+          ),
     },
   ];
 }

@@ -95,6 +95,12 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     ...['waiting', 'active', 'delayed', 'completed', 'failed'].map(
       (state, at) => `usage_ledger_queue_jobs{queue="sync",state="${state}"} ${at + 1}`,
     ),
+    'usage_ledger_outlet_sending{outlet="billing"} 1',
+    'usage_ledger_outlet_waiting_entries{outlet="billing"} 7',
+    'usage_ledger_outlet_events{outlet="billing",state="held"} 2',
+    'usage_ledger_outlet_events{outlet="billing",state="late"} 2',
+    'usage_ledger_outlet_events{outlet="billing",state="refused"} 2',
+    'usage_ledger_outlet_events{outlet="billing",state="settled"} 2',
     'usage_ledger_export_failing{export="usage-daily"} 1',
     `usage_ledger_export_last_file_timestamp_seconds{export="usage-daily"} ${NOON / 1000 - 60}`,
     'usage_ledger_run_duration_seconds_bucket{le="1"} 0',

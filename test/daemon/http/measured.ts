@@ -1,9 +1,24 @@
 import type { Measurements } from '../../../src/daemon/http/measurements.ts';
 import type { Overview } from '../../../src/daemon/http/pages/overview-page.ts';
 import type { WorkspaceLine } from '../../../src/daemon/state/status.ts';
+import type { OutletStanding } from '../../../src/outlets/standing.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */
+const EVENTS = { events: 2, quantity: 5n };
+const OUTLET: OutletStanding = {
+  name: 'billing',
+  type: 'webhook',
+  send: 'credits',
+  state: 'sending',
+  reason: null,
+  fromPeriod: '2026-01',
+  waiting: 7,
+  events: { held: EVENTS, late: EVENTS, refused: EVENTS, settled: EVENTS },
+  checkedAt: null,
+  differences: null,
+};
+
 export const MEASURED: Measurements = {
   traffic: {
     attempts: () => [
@@ -21,6 +36,7 @@ export const MEASURED: Measurements = {
   reservedBytes: () => 65_536,
   storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),
   head: () => ({ seq: 42, digest: `00000000ff${'c'.repeat(54)}` }),
+  outlets: () => [OUTLET],
   exports: () => [{ name: 'usage-daily', failing: true, lastAtMs: NOON - 60_000 }],
   alerts: () => [{ rule: 'jump', state: 'firing', count: 4 }],
   outboxAgeSeconds: () => 90,

@@ -214,6 +214,23 @@ export function resumeOutlet(connection: LedgerConnection, { name, perhaps, nowM
     .immediate();
 }
 
+/** What its receiver has refused after it had said that it took it. What is an exception already stays as it is. */
+export function noteRefused(
+  connection: LedgerConnection,
+  { name, refused, nowMs }: { name: string; refused: readonly Omit<OutletException, 'state'>[]; nowMs: number },
+): number {
+  const since = isoTime(nowMs);
+  return connection
+    .transaction(() => {
+      const cursor = readOutlet(connection, name)?.cursor ?? 0;
+      const passed = refused.filter(({ entryId }) => entryId <= cursor);
+      const rows = passed.map((one) => ({ outlet: name, state: 'refused' as const, since, ...one }));
+      if (rows.length === 0) return 0;
+      return query(connection).insert(outletEvents).values(rows).onConflictDoNothing().run().changes;
+    })
+    .immediate();
+}
+
 export interface SettleRequest {
   name: string;
   entryIds: readonly number[];

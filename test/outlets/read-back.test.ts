@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { resumeOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { backupLedger } from '../../src/ledger/transfer/backup/backup.ts';
+import { restoreLedger } from '../../src/ledger/transfer/backup/restore.ts';
+import { checkOutlet } from '../../src/outlets/read-back.ts';
+import { publish, usageRecord } from '../support/open-ledger.ts';
+import { Random } from '../support/random.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { NOON } from '../support/time/test-clock.ts';
+import { exceptions, ledgerSums, type OutletWorld, outletRow, outletWorld } from './outlet-world.ts';
+import { WebhookReceiver } from './webhook-receiver.ts';
+
+const DAY = 24 * 3_600_000;
+const { signal } = new AbortController();
+
+/** A world whose receiver can be asked, and remembers ids for a day. */
+async function askedWorld(path?: string, double?: WebhookReceiver): Promise<OutletWorld> {
+  const own = double ?? (await new WebhookReceiver().start());
+  own.remembersMs = DAY;
+  const asked = (period: string): Map<string, string> => {
+    const found = Object.entries(own.sums()).filter(([key]) => key.endsWith(` ${period}`));
+    return new Map(found.map(([key, sum]) => [key.slice(0, -8), `${sum}.0`]));
+  };
+  const world = await outletWorld({
+    double: own,
+    asked,
+    settings: { remembers_hours: 24 },
+    ...(path === undefined ? {} : { path }),
+  });
+  return world;
+}
+
+test('what was perhaps sent longer ago than the receiver remembers is asked of it, by customer', async () => {
+  const world = await askedWorld();
+  const { connection, double, clock } = world;
+  await publish(
+    connection,
+    ['acme', 'globex', 'initech'].map((tenant) => usageRecord(tenant, 5)),
+  );
+  world.begin();
+  // It has the first two, and says nothing of it.
+  double.refuses = ({ subject }) => subject === 'initech';
+  double.mood = (events) => (events.length === 1 ? { status: 503, taken: true } : { status: 400 });
+  await world.run();
+  [double.mood, double.refuses] = [() => null, () => false];
+  const there = double.sums();
+  expect(Object.keys(there).length).toBeGreaterThan(0);
+  clock.advance(3 * DAY);
+  double.nowMs = clock.now();
+  await world.run();
+  expect(double.sums()).toEqual(ledgerSums(connection));
+  expect(exceptions(connection)).toEqual([]);
+});
+
+test('where the receiver has neither sum, nothing is sent and the entry is named', async () => {
+  const world = await askedWorld();
+  const { connection, double, clock } = world;
+  await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 6)]);
+  world.begin();
+  double.mood = () => ({ status: 503, taken: true });
+  await world.run();
+  double.mood = () => null;
+  const [mine] = double.counted;
+  if (mine === undefined) throw new Error('nothing came');
+  double.counted.push({ ...mine, id: 'of somebody else', data: { ...mine.data, credits: 100 } });
+  clock.advance(3 * DAY);
+  double.nowMs = clock.now();
+  await world.run();
+  expect(double.sums()).toEqual({ 'acme 2026-03': 105n, 'globex 2026-03': 6n });
+  expect(exceptions(connection)).toEqual([
+    [
+      1,
+      'acme',
+      '2026-03',
+      'refused',
+      'it was perhaps sent: the receiver has 105 of 2026-03, the ledger 0 without and 5 with what was perhaps sent',
+    ],
+  ]);
+});
+
+test('a comparison names the customers that differ, with their last entries', async () => {
+  const world = await askedWorld();
+  const { connection, double, outlet, receiver } = world;
+  await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 6)]);
+  await publish(connection, [usageRecord('acme', 9), usageRecord('globex', 6)]);
+  world.begin();
+  await world.run();
+  const compare = () => checkOutlet({ outlet, receiver, connection }, '2026-03', signal);
+  expect(await compare()).toEqual({ customers: 2, differences: [] });
+  double.counted.splice(2, 1);
+  expect(await compare()).toEqual({
+    customers: 2,
+    differences: [
+      {
+        period: '2026-03',
+        customer: 'acme',
+        ledger: '9',
+        receiver: '5',
+        tenants: [{ workspace_id: 'ws-1', tenant_id: 'acme' }],
+        entry_ids: [3, 1],
+      },
+    ],
+  });
+});
+
+test('a ledger that was restored sends nothing that the receiver has, and then what it has not', async () => {
+  const world = await askedWorld();
+  const { connection, double, path } = world;
+  const backup = join(temporaryFolder(), 'backup.db');
+  await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 5)]);
+  world.begin();
+  await world.run();
+  await backupLedger({ ledgerPath: path, target: backup, force: false, signal });
+  // This the receiver gets, and the backup does not have it: entries of other content follow under the same numbers.
+  await publish(connection, [usageRecord('acme', 8), usageRecord('globex', 5)]);
+  await publish(connection, [usageRecord('acme', 9), usageRecord('globex', 5), usageRecord('initech', 4)]);
+  await world.run();
+  expect(double.sums()).toEqual(ledgerSums(connection));
+  connection.close();
+
+  const order = { file: backup, ledgerPath: path, version: '0.0.0', nowMs: NOON, signal };
+  await restoreLedger(order);
+  const restored = await askedWorld(path, double);
+  expect(outletRow(restored.connection)).toMatchObject({ paused: 'restored', cursor: 2 });
+  await publish(restored.connection, [usageRecord('acme', 9), usageRecord('globex', 7), usageRecord('initech', 4)]);
+  await restored.run();
+  expect(double.sums()).toEqual({ 'acme 2026-03': 9n, 'globex 2026-03': 5n, 'initech 2026-03': 4n });
+
+  resumeOutlet(restored.connection, { name: 'billing', perhaps: 'ask', nowMs: NOON });
+  await restored.run();
+  expect(double.sums()).toEqual(ledgerSums(restored.connection));
+  expect(exceptions(restored.connection)).toEqual([]);
+});
+
+/** Three of ten calls fail, half of those after they were taken; each run is another process; months are corrected, days pass. */
+test('whatever fails, the receiver has by customer and month what the ledger has', async () => {
+  const worlds = Number(process.env.OUTLET_WORLDS ?? 5);
+  for (let seed = 1; seed <= worlds; seed += 1) {
+    const random = new Random(seed);
+    const world = await askedWorld();
+    const { connection, double, clock } = world;
+    world.begin();
+    const figures = new Map<string, number>();
+    double.mood = () => {
+      if (!random.chance(0.3)) return null;
+      // Who says that there were too many requests has not taken this one.
+      const status = random.pick([429, 500, 502, 503, 408]);
+      return { status, taken: status !== 429 && random.chance(0.5) };
+    };
+    for (let step = 0; step < 25; step += 1) {
+      for (let change = random.between(1, 30); change > 0; change -= 1) {
+        const key = `t${random.below(12)} 2026-0${random.between(1, 3)}`;
+        figures.set(key, Math.max(0, (figures.get(key) ?? 0) + random.between(-50, 100)));
+      }
+      const records = [...figures].map(([key, credits]) => {
+        const [tenant = '', period = ''] = key.split(' ');
+        return usageRecord(tenant, credits, period);
+      });
+      await publish(connection, records, { nowMs: clock.now() });
+      await world.run();
+      if (random.chance(0.2)) clock.advance(random.between(1, 40) * 3_600_000);
+      double.nowMs = clock.now();
+    }
+    double.mood = () => null;
+    await world.run();
+    expect(double.sums(), `seed ${seed}`).toEqual(ledgerSums(connection));
+    expect(exceptions(connection), `seed ${seed}`).toEqual([]);
+    expect(double.faults).toEqual([]);
+  }
+});
