@@ -28,12 +28,11 @@ function allOf(command, path) {
   });
 }
 
-/** The row of each in the table, with the most usual meaning of a name; of a usual one with the commands that do not have it. */
+/** The row of each in the table, and whether nearly all commands have it. */
 function sharedOptions() {
   const options = commands.flatMap(({ command }) => help.visibleOptions(command));
   const alike = Object.values(Object.groupBy(options, rowOf)).filter((found) => found.length >= MANY);
-  const byName = alike.sort((a, b) => a.length - b.length).map((found) => [found[0].long, found]);
-  return new Map([...new Map(byName).values()].map((found) => [rowOf(found[0]), isUsual(found)]));
+  return new Map(alike.map((found) => [rowOf(found[0]), isUsual(found)]));
 }
 
 function isUsual(found) {
@@ -72,7 +71,13 @@ function helpOf(command, path) {
   command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => WIDTH });
   command.outputHelp();
   const names = (list) => list.map(({ long }) => long).join(' ');
-  const parts = [text.replace(/^Usage: .*\n\n/, '').trimEnd()];
+  // `--help` has the further examples.
+  const parts = [
+    text
+      .replace(/^Usage: .*\n\n/, '')
+      .replace(/(Examples:\n .*(?:\n {6}.*)*)(?:\n {2,}.*)*/, '$1')
+      .trimEnd(),
+  ];
   for (const [from, list] of Map.groupBy(before, (option) => explained(path, option))) {
     parts.push(`As of ${from.join(' ')}: ${names(list)}`);
   }
@@ -88,7 +93,10 @@ function explained(path, option) {
   return first === undefined ? path : first.path;
 }
 
-const rows = [...shared].map(tableRow);
+// What means something else in another command has both meanings in one row.
+const rows = [...Map.groupBy([...shared].map(tableRow), (row) => row.split(': ')[0])].map(([name, found]) => {
+  return `${name}: ${found.map((row) => row.slice(name.length + 2)).join('; or: ')}`;
+});
 const sections = commands.map(sectionOf);
 const table = `Options of several commands:\n\n${rows.join('\n')}\n`;
 keep(file, between(readFileSync(file, 'utf8'), BEGIN, END, [table, ...sections].join('\n')));

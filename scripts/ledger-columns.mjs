@@ -464,6 +464,6 @@ function renderColumns(columns) {
 
 function renderGuarded() {
   const guarded = LEDGER_TABLES.filter(({ guard }) => guard !== undefined);
-  const rows = guarded.map((record) => `- \`${namedTable(record).name}\`: ${record.guard.says}`);
-  return `### Guarded tables\n\nTriggers leave a row change of each change.\n\n${rows.join('\n')}\n`;
+  const names = guarded.map((record) => `\`${namedTable(record).name}\``);
+  return `### Guarded tables\n\nTriggers leave a row change of each change of ${names.join(', ')}.\n`;
 }

@@ -149,14 +149,14 @@ test('forty workspaces are closed by six commands, and the document shows what s
   expect(block.exec(readFileSync(DOCUMENT, 'utf8'))?.[0]).toContain(`\`\`\`text\n${said}\`\`\``);
 }, 120_000);
 
-/** Of lines that say the same of other workspaces the first one; of closes the first and how many there are. */
+/** Of lines of workspaces that are ready the first one; of closes the first and how many there are. */
 function shortened(lines: readonly string[]): string[] {
   const digest = lines.findIndex((line) => line.startsWith('head digest'));
   if (lines.at(-1)?.endsWith(' refused') === true) return [...lines.slice(0, digest + 1), '...', lines.at(-1) ?? ''];
   const kept: string[] = [];
-  for (const [at, line] of lines.entries()) {
-    const isSame = /^ws-.* ready$/.test(line) && / ready$/.test(lines[at - 1] ?? '');
-    if (!isSame) kept.push(line);
+  const ready = lines.filter((line) => /^ws-.* ready$/.test(line));
+  for (const line of lines) {
+    if (!ready.slice(1).includes(line)) kept.push(line);
     else if (kept.at(-1) !== '...') kept.push('...');
   }
   return kept;

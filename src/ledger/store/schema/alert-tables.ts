@@ -211,7 +211,6 @@ export const alertRecords: readonly TableRecord[] = [
   {
     table: alerts,
     guard: {
-      says: 'A finding and the state that it is in.',
       label: "'alert ' || ROW.alert_id",
       except: [
         ...[
@@ -229,7 +228,6 @@ export const alertRecords: readonly TableRecord[] = [
   {
     table: alertTransitions,
     guard: {
-      says: 'A change of an alert. Append-only.',
       label: `'revision ' || ROW.revision || ' of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
     },
@@ -237,7 +235,6 @@ export const alertRecords: readonly TableRecord[] = [
   {
     table: alertNotified,
     guard: {
-      says: 'What a channel was told of an alert last, and is owed; `*`: everybody without a row.',
       label: `'what ' || ROW.channel || ' was told of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
       except: ['owed', 'owed_at', 'goes_with', 'due_at', 'due_set_at', 'failures'],
@@ -246,7 +243,6 @@ export const alertRecords: readonly TableRecord[] = [
   {
     table: deliveryMembers,
     guard: {
-      says: 'What a message says of one of its alerts.',
       label: `'what notification ' || coalesce((SELECT d.notification_id FROM deliveries d
         WHERE d.delivery_key = ROW.delivery_key), 'number ' || ROW.delivery_key) || ' says of alert number ' || ROW.alert_key`,
     },
@@ -254,12 +250,11 @@ export const alertRecords: readonly TableRecord[] = [
   {
     table: alertFeedback,
     guard: {
-      says: 'What somebody said of an alert; the last row counts. Append-only.',
       label: "'feedback ' || ROW.feedback_key",
     },
   },
   {
     table: silences,
-    guard: { says: 'A silence or a plan, never deleted.', label: "ROW.kind || ' ' || ROW.silence_id" },
+    guard: { label: "ROW.kind || ' ' || ROW.silence_id" },
   },
 ];

@@ -240,7 +240,6 @@ export const billingRecords: readonly TableRecord[] = [
   {
     table: tenantNames,
     guard: {
-      says: 'What people call a tenant; a later row takes its place.',
       label: `'name of tenant '
         || coalesce((SELECT t.tenant_id FROM tenants t WHERE t.tenant_key = ROW.tenant_key), 'number ' || ROW.tenant_key)`,
     },
@@ -248,7 +247,6 @@ export const billingRecords: readonly TableRecord[] = [
   {
     table: rateCards,
     guard: {
-      says: 'A rate card, which never changes but goes out of force.',
       label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'",
     },
   },
@@ -262,14 +260,12 @@ export const billingRecords: readonly TableRecord[] = [
   {
     table: chargeCorrections,
     guard: {
-      says: 'A correction in money, booked in another period. Append-only.',
       label: "'correction ' || ROW.correction_id",
     },
   },
   {
     table: manualLines,
     guard: {
-      says: 'A line by hand, such as a credit note, which never changes but is revoked.',
       label: "'line by hand ' || ROW.line_id",
     },
   },
@@ -281,14 +277,12 @@ export const billingRecords: readonly TableRecord[] = [
   {
     table: reconciliations,
     guard: {
-      says: 'What a comparison with invoices has found. Append-only.',
       label: "'reconciliation (link ' || ROW.act_seq || ')'",
     },
   },
   {
     table: invoiceNumbers,
     guard: {
-      says: 'The number of an invoice, as a reconciliation has read it. Append-only.',
       label: "'invoice number ' || ROW.number",
     },
   },

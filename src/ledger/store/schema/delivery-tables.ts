@@ -44,7 +44,6 @@ export const deliveryRecords: readonly TableRecord[] = [
   {
     table: deliveries,
     guard: {
-      says: 'A message to one channel, with its bytes.',
       label: "'notification ' || ROW.notification_id",
       except: ['due_at', 'due_set_at'],
     },
@@ -52,7 +51,6 @@ export const deliveryRecords: readonly TableRecord[] = [
   {
     table: channelStates,
     guard: {
-      says: 'A channel whose receiver wants nothing more, or only small messages.',
       label: "'state of channel ' || ROW.name",
     },
   },

@@ -15,9 +15,8 @@ export type Exact<Row> = {
 export interface TableRecord {
   table: SQLiteTable;
   /**
-   * Set where triggers leave a mark of every change, for what can mute an alert or change an amount. `says`: what a row is, for
-   * docs/ledger.md. `label`: what a person calls the row, in SQL, with `ROW.` before each column. `except`: columns that each
-   * evaluation or sender works with.
+   * Set where triggers leave a mark of every change, for what can mute an alert or change an amount. `label`: what a person
+   * calls the row, in SQL, with `ROW.` before each column. `except`: columns that each evaluation or sender works with.
    */
-  guard?: { says: string; label: string; except?: readonly string[] };
+  guard?: { label: string; except?: readonly string[] };
 }

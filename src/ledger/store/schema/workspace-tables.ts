@@ -94,7 +94,6 @@ export const workspaceRecords: readonly TableRecord[] = [
     table: acts,
     // What makes it a link is proven by the chain.
     guard: {
-      says: 'The end of a workspace, the taking back of one, or a reconciliation: a link of the chain. Append-only.',
       label: "ROW.action || ' of a workspace (link ' || ROW.act_seq || ')'",
       except: ['previous_digest', 'digest', 'last_change_seq'],
     },
