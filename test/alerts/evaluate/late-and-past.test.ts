@@ -24,7 +24,7 @@ async function evenWorld(): Promise<DayWorld> {
 
 test('a burst that has ended keeps no forecast: what is told of it ends within a week', async () => {
   const world = await evenWorld();
-  await play(world, Date.UTC(2026, 2, 28), (dayMs) => (dayMs < Date.UTC(2026, 2, 9) ? 950 : 300), BURST);
+  await play(world, Date.UTC(2026, 2, 28), (dayMs) => (dayMs < Date.UTC(2026, 2, 9) ? 900 : 300), BURST);
   expect(world.told()).toEqual(['jump likely firing acme', 'jump likely resolved acme']);
   const [ended] = world.rows("SELECT at FROM alert_transitions WHERE change = 'resolved'") as [string];
   expect(ended.slice(0, 10)).toBe('2026-03-10');

@@ -83,6 +83,60 @@ describe('the forecast of a month', () => {
     expectNear(said(long, 10).likely, 500 + 25 * 500, 4);
   });
 
+  it('says of a new rate of up to two days that it may pass, and of one of three days that it goes on', () => {
+    const since = (days: number) => said([...uneven(100 - days), ...uneven(days, 500)], 10);
+    expectNear(since(2).low, 800 + 2 * 500 + 20 * 100, 15);
+    expect(since(3).low).toBeGreaterThan(700 + 3 * 500 + 20 * 350);
+  });
+
+  it('says of a pause that what was used before may come again', () => {
+    const { likely, high } = said([...uneven(90), ...even(10, 0)], 15);
+    expectNear(likely, 500);
+    expect(high).toBeGreaterThan(500 + 15 * 90);
+  });
+
+  it('has the days before a change make the range of those since no wider', () => {
+    const { high } = said([...uneven(95), ...uneven(25, 300)], 25);
+    expect(high).toBeLessThan(7500 + 1500 * 1.7);
+  });
+
+  it('is less sure where a busy day is followed by another', () => {
+    const width = (busy: (day: number) => boolean) => {
+      const { low, high } = said(
+        even(70, 0).map((_, day) => (busy(day) ? 200 : 0)),
+        10,
+      );
+      return high - low;
+    };
+    expect(width((day) => day % 10 < 5)).toBeGreaterThan(width((day) => day % 2 < 1) * 1.15);
+  });
+
+  it('expects of whom works in bursts that half of what came early comes no more', () => {
+    // Ten in a hundred days, of 1,000 credits each, that no weekday and no day of the month foretells.
+    const bursts = [2, 15, 21, 34, 47, 53, 66, 74, 90, 93];
+    const days = (places: readonly number[]) => even(100, 0).map((_, day) => (places.includes(day) ? 1000 : 0));
+    const early = said(days([...bursts, 91, 94, 95, 97, 98]), 10);
+    const rate = (early.likely + 7 * 500) / 30;
+    expect(early.likely).toBeLessThan(7000 + 20 * 130 * 0.6);
+    expect(rate).toBeGreaterThan(100);
+    expect(early.low).toBe(7000);
+  });
+
+  it('believes in weekdays that other weeks have shown', () => {
+    const days = even(60, 0);
+    [days[49], days[41]] = [1000, 1000];
+    // The two days that are left are weekdays of which nothing is known.
+    expect(said(days, 28).likely).toBeGreaterThan(2000 + 10);
+  });
+
+  it('takes no month for the one before of which every other busy day was another', () => {
+    const month = (places: readonly number[]) => even(30, 0).map((_, day) => (places.includes(day) ? 100 : 0));
+    const days = [month([2, 9, 20, 27]), month([2, 12, 20, 25]), month([2, 9, 20, 27])].flat();
+    const today = [...days, ...month([2, 12, 20, 25]).slice(0, 28)];
+    // Two days are left, on which the months before used nothing.
+    expect(said(today, 28).likely).toBeGreaterThan(400);
+  });
+
   it('is sure of nothing with fewer than fourteen days, and foretells nothing without one', () => {
     expect(outlookOf(even(13), 10)?.sure).toBeNull();
     expect(outlookOf(even(14), 10)?.sure).not.toBeNull();

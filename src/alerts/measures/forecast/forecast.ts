@@ -2,7 +2,7 @@ import { restByMonth } from './months.ts';
 import type { Past } from './past.ts';
 import { factorsOf, quantile } from './range.ts';
 import { regimeOf } from './regime.ts';
-import { weekOf, weightAhead } from './week.ts';
+import { BURSTY, weekOf, weightAhead } from './week.ts';
 
 /** Credits that an open month comes to. In eight cases of ten it lies from `low` to `high`. */
 export interface Forecast {
@@ -18,14 +18,13 @@ export interface Outlook extends Forecast {
 
 const LOW = 0.1;
 const HIGH = 0.9;
-/** Less than `sure` comes in one case of four; where days differ more, in fewer. */
+/** Less than `sure` comes in one case of four. */
 const SURE = 0.25;
-const SURE_OF_NOISY = 0.1;
-const LEAST_NOISY = 0.3;
-const NOISY = 0.6;
 /** Nothing is sure after fewer days, and that they differ little may be chance. */
 const FEW_DAYS = 14;
 const NOISE_OF_FEW = 0.5;
+/** Of what bursts have brought early such a part does not come again. */
+const NOT_AGAIN = 0.5;
 
 /**
  * What an open month comes to: what it has, and a rest that goes on as it does now. Null where not even one day was read
@@ -36,20 +35,25 @@ export function forecastOf(current: bigint, past: Past): Outlook | null {
   if (days.length === 0) return null;
   const left = Math.max(0, lengths[0] - elapsed);
   const isFew = days.length < FEW_DAYS;
-  const { weights, noise: own } = weekOf(days);
-  const noise = isFew ? Math.max(own, NOISE_OF_FEW) : own;
-  const week = { weights, noise };
+  const { weights, dayNoise, noise: own } = weekOf(days);
+  const least = isFew ? NOISE_OF_FEW : 0;
+  const noise = Math.max(own, least);
+  const week = { weights, dayNoise: Math.max(dayNoise, least), noise };
   const regime = regimeOf(days, week);
-  const rest = restByMonth(past, week, regime) ?? regime.rate * weightAhead(week, left);
+  const byMonth = restByMonth(past, week, regime);
+  const ahead = weightAhead(week, left);
+  const rest = byMonth ?? regime.rate * ahead;
+  const back = regime.rate === 0 ? regime.back * ahead : (rest * regime.back) / regime.rate;
   const factors = factorsOf(days, { left, noise, regime });
-  const reached = (factor: number) => current + BigInt(Math.round(rest * factor));
-  const likely = reached(1);
-  const noisy = Math.max(0, Math.min(1, (noise - LEAST_NOISY) / (NOISY - LEAST_NOISY)));
+  const inBursts = noise >= BURSTY && byMonth === null && regime.days === days.length;
+  const early = inBursts ? Math.max(0, Number(current) - regime.rate * elapsed) : 0;
+  const reached = (more: number, factor: number) =>
+    current + BigInt(Math.round(Math.max(0, more * factor - early * NOT_AGAIN)));
   return {
-    low: reached(Math.min(1, quantile(factors, LOW))),
-    likely,
-    high: reached(Math.max(1, quantile(factors, HIGH))),
-    sure: isFew ? null : reached(quantile(factors, SURE + (SURE_OF_NOISY - SURE) * noisy)),
+    low: reached(Math.min(rest, back), Math.min(1, quantile(factors, LOW))),
+    likely: reached(rest, 1),
+    high: reached(Math.max(rest, back), Math.max(1, quantile(factors, HIGH))),
+    sure: isFew ? null : reached(rest, quantile(factors, SURE)),
   };
 }
 

@@ -27,8 +27,8 @@ export function restByMonth({ days, elapsed, lengths, rests }: Past, week: Week,
     const first = Math.max(since, day - 14);
     const around = days.slice(first, first + 28);
     const used = days[day] ?? 0;
-    byWeek += Math.abs(used - (sum(around) / around.length) * weightOf(week, day));
-    byMonth += Math.abs(used - then);
+    byWeek += (used - (sum(around) / around.length) * weightOf(week, day)) ** 2;
+    byMonth += (used - then) ** 2;
   }
   if (byMonth >= byWeek * NEARER) return null;
   const latest = Math.min(LATEST_DAYS, elapsed, since === 0 ? LATEST_DAYS : Math.max(2, since));

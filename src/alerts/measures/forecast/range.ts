@@ -11,8 +11,6 @@ const KNOWING_DAYS = 28;
 /** Nothing goes on quite as it was, and less so the longer it takes: variances, of all the rest and of each of its days. */
 const UNKNOWN = 0.004;
 const UNKNOWN_A_DAY = 0.0005;
-/** Real days differ by more than chance. */
-const WIDER = 1.25;
 
 /** What rests were beside what was foretold of them, ascending: the subject's own ones and those of chance. */
 export function factorsOf(
@@ -20,14 +18,16 @@ export function factorsOf(
   { left, noise, regime }: { left: number; noise: number; regime: Regime },
 ): number[] {
   const length = Math.max(1, Math.round(left));
+  // The days since a change were not foretold by those before it: the forecast knows of that change.
+  const first = regime.days < days.length ? regime.days : 0;
   const room = days.length - FORETELLING_DAYS - length;
   const factors: number[] = [];
-  for (let from = 0; from <= room; from += Math.ceil((room + 1) / MOST_STRETCHES)) {
+  for (let from = first; from <= room; from += Math.ceil((room + 1 - first) / MOST_STRETCHES)) {
     const foretold = (usedBetween(days, from + length, from + length + FORETELLING_DAYS) * length) / FORETELLING_DAYS;
     if (foretold > 0) factors.push(usedBetween(days, from, from + length) / foretold);
   }
   const byDays = noise ** 2 * (1 / Math.max(1, left) + 1 / Math.min(KNOWING_DAYS, Math.max(1, regime.days)));
-  const variance = WIDER ** 2 * (byDays + UNKNOWN + UNKNOWN_A_DAY * left);
+  const variance = byDays + UNKNOWN + UNKNOWN_A_DAY * left;
   for (let place = 0; place < BY_CHANCE; place += 1) factors.push(gammaQuantile(variance, (place + 0.5) / BY_CHANCE));
   return factors.sort((a, b) => a - b);
 }

@@ -1,4 +1,4 @@
-import { type Week, weightOf } from './week.ts';
+import { BURSTY, type Week, weightOf } from './week.ts';
 
 /** Since when a subject uses what it uses. */
 export interface Regime {
@@ -6,6 +6,8 @@ export interface Regime {
   days: number;
   /** What goes on: credits of a day of weight 1. */
   rate: number;
+  /** What it may go back to: what was before, where that may have been a burst or a pause. */
+  back: number;
 }
 
 /** A change is looked for in so many of the latest days, and once more in those since the one that was found. */
@@ -14,7 +16,7 @@ const ROUNDS = 4;
 const DAYS_BEFORE = 28;
 /** Two rates differ when one is so many times the other, and by so many standard errors. */
 const LEAST_RATIO = 1.25;
-const LEAST_ERRORS = 3;
+const LEAST_ERRORS = 3.5;
 /** So much of the higher rate is added to both: nobody tells nothing from next to nothing. */
 const ADDED = 0.02;
 /** Who has used less than what so many days weigh at a new rate has hardly begun with it. */
@@ -22,6 +24,8 @@ const YOUNG_WEIGHT = 1.5;
 /** A stretch of at most so many days may be one that comes and goes, when one before it went most of the way. */
 const MOST_PASSING = 14;
 const MOST_OF_WAY = 0.75;
+/** What has lasted for so few days may have been a burst. */
+const BURST_DAYS = 2;
 /** Days in which what was used counts half. */
 const LONG_HALF_LIFE = 90;
 const SHORT_HALF_LIFE = 10;
@@ -31,14 +35,18 @@ const MOST_NOISE = 1.5;
 export function regimeOf(days: readonly number[], week: Week): Regime {
   const sums = new Sums(days, week);
   const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MOST_NOISE, week.noise);
-  const at = latestChange(sums, days.length, week.noise);
-  if (at === null) return { days: days.length, rate: fadingRate(days, week, { from: 0, to: days.length, halfLife }) };
-  if (comesAndGoes(sums, days.length, at)) {
-    return { days: days.length, rate: fadingRate(days, week, { from: 0, to: days.length, halfLife: LONG_HALF_LIFE }) };
-  }
-  const rate = fadingRate(days, week, { from: 0, to: at, halfLife });
-  if (sums.between(0, at).weight >= YOUNG_WEIGHT) return { days: at, rate };
-  return { days: at, rate: (rate + fadingRate(days, week, { from: at, to: days.length, halfLife })) / 2 };
+  // One burst makes days go together, and must not hide its own end.
+  const at = latestChange(sums, days.length, week.noise < BURSTY ? week.dayNoise : week.noise);
+  const unchanged = (half: number): Regime => {
+    const rate = fadingRate(days, week, { from: 0, to: days.length, halfLife: half });
+    return { days: days.length, rate, back: rate };
+  };
+  if (at === null) return unchanged(halfLife);
+  if (comesAndGoes(sums, days.length, at)) return unchanged(LONG_HALF_LIFE);
+  const before = fadingRate(days, week, { from: at, to: days.length, halfLife });
+  const since = fadingRate(days, week, { from: 0, to: at, halfLife });
+  const rate = sums.between(0, at).weight >= YOUNG_WEIGHT ? since : (since + before) / 2;
+  return { days: at, rate, back: at <= BURST_DAYS || rate === 0 ? before : rate };
 }
 
 interface Stretch {

@@ -19,22 +19,25 @@ export interface Week {
   /** What each weekday weighs beside the mean of 1: that of the day which ended now first. */
   weights: readonly number[];
   /** How far days lie from what their weekday says: a standard deviation, 1 being a usual day. */
+  dayNoise: number;
+  /** The same as sums of days have it: what was used around midnight lies in two days, which say less than two others. */
   noise: number;
 }
+
+/** Days differ by more than a usual one: work is done in bursts. */
+export const BURSTY = 1;
 
 /** What the weekdays of a subject weigh, and how far its days differ beyond that. */
 export function weekOf(days: readonly number[]): Week {
   const parts = Array.from({ length: Math.min(days.length, WEEKS * WEEK_DAYS) }, (_, day) => partOfWeek(days, day));
-  const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) =>
-    middleMean(parts.filter((part, day) => part !== null && day % WEEK_DAYS === weekday) as number[]),
-  );
+  const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) => usualPart(parts, weekday));
   const total = sum(usual);
   const own = usual.map((part) => (total <= 0 ? 1 : (part * WEEK_DAYS) / total));
   const weights = own.map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
   const even = own.map(() => 1);
-  const isTelling = days.length >= LEAST_DAYS && squares(parts, weights) < squares(parts, even) * TELLING_PART;
+  const isTelling = days.length >= LEAST_DAYS && isForetold(parts);
   const counts = isTelling ? weights : even;
-  return { weights: counts, noise: noiseOf(days, counts) };
+  return { weights: counts, ...noiseOf(days, counts) };
 }
 
 export function weightOf({ weights }: Pick<Week, 'weights'>, day: number): number {
@@ -66,11 +69,29 @@ function middleMean(values: number[]): number {
   return sum(middle) / middle.length;
 }
 
-function squares(parts: readonly (number | null)[], weights: readonly number[]): number {
-  return sum(parts.map((part, day) => (part === null ? 0 : (part - weightOf({ weights }, day)) ** 2)));
+/** What a weekday is, but for one of its days. */
+function usualPart(parts: readonly (number | null)[], weekday: number, without: number | null = null): number {
+  const own: number[] = [];
+  for (let day = weekday; day < parts.length; day += WEEK_DAYS) {
+    const part = parts[day];
+    if (part != null && day !== without) own.push(part);
+  }
+  return middleMean(own);
 }
 
-function noiseOf(days: readonly number[], weights: readonly number[]): number {
+/** Whether each day is nearer to the other days of its weekday than to a day like any other. */
+function isForetold(parts: readonly (number | null)[]): boolean {
+  let byWeekday = 0;
+  let byMean = 0;
+  for (const [day, part] of parts.entries()) {
+    if (part === null) continue;
+    byWeekday += (part - usualPart(parts, day % WEEK_DAYS, day)) ** 2;
+    byMean += (part - 1) ** 2;
+  }
+  return byWeekday < byMean * TELLING_PART;
+}
+
+function noiseOf(days: readonly number[], weights: readonly number[]): { dayNoise: number; noise: number } {
   const from = Math.min(LATEST_DAYS, Math.floor(days.length / 2));
   // What all days up to each have used and weigh: the days around it are asked for again and again.
   const usedBy = [0];
@@ -80,6 +101,8 @@ function noiseOf(days: readonly number[], weights: readonly number[]): number {
     weighsBy.push((weighsBy[day] ?? 0) + weightOf({ weights }, day));
   }
   let apart = 0;
+  let together = 0;
+  let before = 0;
   let expected = 0;
   for (let day = from; day < Math.min(days.length, from + WEEKS * WEEK_DAYS); day += 1) {
     const first = Math.max(from, Math.min(day - AROUND_DAYS / 2, days.length - AROUND_DAYS));
@@ -88,8 +111,12 @@ function noiseOf(days: readonly number[], weights: readonly number[]): number {
     const used = (usedBy[end] ?? 0) - (usedBy[first] ?? 0);
     if (used <= 0 || weighs <= 0) continue;
     const weight = weightOf({ weights }, day);
-    apart += (((days[day] ?? 0) * weighs) / used - weight) ** 2;
+    const off = ((days[day] ?? 0) * weighs) / used - weight;
+    apart += off ** 2;
+    together += off * before;
+    before = off;
     expected += weight ** 2;
   }
-  return Math.max(LEAST_NOISE, expected === 0 ? 1 : Math.sqrt(apart / expected));
+  const part = (squares: number) => Math.max(LEAST_NOISE, expected === 0 ? 1 : Math.sqrt(squares / expected));
+  return { dayNoise: part(apart), noise: part(apart + 2 * Math.max(0, together)) };
 }
