@@ -2,7 +2,7 @@ import type { Agent, EnvHttpProxyAgent } from 'undici';
 import { AddressRefusedError, refusedLiteral } from '../alerts/channels/outbound/guarded-connect.ts';
 import { trustHint } from '../alerts/channels/outbound/post-json.ts';
 import { attemptLimit } from '../core/attempt-limit.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, sleep } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { parseRetryAfter } from '../core/net/retry.ts';
@@ -46,6 +46,10 @@ export interface ReceiverDeps {
 
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 const SHOWN_CHARACTERS = 300;
+/** Of a question that is one too many. */
+const MOST_WAITS = 10;
+const USUAL_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
 const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
 const NOTHING_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS_)/;
@@ -119,7 +123,17 @@ export class ReceiverHttp {
 
   /** The answer of a question, with a status from 200 to 299; raises what `Receiver.probe` raises for any other. */
   async ask(call: ReceiverCall, signal: AbortSignal): Promise<string> {
-    return this.usable(await this.call(call, signal));
+    return this.usable(await this.question(call, signal));
+  }
+
+  /** A call that changes nothing, and waits as long as it is one too many: a month of many customers is many of them. */
+  async question(call: ReceiverCall, signal: AbortSignal): Promise<Answer> {
+    const { clock } = this.#options;
+    for (let waits = 0; ; waits += 1) {
+      const answer = await this.call(call, signal);
+      if (answer.status !== 429 || waits === MOST_WAITS) return answer;
+      await sleep(clock, Math.min(answer.retryAfterMs ?? USUAL_WAIT_MS, LONGEST_WAIT_MS), signal);
+    }
   }
 
   /** What an answer says, as `ask` does. */

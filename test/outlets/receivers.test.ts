@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { rejection } from '../support/rejection.ts';
+import { testClock } from '../support/time/test-clock.ts';
 import { CUSTOMERS, WORLDS } from './four-receivers.ts';
 import { manyEvents, NEVER, sendAll, usageEvent } from './receiver-world.ts';
 
@@ -64,6 +65,15 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     const { receiver } = await startWorld({ callsPerSecond: 0 });
     const outcomes = await receiver.send([usageEvent('a', 5n)], NEVER);
     expect(outcomes).toMatchObject([{ is: 'again', certain: true }]);
+  });
+
+  test('a question too many waits until it is not', async () => {
+    const clock = testClock();
+    const { receiver } = await startWorld({ clock, callsPerSecond: 1 });
+    const asked = receiver.usage('2026-03', ['acme', 'globex'], NEVER);
+    const passing = setInterval(() => clock.advance(1000), 20);
+    onTestFinished(() => clearInterval(passing));
+    expect((await asked)?.get('globex') ?? '0').toBe('0');
   });
 
   test('an error of its own leaves it open whether it was taken', async () => {

@@ -50,8 +50,10 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   const ask = <T>(path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> =>
     askFor(http, { method: 'GET', path, headers: headers(outlet.token) }, schema, signal);
 
-  const findMeter = async (signal: AbortSignal): Promise<StripeMeter> => {
-    known ??= checkMeter(await ask(meterPath, meterAnswer, signal));
+  /** Asked once: a send does not wait, since whoever sends knows when to try again. */
+  const askMeter = async (signal: AbortSignal): Promise<StripeMeter> => {
+    const answer = await http.call({ method: 'GET', path: meterPath, headers: headers(outlet.token) }, signal);
+    known = checkMeter(readAs(http.usable(answer), meterAnswer));
     return known;
   };
 
@@ -63,7 +65,11 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       headers: headers(outlet.token),
       body: '{}',
     };
-    const { authentication_token: token, created, expires_at } = await askFor(http, call, sessionAnswer, signal);
+    const {
+      authentication_token: token,
+      created,
+      expires_at,
+    } = readAs(http.usable(await http.call(call, signal)), sessionAnswer);
     // Stripe's clock need not be ours: only the time between counts.
     session = { token, untilMs: clock.now() + (Date.parse(expires_at) - Date.parse(created)) * 0.8 };
     return token;
@@ -73,7 +79,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
     let found: StripeMeter;
     let token: string;
     try {
-      found = await findMeter(signal);
+      found = known ?? (await askMeter(signal));
       token = await openSession(signal);
     } catch (error) {
       return outcomeOfQuestion(error);
@@ -91,7 +97,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   const sumOf = async (customer: string, period: string, signal: AbortSignal): Promise<string> => {
     const bounds = { start_time: String(periodStartMs(period) / 1000), end_time: String(periodEndMs(period) / 1000) };
     const path = `${meterPath}/event_summaries?${new URLSearchParams({ customer, ...bounds })}`;
-    const answer = await http.call({ method: 'GET', path, headers: headers(outlet.token) }, signal);
+    const answer = await http.question({ method: 'GET', path, headers: headers(outlet.token) }, signal);
     const error = answer.status === 400 ? errorOf(answer.body) : null;
     // Nobody has that id there.
     if (error?.code === 'resource_missing' && error.param === 'customer') return '0';
@@ -121,7 +127,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       return found;
     },
     async probe(signal) {
-      known = checkMeter(await ask(meterPath, meterAnswer, signal));
+      await askMeter(signal);
     },
     refusedLater: (sinceMs, signal) =>
       readStripeReports((path, schema) => ask(path, schema, signal), { meter: outlet.meter, sinceMs }),

@@ -10,7 +10,7 @@ export interface DoubleOptions {
   /** The clock of the billing system, which need not be the sender's. */
   now: () => number;
   /** This share of the calls fails, each time in one of the ways of `FAULTS`. */
-  faults?: { seed: number; share: number };
+  faults?: { seed: number; share: number } | undefined;
   /** Calls in one second of its clock; absent: as its documentation says. */
   callsPerSecond?: number;
 }
