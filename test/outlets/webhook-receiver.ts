@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { onTestFinished } from 'vitest';
 
@@ -32,6 +33,8 @@ export class WebhookReceiver {
   url = '';
   /** Its own clock. */
   nowMs = Date.now();
+  /** How long it takes with each request, before it counts and before it answers. */
+  delayMs = 0;
   remembersMs = 168 * 3_600_000;
   /** Of each request, before it is looked at; null: it is well. */
   mood: (events: readonly CloudEvent[]) => Mood = () => null;
@@ -68,6 +71,7 @@ export class WebhookReceiver {
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts).toString('utf8');
     this.requests += 1;
+    if (this.delayMs > 0) await sleep(this.delayMs);
     const { 'webhook-id': id = '', 'webhook-timestamp': at = '', 'webhook-signature': given } = request.headers;
     const expected = new Webhook(SECRET).sign(String(id), new Date(Number(at) * 1000), body);
     if (given !== expected) {
@@ -82,6 +86,7 @@ export class WebhookReceiver {
     const mood = this.mood(events);
     const isRefused = events.some(this.refuses);
     if (!isRefused && (mood === null || mood === 'hang' || mood.taken === true)) this.#count(events);
+    if (this.delayMs > 0) await sleep(this.delayMs);
     // Who hangs has it, and never says so.
     if (mood === 'hang') return;
     if (mood !== null) response.writeHead(mood.status, mood.headers).end(mood.body ?? '');

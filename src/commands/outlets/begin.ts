@@ -10,6 +10,7 @@ import { receiverWord } from '../../outlets/sweep.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
+import { withStopSignal } from '../shared/stop-signal.ts';
 import { chosenOutlet, withReceiver } from './chosen.ts';
 
 interface BeginOptions {
@@ -43,9 +44,10 @@ export function beginCommand(cli: CliContext): CliCommand {
         const { workspaces } = outlet;
         const nowMs = context.clock.now();
         const scope = { ledgerId: ledgerId(connection), fromPeriod, workspaces };
-        const preview = await withReceiver(context, outlet, (receiver) =>
-          previewBegin(connection, { outlet, scope, before, limits: receiver.limits }, nowMs),
-        );
+        const preview = await withReceiver(context, outlet, async (receiver) => {
+          await withStopSignal((signal) => receiver.probe(signal));
+          return previewBegin(connection, { outlet, scope, before, limits: receiver.limits }, nowMs);
+        });
         if (yes) {
           const request = { name, receiver: receiverWord(outlet), workspaces, fromPeriod, by, nowMs };
           await (await context.existingWriter()).call('beginOutlet', request);

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { beginOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { configure, NOWHERE, ONE_TICK } from '../support/daemon-folder.ts';
+import { startDaemonProcess } from '../support/daemon-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { exceptions, ledgerSums } from './outlet-world.ts';
+import { SECRET, WebhookReceiver } from './webhook-receiver.ts';
+
+const KILLS = Number(process.env.OUTLET_KILLS ?? 5);
+const TENANTS = 40 * KILLS;
+
+test('a daemon that is killed while it sends loses nothing, and doubles nothing', async () => {
+  const double = await new WebhookReceiver().start();
+  double.delayMs = 20;
+  const folder = temporaryFolder();
+  const outlet = { name: 'billing', type: 'webhook', url: double.url, allow_private: true, secret: SECRET };
+  configure(folder, {
+    ...ONE_TICK,
+    http: { port: 0 },
+    workspaces: [NOWHERE],
+    outlets: [{ ...outlet, events_per_request: 5, requests_per_second: 40 }],
+  });
+  const { connection } = openLedger(join(folder, 'data', 'ledger.db'));
+  for (const credits of [10, 25, 19]) {
+    const records = Array.from({ length: TENANTS }, (_, at) => usageRecord(`t${at}`, credits + at, '2026-03'));
+    await publish(connection, records);
+  }
+  beginOutlet(connection, {
+    ...{ name: 'billing', receiver: 'webhook credits', workspaces: null, fromPeriod: '2026-01' },
+    ...{ by: 'Ada', nowMs: Date.now() },
+  });
+
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const before = double.requests;
+    const daemon = startDaemonProcess(folder);
+    await eventually(() => expect(double.requests).toBeGreaterThan(before + 2));
+    daemon.child.kill('SIGKILL');
+    expect(await daemon.exit()).toBe('SIGKILL');
+  }
+  expect(double.counted.length).toBeLessThan(3 * TENANTS);
+  startDaemonProcess(folder);
+  await eventually(() => expect(double.counted.length).toBeGreaterThanOrEqual(3 * TENANTS), 120_000);
+  expect(double.sums()).toEqual(ledgerSums(connection));
+  expect(double.counted).toHaveLength(3 * TENANTS);
+  expect(exceptions(connection)).toEqual([]);
+  expect(double.faults).toEqual([]);
+});
