@@ -12,41 +12,11 @@ import { Random } from '../support/random.ts';
 import { writerOn } from '../support/run/real-run.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { testClock } from '../support/time/test-clock.ts';
-import type { Double, DoubleOptions } from './doubles/double-server.ts';
-import { startLago } from './doubles/lago-double.ts';
-import { startMetronome } from './doubles/metronome-double.ts';
-import { startOpenMeter } from './doubles/openmeter-double.ts';
-import { startStripe } from './doubles/stripe-double.ts';
+import type { DoubleOptions } from './doubles/double-server.ts';
+import { DOUBLES, sumsOf, TENANTS } from './four-doubles.ts';
 import { ledgerSums } from './outlet-world.ts';
 
 const SEED = Number(process.env.OUTLET_SEED ?? 23);
-const TENANTS = Array.from({ length: 500 }, (_, at) => `tenant-${at}`);
-const TYPE = 'usage_ledger.usage.v1';
-
-/** Each double with the settings of an outlet that sends there. */
-const DOUBLES: Record<string, (options: DoubleOptions) => Promise<{ double: Double; settings: object }>> = {
-  async stripe(options) {
-    const meter = { id: 'mtr_1', eventName: 'usage' };
-    const double = await startStripe({ ...options, apiKey: 'token-1', meter, customers: TENANTS });
-    return { double, settings: { meter: 'mtr_1', url: double.url } };
-  },
-  async metronome(options) {
-    const metric = { id: 'metric-1', eventType: TYPE, property: 'credits' };
-    const customers = TENANTS.map((alias) => ({ id: `id-of-${alias}`, alias }));
-    const double = await startMetronome({ ...options, token: 'token-1', metric, customers });
-    return { double, settings: { meter: 'metric-1', url: double.url } };
-  },
-  async openmeter(options) {
-    const meter = { slug: 'credits', eventType: TYPE, property: 'credits' };
-    const double = await startOpenMeter({ ...options, apiKey: 'token-1', meter });
-    return { double, settings: { meter: 'credits', url: double.url } };
-  },
-  async lago(options) {
-    const metric = { code: 'credits', property: 'credits' };
-    const double = await startLago({ ...options, apiKey: 'token-1', metric });
-    return { double, settings: { meter: 'credits', url: `${double.url}/api/v1` } };
-  },
-};
 
 let ledger: Buffer | undefined;
 
@@ -92,13 +62,6 @@ async function world(type: string, faults: DoubleOptions['faults']) {
     nowMs: clock.now(),
   });
   return { clock, connection, double, outlet, receiver, sweep };
-}
-
-/** The sums of a double by the names that tenants have here, as numbers. */
-function sumsOf(double: Double): Record<string, bigint> {
-  return Object.fromEntries(
-    Object.entries(double.sums()).map(([key, sum]) => [key.replace('id-of-', ''), BigInt(sum)]),
-  );
 }
 
 /** Steps until nothing waits, while time passes as a daemon lets it pass after a fault. */

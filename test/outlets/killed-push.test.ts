@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { stringify } from 'yaml';
+import { periodAt } from '../../src/core/period.ts';
+import { beginOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { Random } from '../support/random.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { DOUBLES, sumsOf, TENANTS } from './four-doubles.ts';
+import { ledgerSums } from './outlet-world.ts';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+/** Of each receiver. */
+const KILLS = Math.ceil(Number(process.env.OUTLET_KILLS ?? 4) / 4);
+const SEED = Number(process.env.OUTLET_SEED ?? 31);
+const RUNS = 4;
+const WORKSPACE = {
+  id: 'ws-1',
+  base_url: 'https://data.example.com',
+  embed_url: 'https://embed.example.com',
+  api_key_id: 'ak_1',
+  secret_key: 'sk_one',
+};
+
+test.each(Object.keys(DOUBLES))(
+  '%s has each event once though the process that sends is killed before it hears the answer',
+  async (type) => {
+    const { double, settings } = (await DOUBLES[type]?.({ now: Date.now })) ?? {};
+    if (double === undefined) throw new Error(`no double of ${type}`);
+    onTestFinished(() => double.close());
+    const folder = temporaryFolder();
+    const { connection, path } = openLedger(join(folder, 'ledger.db'));
+    const random = new Random(SEED);
+    const nowMs = Date.now();
+    const period = periodAt(nowMs);
+    for (let run = 0; run < RUNS; run += 1) {
+      const records = TENANTS.map((tenant) => usageRecord(tenant, random.between(1, 1_000_000), period));
+      await publish(connection, records, { nowMs });
+    }
+    const receiver = `${type} credits`;
+    beginOutlet(connection, { name: 'billing', receiver, workspaces: null, fromPeriod: '2026-01', by: 'Ada', nowMs });
+    const outlet = { name: 'billing', type, token: 'token-1', allow_private: true, ...settings };
+    const config = { ledger: { path }, workspaces: [WORKSPACE], outlets: [outlet] };
+    writeFileSync(join(folder, 'usage-ledger.yml'), stringify(config));
+
+    const push = () => spawn(process.execPath, [CLI, 'outlets', 'push'], { cwd: folder, stdio: 'ignore' });
+    let killed = 0;
+    const add = double.calls.push.bind(double.calls);
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const child = push();
+      let left = random.between(1, 8);
+      // The double counts a call before it answers it.
+      double.calls.push = (...calls) => {
+        left -= 1;
+        if (left === 0) child.kill('SIGKILL');
+        return add(...calls);
+      };
+      const [, signal] = await once(child, 'exit');
+      if (signal === 'SIGKILL') killed += 1;
+    }
+    double.calls.push = add;
+    const [code] = await once(push(), 'exit');
+
+    expect(code).toBe(0);
+    expect(killed).toBeGreaterThan(0);
+    expect(sumsOf(double)).toEqual(ledgerSums(connection));
+    const counted = double.countedTimes();
+    expect(counted.size).toBe(RUNS * TENANTS.length);
+    expect([...counted.values()].filter((times) => times !== 1)).toEqual([]);
+  },
+  120_000 + KILLS * 20_000,
+);
