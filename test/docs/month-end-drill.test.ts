@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { createWorld, row, type World, workspaceSettings } from '../commands/world.ts';
+import { zipEntries } from '../reports/files/zip-entries.ts';
 
 const DOCUMENT = new URL('../../docs/finance.md', import.meta.url);
 const HOUR_MS = 3_600_000;
@@ -77,6 +79,36 @@ function owed(currency: string): bigint {
   return BigInt(credits.reduce((sum, one) => sum + one, late));
 }
 
+/** As a billing system exports them: a line for each customer, with tens of thousands in figures that people read. */
+function invoices(): string {
+  const lines = ALL.flatMap(({ id, currency, tenants }) => {
+    const own = id === LATE ? [...tenants, { tenant: 'latecomer', credits: LATE_CREDITS }] : tenants;
+    return own.map(({ tenant, credits }, place) => {
+      const net = currency === 'JPY' ? String(credits) : (credits / 100).toFixed(2);
+      return `${id},${tenant},${net},${currency},R-${id}-${place}`;
+    });
+  });
+  return `${['workspace,customer,net,currency,number', ...lines].join('\n')}\n`;
+}
+
+/** The bundle unpacked and checked by its own program, and what it says of invoices. */
+async function bundleOf(world: World): Promise<{ code: number | null; reconciled: number; numbers: number }> {
+  const folder = join(world.folder, 'unpacked');
+  const entries = zipEntries(readFileSync(join(world.folder, 'february.zip')));
+  for (const [name, data] of Object.entries(entries)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), data);
+  }
+  const { status } = spawnSync(process.execPath, [join(folder, 'verify-bundle.mjs')]);
+  const rowsOf = (name: string) =>
+    parse(readFileSync(join(folder, name)), { columns: true }) as Record<string, string>[];
+  return {
+    code: status,
+    reconciled: rowsOf('reconciliations.csv').length,
+    numbers: rowsOf('charges.csv').filter(({ invoice_number = '' }) => invoice_number.startsWith('R-ws-')).length,
+  };
+}
+
 /** Each run has others of these. */
 function steady(text: string): string {
   return text
@@ -86,7 +118,7 @@ function steady(text: string): string {
     .trimEnd();
 }
 
-test('forty workspaces are closed by six commands, and the document shows what stands in their way', async () => {
+test('forty workspaces are closed, reconciled and bundled by eight commands, and the document shows what each says', async () => {
   const world = await createForty();
   const shown: string[] = [];
   const type = async (code: number, ...argv: string[]): Promise<string> => {
@@ -106,6 +138,7 @@ test('forty workspaces are closed by six commands, and the document shows what s
 
   const plan = await type(4, 'month-end', '2026-02');
   const planned = shown.join('\n').trimEnd();
+  const afterPlan = shown.length;
   const stateOf = (id: string | undefined) => new RegExp(`^${id} .* {2}(\\S.*)$`, 'm').exec(plan)?.[1];
   expect([GROWN, LATE, UNREAD, UNSETTLED].map(stateOf)).toEqual(['large change', 'read once', 'no record', 'settling']);
   expect(plan.match(/ {2}ready$/gm)).toHaveLength(36);
@@ -134,11 +167,33 @@ test('forty workspaces are closed by six commands, and the document shows what s
   expect(new Set(index.map(({ workspace_id, digest }) => `${workspace_id} ${digest}`))).toEqual(
     new Set(digests.map(({ workspace_id, digest }) => `${workspace_id} ${digest}`)),
   );
+  writeFileSync(join(world.folder, 'invoices.csv'), invoices());
+  const columns =
+    '--workspace-column workspace --tenant-column customer --amount-column net --currency-column currency';
+  const file = [
+    'reconcile',
+    'invoices.csv',
+    '--period',
+    '2026-02',
+    ...columns.split(' '),
+    '--invoice-column',
+    'number',
+  ];
+  await type(0, ...file, '--record', '--by', 'Ada');
+  await type(0, 'month-end', '2026-02', '--bundle', 'february.zip');
+  const written = shown.slice(afterPlan).join('\n').trimEnd();
+  const recorded = 'SELECT workspace_id, matched, missing, extra, different FROM finance_reconciliations ORDER BY 1';
+  expect(world.query(recorded)).toEqual(
+    ALL.map(({ id }) => {
+      return { workspace_id: id, matched: id === LATE ? 4 : 3, missing: 0, extra: 0, different: 0 };
+    }),
+  );
+  expect(await bundleOf(world)).toEqual({ code: 0, reconciled: 40, numbers: 121 });
   expect((await world.run('month-end', '2026-02')).code).toBe(0);
   expect((await world.run('verify')).code).toBe(0);
 
   // DRILL=write puts that into the document anew, but the lines of thirty workspaces that say the same.
-  const said = `${planned}\n`;
+  const said = `${planned}\n\n${written}\n`;
   const block = /(## A month's end of forty workspaces\n[\s\S]*?```text\n)[\s\S]*?```/;
   const text = readFileSync(DOCUMENT, 'utf8');
   if (process.env.DRILL === 'write')
@@ -154,9 +209,11 @@ function shortened(lines: readonly string[]): string[] {
   const digest = lines.findIndex((line) => line.startsWith('head digest'));
   if (lines.at(-1)?.endsWith(' refused') === true) return [...lines.slice(0, digest + 1), '...', lines.at(-1) ?? ''];
   const kept: string[] = [];
-  const ready = lines.filter((line) => /^ws-.* ready$/.test(line));
+  const alike = [/^ws-.* ready$/, /is recorded as reconciled/].flatMap((one) =>
+    lines.filter((line) => one.test(line)).slice(1),
+  );
   for (const line of lines) {
-    if (!ready.slice(1).includes(line)) kept.push(line);
+    if (!alike.includes(line)) kept.push(line);
     else if (kept.at(-1) !== '...') kept.push('...');
   }
   return kept;

@@ -66,8 +66,10 @@ export async function writeBundle(cli: CliContext, context: Context, plan: Month
       for (const view of VIEWS) {
         const { rows, ...sheet } = viewSheet(connection, view, { period });
         const at = sheet.columns.findIndex(({ name }) => name === 'workspace_id');
-        const own = [...rows].filter((row) => workspaces.some(({ workspace_id: id }) => id === row[at]));
-        await add(`${view}.csv`, textPieces({ ...sheet, rows: own }, 'csv', { raw: true }));
+        const own = function* () {
+          for (const row of rows) if (workspaces.some(({ workspace_id: id }) => id === row[at])) yield row;
+        };
+        await add(`${view}.csv`, textPieces({ ...sheet, rows: own() }, 'csv', { raw: true }));
       }
       for (const workspaceId of closed) {
         const stream = streamStatement(connection, { workspaceId, period, nowMs: context.clock.now() });
