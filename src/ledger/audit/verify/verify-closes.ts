@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { numberOf, seriesOf } from '../../journal/charges/statement-numbers.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { closeCommitments, closedUsage, periodEvents } from '../../store/schema/billing-tables.ts';
+import { closeCommitments, closedUsage, letterheads, periodEvents } from '../../store/schema/billing-tables.ts';
 import { asc, eq, isNull, ne, notInArray, query, sql } from '../../store/schema/drizzle.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
@@ -98,6 +99,10 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
       'the numbers of its statements do not go on from those before',
     );
   }
+  for (const closeSeq of lostLetterheads(connection)) {
+    const period = String(periodOf.pluck().get(closeSeq));
+    add(`close of ${period} (link ${closeSeq} of the chain)`, 'its letterhead is gone, or another');
+  }
   for (const actSeq of strangeReconciliations(connection)) {
     add(`reconciliation of link ${actSeq} of the chain`, 'it is not what that link has recorded');
   }
@@ -158,6 +163,18 @@ function misnumbered(connection: LedgerConnection): number[] {
      UNION SELECT event_seq FROM close_commitments WHERE (number_form IS NULL) <> (last_number IS NULL)`,
   );
   return [...unexpected.map(([closeSeq]) => closeSeq), ...(strays.pluck().all() as number[])];
+}
+
+/** Closes of which the letterhead is not the one whose hash their lines have. */
+function lostLetterheads(connection: LedgerConnection): number[] {
+  const kept = query(connection).select().from(letterheads).all();
+  const known = new Set(
+    kept.filter(({ sha256, content }) => hash('sha256', content, 'hex') === sha256).map((one) => one.sha256),
+  );
+  const { eventSeq, letterhead } = closeCommitments;
+  const closes = query(connection).select({ eventSeq, letterhead }).from(closeCommitments).orderBy(asc(eventSeq)).all();
+  const lost = closes.filter((close) => close.letterhead !== null && !known.has(close.letterhead));
+  return lost.slice(0, FAULTS_A_CHECK).map((close) => close.eventSeq);
 }
 
 /**
