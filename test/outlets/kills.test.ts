@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { beginOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { beginOutlet, resumeOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { configure, NOWHERE, ONE_TICK } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,9 +12,9 @@ import { SECRET, WebhookReceiver } from './webhook-receiver.ts';
 const KILLS = Number(process.env.OUTLET_KILLS ?? 5);
 const TENANTS = 40 * KILLS;
 
-test('a daemon that is killed while it sends loses nothing, and doubles nothing', async () => {
+/** A folder whose daemon has nothing to do but to send on what the ledger has of `tenants`. */
+async function sendingFolder(tenants: number) {
   const double = await new WebhookReceiver().start();
-  double.delayMs = 20;
   const folder = temporaryFolder();
   const outlet = { name: 'billing', type: 'webhook', url: double.url, allow_private: true, secret: SECRET };
   configure(folder, {
@@ -25,13 +25,19 @@ test('a daemon that is killed while it sends loses nothing, and doubles nothing'
   });
   const { connection } = openLedger(join(folder, 'data', 'ledger.db'));
   for (const credits of [10, 25, 19]) {
-    const records = Array.from({ length: TENANTS }, (_, at) => usageRecord(`t${at}`, credits + at, '2026-03'));
+    const records = Array.from({ length: tenants }, (_, at) => usageRecord(`t${at}`, credits + at, '2026-03'));
     await publish(connection, records);
   }
   beginOutlet(connection, {
     ...{ name: 'billing', receiver: 'webhook credits', workspaces: null, fromPeriod: '2026-01' },
     ...{ by: 'Ada', nowMs: Date.now() },
   });
+  return { folder, double, connection };
+}
+
+test('a daemon that is killed while it sends loses nothing, and doubles nothing', async () => {
+  const { folder, double, connection } = await sendingFolder(TENANTS);
+  double.delayMs = 20;
 
   for (let kill = 0; kill < KILLS; kill += 1) {
     const before = double.requests;
@@ -48,3 +54,19 @@ test('a daemon that is killed while it sends loses nothing, and doubles nothing'
   expect(exceptions(connection)).toEqual([]);
   expect(double.faults).toEqual([]);
 });
+
+test('refused credentials raise an alert that ends when the receiver has all of it', async () => {
+  const { folder, double, connection } = await sendingFolder(3);
+  double.mood = () => ({ status: 401 });
+  const alerts = () =>
+    connection.prepare("SELECT cause, state FROM finance_alerts WHERE cause LIKE 'outlet:%'").raw().all();
+  const daemon = startDaemonProcess(folder);
+  expect(await daemon.line('the outlet is paused')).toMatchObject({ outlet: 'billing', level: 'error' });
+  await eventually(() => expect(alerts()).toEqual([['outlet:billing', 'firing']]));
+  expect(double.requests).toBeLessThan(5);
+
+  double.mood = () => null;
+  resumeOutlet(connection, { name: 'billing', perhaps: 'ask', nowMs: Date.now() });
+  await eventually(() => expect(double.sums()).toEqual(ledgerSums(connection)));
+  await eventually(() => expect(alerts()).toEqual([['outlet:billing', 'resolved']]), 90_000);
+}, 150_000);
