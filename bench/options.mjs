@@ -37,8 +37,8 @@ export function parseOptions(argv) {
   });
   const { quick, help, out = null, root = null } = values;
   const parts = values.only?.split(',') ?? PARTS.filter((part) => !quick || part !== 'daemon');
-  const stranger = parts.find((part) => !PARTS.includes(part));
-  if (stranger !== undefined) throw new Error(`--only knows ${PARTS.join(', ')}, not ${JSON.stringify(stranger)}`);
+  const unknown = parts.find((part) => !PARTS.includes(part));
+  if (unknown !== undefined) throw new Error(`--only knows ${PARTS.join(', ')}, not ${JSON.stringify(unknown)}`);
   return {
     quick,
     help,

@@ -3,7 +3,7 @@ import { nodeVersionFault } from './core/process/node-version.ts';
 
 const fault = nodeVersionFault(process.versions.node);
 if (fault === null) {
-  // Only now: a Node that is too old cannot read the rest, or crashes in SQLite's native module.
+  // Imported only here: a Node that is too old cannot parse the rest, or crashes in SQLite's native module.
   void import('./commands/main.ts').then(async ({ main }) => {
     process.exitCode = await main(process.argv.slice(2), {
       stdout: process.stdout,
@@ -11,8 +11,8 @@ if (fault === null) {
       env: process.env,
       cwd: process.cwd(),
     });
-    // pm2's own module listens on this channel, which would keep a process alive that has nothing left to do. It stays
-    // connected: that module ends a process with exit code 1 once it is not.
+    // pm2's module listens on this channel and would keep a finished process alive. The channel stays connected, because
+    // that module ends a process with exit code 1 when it is cut.
     process.channel?.unref();
   });
 } else {

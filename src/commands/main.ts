@@ -29,8 +29,8 @@ export async function main(argv: string[], io: Io): Promise<number> {
 }
 
 /**
- * The program with all its commands, of which those that `isCalled` picks are loaded. The others are there by name, for
- * the help and for suggestions: loading them all takes longer than most commands.
+ * Builds the program. It loads only the commands that `isCalled` picks: the help needs no more than the names of the others,
+ * and loading all of them takes longer than most commands.
  */
 export async function buildProgram(cli: CliContext, isCalled: (name: string) => boolean): Promise<Command> {
   const program = new CliCommand('usage-ledger')
@@ -53,14 +53,14 @@ function termInHelp(command: Command): string {
   return entry === undefined ? new Help().subcommandTerm(command) : `${entry.name} ${entry.takes}`.trimEnd();
 }
 
-/** A reader that has seen enough, such as `| head`, closes the pipe: the work goes on and nobody is told. */
+/** A reader such as `| head` closes the pipe when it has seen enough. That is no error: the work goes on. */
 function tolerateClosedPipe(output: TextOutput): void {
   output.on?.('error', (error) => {
     if (error.code !== 'EPIPE') throw error;
   });
 }
 
-/** Output, exit, help and what stands on the command line beyond a command's own are the same for all, however deep. */
+/** Gives every command, however deep, the same output, exit codes and help. */
 function configure(command: Command, cli: CliContext): void {
   command
     .exitOverride()
@@ -70,7 +70,7 @@ function configure(command: Command, cli: CliContext): void {
     })
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')
-    // Judged below: only there it is known whether the word was meant for a subcommand.
+    // `refuseExcess` judges them: it knows whether a word was meant as a subcommand.
     .allowExcessArguments(true);
   if (command.parent === null) {
     command.hook('preAction', (_, action) => {
@@ -82,7 +82,7 @@ function configure(command: Command, cli: CliContext): void {
   for (const child of command.commands) configure(child, cli);
 }
 
-/** `help nope`: all of the help would hide that there is no such command. */
+/** Refuses `help nope`, for which commander would print the whole help. */
 function refuseUnknownTopic(program: Command, [first, topic]: readonly string[]): void {
   const names = [...program.commands.map((command) => command.name()), 'help'];
   if (first !== 'help' || topic === undefined || topic.startsWith('-') || names.includes(topic)) return;
@@ -91,7 +91,7 @@ function refuseUnknownTopic(program: Command, [first, topic]: readonly string[])
   program.error(`error: unknown command '${inertText(topic)}'${hint}`);
 }
 
-/** A word too many. Where a subcommand may be left out, it is a misspelt one as a rule. */
+/** Refuses a word too many. Where a subcommand may be left out, the word is usually a misspelt one. */
 function refuseExcess(action: Command): void {
   const { args, registeredArguments, parent } = action;
   const word = args[registeredArguments.length];
@@ -105,7 +105,7 @@ function refuseExcess(action: Command): void {
   parent.error(`error: unknown command '${inertText(word)}' of ${parent.name()}${hint}`);
 }
 
-/** The program takes these options wherever they stand; a command that has them too is given them as its own. */
+/** `--config` and `--json` may stand before or after the command; a command that has them gets them as its own. */
 function passOnOptions(action: Command): void {
   const given = action.optsWithGlobals();
   for (const name of ['config', 'json']) {

@@ -26,33 +26,33 @@ import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from './schedu
 import { startFileSchedules, startUpkeep, startWatchOfClock, startWatchOfDisk } from './upkeep.ts';
 
 /**
- * Running jobs are cut off when the grace is over: a run that goes on for longer applies nothing and is begun anew by the
- * next daemon. All this lies below pm2's kill_timeout, with room for the rest.
+ * A stop waits so long for running jobs and then cuts them off: a run that is cut off applies nothing, and the next daemon
+ * begins it anew. All waits together lie below pm2's kill_timeout.
  */
 const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
-/** Then deliveries under way: a receiver that hangs gets the notification anew from the next daemon. */
+/** Then a stop waits so long for deliveries: the next daemon sends again what a receiver has not answered. */
 const DELIVERIES_TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
 export interface DaemonOverrides {
-  /** What carries the sync jobs; BullMQ when absent. */
+  /** Opens the queue of sync jobs; default: BullMQ. */
   openQueue?: OpenQueue;
-  /** What calls at the times of a cron expression; false: the scheduler finds what is due by looking alone. */
+  /** Calls at the times of a cron expression; false: the scheduler only polls for what is due. */
   ticks?: StartTicks | false;
   freeBytes?: () => number;
-  /** What kept it from starting before, and was told past the ledger. */
+  /** The fault that kept it from starting before, and was sent without the ledger. */
   unwritten?: UnwrittenFault | null;
 }
 
 export interface Daemon {
   readonly queue: SyncQueue;
   readonly probe: HealthProbe;
-  /** Works by another configuration from here on; runs under way go on. One reload at a time. */
+  /** Takes up another configuration; runs under way go on. One reload at a time. */
   reload(config: Config): Promise<void>;
   notified(): void;
   stop(): Promise<void>;
 }
 
-/** What lets go of the parts: of those that take work in first, and then, when it is done, of those that it needs. */
+/** Releases parts that take work in; then, when the work is done, the parts that it needs. */
 interface Ends {
   intake: Releasers;
   rest: Releasers;
@@ -72,7 +72,7 @@ export async function startDaemon(context: Context, overrides: DaemonOverrides =
     const stop = async (): Promise<void> => {
       await release(ends, async () => {
         await queue.stop(JOBS_TIMES);
-        // What the last runs have to tell is sent before the deliveries end.
+        // Messages of the last runs are sent before deliveries end.
         await deliveries.stop(DELIVERIES_TIMES);
       });
     };
@@ -143,7 +143,7 @@ async function startParts(
   await scheduling.follow(context.config);
   await beating.follow(context.config);
   if (context.config.http.port !== 0) {
-    // Loaded here only: the pages take longer to load than everything that the other commands need.
+    // Loaded only here: the pages take longer to load than all that other commands need.
     const { startDaemonHttp } = await import('./http/server.ts');
     const http = await startDaemonHttp(context, probe, queue);
     intake.push(() => http.close());
@@ -170,7 +170,7 @@ async function startParts(
   return { queue, probe, deliveries, reload, notified };
 }
 
-/** A part of the daemon that is made anew when what it is made of changes. */
+/** A part of the daemon that is made anew when its settings change. */
 class RemadePart<Part extends { stop(): Promise<void> }> {
   readonly #of: (config: Config) => unknown;
   readonly #start: () => Promise<Part | null>;
@@ -187,7 +187,7 @@ class RemadePart<Part extends { stop(): Promise<void> }> {
     const madeOf = this.#of(config);
     if (this.#stopped || (this.part !== null && isDeepStrictEqual(this.#madeOf, madeOf))) return;
     await this.part?.stop();
-    // One that does not start is begun again with the next reload.
+    // If it does not start, the next reload tries again.
     this.part = null;
     this.part = await this.#start();
     this.#madeOf = madeOf;
@@ -200,7 +200,7 @@ class RemadePart<Part extends { stop(): Promise<void> }> {
   }
 }
 
-/** Nothing of Postgres is loaded where the ledger is not published. */
+/** Loads the code for Postgres only where `publish:` is set. */
 async function startPublishing(context: Context, notified: () => void): Promise<PublishWatch | null> {
   const { clock, logger } = context;
   const { publish: target, ledger } = context.config;
@@ -290,8 +290,8 @@ function staleChecks(probe: HealthProbe, clock: WallClock): StaleCheck[] {
 }
 
 /**
- * Puts the rate cards of the configuration into force when it has some and they are others than those in force. Cards that
- * cannot be put into force keep no usage from being recorded: those before them stay.
+ * Puts the rate cards of the configuration into force when they differ from those in force. If that fails, the cards before
+ * them stay, and usage is recorded all the same.
  */
 export async function applyConfiguredRates(context: Context): Promise<void> {
   const { config, clock, logger } = context;
@@ -334,7 +334,7 @@ interface HeartbeatOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'>
   isWell(): boolean;
 }
 
-/** Tells a place elsewhere that all is well, again and again: who hears nothing there knows that something is not. */
+/** Tells a watcher elsewhere at intervals that all is well: its silence there is the alarm. */
 export function startHeartbeat({ heartbeat, proxy, isWell, clock, logger }: HeartbeatOptions): PeriodicTask {
   const { name, allowPrivate, timeoutMs, everyMs, ca } = heartbeat;
   const url = channelUrl(heartbeat);
@@ -363,8 +363,8 @@ interface StaleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'
 }
 
 /**
- * Looks every minute for workspaces without a complete run. No run can do that: it is about runs that do not come. What two
- * looks find is raised: a process that stood still finds all of them stale when it goes on, and reads them at once.
+ * Looks every minute for workspaces without a complete run, since no run can report that none comes. An alert needs two looks:
+ * a process that was suspended finds all workspaces stale when it wakes, and then reads them at once.
  */
 export function startStaleWatch({ stale, raise, notified, clock, logger }: StaleWatchOptions): PeriodicTask {
   let before = new Set<string>();

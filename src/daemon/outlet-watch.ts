@@ -7,7 +7,7 @@ import { addPeriods, type Period, periodAt, periodRange } from '../core/period.t
 import { type PeriodicTask, startPeriodicTask } from '../core/periodic-task.ts';
 import { ageMs } from '../core/stored-time.ts';
 import { inOneUnit } from '../core/text/words.ts';
-import { strangeLedger } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { headMismatch } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
@@ -40,8 +40,8 @@ const CHECKED_BACK = 2;
 export async function startOutlets(context: Context, notified: () => void): Promise<{ stop(): Promise<void> }> {
   const { config, clock, logger } = context;
   const { connection } = context.reader();
-  const strange = strangeLedger(connection, config.ledger.path);
-  if (strange !== null) await (await context.writer()).call('pauseRestored', clock.now());
+  const mismatch = headMismatch(connection, config.ledger.path);
+  if (mismatch !== null) await (await context.writer()).call('pauseRestored', clock.now());
   const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact: context.redact };
   const start = async (outlet: OutletConfig): Promise<OutletWatch | null> => {
     const tell = async (detail: string | null): Promise<void> => {

@@ -28,7 +28,7 @@ export function outcomeOfQuestion(error: unknown): Outcome {
   return { is: 'again', answer: error.message, certain: true, afterMs: null };
 }
 
-/** Null for what is no JSON: a schema refuses it like any other strange answer. */
+/** Null for what is no JSON: a schema refuses it like any other answer of a wrong form. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

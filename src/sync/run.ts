@@ -16,10 +16,10 @@ import type { StagingLease } from './staging-room.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { implausible, requirePlausible, walkPages } from './walk.ts';
 
-/** Of fewer, a part that is missing says nothing. */
+/** With fewer records, a missing part proves nothing. */
 const FEW_RECORDS = 10;
 
-/** Pages whose requests leave tens of MB behind. */
+/** From so many pages on, requests leave tens of MB behind. */
 const MANY_PAGES = 10_000;
 
 export interface SyncRequest {
@@ -88,7 +88,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const { id: workspaceId } = workspace;
     return { status: 'applied', workspaceId, window: request.window, walks: proven.walks, pages, records, ...applied };
   } catch (error) {
-    // Whatever an abort made of the work under way, its reason is what ended the run.
+    // After an abort its reason is the error, whatever the work under way threw.
     const ended = signal.aborted ? signal.reason : error;
     const cause = nameWait(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
@@ -97,7 +97,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     try {
       await writer.call('failRun', end);
     } catch (second) {
-      // The run stays `running` and is superseded by the next; what ended it matters more than this.
+      // The run stays `running`, and the next one supersedes it: the first error matters more than this one.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');
     }
     throw cause;
@@ -108,7 +108,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
   }
 }
 
-/** The transaction that everything comes to, once what is absent has been asked for. */
+/** Asks for absent records, and then applies the run in one transaction. */
 async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
   const { workspace, clock } = deps;
   const asked = await confirmWithdrawals(deps, claimed, signal);
@@ -184,7 +184,7 @@ async function walkUntilProven(
   });
 }
 
-/** The pieces in memory of their own, which can be given away. */
+/** Copies the pieces into memory of their own, which can be transferred. */
 function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
   const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
   const whole = Buffer.allocUnsafeSlow(length);
@@ -196,7 +196,7 @@ function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
   return whole.buffer;
 }
 
-/** Nothing, or so much less, where the ledger has something is more likely a fault of the service than the truth. */
+/** An empty listing, or one that lacks so much of what the ledger has, is more likely a fault of the service. */
 async function refuseSuspicious(
   { writer, workspace }: Pick<SyncDeps, 'writer' | 'workspace'>,
   { runKey }: ClaimedRun,
@@ -218,7 +218,7 @@ async function refuseSuspicious(
   });
 }
 
-/** Renews the lease while the run lasts; its signal aborts when another run has taken the workspace. */
+/** Renews the lease while the run lasts; the signal aborts when another run takes the workspace. */
 function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
   const lost = new AbortController();
   const stop = every(deps.clock, LEASE_MS / 3, () => {
@@ -233,7 +233,7 @@ function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; 
   return { signal: lost.signal, stop };
 }
 
-/** What an operator has to know of; a stop that was asked for and a run that another one has overtaken are not. */
+/** Whether an operator has to know: not of a stop that was asked for, nor of a run that another one overtook. */
 function toFault(error: unknown): RunFault {
   const { code, message, retryable } = summarizeError(error);
   const clockSkewMs = error instanceof UnauthorizedError ? error.clockSkewMs : null;
@@ -252,7 +252,7 @@ const AUTO_TWICE_PAGES = 50;
 /** Walks a run may take; after the last one it applies nothing. */
 const MAX_WALKS = 3;
 
-/** Something that a complete, unmoved listing cannot show. */
+/** A sign that the listing moved, or is not complete. */
 export type Sign =
   | 'totals_moved'
   | 'pages_missing'
@@ -303,7 +303,7 @@ const HISTORY_PER_PAGE = 100;
 interface AskedHistories {
   /** Keys that two walks of different runs have missed and that the tenant's own history does not have either. */
   withdrawals: AbsentKey[];
-  /** Keys that stay absent although their tenants were asked for: the others' turn comes before theirs. */
+  /** Keys that stay absent after their tenants were asked for: other keys come first next time. */
   unconfirmed: AbsentKey[];
 }
 
@@ -357,7 +357,7 @@ async function readHistory(
         requirePlausible({ records: usage.length, totalPages: total_pages, totalRecords: total_records }, workspace);
       }
     } catch (error) {
-      // Only of the first page: a later one that is missing says that the history moved, not that there is none.
+      // Only for the first page: if a later one is missing, the history moved.
       if (page === 1 && summarizeError(error).code === 'not_found') return periods;
       throw error;
     }

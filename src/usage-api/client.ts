@@ -29,7 +29,7 @@ import {
 import { type ApiKey, createSigner, type Signer } from './sign.ts';
 import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 
-/** One key, or several while one is exchanged for another; these are asked for at each call, and each is tried while those before are refused. */
+/** One key; or a function that gives several while one replaces another: it is asked at each call, and the next key is tried while one is refused. */
 type Credentials = ApiKey | { keys: () => readonly ApiKey[] };
 
 export type UsageApiClientOptions = ClientSettings & Credentials;
@@ -61,16 +61,15 @@ export interface ClientSettings {
   /** For https; default: none, whatever the environment says. Loopback addresses are always reached directly. */
   proxy?: ProxySettings | null;
   /**
-   * Sends all requests instead of connections of the client's own, such as undici's `MockAgent`, an agent with interceptors,
-   * or answers made in memory; `concurrency`, `ca` and `proxy` then count for nothing. `close` leaves it open and does not
-   * wait for calls that are under way.
+   * Sends all requests in place of the client's own connections, such as undici's `MockAgent` or an agent with interceptors.
+   * `concurrency`, `ca` and `proxy` then have no effect, and `close` leaves it open.
    */
   dispatcher?: RequestDispatcher | undefined;
   /** Default `usage-ledger`. */
   userAgent?: string;
-  /** Takes secrets out of what the service says, beside the client's own. */
+  /** Takes further secrets out of what the service says. */
   redact?: Redactor;
-  /** Told how each attempt of a request has ended, by its status or a word such as `timeout` or `network`, and after how many seconds. */
+  /** Called after each attempt with its status, or a word such as `timeout`, and its seconds. */
   onAttempt?: ((outcome: string, seconds: number) => void) | undefined;
   /** Where time and timers come from; default: the system's. */
   clock?: Clock;
@@ -81,7 +80,7 @@ export interface ClientSettings {
 export interface CallOptions {
   /** Ends the call at once, in a wait between attempts too; it then throws CancelledError. */
   signal?: AbortSignal | undefined;
-  /** Awaited before each attempt but the first, so that these count in a rate, too. */
+  /** Awaited before each attempt after the first, so that a rate counts these, too. */
   beforeRetry?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
@@ -111,11 +110,11 @@ export interface RawPage {
   body: Uint8Array[];
   /** Our clock when the attempt that succeeded was sent, milliseconds since the epoch. */
   requestedAtMs: number;
-  /** Our clock when its last byte had come. */
+  /** Our clock when its last byte came. */
   receivedAtMs: number;
   /** The service's clock by its Date header (whole seconds); null when it sent none. */
   serverDateMs: number | null;
-  /** Gives back the room that the body takes, where room is bounded; to be called once it is not needed any more. */
+  /** Frees the room of the body where room is bounded; call it when the body is no longer needed. */
   release(): void;
 }
 
@@ -148,7 +147,7 @@ export interface RawPage {
 export class UsageApiClient {
   readonly workspaceId: string;
   readonly #keys: () => readonly ApiKey[];
-  /** The last one that was not refused. */
+  /** The last key that was not refused. */
   #keyInUse: ApiKey | null = null;
   readonly #embedUrl: string;
   readonly #dashboardsPath: string;
@@ -156,7 +155,7 @@ export class UsageApiClient {
   readonly #pool: OriginPool;
   readonly #route: Route;
   readonly #memory: PageMemory | null;
-  /** Made once for each key. A signer is called when an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
+  /** One for each key. A signer is called for each attempt, so that no attempt has the X-Valid-Until of an earlier one. */
   readonly #signers = new WeakMap<ApiKey, Signer>();
   readonly #makeSigner: (key: ApiKey) => Signer;
   readonly #transport: TransportOptions;
@@ -317,7 +316,7 @@ export class UsageApiClient {
     return this.#keyInUse?.apiKeyId ?? null;
   }
 
-  /** Sends by the key that was taken last, and by each other one while the service refuses. */
+  /** Sends by the key that was taken last, and tries the others while the service refuses it. */
   async #byKey(sendBy: (key: ApiKey) => Promise<Answer>): Promise<Answer> {
     const refused = new Set<ApiKey>();
     for (;;) {
@@ -336,7 +335,7 @@ export class UsageApiClient {
     }
   }
 
-  /** Keys may have come since the client was made. */
+  /** Keys may change after the client was made. */
   #redactKeys(text: string): string {
     const keys = this.#keyInUse === null ? this.#keys() : [...this.#keys(), this.#keyInUse];
     return createRedactor(keys.map(({ secretKey }) => secretKey))(text);

@@ -18,10 +18,10 @@ import { Releasers } from '../core/process/releasers.ts';
 import { type Randomness, randomId, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import {
+  headMismatch,
   keyFileOf,
   LOST_CHECKPOINTS_REMEDY,
   lostCheckpoints,
-  strangeLedger,
 } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
@@ -37,23 +37,23 @@ import { deliver, sendTest, type TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
 
-/** What a run or a message that is under way holds may be of a configuration before the current one. */
+/** The secrets of so many configurations are redacted: work under way may still hold earlier ones. */
 const REMEMBERED_SECRETS = 5;
-const STRANGE_LEDGER =
+const MISMATCH_HINT =
   'unless it was put there on purpose, stop, and restore the right file: see checkpoints.log beside it';
 
-/** What tests, and the terminal, put in place of the usual. */
+/** Parts that tests and the terminal replace. */
 export interface ContextOverrides {
   clock?: Clock;
   logger?: Logger;
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: ClientOverrides;
-  /** What notifications are handed to, by the names in the configuration. */
+  /** Channels by their names in the configuration. */
   channels?: ReadonlyMap<string, Channel>;
-  /** A thread for the writer that has been started already. */
+  /** A writer's thread that already runs. */
   thread?: ThreadedWriter | undefined;
-  /** How the ledger is opened for writing; in a thread of its own when absent. */
+  /** Opens the ledger for writing; default: in a thread of its own. */
   openWriter?: (start: WriterStart) => Promise<Writer>;
 }
 
@@ -65,12 +65,12 @@ export interface SyncOrder extends Omit<SyncRequest, 'window'> {
 }
 
 /**
- * All wiring of the program, built once from the configuration. Nothing is opened before it is asked for; `close`
- * lets go of what was, in reverse.
+ * All wiring of the program, built once from the configuration. Nothing is opened before it is needed; `close` releases
+ * it in reverse order.
  */
 export class Context {
   readonly clock: Clock;
-  /** Takes the secrets of this configuration, and of the last ones before it, out of a text. */
+  /** Takes the secrets of this configuration and of earlier ones out of a text. */
   readonly redact: Redactor = (text) => this.#redactSecrets(text);
   readonly logger: Logger;
   readonly version: string;
@@ -90,7 +90,7 @@ export class Context {
   #writer: Promise<Writer> | null = null;
   readonly #writerDeath = Promise.withResolvers<AppError>();
   #writerFault: string | null = null;
-  /** A lock has been met, and may be gone meanwhile. */
+  /** At the last write another process held the lock. */
   #locked = false;
   #diskFault: string | null = null;
   #reader: LedgerReader | null = null;
@@ -125,7 +125,7 @@ export class Context {
     return this.#overrides.channels ?? createChannels(channelsOf(config), { logger, clock, proxy: config.proxy });
   }
 
-  /** From here on this configuration counts for all that begins; runs under way go on as they began, but for their keys. */
+  /** New work uses this configuration. Runs under way keep theirs, but take new keys. */
   async reconfigure(config: Config): Promise<void> {
     const channels = this.#channelsOf(config);
     const routes = routesOf(channelsOf(config), config.http.publicUrl);
@@ -140,7 +140,7 @@ export class Context {
     await this.#clients.reconfigure();
   }
 
-  /** For a daemon that starts: who told last may have had other channels. */
+  /** A daemon calls this at its start: the process before it may have had other channels. */
   async evaluateAll(): Promise<void> {
     await (await this.writer()).call('evaluateAll', { nowMs: this.clock.now() });
   }
@@ -148,19 +148,19 @@ export class Context {
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
   writer(): Promise<Writer> {
     this.#writer ??= this.#openWriter();
-    // What kept it from opening, such as another process that migrates, may pass.
+    // A failure may pass, such as another process that migrates: the next call tries again.
     this.#writer.catch(() => {
       this.#writer = null;
     });
     return this.#writer;
   }
 
-  /** The same of a ledger that exists: commands that correct one must not create an empty one. */
+  /** The same for a ledger that exists: a command that corrects a ledger must not create an empty one. */
   async existingWriter(): Promise<Writer> {
     try {
       this.reader();
     } catch (error) {
-      // An older ledger is brought to this version by opening the writer.
+      // Opening the writer migrates an older ledger.
       if (!(error instanceof AppError) || error.code !== 'ledger_outdated') throw error;
     }
     return this.writer();
@@ -194,13 +194,13 @@ export class Context {
     return writer;
   }
 
-  /** Before any run: each one leaves a checkpoint that fits. */
+  /** Called before any run, because each run writes a checkpoint that fits. */
   #compareWithCheckpoints(): void {
     const { path, checkpointKeyFile = keyFileOf(path) } = this.config.ledger;
     const { connection } = this.reader();
-    const reason = strangeLedger(connection, path);
+    const reason = headMismatch(connection, path);
     if (reason !== null) {
-      this.logger.warn({ reason, hint: STRANGE_LEDGER }, 'the ledger is not the one that was here last');
+      this.logger.warn({ reason, hint: MISMATCH_HINT }, 'the ledger is not the one that was here last');
     }
     const lost = lostCheckpoints(connection, path, checkpointKeyFile);
     if (lost !== null) {
@@ -208,12 +208,12 @@ export class Context {
     }
   }
 
-  /** Resolves when the writer has died without being closed: nothing can be written by this process any more. */
+  /** Resolves when the writer dies without being closed: this process cannot write any more. */
   get writerDeath(): Promise<AppError> {
     return this.#writerDeath.promise;
   }
 
-  /** What the writer has died of, or which lock of another process keeps it from writing; null when nothing does. */
+  /** Why the writer died, or whose lock keeps it from writing; null when nothing does. */
   get writerFault(): string | null {
     if (this.#writerFault !== null || !this.#locked) return this.#writerFault;
     const holder = lockHolder(this.config.ledger.path, 0);
@@ -221,7 +221,7 @@ export class Context {
     return holder && `${holder} holds its lock`;
   }
 
-  /** Why the disk did not take the last write; null when it did. */
+  /** Why the disk refused the last write; null when it took it. */
   get diskFault(): string | null {
     return this.#diskFault;
   }
@@ -256,7 +256,7 @@ export class Context {
     return this.#clients.reservedBytes;
   }
 
-  /** Opens and loads all that syncs need, so that a daemon's first one does not hold up its event loop. */
+  /** Loads and opens all that a sync needs, so that a daemon's first sync does not block its event loop. */
   async warm(): Promise<void> {
     const clients = this.config.workspaces.map((workspace) => this.client(workspace));
     await Promise.all([this.writer(), import('../sync/run.ts'), ...clients]);
@@ -266,7 +266,7 @@ export class Context {
     const workspace = this.workspace(order.workspaceId);
     const { client, giveBack } = this.#clients.borrow(workspace);
     try {
-      // The writer's thread loads its part while this one loads the rest.
+      // The writer's thread loads its part meanwhile.
       const [writer, source, { syncWorkspace }] = await Promise.all([this.writer(), client, import('../sync/run.ts')]);
       const first = firstRun(this.reader().connection, workspace.id) === null;
       const window = planWindow({ ...workspace, ...order, first, nowMs: this.clock.now() });
@@ -302,19 +302,19 @@ export class Context {
     return (await writer.call('tellOfJob', { ...news, heard, nowMs: this.clock.now() })).due;
   }
 
-  /** What each channel is to hear of a job that fails while the ledger can only be read. */
+  /** The messages about a job that fails while the ledger can only be read. */
   async directMessages(news: JobNews): Promise<DirectMessage[]> {
     const { directMessages } = await import('../alerts/notify/direct-message.ts');
     return directMessages(this.reader().connection, this.#routes, news, this.clock.now());
   }
 
-  /** Makes an attempt past the ledger; false: it may be tried again. */
+  /** Makes one attempt to send without the ledger; false: it may be tried again. */
   async sendDirectly({ channel, notificationId, payload }: DirectMessage, signal: AbortSignal): Promise<boolean> {
     const result = await this.channels.get(channel)?.deliver({ notificationId, payload, attempt: 1 }, { signal });
     return result?.outcome !== 'retry' && result?.outcome !== 'cancelled';
   }
 
-  /** Asks what is so for all that is due, and makes messages of it; returns how many. */
+  /** Composes messages of all that is due; returns how many. */
   async compose(): Promise<number> {
     const nowMs = this.clock.now();
     const writer = await this.writer();
@@ -331,7 +331,7 @@ export class Context {
     return dueDeliveries(this.reader().connection, { channels, limit, nowMs: this.clock.now() });
   }
 
-  /** How long it takes until something is due that is not due yet; null: nothing will be. */
+  /** How long until the next delivery is due; null: none will be. */
   untilNextDueMs(): number | null {
     const nowMs = this.clock.now();
     const dueMs = nextDueMs(this.reader().connection, nowMs);
@@ -346,7 +346,7 @@ export class Context {
     return sendTest(this, name, signal);
   }
 
-  /** Lets go of everything that was opened. May be called twice. */
+  /** Closes everything that was opened. May be called twice. */
   close(): Promise<void> {
     return this.#releasers.release();
   }

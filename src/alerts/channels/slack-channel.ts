@@ -4,20 +4,20 @@ import { MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 import { createViewChannel } from './view-channel.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** Slack refuses a message with longer texts: characters of a header, a section, a field, fields of one section, an address. */
+/** Slack's limits: characters of a header, a section, a field and an address, and fields of a section. */
 const HEADER_CHARACTERS = 150;
 const SECTION_CHARACTERS = 3000;
 const FIELD_CHARACTERS = 2000;
 const FIELDS_IN_SECTION = 10;
 const ADDRESS_CHARACTERS = 3000;
-/** Of at most 50 blocks; the header, the summary, the link, the commands and the id take five. */
+/** Slack takes 50 blocks; header, summary, link, commands and id take five. */
 const FIELD_SECTIONS = 6;
-/** The same for the lines of a daily summary or a group, with one more for how many are left out. */
+/** Lines of a daily summary or a group; one more block says how many are left out. */
 const LINE_SECTIONS = 42;
 
 /**
- * Posts each notification to an incoming webhook of Slack as blocks of plain text: in it nothing is markup, a link or a
- * mention. An archived or removed channel answers 410 and is disabled like any receiver. Raises `channel_url_refused`.
+ * Posts each notification to an incoming webhook of Slack, as blocks of plain text without markup, links or mentions. An
+ * archived or removed channel answers 410 and is disabled like any receiver. Throws `channel_url_refused`.
  */
 export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
   return createViewChannel(config, deps, { type: 'slack', bodyOf: slackMessage });
@@ -50,7 +50,7 @@ function slackMessage(view: MessageView, notificationId: string): object {
   };
 }
 
-/** A button has an address of its own: nothing in a text becomes a link. */
+/** Links are buttons: nothing in a text becomes a link. */
 function linkBlocks(links: Record<string, string | null>): object[] {
   const elements = Object.entries(links).flatMap(([text, url]) =>
     url === null || url.length > ADDRESS_CHARACTERS ? [] : [{ type: 'button', text: plainText(text, 75), url }],
@@ -92,7 +92,7 @@ function plainText(text: string, most: number): object {
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** The three characters that mean something to Slack, escaped; the limit counts what is sent, and cuts no escape in two. */
+/** Escapes Slack's three special characters. The limit counts what is sent, and cuts no escape in two. */
 function escaped(text: string, most: number): string {
   let out = '';
   for (const character of text) {

@@ -3,12 +3,12 @@ import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { LEVEL_RANK, type Level } from '../measures/judgement.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of one alert at one level a receiver hears at once at most so often; the run at the same hour of the next day counts. */
+/** A receiver hears of one alert at one level at most once in this time; the run at the same hour of the next day counts. */
 const NEWS_EVERY_MS = 23.5 * HOUR_MS;
-/** A fault of ours that has begun so often within so long comes and goes, until it has stayed as it is for an hour. */
+/** A fault of ours that begins so often in this time is flapping, until it has stayed as it is for an hour. */
 const FLAPS = { begins: 5, withinMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
 
-/** Each time a receiver was told that an alert grew, the next message is of a larger multiple; the last one repeats. */
+/** The multiples of growth that are told, one after the other; the last one repeats. */
 const STEPS = [
   { numerator: 3n, denominator: 2n },
   { numerator: 2n, denominator: 1n },
@@ -24,13 +24,13 @@ export interface AlertNow {
   /** The measure is a set of facts, one bit each, of which each is told once. */
   isSet: boolean;
   acknowledged: boolean;
-  /** One run has found the cause gone; a second one ends it. */
+  /** One run found the cause gone; a second one ends the alert. */
   wanes: boolean;
   /** A fault of our own, with when it began and ended before, the latest last; null for what usage does. */
   own: { begins: readonly number[]; changedMs: number } | null;
 }
 
-/** The last that a receiver was told of an alert; see `alert_notified`. */
+/** What a receiver was last told of an alert; see `alert_notified`. */
 export interface Notified {
   event: ToldEvent;
   episode: number;
@@ -42,24 +42,24 @@ export interface Notified {
   atOnce: boolean;
 }
 
-/** What people have said, as it concerns one alert and one receiver. */
+/** Silences, plans and settings, as they concern one alert and one receiver. */
 export interface Policy {
   routed: boolean;
   /** The fault of ours that explains the alert. */
   explainedBy: string | null;
   mute: { id: string; untilMs: number } | null;
-  /** Up to what growth was planned, by each plan that it has gone beyond, the lowest first. */
+  /** The limits of plans that it has passed, the lowest first. */
   passed: readonly bigint[];
-  /** So long after the last message a receiver is reminded of what nobody has acknowledged; null: never. */
+  /** A receiver is reminded so long after the last message, unless somebody has acknowledged; null: never. */
   remindAfterMs: number | null;
 }
 
 export type News =
   | { event: ToldEvent; toldTimes: number }
-  /** Nothing until then; null: until somebody or something changes it. */
+  /** No message until then; null: until something changes. */
   | { event: null; because: string; evaluateAtMs: number | null };
 
-/** What a receiver is to hear of an alert now: what is so, less what it was told. */
+/** Decides what a receiver is to hear of an alert now: what is so, less what it was told. */
 export function news(alert: AlertNow, told: Notified | null, policy: Policy, nowMs: number): News {
   const flapping = alert.own === null ? null : flaps(alert.own, alert.holding, told, nowMs);
   if (flapping?.event === null) return flapping;
@@ -103,7 +103,7 @@ function hasGrown({ measure, isSet }: AlertNow, told: Notified): boolean {
   return measure * step.denominator >= told.measure * step.numerator;
 }
 
-/** How long a message of this level has to wait because one was told at once less than a day ago; nothing eases sooner. */
+/** How long a message of this level has to wait, because one was sent less than a day ago. */
 function limitMs(event: ToldEvent, { level }: AlertNow, told: Notified | null, nowMs: number): number {
   if (told === null || !told.atOnce || told.event === 'baseline') return 0;
   if (told.level !== level && event !== 'eased') return 0;
@@ -120,7 +120,7 @@ function remind({ acknowledged }: AlertNow, told: Notified | null, { remindAfter
     : nothing('told', nowMs + remindAfterMs - sinceMs);
 }
 
-/** What is told of a fault that comes and goes; null when it does not, or was steady and there is nothing special to tell. */
+/** What is told of a flapping fault; null when it does not flap. */
 function flaps(own: NonNullable<AlertNow['own']>, holding: boolean, told: Notified | null, nowMs: number): News | null {
   const recent = own.begins.filter((beganMs) => (ageMs(beganMs, nowMs) ?? FLAPS.withinMs) < FLAPS.withinMs);
   const wasTold = told?.event === 'flapping';

@@ -6,11 +6,11 @@ import { AppError, summarizeError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/probe.ts';
 import {
+  headMismatch,
   keyFault,
   keyFileOf,
   LOST_CHECKPOINTS_REMEDY,
   lostCheckpoints,
-  strangeLedger,
 } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
 import { endedWorkspaces } from '../../ledger/journal/ended.ts';
@@ -23,16 +23,16 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 const LITTLE_DISK_BYTES = 1024 ** 3;
 /** Longer than it takes to apply a run. */
 const PATIENCE_MS = 5000;
-const STRANGE_REMEDY =
+const MISMATCH_REMEDY =
   'unless it was put there on purpose, stop the daemon and restore the right file; the next run settles it';
 
 export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] {
-  let strange: string | null;
+  let mismatch: string | null;
   try {
     requireLedgerPlace(path, readerGroup);
     if (!existsSync(path)) return [ok('ledger', `${path} does not exist yet; the first sync creates it`)];
     const reader = openReader(path);
-    strange = strangeLedger(reader.connection, path);
+    mismatch = headMismatch(reader.connection, path);
     reader.close();
   } catch (error) {
     const { code, message, hint } = summarizeError(error);
@@ -45,9 +45,9 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
     return [fail('ledger', `${holder} keeps ${path} locked against writing`, remedy)];
   }
   const opens =
-    strange === null
+    mismatch === null
       ? ok('ledger', `${path} opens and has the schema of this version`)
-      : warn('ledger', `${path} is not the ledger that was here last: ${strange}`, STRANGE_REMEDY);
+      : warn('ledger', `${path} is not the ledger that was here last: ${mismatch}`, MISMATCH_REMEDY);
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
 }
 

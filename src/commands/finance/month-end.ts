@@ -80,8 +80,8 @@ function subjectsOf(context: Context): MonthEndSubject[] {
   const { connection } = context.reader();
   const configured = new Set(context.config.workspaces.map(({ id }) => id));
   const ended = new Set(endedWorkspaces(connection));
-  const strange = ledgerWorkspaces(connection).filter((id) => !configured.has(id) && !ended.has(id));
-  return [...context.config.workspaces, ...strange.map((id) => ({ id, settleHours: null }))];
+  const unconfigured = ledgerWorkspaces(connection).filter((id) => !configured.has(id) && !ended.has(id));
+  return [...context.config.workspaces, ...unconfigured.map((id) => ({ id, settleHours: null }))];
 }
 
 function printPlan(cli: CliContext, plan: MonthEnd): void {

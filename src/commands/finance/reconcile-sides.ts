@@ -76,8 +76,8 @@ export function reconcileByCurrency(
       invoice: sumOf(invoices.filter((line) => line.currency === currency)),
       toleranceMinor: toleranceOf(currency),
     });
-    const strange = invoices.filter((line) => line.currency === currency && line.otherCurrency !== null);
-    const byTenant = Map.groupBy(strange, ({ tenantId }) => tenantId);
+    const foreign = invoices.filter((line) => line.currency === currency && line.otherCurrency !== null);
+    const byTenant = Map.groupBy(foreign, ({ tenantId }) => tenantId);
     return found.map((tenant): ReconciledRow => {
       const marks = byTenant.get(tenant.tenantId)?.flatMap(({ otherCurrency }) => otherCurrency ?? []) ?? [];
       const status = marks.length > 0 && tenant.status === 'matched' ? 'different' : tenant.status;

@@ -119,10 +119,10 @@ function byWorkspace(
   if (workspaceColumn === undefined) return [[chooseWorkspace(config, workspace).id, rows]];
   const ids = config.workspaces.map(({ id }) => id);
   const byId = Map.groupBy(rows, ({ record }) => (record[workspaceColumn] ?? '').trim());
-  const [strange] = [...byId].find(([id]) => !ids.includes(id))?.[1] ?? [];
-  if (strange !== undefined) {
-    const value = JSON.stringify(strange.record[workspaceColumn]);
-    const where = `line ${strange.line}, column ${workspaceColumn}`;
+  const [unknown] = [...byId].find(([id]) => !ids.includes(id))?.[1] ?? [];
+  if (unknown !== undefined) {
+    const value = JSON.stringify(unknown.record[workspaceColumn]);
+    const where = `line ${unknown.line}, column ${workspaceColumn}`;
     throw new UsageError(`${where}: ${value} is no workspace of the configuration`, `it has ${ids.join(', ')}`);
   }
   const chosen = workspace === undefined ? ids : [chooseWorkspace(config, workspace).id];

@@ -143,8 +143,8 @@ describe('statement', () => {
     expect(good.out).toMatch(
       /^2026-01 of ws-1 is authentic: 1 of 2 tenants, as closed at \S+Z\nits close has the digest/,
     );
-    const strange = await verify('acme.json', '--digest', '0'.repeat(64));
-    expect(strange).toMatchObject({ code: 4, out: expect.stringMatching(/^2026-01 of ws-1 is NOT authentic/) });
+    const other = await verify('acme.json', '--digest', '0'.repeat(64));
+    expect(other).toMatchObject({ code: 4, out: expect.stringMatching(/^2026-01 of ws-1 is NOT authentic/) });
     expect((await verify('acme.json', '--digest', 'abc')).code).toBe(2);
     writeFileSync(join(world.folder, 'forged.json'), out.replace('"credits_used": 1000', '"credits_used": 1001'));
     const forged = await verify('forged.json', '--digest', String(digest), '--json');

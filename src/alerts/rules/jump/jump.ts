@@ -12,7 +12,7 @@ import { judgeJump } from './judge-jump.ts';
 export const jump: UsageRule = { candidates, ofTenant };
 
 const DAY_MS = 86_400_000;
-/** Recent days at a rate that makes a jump are more than this part of the month before. */
+/** A jump's rate of recent days is more than this part of the month before. */
 const RECENT_DAYS = 4;
 const SURGE_PART = 1.3 / 8;
 
@@ -41,7 +41,7 @@ function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Condi
   };
 }
 
-/** What had been used when the latest days began: between readings far apart as used evenly, to a credit too little. */
+/** Credits when the latest days began. Between readings that lie far apart use counts as even, rounded down. */
 function recentReading({ later, passed }: { later: number | null; passed: number }): string {
   const readBy = (entry: string) => `coalesce((SELECT e4.credits_after FROM usage_entries e4
     WHERE e4.period_key = cur.period_key AND e4.tenant_key = cur.tenant_key AND e4.entry_id <= ${entry}
@@ -72,7 +72,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     });
   let built = buildThreshold(period, historyOf(judging, tenant), own);
   let judgement = judge(built, true);
-  // Looking for earlier periods is what costs, and most of whom the rule does not hold for need no look.
+  // Earlier periods are read last: that is slow, and the rule seldom needs them.
   let detail: string | null = null;
   if (judgement.verdict === 'holds' && !isPastFirst(judging, tenant, 1)) {
     built = afterFirst(judging, tenant, 1);
@@ -93,7 +93,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   };
 }
 
-/** Whether a month is ahead of a straight line to its limit, or its latest days stand out: nobody else begins to wait. */
+/** Only a month that is ahead of a straight line to its limit, or whose latest days stand out, begins to wait. */
 function mayHead({ factsOf, curves, nowMs }: Judging, tenant: TenantFacts, limit: bigint): boolean {
   const { periodKey, tenantKey, previous } = tenant;
   const { phase } = factsOf(periodKey);
@@ -103,7 +103,7 @@ function mayHead({ factsOf, curves, nowMs }: Judging, tenant: TenantFacts, limit
   return before !== null && Number(current - before) >= SURGE_PART * Number(previous?.credits ?? 0n);
 }
 
-/** The threshold of whom the first run of all had seen: by the first weeks of readings, with how that came about. */
+/** The threshold of a tenant that the very first run saw: from the first weeks of readings, with its derivation. */
 function afterFirstWeeks(
   { curves, factsOf, settings, tenantId, nowMs }: Judging,
   { periodKey, tenantKey }: TenantFacts,

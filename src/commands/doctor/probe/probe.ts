@@ -105,10 +105,10 @@ function judgeOrder({ usage }: UsagePage, again: UsagePage): Verdict {
 }
 
 function judgeFilter(period: string, month: UsagePage, whole: UsagePage): Verdict {
-  const stranger = month.usage.find((item) => item.period !== period);
-  if (stranger !== undefined) {
+  const outsider = month.usage.find((item) => item.period !== period);
+  if (outsider !== undefined) {
     return wrong(
-      `asked for ${period}, it gives ${stranger.period}, too`,
+      `asked for ${period}, it gives ${outsider.period}, too`,
       'from_period and to_period have to be obeyed: a run that reads another month applies nothing',
     );
   }

@@ -142,7 +142,7 @@ function makeKey(keyFile: string): void {
  * Why the file at the ledger's path is not the ledger that was last written there, with both heads: another one, an older
  * copy, or one with another history. Null when it goes on from its last checkpoint, or there is none to compare with.
  */
-export function strangeLedger(connection: LedgerConnection, ledgerPath: string): string | null {
+export function headMismatch(connection: LedgerConnection, ledgerPath: string): string | null {
   const id = ledgerId(connection);
   const last = lastCheckpoint(ledgerPath, id);
   if (last === null) return null;

@@ -33,19 +33,19 @@ export function checkMoney(connection: LedgerConnection): Fault[] {
   };
   for (const period of priced) {
     const cards = cardsOf(connection, period);
-    for (const message of strangeCharges(connection, period, cards)) add(message);
+    for (const message of chargeFaults(connection, period, cards)) add(message);
     for (const { tenantId, message } of checkSums(connection, { ...period, cards })) {
       add(`${whereOf(tenantId, period)} ${message}`);
     }
   }
   const costCards = cardsInForce(connection, 'cost');
   for (const period of priced) {
-    for (const message of strangeCosts(connection, period, ofPeriod(costCards, period))) add(message);
+    for (const message of costFaults(connection, period, ofPeriod(costCards, period))) add(message);
   }
   for (const message of lostCharges(connection)) add(message);
   for (const message of strayCorrections(connection)) add(message);
-  for (const message of strangeLines(connection)) add(message);
-  for (const period of priced) for (const message of strangeTree(connection, period)) add(message);
+  for (const message of lineFaults(connection)) add(message);
+  for (const period of priced) for (const message of treeFaults(connection, period)) add(message);
   return faults;
 }
 
@@ -77,7 +77,7 @@ type ChargedRow = [
 /** What a tenant without a record in the period is charged. */
 const NOTHING: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
 
-function* strangeCharges(
+function* chargeFaults(
   connection: LedgerConnection,
   period: PricedPeriod,
   cards: readonly StoredCard[],
@@ -115,7 +115,7 @@ function* strangeCharges(
 }
 
 /** Costs that are not what the cost cards in force say of the figures that stand now. */
-function* strangeCosts(
+function* costFaults(
   connection: LedgerConnection,
   period: PricedPeriod,
   cards: readonly StoredCard[],
@@ -182,7 +182,7 @@ function* lostCharges(connection: LedgerConnection): Generator<string> {
   for (const row of rows) yield `${whereOf(row.tenantId, row)} is charged without figures`;
 }
 
-function* strangeTree(
+function* treeFaults(
   connection: LedgerConnection,
   { periodKey, workspaceId, closedSeq }: PricedPeriod,
 ): Generator<string> {
@@ -308,7 +308,7 @@ function keysOf(connection: LedgerConnection, isClosed: boolean) {
  * Lines by hand of which the document of their month and the corrections by them do not come to what they are worth now, and
  * those of which something is none: a tenant of another workspace, an amount of no currency.
  */
-function* strangeLines(connection: LedgerConnection): Generator<string> {
+function* lineFaults(connection: LedgerConnection): Generator<string> {
   const rows = connection
     .prepare(
       `SELECT m.line_id AS lineId, m.currency, m.minor_units AS minorUnits, m.amount_minor AS amountMinor,

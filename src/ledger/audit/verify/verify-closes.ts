@@ -103,7 +103,7 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
     const period = String(periodOf.pluck().get(closeSeq));
     add(`close of ${period} (link ${closeSeq} of the chain)`, 'its letterhead is gone, or another');
   }
-  for (const actSeq of strangeReconciliations(connection)) {
+  for (const actSeq of unexpectedReconciliations(connection)) {
     add(`reconciliation of link ${actSeq} of the chain`, 'it is not what that link has recorded');
   }
   for (const closed of readClosed(connection)) {
@@ -181,7 +181,7 @@ function lostLetterheads(connection: LedgerConnection): number[] {
  * A reconciliation is of a close before it, in the workspace of its link; neither it nor its invoice numbers were written after
  * that link, for whoever has the function of the triggers can add rows that look like others of today.
  */
-function strangeReconciliations(connection: LedgerConnection): number[] {
+function unexpectedReconciliations(connection: LedgerConnection): number[] {
   const rows = connection.prepare(
     `SELECT coalesce(r.act_seq, a.act_seq) AS seq FROM (SELECT * FROM acts WHERE action = 'reconcile') a
        FULL JOIN reconciliations r ON r.act_seq = a.act_seq
@@ -204,7 +204,7 @@ function strangeReconciliations(connection: LedgerConnection): number[] {
  */
 export function checkAdjustments(connection: LedgerConnection): Fault[] {
   return [
-    ...strangeAdjustments(connection).map(({ adjustmentId, entryId, runId }) => {
+    ...unexpectedAdjustments(connection).map(({ adjustmentId, entryId, runId }) => {
       const message = `adjustment ${adjustmentId} is not what its entry or reopen says`;
       return fault('adjustments', message, { runId, entryId });
     }),
@@ -246,7 +246,7 @@ function differingKeys(connection: LedgerConnection) {
     .all() as { workspaceId: string; period: string; tenantId: string }[];
 }
 
-function strangeAdjustments(connection: LedgerConnection) {
+function unexpectedAdjustments(connection: LedgerConnection) {
   return connection
     .prepare(
       `SELECT a.adjustment_id AS adjustmentId, a.entry_id AS entryId, r.run_id AS runId

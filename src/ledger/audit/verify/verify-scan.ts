@@ -20,11 +20,11 @@ export function scanLedger(connection: LedgerConnection): Scan {
     .map(({ integrity_check: message }) => message)
     .filter((message) => message !== 'ok')
     .map((message) => fault('integrity', message));
-  return { integrity, isUnexpected: seemsStrange(connection) };
+  return { integrity, isUnexpected: looksUnexpected(connection) };
 }
 
 /** What cannot be looked at quickly is looked at exactly, and said there. */
-function seemsStrange(connection: LedgerConnection): boolean {
+function looksUnexpected(connection: LedgerConnection): boolean {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${CACHE_KIB}`);
   try {

@@ -221,7 +221,7 @@ function checkPeriods(connection: LedgerConnection): Fault[] {
        ORDER BY j.period_key LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as UnexpectedPeriod[];
-  const faults = [...rows, ...strangeBounds(connection)].map(({ period, workspaceId, message }) =>
+  const faults = [...rows, ...unexpectedBounds(connection)].map(({ period, workspaceId, message }) =>
     fault('periods', `${period} of workspace ${JSON.stringify(workspaceId)}: ${message}`),
   );
   return faults.slice(0, FAULTS_A_CHECK);
@@ -233,7 +233,7 @@ interface UnexpectedPeriod {
   message: string;
 }
 
-function strangeBounds(connection: LedgerConnection): UnexpectedPeriod[] {
+function unexpectedBounds(connection: LedgerConnection): UnexpectedPeriod[] {
   const rows = connection
     .prepare(
       `SELECT p.period, p.period_start AS start, p.period_end AS end, coalesce(w.workspace_id, '') AS workspaceId
@@ -255,8 +255,8 @@ function strangeBounds(connection: LedgerConnection): UnexpectedPeriod[] {
  * transitions. Row changes have no gap; that they are those which the runs have covered is left to the chain.
  */
 export function checkControls(connection: LedgerConnection): Fault[] {
-  const messages = GUARDED_TABLES.flatMap((guarded) => [...strangeRows(connection, guarded)]);
-  messages.push(...strangeAlerts(connection));
+  const messages = GUARDED_TABLES.flatMap((guarded) => [...unexpectedRows(connection, guarded)]);
+  messages.push(...unexpectedAlerts(connection));
   const missing = connection
     .prepare(
       `SELECT c.change_seq - 1 FROM row_changes c
@@ -270,7 +270,7 @@ export function checkControls(connection: LedgerConnection): Fault[] {
 }
 
 /** An alert is in the state that its last transition has brought it to; its revision counts them. */
-function strangeAlerts(connection: LedgerConnection): string[] {
+function unexpectedAlerts(connection: LedgerConnection): string[] {
   return connection
     .prepare(
       `SELECT 'alert ' || a.alert_id || ' is ' || a.state || ', its last transition says '
@@ -284,7 +284,7 @@ function strangeAlerts(connection: LedgerConnection): string[] {
     .all() as string[];
 }
 
-function* strangeRows(connection: LedgerConnection, guarded: GuardedTable): Generator<string, void> {
+function* unexpectedRows(connection: LedgerConnection, guarded: GuardedTable): Generator<string, void> {
   const { table, key, label } = guarded;
   const rowKey = ofRow(key, table);
   const lastChange = `SELECT %, max(change_seq) FROM row_changes WHERE table_name = '${table}' GROUP BY row_key`;

@@ -35,7 +35,7 @@ type Connection = Database.Database;
 
 /** Tenants that one statement adds. */
 const TENANTS_A_STATEMENT = 100;
-/** Keys of a walk whose ids take tens of MB. */
+/** From so many keys on, the ids of a walk take tens of MB. */
 const MANY_KEYS = 1_000_000;
 
 export interface ApplyResult<Extra> {
@@ -48,13 +48,13 @@ export interface ApplyResult<Extra> {
   extra: Extra;
 }
 
-/** What the hook that runs inside the transaction, after the merge, may rely on. */
+/** What the hook gets that runs inside the transaction, after the merge. */
 export interface MergedRun {
   connection: Connection;
   run: ClaimedRun;
   /** Entries of this run have ids above this. */
   lastEntryIdBefore: number;
-  /** What the entries of this run are, and where those of each period lie, perhaps with some of others between them. */
+  /** The entries of this run, and in which range those of each period lie; others may lie between them. */
   counts: EntryCounts;
   changed: ReadonlyMap<number, EntryRange>;
   appliedAt: string;
@@ -68,10 +68,10 @@ export interface ApplyRequest<Extra> {
   walk: Omit<WalkRecord, 'facts'>;
   /** Keys that two runs and the tenant's own history agree are gone. */
   withdrawals: readonly { periodKey: number; tenantKey: number }[];
-  /** Keys that are absent, and whose tenants' histories said otherwise or nothing. */
+  /** Absent keys whose tenants' histories have them, or could not be read. */
   unconfirmed?: readonly AbsentKey[];
   nowMs: number;
-  /** Runs inside the transaction once the new state stands: alert rules, and what channels are owed of them. */
+  /** Runs inside the transaction after the merge: alert rules, and what channels are owed. */
   afterMerge: (merged: MergedRun) => Extra;
 }
 
@@ -121,7 +121,7 @@ function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): F
   return { lastEntryIdBefore, counts, changed, entries: last - lastEntryIdBefore };
 }
 
-/** The service has said again what the ledger holds: its periods are covered anew, and nothing else changes. */
+/** Applies a walk that found no change: its periods are covered anew, and nothing else changes. */
 function confirmFigures(connection: Connection, { run, facts, walk }: ApplyRequest<unknown>): Figures {
   coverPeriods(connection, { ...run, keepsFigures: true });
   recordWalk(connection, run.runKey, { ...walk, facts });
@@ -142,7 +142,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
   const said = readSaid(connection, run);
   const extra = request.afterMerge({ connection, run, ...merged, appliedAt, nowMs });
-  // After the rules: what they have done to alerts is sealed by the run that had them do it.
+  // After the rules, so that the run's digest covers their changes of alerts.
   const changes = changesToCover(connection);
   const digest = digestOfRun(connection, {
     ...said,
@@ -184,7 +184,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
 }
 
-/** What the run says of itself; an open end of its window is the first or last period that it has covered. */
+/** The run's own row; an open end of its window becomes the first or last period that it covered. */
 function readSaid(
   connection: Connection,
   run: ClaimedRun,
@@ -201,8 +201,8 @@ function readSaid(
 }
 
 /**
- * Makes the tenants met on the walk real. Another process may have added tenants since the numbers were given out:
- * returns by how much the new ones move up.
+ * Inserts the new tenants of the walk. If another process has added tenants since their numbers were given out, the new
+ * ones move up: returns by how much.
  */
 function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
   const lastKey = highest(connection, tenants.tenantKey);
@@ -229,7 +229,7 @@ function prepareInsert(connection: Connection, rows: number): Database.Statement
 
 const insertFull = perConnection((connection) => prepareInsert(connection, TENANTS_A_STATEMENT));
 
-/** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */
+/** Inserts the new periods of the walk, and marks every period of the window as covered, listed or not. */
 function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {
   const { workspaceKey } = run;
   const db = query(connection);
@@ -291,7 +291,7 @@ function figuresShown(connection: Connection, run: ClaimedRun): Map<number, Buff
   return new Map(shown.map((period) => [period.periodKey, period.figuresDigest as Buffer]));
 }
 
-/** A total that does not fit into 64 bits would make every query of that period fail: the run is refused instead. */
+/** Refuses a run whose total does not fit into 64 bits: every query of that period would fail. */
 function refuseOverflow(connection: Connection, { workspaceKey, runKey }: ClaimedRun): void {
   const totals = connection.prepare(
     'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',

@@ -38,12 +38,12 @@ export interface ClaimedRun {
   first: boolean;
 }
 
-/** The slot has been done already; a job that is handed out twice ends here. */
+/** The slot is done already: a job that was handed out twice ends here. */
 export interface SlotDone {
   doneBy: string;
 }
 
-/** The process that claims, and what it takes from the system. What is absent is this process and the system's own. */
+/** The process that claims, its source of chance, and how it sees whether another process runs; default: the system's. */
 export interface LeaseHolder {
   holder?: ProcessIdentity;
   randomness?: Randomness;
@@ -52,8 +52,8 @@ export interface LeaseHolder {
 
 /**
  * Claims a workspace for one run: takes its lease with a higher fencing token and writes the run's row. A lease of a
- * live run is an error that says how long to wait; one that has expired, or whose process on this machine is gone,
- * is taken over, and its run is marked superseded.
+ * live run is an error that says how long to wait. An expired lease, or one whose process on this machine is gone, is taken
+ * over, and its run is marked superseded.
  */
 export function claimRun(
   connection: Connection,
@@ -94,8 +94,8 @@ function claim(connection: Connection, request: ClaimRequest, claimant: LeaseHol
 }
 
 /**
- * The id of the run that has done a slot; null when there is none. A later run that began before the slot, or begins only in
- * the future, shows that the clock was ahead when it was done: it has come again.
+ * The id of the run that did a slot; null when there is none. If a later run began before the slot, or in the future, the
+ * clock was ahead when the slot was done: then it is due again.
  */
 function runThatDid(
   connection: Connection,
@@ -125,7 +125,7 @@ function runThatDid(
   return db.select().from(runs).where(isAhead).limit(1).get() === undefined ? done.runId : null;
 }
 
-/** Ends what the lease was taken from, in the transaction that took it. */
+/** Marks the run that lost the lease as superseded, in the transaction that took it. */
 export function supersedeRunning(connection: Connection, workspaceKey: number, at: string): void {
   const errorMessage = 'its process ended, or stopped for longer than its lease, before it was applied';
   query(connection)
@@ -151,7 +151,7 @@ export function holdsLease(connection: Connection, run: ClaimedRun): boolean {
   return query(connection).select().from(leases).where(isHeld).get() !== undefined;
 }
 
-/** Whose token is the one of this run: nobody has taken the workspace since. */
+/** Selects the lease while it has this run's token: nobody has taken the workspace since. */
 function isLeaseOf({ workspaceKey, fencingToken }: { workspaceKey: number; fencingToken: number }) {
   return and(eq(leases.workspaceKey, workspaceKey), eq(leases.fencingToken, fencingToken));
 }
@@ -160,15 +160,14 @@ export function releaseLease(connection: Connection, run: { workspaceKey: number
   query(connection).update(leases).set({ released: 1 }).where(isLeaseOf(run)).run();
 }
 
-/** For a copy of a ledger: whoever holds a workspace there holds it in the original. */
+/** Frees all leases of a copied ledger: their holders work on the original. */
 export function releaseAllLeases(connection: Connection): void {
   query(connection).update(leases).set({ released: 1 }).run();
 }
 
 /**
- * No lease lasts longer than its length from now on: one that was written before the clock was set back would hold its
- * workspace until the clock is there again. To be called before the transaction that takes a lease, whose refusal would
- * undo it.
+ * Shortens leases that end later than a lease's length from now: one that was written before the clock was set back would
+ * hold its workspace for too long. Call it before the transaction that takes a lease, whose rollback would undo it.
  */
 export function capLeases(connection: Connection, nowMs: number): void {
   const latest = isoTime(nowMs + LEASE_MS);
