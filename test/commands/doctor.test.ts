@@ -177,7 +177,7 @@ describe('doctor', () => {
     expect(troubles).toEqual([
       {
         ...{ check: 'routes', subject: null, status: 'warn' },
-        message: 'no channel is told of warning budget, restatement, withdrawn, job_failed',
+        message: 'no channel is told of warning budget, margin, restatement, withdrawn, job_failed',
         remedy: expect.stringContaining('`severities`, `rules` and `workspaces`'),
       },
     ]);
