@@ -5,6 +5,7 @@ import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { keepHistory } from '../history/curves.ts';
 import type { Level, RuleName } from '../measures/judgement.ts';
 import type { FeedbackLabel } from '../track/feedback.ts';
+import { type Accuracy, readAccuracy } from './accuracy.ts';
 import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
 import { Replica } from './replica.ts';
 
@@ -37,6 +38,7 @@ export interface BacktestAlert {
 export interface Backtest {
   history: RecordedHistory;
   alerts: BacktestAlert[];
+  accuracy: Accuracy;
 }
 
 /** For so long at a time nothing else gets a turn: a stop signal, a progress bar. */
@@ -72,7 +74,8 @@ export async function backtest(request: BacktestRequest): Promise<Backtest> {
       label: labels.get(keyOf(alert)) ?? null,
     }));
     for (const alert of told) labels.delete(keyOf(alert));
-    return { history, alerts: [...told, ...labelled.filter((alert) => labels.has(keyOf(alert)))] };
+    const alerts = [...told, ...labelled.filter((alert) => labels.has(keyOf(alert)))];
+    return { history, alerts, accuracy: readAccuracy(replica.connection, window, history) };
   } finally {
     replica.close();
   }

@@ -16,7 +16,7 @@ import { createJudging, type Judging, type TenantFacts } from '../rules/judging/
 import { createPeriodFacts } from '../rules/judging/period-facts.ts';
 import { tenantSettings } from '../rules/judging/tenant-settings.ts';
 import { judgeJob } from '../rules/own.ts';
-import type { UsageRule } from '../rules/rule.ts';
+import type { Known, UsageRule } from '../rules/rule.ts';
 import { JUDGES } from '../rules/table.ts';
 import type { RunAlerts } from '../track/alert-change.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
@@ -245,8 +245,9 @@ class RunEvaluation {
   }
 }
 
-function knownOf({ state, level, measure, previous, basis }: StoredAlert) {
-  return { firing: state === 'pending' ? null : level, measure, previous, former: readBasis(basis).former };
+function knownOf({ state, level, measure, previous, basis }: StoredAlert): Known {
+  const former = () => readBasis(basis).former;
+  return { firing: state === 'pending' ? null : level, measure, previous, former };
 }
 
 function withoutFigures({ rule, periodKey, tenantKey, cause }: StoredAlert): Observation {

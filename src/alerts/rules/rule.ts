@@ -22,7 +22,8 @@ export interface Known {
   firing: Level | null;
   measure: bigint | null;
   previous: UsageFigures | null;
-  former: Former | null;
+  /** Asked only of newcomers. */
+  former: () => Former | null;
 }
 
 /** A subject that a run says something of, with its figures before where they count. */

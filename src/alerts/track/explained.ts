@@ -17,10 +17,14 @@ export function createExplainer(open: readonly StoredAlert[]): Explainer {
   const newcomers = holding.filter(({ rule, level }) => usageKind(rule)?.rename === 'newcomer' && level === 'likely');
   const renamed = new Map(newcomers.map((alert) => [readBasis(alert.basis).former?.tenantKey ?? null, alert]));
   const halted = holding.find(({ rule }) => usageKind(rule)?.explainsStops === true);
-  const shared = holding.filter(({ rule }) => usageKind(rule)?.explainsJumps === true);
+  const shared = holding.flatMap((cause): Common[] => {
+    const growth = usageKind(cause.rule)?.explainsJumps === true ? readBasis(cause.basis).commonGrowth : null;
+    return growth === null ? [] : [{ cause, growth }];
+  });
   const causesOf = (alert: StoredAlert): (StoredAlert | undefined)[] => {
     const kind = usageKind(alert.rule);
-    if (kind?.sharesIncrease === true) return shared.filter((other) => isCommon(alert, other));
+    if (kind?.sharesIncrease === true)
+      return shared.filter((common) => isCommon(alert, common)).map(({ cause }) => cause);
     if (kind?.rename !== 'stop' || alert.tenantKey === null) return [];
     return [alert.level === 'likely' ? halted : undefined, renamed.get(alert.tenantKey)];
   };
@@ -32,12 +36,17 @@ export function createExplainer(open: readonly StoredAlert[]): Explainer {
   };
 }
 
+/** By how many times most tenants have grown, and the alert that says so. */
+interface Common {
+  cause: StoredAlert;
+  growth: number;
+}
+
 /** Whether a month is not sure to be a jump, had its tenant used as much more the month before as most have grown by. */
-function isCommon({ periodKey, current, basis }: StoredAlert, shared: StoredAlert): boolean {
-  if (shared.periodKey !== periodKey || current === null) return false;
-  const { commonGrowth } = readBasis(shared.basis);
+function isCommon({ periodKey, current, basis }: StoredAlert, { cause, growth }: Common): boolean {
+  if (cause.periodKey !== periodKey || current === null) return false;
   const { built, forecast } = readBasis(basis);
-  if (commonGrowth === null || built === null) return false;
+  if (built === null) return false;
   const comes = forecast !== null && forecast.low > current.credits ? forecast.low : current.credits;
-  return comes < jumpThreshold(BigInt(Math.round(Number(built.baseline) * commonGrowth)), built);
+  return comes < jumpThreshold(BigInt(Math.round(Number(built.baseline) * growth)), built);
 }

@@ -1,3 +1,4 @@
+import type { Accuracy } from '../../alerts/backtest/accuracy.ts';
 import { type Backtest, type BacktestAlert, backtest } from '../../alerts/backtest/backtest.ts';
 import type { FeedbackLabel } from '../../alerts/track/feedback.ts';
 import { remedyFor } from '../../config/reading/faults.ts';
@@ -62,9 +63,22 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
       const dates = `${firstRunAt.slice(0, 10)} to ${lastRunAt.slice(0, 10)}`;
       cli.print(`${inertText(id)}: ${formatInteger(runs)} runs replayed, ${dates}, by ${settingWords(alerts)}\n`);
       cli.print(renderTable(countRows(answer.alerts), COLUMNS, cli.tableOptions));
+      for (const line of accuracyLines(answer.accuracy)) cli.print(line);
       cli.note('silences, plans, acknowledgements and alerts about ourselves are left out');
     }),
   );
+}
+
+function accuracyLines({ forecasts, likely, cameTrue, leadDays, messagesADay }: Accuracy): string[] {
+  const ranges = (['likely', 'happened'] as const).flatMap((level) => {
+    const { told, held, saidBesideTrue } = forecasts[level];
+    const beside =
+      saidBesideTrue === null ? '' : `; the rest said was ${saidBesideTrue.toFixed(2)} times the one that came`;
+    return told === 0 ? [] : [`${level}: ${held} of ${told} ranges held the month's end${beside}`];
+  });
+  const lead = leadDays === null ? '' : `, ${leadDays.toFixed(1)} days before it had happened`;
+  const came = likely === 0 ? [] : [`${cameTrue} of ${likely} told as likely came true${lead}`];
+  return [...ranges, ...came, `${messagesADay.toFixed(2)} messages a day`];
 }
 
 function parseSetting(setting: 'ratio' | 'min_credits', text: string): number | undefined {
@@ -125,12 +139,20 @@ function partTold(alerts: readonly BacktestAlert[], label: FeedbackLabel): strin
   return labelled.length === 0 ? '' : `${labelled.filter(({ level }) => level !== null).length} of ${labelled.length}`;
 }
 
-function inJson({ history, alerts }: Backtest, settings: AlertSettings, filters: object): object {
+function inJson({ history, alerts, accuracy }: Backtest, settings: AlertSettings, filters: object): object {
   return {
     workspace_id: history.workspaceId,
     filters,
     history: { runs: history.runs, first_run_at: history.firstRunAt, last_run_at: history.lastRunAt },
     settings: { ratio: settings.ratio, min_credits: settings.minCredits, baseline: settings.baseline },
+    accuracy: {
+      likely: forecastJson(accuracy.forecasts.likely),
+      happened: forecastJson(accuracy.forecasts.happened),
+      told_as_likely: accuracy.likely,
+      came_true: accuracy.cameTrue,
+      lead_days: accuracy.leadDays,
+      messages_a_day: accuracy.messagesADay,
+    },
     alerts: alerts.map(({ period, rule, tenantId, level, firstFiredAt, notifications, label }) => ({
       period,
       rule,
@@ -141,4 +163,8 @@ function inJson({ history, alerts }: Backtest, settings: AlertSettings, filters:
       label,
     })),
   };
+}
+
+function forecastJson({ told, held, saidBesideTrue }: Accuracy['forecasts']['likely']): object {
+  return { forecasts: told, held, rest_said_beside_true: saidBesideTrue };
 }

@@ -66,6 +66,9 @@ test('the command says what was told, and what a higher ratio would have told, a
   // The first run found a jump of December and told nobody, and January has only a first month to compare with.
   expect([...new Set(today.alerts.map(({ period }: { period: string }) => period))]).toEqual(MONTHS);
 
+  const sent = new Set(told.map(({ delivery }) => delivery)).size;
+  expect(today.accuracy).toEqual({ ...accuracyOf(world), messages_a_day: sent / 110 });
+
   const higher = await answerTo('--ratio', '2.8');
   expect([today.settings.ratio, higher.settings]).toEqual([
     1.5,
@@ -153,6 +156,65 @@ async function worldWithHistory(): Promise<World> {
     workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), lookback_periods: 1 }],
   });
   return { ...world, ledgerPath: path, query: (sql) => queryAt(path, sql) };
+}
+
+interface TransitionRow {
+  alert_key: number;
+  period: string;
+  threshold: number;
+  at: string;
+  level: string;
+  change: string;
+  silent: number;
+  used: number;
+  evidence: string | null;
+  ended: number;
+}
+
+/** How good the jumps told in the months before the last were, by what stands in the ledger. */
+function accuracyOf(world: World): object {
+  const rows = world.query(
+    `SELECT a.alert_key, p.period, a.threshold, x.at, x.level, x.change, x.silent, x.current_credits AS used, x.evidence, u.credits_used AS ended
+     FROM alerts a JOIN alert_transitions x USING (alert_key) JOIN periods p USING (period_key)
+     JOIN tenant_usage u ON u.period_key = a.period_key AND u.tenant_key = a.tenant_key
+     JOIN workspaces w ON w.workspace_key = a.workspace_key WHERE a.rule = 'jump' AND w.workspace_id = '${WORKSPACE}' ORDER BY x.at`,
+  ) as TransitionRow[];
+  const over = rows.filter(({ period }) => period < '2026-05');
+  const said = (level: string) => {
+    const own = over.flatMap((row) => {
+      const { projection } = JSON.parse(row.evidence ?? '{}');
+      return row.level === level && projection?.low_credits != null ? [{ ...projection, ...row }] : [];
+    });
+    const ratios = own
+      .filter(({ used, ended }) => ended > used)
+      .map((row) => (row.credits - row.used) / (row.ended - row.used));
+    return {
+      forecasts: own.length,
+      held: own.filter((row) => row.low_credits <= row.ended && row.ended <= row.high_credits).length,
+      rest_said_beside_true: middle(ratios),
+    };
+  };
+  const news = over.filter(
+    ({ silent, change }) => silent === 0 && ['fired', 'escalated', 'grown', 'told'].includes(change),
+  );
+  const months = [...Map.groupBy(news, (row) => row.alert_key).values()].filter(([first]) => first?.level === 'likely');
+  const leads = months.flatMap((own) => {
+    const happened = own.find(({ level }) => level !== 'likely');
+    return happened === undefined ? [] : [(Date.parse(happened.at) - Date.parse(own[0]?.at ?? '')) / 86_400_000];
+  });
+  return {
+    likely: said('likely'),
+    happened: said('happened'),
+    told_as_likely: months.length,
+    came_true: months.filter(([first]) => Number(first?.ended) >= Number(first?.threshold)).length,
+    lead_days: middle(leads),
+  };
+}
+
+function middle(values: number[]): number | null {
+  const ascending = values.sort((a, b) => a - b);
+  const half = ascending.length / 2;
+  return values.length === 0 ? null : ((ascending[Math.ceil(half) - 1] ?? 0) + (ascending[Math.floor(half)] ?? 0)) / 2;
 }
 
 function queryAt(path: string, sql: string): unknown[] {

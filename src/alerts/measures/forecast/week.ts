@@ -29,14 +29,13 @@ export const BURSTY = 1;
 
 /** What the weekdays of a subject weigh, and how far its days differ beyond that. */
 export function weekOf(days: readonly number[]): Week {
-  const parts = Array.from({ length: Math.min(days.length, WEEKS * WEEK_DAYS) }, (_, day) => partOfWeek(days, day));
+  const parts = partsOfWeeks(days);
   const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) => usualPart(parts, weekday));
   const total = sum(usual);
   const own = usual.map((part) => (total <= 0 ? 1 : (part * WEEK_DAYS) / total));
   const weights = own.map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
   const even = own.map(() => 1);
-  const isTelling = days.length >= LEAST_DAYS && isForetold(parts);
-  const counts = isTelling ? weights : even;
+  const counts = days.length >= LEAST_DAYS && isForetold(parts, usual) ? weights : even;
   return { weights: counts, ...noiseOf(days, counts) };
 }
 
@@ -53,12 +52,15 @@ export function weightAhead(week: Week, days: number): number {
   return weight;
 }
 
-/** What a day is beside the mean of the week around it; null where nothing was used. */
-function partOfWeek(days: readonly number[], day: number): number | null {
-  const first = Math.max(0, Math.min(day - 3, days.length - WEEK_DAYS));
-  const around = days.slice(first, first + WEEK_DAYS);
-  const used = sum(around);
-  return used <= 0 ? null : ((days[day] ?? 0) * around.length) / used;
+/** What each day is beside the mean of the week around it; null where nothing was used. */
+function partsOfWeeks(days: readonly number[]): (number | null)[] {
+  const length = Math.min(WEEK_DAYS, days.length);
+  return days.slice(0, WEEKS * WEEK_DAYS).map((credits, day) => {
+    const first = Math.max(0, Math.min(day - 3, days.length - WEEK_DAYS));
+    let used = 0;
+    for (let near = first; near < first + length; near += 1) used += days[near] ?? 0;
+    return used <= 0 ? null : (credits * length) / used;
+  });
 }
 
 /** The mean of the middle half: a burst in one of the weeks is not usual. */
@@ -80,15 +82,14 @@ function usualPart(parts: readonly (number | null)[], weekday: number, without: 
 }
 
 /** Whether each day is nearer to the other days of its weekday than to a day like any other. */
-function isForetold(parts: readonly (number | null)[]): boolean {
-  let byWeekday = 0;
-  let byMean = 0;
-  for (const [day, part] of parts.entries()) {
-    if (part === null) continue;
-    byWeekday += (part - usualPart(parts, day % WEEK_DAYS, day)) ** 2;
-    byMean += (part - 1) ** 2;
-  }
-  return byWeekday < byMean * TELLING_PART;
+function isForetold(parts: readonly (number | null)[], usual: readonly number[]): boolean {
+  const apart = (partOf: (day: number) => number) =>
+    sum(parts.map((part, day) => (part === null ? 0 : (part - partOf(day)) ** 2)));
+  const most = apart(() => 1) * TELLING_PART;
+  // Few come so far: to leave a day out for each of them is what costs.
+  return (
+    apart((day) => usual[day % WEEK_DAYS] ?? 1) < most && apart((day) => usualPart(parts, day % WEEK_DAYS, day)) < most
+  );
 }
 
 function noiseOf(days: readonly number[], weights: readonly number[]): { dayNoise: number; noise: number } {

@@ -53,7 +53,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const had = hopeful.verdict === 'holds' && hadBefore(connection).get(periodKey - 1, tenantKey) !== undefined;
   const judgement = had ? judge(true) : hopeful;
   // Whose new id the open alert says that it is.
-  const told = known?.former ?? null;
+  const told = known?.former() ?? null;
   const found = told !== null && isGone(judging, periodKey, told) ? told : renames(judging).formerOf(tenantKey);
   const former = judgement.verdict === 'holds' ? found : told;
   return {

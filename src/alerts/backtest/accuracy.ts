@@ -1,0 +1,93 @@
+import type { Period } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { rulesWith } from '../wording/kinds/table.ts';
+
+/** How good what was told of jumps was, of months that are over. */
+export interface Accuracy {
+  /** Forecasts by the level at which they were told. */
+  forecasts: Record<'likely' | 'happened', ForecastAccuracy>;
+  /** Tenants' months told as likely jumps, and those of them that came to their limit. */
+  likely: number;
+  cameTrue: number;
+  /** Days from then until it had happened, in the middle; null where none was told before. */
+  leadDays: number | null;
+  messagesADay: number;
+}
+
+interface ForecastAccuracy {
+  told: number;
+  /** Ranges in which the month ended. */
+  held: number;
+  /** The rest that was said, beside the one that came: the median; null where nothing came. */
+  saidBesideTrue: number | null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Reads it from a ledger in which the history has been replayed. */
+export function readAccuracy(
+  connection: LedgerConnection,
+  { from, to }: { from: Period; to: Period },
+  { firstRunAt, lastRunAt }: { firstRunAt: string; lastRunAt: string },
+): Accuracy {
+  const rules = JSON.stringify(rulesWith(({ sharesIncrease }) => sharesIncrease === true));
+  const over = { from, to, rules, open: lastRunAt.slice(0, 7) };
+  const forecasts = connection
+    .prepare(
+      `SELECT x.level, x.current_credits AS used, x.evidence ->> '$.projection.low_credits' AS low,
+         x.evidence ->> '$.projection.credits' AS said, x.evidence ->> '$.projection.high_credits' AS high,
+         u.credits_used AS ended ${OF_JUMPS} AND low IS NOT NULL`,
+    )
+    .all(over) as ToldForecast[];
+  const told = connection
+    .prepare(
+      `SELECT min(x.at) FILTER (WHERE x.level = 'likely') AS likelyAt, min(x.at) FILTER (WHERE x.level <> 'likely') AS happenedAt,
+         u.credits_used >= a.threshold AS isTrue ${OF_JUMPS}
+         AND x.silent = 0 AND x.change IN ('fired', 'escalated', 'grown', 'told') GROUP BY a.alert_key HAVING likelyAt IS NOT NULL`,
+    )
+    .all(over) as { likelyAt: string; happenedAt: string | null; isTrue: number }[];
+  const leads = told.flatMap(({ likelyAt, happenedAt }) =>
+    happenedAt === null || happenedAt <= likelyAt ? [] : [(Date.parse(happenedAt) - Date.parse(likelyAt)) / DAY_MS],
+  );
+  const days = (Date.parse(lastRunAt) - Date.parse(firstRunAt)) / DAY_MS;
+  const messages = connection.prepare('SELECT count(*) FROM deliveries').pluck().get() as number;
+  return {
+    forecasts: {
+      likely: accuracyOf(forecasts.filter(({ level }) => level === 'likely')),
+      happened: accuracyOf(forecasts.filter(({ level }) => level === 'happened')),
+    },
+    likely: told.length,
+    cameTrue: told.filter(({ isTrue }) => isTrue === 1).length,
+    leadDays: median(leads),
+    messagesADay: messages / Math.max(1, days),
+  };
+}
+
+/** What was said of what tenants used more than before, in months that are over. */
+const OF_JUMPS = `FROM alert_transitions x JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)
+  JOIN tenant_usage u ON u.period_key = a.period_key AND u.tenant_key = a.tenant_key
+  WHERE a.rule IN (SELECT value FROM json_each(@rules)) AND p.period BETWEEN @from AND @to AND p.period < @open`;
+
+interface ToldForecast {
+  level: string;
+  used: number;
+  low: number;
+  said: number;
+  high: number;
+  ended: number;
+}
+
+function accuracyOf(forecasts: readonly ToldForecast[]): ForecastAccuracy {
+  const grown = forecasts.filter(({ used, ended }) => ended > used);
+  return {
+    told: forecasts.length,
+    held: forecasts.filter(({ low, high, ended }) => ended >= low && ended <= high).length,
+    saidBesideTrue: median(grown.map(({ used, said, ended }) => (said - used) / (ended - used))),
+  };
+}
+
+function median(values: readonly number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
+  return low === undefined || high === undefined ? null : (low + high) / 2;
+}
