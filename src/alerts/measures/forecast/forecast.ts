@@ -18,8 +18,8 @@ export interface Outlook extends Forecast {
 
 const LOW = 0.1;
 const HIGH = 0.9;
-/** Less than `sure` comes in three cases of ten. */
-const SURE = 0.3;
+/** Less than `sure` comes in one case of four. */
+const SURE = 0.25;
 /** Nothing is sure after fewer days, and that they differ little may be chance. */
 const FEW_DAYS = 14;
 const NOISE_OF_FEW = 0.5;
