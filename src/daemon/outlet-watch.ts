@@ -11,10 +11,10 @@ import { headMismatch } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
-import { entryOf } from '../outlets/events.ts';
 import { openReceiver } from '../outlets/open-receiver.ts';
 import { checkOutlet, type OutletDifference } from '../outlets/read-back.ts';
 import type { Receiver } from '../outlets/receiver.ts';
+import { findRefused } from '../outlets/refused-later.ts';
 import { outletStandings, troubleOf } from '../outlets/standing.ts';
 import { type StepReport, Sweep } from '../outlets/sweep.ts';
 import type { Context } from '../wiring/context.ts';
@@ -85,6 +85,8 @@ class OutletWatch {
   #heldAtMs = Number.NEGATIVE_INFINITY;
   #restUntilMs = 0;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
+  /** What this process has looked at: an event that is sent again after it was refused is not refused by the same report. */
+  readonly #refusalsNoted = new Set<string>();
   #failures = 0;
   /** Since when it takes nothing, by the monotonic clock, and why. */
   #stuck: { sinceMs: number; answer: string } | null = null;
@@ -175,15 +177,14 @@ class OutletWatch {
 
   /** What was refused after it was taken becomes an exception like any other. */
   async #askRefused(signal: AbortSignal): Promise<void> {
-    const { outlet, connection, clock, receiver, ledgerId: ours, logger } = this.#options;
+    const { outlet, connection, clock, receiver, logger } = this.#options;
     const row = readOutlet(connection, outlet.name);
     if (receiver.refusedLater === undefined || row === undefined || clock.monotonic() < this.#refusedAtMs) return;
     this.#refusedAtMs = clock.monotonic() + REFUSED_INTERVAL_MS;
     const { refused, unnamed } = await receiver.refusedLater(clock.now() - REFUSED_BACK_MS, signal);
-    const found = [...refused].flatMap(([id, reason]) => {
-      const entryId = entryOf(id, ours);
-      return entryId === null ? [] : [{ entryId, reason }];
-    });
+    const isNew = ([id]: [string, string]): boolean => !this.#refusalsNoted.has(id);
+    const found = await findRefused(this.#options, new Map([...refused].filter(isNew)), signal);
+    for (const id of refused.keys()) this.#refusalsNoted.add(id);
     await (await this.#options.writer()).call('noteRefused', { name: outlet.name, refused: found, nowMs: clock.now() });
     if (unnamed > 0)
       logger.warn({ outlet: outlet.name, events: unnamed }, 'the receiver refused events it does not name');

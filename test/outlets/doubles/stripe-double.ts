@@ -43,6 +43,8 @@ export interface StripeOptions extends DoubleOptions {
 export interface StripeDouble extends Double {
   /** What was refused after the answer, by identifier. */
   refused: Map<string, string>;
+  /** Whom it knows; one may be added. */
+  customers: Set<string>;
 }
 
 interface StreamEvent {
@@ -185,7 +187,7 @@ export async function startStripe(options: StripeOptions): Promise<StripeDouble>
     tooMany: { status: 429, headers: { 'retry-after': '1' }, body: v2Error('rate_limit', 'Too many requests.') },
     answer,
   });
-  return { ...double, refused };
+  return { ...double, refused, customers };
 }
 
 /** The events of a call; text: why none of them is taken. */

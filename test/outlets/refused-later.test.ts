@@ -1,0 +1,59 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { outlet as outletSchema } from '../../src/config/schema/receivers.ts';
+import { beginOutlet, noteRefused, settleEvents } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
+import { openReceiver } from '../../src/outlets/open-receiver.ts';
+import { findRefused } from '../../src/outlets/refused-later.ts';
+import { Sweep } from '../../src/outlets/sweep.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { writerOn } from '../support/run/real-run.ts';
+import { testClock } from '../support/time/test-clock.ts';
+import { startStripe } from './doubles/stripe-double.ts';
+import { ledgerSums } from './outlet-world.ts';
+import { NEVER } from './receiver-world.ts';
+
+test('what Stripe refused after it had taken it is found until it was sent again, and not after that', async () => {
+  const clock = testClock();
+  const meter = { id: 'mtr_1', eventName: 'usage' };
+  const double = await startStripe({ now: clock.now, apiKey: 'token-1', meter, customers: ['acme'] });
+  const { connection } = openLedger();
+  await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 7)]);
+  const given = { name: 'billing', type: 'stripe', token: 'token-1', meter: 'mtr_1', url: double.url };
+  const outlet = outletSchema.parse({ ...given, allow_private: true });
+  const deps = { ledgerId: ledgerId(connection), clock, proxy: null, redact: (text: string) => text };
+  const { receiver, close } = await openReceiver(outlet, deps);
+  onTestFinished(async () => {
+    await close();
+    await double.close();
+  });
+  const nowMs = clock.now();
+  const begun = {
+    name: 'billing',
+    receiver: 'stripe credits',
+    workspaces: null,
+    fromPeriod: '2026-01',
+    by: 'Ada',
+    nowMs,
+  };
+  beginOutlet(connection, begun);
+  const writer = writerOn(connection);
+  const asking = { ...deps, outlet, receiver, connection, writer: async () => writer };
+  const sweep = new Sweep(asking);
+  await sweep.step(NEVER);
+  expect(double.sums()).toEqual({ 'acme 2026-03': '5' });
+  const look = async () => {
+    const { refused } = (await receiver.refusedLater?.(nowMs - 1, NEVER)) ?? { refused: new Map() };
+    return findRefused(asking, refused, NEVER);
+  };
+
+  const found = await look();
+  expect(found).toEqual([{ entryId: 2, reason: expect.stringContaining('meter_event_customer_not_found') }]);
+
+  noteRefused(connection, { name: 'billing', refused: found, nowMs });
+  double.customers.add('globex');
+  settleEvents(connection, { name: 'billing', entryIds: [2], note: null, by: 'Ada', nowMs });
+  await sweep.stepHeld(NEVER);
+  expect(double.sums()).toEqual({ 'acme 2026-03': '5', 'globex 2026-03': '7' });
+  expect(ledgerSums(connection)).toEqual({ 'acme 2026-03': 5n, 'globex 2026-03': 7n });
+  expect(await look()).toEqual([]);
+});
