@@ -76,7 +76,12 @@ describe('margin', () => {
   });
 
   it('is in nothing that is made for a tenant', async () => {
-    const world = await createPriced([CARD], [COST], { number: 'N-{seq}' });
+    const world = await createPriced([CARD], [COST], { number: 'N-{seq}' }, Date.UTC(2026, 1, 1, 6));
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 1000, requests: 11 });
+    await world.run('sync');
+    const told =
+      "SELECT tenant_id FROM finance_alerts WHERE rule = 'margin' AND state = 'firing' AND tenant_id = 'acme'";
+    expect(world.query(told)).toEqual([{ tenant_id: 'acme' }]);
     await world.run('close', '2026-01', '--by', 'Ada', '--note', 'Ada', '--force');
     const each = ['statement', '2026-01', '--each', '--out', 'each', '--format', 'html,json,csv'];
     expect((await world.run(...each)).code).toBe(0);
@@ -149,8 +154,9 @@ async function apply(world: World, cards: object): Promise<string> {
   return out;
 }
 
-async function createPriced(rates: object[], costs: object[], statement?: object): Promise<World> {
+async function createPriced(rates: object[], costs: object[], statement?: object, nowMs = NOON): Promise<World> {
   const world = await createWorld(WORKSPACE);
+  Object.assign(world.clock, { nowMs, serviceMs: nowMs });
   if (statement !== undefined) {
     const path = join(world.folder, 'usage-ledger.yml');
     writeFileSync(path, `${readFileSync(path, 'utf8')}${stringify({ statement })}`);
