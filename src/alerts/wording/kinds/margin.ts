@@ -18,7 +18,7 @@ export const margin: UsageKind = {
     found,
     over(facts) {
       const { who, month } = heads(facts);
-      return `${who} is below cost in ${month} no more.`;
+      return `${who} is no longer below cost in ${month}.`;
     },
     manyFound: (month) => `are below cost in ${month}`,
   },
