@@ -36,7 +36,6 @@ export async function liveFirstDay(day: FirstDay): Promise<Map<string, string>> 
   const folder = join(parent, 'usage-ledger');
   const said = new Map<string, string>();
   for (const command of commandsBelow('docs/operate.md', 'The first day')) {
-    if (LEFT_OUT.has(command)) continue;
     const line = command.replace(/^npm install usage-ledger /, `npm install ${tarball} `);
     const { stdout, stderr } = await run('bash', ['-c', asHere(line)], { cwd: said.size === 0 ? parent : folder, env });
     said.set(command, `${stdout}${stderr}`);
@@ -45,9 +44,6 @@ export async function liveFirstDay(day: FirstDay): Promise<Map<string, string>> 
   }
   return said;
 }
-
-/** Shown on a terminal until Ctrl-C: the screens of the other test. */
-const LEFT_OUT = new Set(['npx usage-ledger status --watch']);
 
 /** Everything but what changes the machine: a start with it is set up by root. */
 function asHere(command: string): string {

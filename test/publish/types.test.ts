@@ -25,6 +25,7 @@ test('each column of a view has the type of what it holds, so that Metabase and 
     amounts: 'jsonb',
     projection: 'numeric',
     amount_value: 'double precision',
+    margin_value: 'double precision',
     position: 'bigint',
   } as Record<string, string>;
   const wrong = columns.filter(({ column_name: name, data_type }) => {
