@@ -20,6 +20,7 @@ import {
   sql,
 } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { ensurePeriod } from '../../ledger/store/subjects.ts';
 import type { AlertSubject } from '../measures/observation.ts';
 import { KINDS } from '../wording/kinds/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
@@ -153,6 +154,8 @@ export class AlertRows {
     const { rule, periodKey, tenantKey, cause = null } = subject;
     const { level, severity, state } = status;
     const place = names.workspaceId ?? ledgerId(this.#connection);
+    // Who has stopped may be told of in a month of which nobody has a record.
+    if (periodKey !== null) ensurePeriod(this.#connection, periodKey);
     const row = insertAlert(this.#connection).get({
       alertId: alertIdOf(subject, place, names),
       rule,

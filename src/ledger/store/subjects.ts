@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { Period } from '../../core/period.ts';
+import { type Period, periodBounds } from '../../core/period.ts';
 import { and, eq, max, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
-import { periodKeyOf, workspaceKeyOf } from './schema/keys.ts';
+import { periodKeyOf, periodOfKey, workspaceKeyOf } from './schema/keys.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
 /** The highest number in a column of keys or places; 0 while there is none. */
@@ -36,6 +36,16 @@ const periodByKey = prepared((db) =>
 /** The row of a period; undefined when the ledger has nothing of it. */
 export function findPeriod(connection: Database.Database, periodKey: number) {
   return periodByKey(connection).get({ periodKey });
+}
+
+/** The row of a period, made where nothing has been recorded in it. */
+export function ensurePeriod(connection: Database.Database, periodKey: number, coveredRunKey: number | null = null) {
+  const known = findPeriod(connection, periodKey);
+  if (known !== undefined) return known;
+  const period = periodOfKey(periodKey);
+  const { start: periodStart, end: periodEnd } = periodBounds(period);
+  const row = { periodKey, workspaceKey: workspaceKeyOf(periodKey), period, periodStart, periodEnd, coveredRunKey };
+  return query(connection).insert(periods).values(row).returning().get();
 }
 
 export function findPeriodOf(connection: Database.Database, workspaceId: string, period: Period) {

@@ -94,3 +94,14 @@ test('a workspace that rests at week-ends does not stand still on them', async (
   }
   expect(world.told()).toEqual([]);
 });
+
+test('who stops at the end of a month is told in the next one, also where nobody has a record of it', async () => {
+  const world = dayWorld();
+  for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 3, 12); dayMs += DAY_MS) {
+    const isUsed = dayMs < Date.UTC(2026, 3, 1);
+    for (const tenant of ['acme', 'globex']) if (isUsed) world.post(tenant, dayMs, 300);
+    await world.read(dayMs + 12 * HOUR_MS);
+  }
+  expect(world.told()).toEqual(['drop likely firing acme', 'drop likely firing globex']);
+  expect(world.summaries('drop')[0]).toMatch(/^ws-1: acme has used nothing for \d+ days, .*: 0 credits in April/);
+});

@@ -1,13 +1,12 @@
 import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import { minorDigits } from '../../../core/money.ts';
-import { type Period, periodAt, periodBounds } from '../../../core/period.ts';
+import { type Period, periodAt } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { type CorrectionCause, chargeCorrections, manualLines } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
-import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriod, findTenant, findWorkspace, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
+import { ensurePeriod, findPeriod, findTenant, findWorkspace, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
 import { addQuietPeriod, bookingPeriodKey } from '../close/adjustments.ts';
 import { requireRead } from '../ended.ts';
@@ -176,8 +175,7 @@ function requirePeriodKey(
       hint: 'add the line to a month that the ledger covers, or to this one',
     });
   }
-  const { start: periodStart, end: periodEnd } = periodBounds(period);
-  query(connection).insert(periods).values({ periodKey, workspaceKey, period, periodStart, periodEnd }).run();
+  ensurePeriod(connection, periodKey);
   return periodKey;
 }
 

@@ -1,12 +1,12 @@
 import { isoTime } from '../../../core/clock.ts';
-import { addPeriods, type Period, periodBounds } from '../../../core/period.ts';
+import { addPeriods, type Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { adjustments } from '../../store/schema/billing-tables.ts';
 import { and, desc, eq, gte, lte, query, sql } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
-import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriod } from '../../store/subjects.ts';
+import type { periods } from '../../store/schema/workspace-tables.ts';
+import { ensurePeriod, findPeriod } from '../../store/subjects.ts';
 import { refuseTooLarge } from '../runs/sum-limits.ts';
 
 /**
@@ -87,13 +87,7 @@ export function bookingPeriodKey(connection: LedgerConnection, correctedKey: num
   const workspaceKey = workspaceKeyOf(correctedKey);
   for (let period = addPeriods(periodOfKey(correctedKey), 1); ; period = addPeriods(period, 1)) {
     const periodKey = periodKeyOf(workspaceKey, period);
-    const found = findPeriod(connection, periodKey);
-    if (found !== undefined && found.closedSeq !== null) continue;
-    if (found === undefined) {
-      const { start: periodStart, end: periodEnd } = periodBounds(period);
-      query(connection).insert(periods).values({ periodKey, workspaceKey, period, periodStart, periodEnd }).run();
-    }
-    return periodKey;
+    if (ensurePeriod(connection, periodKey).closedSeq === null) return periodKey;
   }
 }
 
@@ -117,9 +111,7 @@ export function addQuietPeriod(
   period: Period,
 ): typeof periods.$inferSelect | undefined {
   const coveredRunKey = coveringRun(connection, workspaceKey, period);
-  if (coveredRunKey === null) return undefined;
-  const { start: periodStart, end: periodEnd } = periodBounds(period);
-  const periodKey = periodKeyOf(workspaceKey, period);
-  const row = { periodKey, workspaceKey, period, periodStart, periodEnd, coveredRunKey };
-  return query(connection).insert(periods).values(row).returning().get();
+  return coveredRunKey === null
+    ? undefined
+    : ensurePeriod(connection, periodKeyOf(workspaceKey, period), coveredRunKey);
 }
