@@ -184,6 +184,7 @@ describe('what a file means', () => {
             ratio: 1.5,
             minCredits: 1000,
             baseline: 'previous',
+            minAmount: 0,
             paceMinFraction: 0.1,
             tenants: [],
           },
@@ -248,12 +249,13 @@ workspaces:${WORKSPACE}    alerts:
       ratio: 3,
       minCredits: 1000,
       baseline: 'same_month_last_year' as const,
+      minAmount: 0,
       paceMinFraction: 0.1,
     };
     expect(config.workspaces[0]?.alerts).toEqual({
       ...own,
       tenants: [
-        { match: 'acme', rules: { ...own, ratio: 2, baseline: 'previous', paceMinFraction: 0.2 } },
+        { match: 'acme', rules: { ...own, ratio: 2, baseline: 'previous', minAmount: 0, paceMinFraction: 0.2 } },
         { match: 'trial-*', rules: { ...own, minCredits: 9 } },
       ],
     });

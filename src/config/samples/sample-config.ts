@@ -168,6 +168,7 @@ workspaces:
       ratio: 1.5
       min_credits: 1000
       # baseline: same_month_last_year # previous | same_month_last_year
+      # min_amount: 50                 # no forecast of a lesser increase is told, in the currency of the tenant's rate card
       # pace_min_fraction: 0.1         # of a month, before its forecast counts
       # tenants:                       # an id wins, then the longest pattern
       #   - match: trial-*

@@ -16,6 +16,11 @@ const ruleSettings = {
     'Choose previous, or same_month_last_year for use that has its seasons',
     'previous',
   ),
+  min_amount: setting(
+    numeric(z.number().min(0)),
+    'Give an amount in the currency of the rate card, 0 or more, such as 50',
+    0,
+  ),
   pace_min_fraction: setting(numeric(z.number().min(0.01).max(1)), 'Give a fraction of the month, 0.01 to 1', 0.1),
 };
 

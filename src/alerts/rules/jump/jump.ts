@@ -1,3 +1,4 @@
+import { minorDigits } from '../../../core/money.ts';
 import { firstWeeks } from '../../history/first-weeks.ts';
 import { paceIsTelling } from '../../measures/forecast/telling.ts';
 import { asWarning, type Judgement, NO_USAGE, UNDECIDED } from '../../measures/judgement.ts';
@@ -81,6 +82,9 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     judgement = early === null || early.rises ? judge(built, false) : UNDECIDED;
     if (early !== null) judgement = phase.over ? UNDECIDED : asWarning(judgement);
   }
+  if (judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isSmallMoney(judging, tenant, built)) {
+    judgement = UNDECIDED;
+  }
   const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
   const compared = comparedOf(judging, tenant, built);
   return {
@@ -101,6 +105,19 @@ function mayHead({ factsOf, curves, nowMs }: Judging, tenant: TenantFacts, limit
   if (current * BigInt(phase.lengthMs) >= limit * BigInt(phase.elapsedMs)) return true;
   const before = curves.reading(periodKey, tenantKey, nowMs - RECENT_DAYS * DAY_MS);
   return before !== null && Number(current - before) >= SURGE_PART * Number(previous?.credits ?? 0n);
+}
+
+/** Whether the forecast increase costs less than somebody wants to hear of; false where no card prices it. */
+function isSmallMoney(judging: Judging, { periodKey, tenantKey }: TenantFacts, built: Threshold | null): boolean {
+  const { factsOf, settings, tenantId, priceOf } = judging;
+  const tenant = tenantId(tenantKey);
+  const { minAmount } = settings.of(tenant);
+  const outlook = judging.outlook(periodKey, tenantKey);
+  if (minAmount === 0 || priceOf === null || built === null || outlook === null) return false;
+  const { period } = factsOf(periodKey);
+  const [comes, was] = [outlook.likely, built.baseline].map((credits) => priceOf(tenant, period, credits));
+  if (comes == null || was == null) return false;
+  return Number(comes.amountMinor - was.amountMinor) < minAmount * 10 ** minorDigits(comes.currency);
 }
 
 /** The threshold of a tenant that the very first run saw: from the first weeks of readings, with its derivation. */
