@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { focus } from '../../src/config/schema/outlets.ts';
+import { focus } from '../../src/config/schema/copies.ts';
 import type { ExportConfig } from '../../src/config/types.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';

@@ -1,5 +1,5 @@
 import { secretsOf } from '../../src/config/reading/secrets.ts';
-import { outlet as outletSchema } from '../../src/config/schema/receivers.ts';
+import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
 import type { OutletConfig } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
 import { beginOutlet, readOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { outlet as outletSchema } from '../../src/config/schema/receivers.ts';
+import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
 import { beginOutlet, noteRefused, settleEvents } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';

@@ -6,9 +6,9 @@ import { groupOf, listOf } from '../../core/text/path.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { proxyRule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
+import { backup, exportFile, focus, publish, s3 } from './copies.ts';
 import { address, judged, named, obeys, orNull, secret, some, type TellFault, tellDoubles } from './kinds.ts';
-import { backup, exportFile, focus, publish, s3 } from './outlets.ts';
-import { outlet } from './receivers.ts';
+import { outlet } from './outlets.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({

@@ -1,127 +1,99 @@
 import { z } from 'zod';
-import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
+import { PERIOD_FORM } from '../../core/period.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
-import { fileNameRule, isLocalPostgres, parseS3Url, postgresRule, prefixOf, s3Rule } from '../rules.ts';
-import { address, caFile, cron, cronRemedy, judged, named, obeys, orNull, secret } from './kinds.ts';
+import { channelAddressRule, fileNameRule } from '../rules.ts';
+import { address, caFile, judged, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
-const KEEP = 'Give how many files stay, a whole number from 1 to 1000, such as 7';
-const folder = setting(word, 'Give the folder for the files, best on another disk, or remove the line');
-const to = orNull(
-  obeys(word, s3Rule).transform((text) => {
-    const { bucket, key } = parseS3Url(text) ?? { bucket: '', key: '' };
-    return { bucket, prefix: prefixOf(key) };
+const common = {
+  name: obeys(word, fileNameRule).describe('Give a name of small letters, digits, - and _, which it keeps for good'),
+  workspaces: orNull(some(word), 'List the workspaces whose usage goes there, or remove the line for all'),
+  customer: setting(
+    z
+      .string()
+      .regex(/^(tenant_id|external_ref|label:.+)$/, { error: 'is none of tenant_id, external_ref, label:NAME' }),
+    'Choose how a tenant is named there: tenant_id, external_ref, or label:NAME for one of its labels',
+    'tenant_id',
+  ),
+  send: setting(z.enum(['credits', 'requests']), 'Choose what is sent: credits or requests', 'credits'),
+  from_period: orNull(
+    z.string().regex(PERIOD_FORM, { error: 'is not a month such as 2026-10' }),
+    'Give the first month that goes there, YYYY-MM, or remove the line and say it with `outlets begin --from`',
+  ),
+  allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
+  ca_file: caFile,
+  timeout_seconds: setting(integer(1, 120), 'Give whole seconds from 1 to 120, such as 30', 30),
+};
+
+const webhook = judged(
+  z.strictObject({
+    type: z.literal('webhook').describe('Choose the kind of the receiver: webhook'),
+    ...common,
+    url: obeys(word, channelAddressRule).describe('Give the https:// address that takes the events'),
+    secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
+    secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
+    events_per_request: setting(integer(1, 1000), 'Give how many events a request may hold, from 1 to 1000', 100),
+    requests_per_second: setting(integer(1, 1000), 'Give whole requests a second from 1 to 1000, such as 20', 20),
+    remembers_hours: setting(
+      integer(1, 87_600),
+      'Give for how many hours the receiver counts an id once only, such as 168',
+      168,
+    ),
   }),
-  'Give a place such as s3://bucket/prefix, or remove the line to keep the files in `folder:`',
+  judgeWebhook,
 );
 
-export const backup = z.strictObject({
-  cron: setting(cron, cronRemedy('0 2 * * *'), '0 2 * * *'),
-  keep: setting(integer(1, 1000), KEEP, 7),
-  folder,
-  to,
+function judgeWebhook({ secret, secrets }: Record<PropertyKey, unknown>, tell: TellFault): void {
+  if ((secret === undefined) === (secrets === undefined)) {
+    tell(['secret'], secret === undefined ? 'is missing' : 'stands beside secrets', 'Give one of secret and secrets');
+  }
+}
+
+const token = secret.describe('Give the key or token that the billing system has given you, best as a variable');
+
+const stripe = z.strictObject({
+  type: z.literal('stripe').describe('Choose the kind of the receiver: stripe'),
+  ...common,
+  url: setting(address, 'Give the address of a stand-in for Stripe, or remove the line', 'https://api.stripe.com'),
+  token,
+  meter: word.describe('Give the id of the meter in Stripe, mtr_...'),
 });
 
-export const s3 = judged(
-  z.strictObject({
-    endpoint: orNull(address, 'Give the https:// address of the service, or remove the line for Amazon'),
-    region: word.describe('Give the region of the bucket, such as eu-central-1, or what the service calls it'),
-    access_key_id: setting(word, 'Give the id of the key, best as a variable'),
-    secret_access_key: setting(secret, 'Give the secret of the key, best as a variable'),
-    ca_file: caFile,
-  }),
-  (settings, tell) => {
-    for (const key of ['access_key_id', 'secret_access_key']) {
-      if (settings[key] === undefined) tell([key], 'is missing');
-    }
-  },
-).transform(({ endpoint, region, access_key_id = '', secret_access_key = '', ca_file: ca = null }) => ({
-  ...named({ endpoint, region, access_key_id, secret_access_key }),
-  ca,
-}));
+const metronome = z.strictObject({
+  type: z.literal('metronome').describe('Choose the kind of the receiver: metronome'),
+  ...common,
+  url: setting(address, 'Give the address of Metronome, or remove the line', 'https://api.metronome.com'),
+  token,
+  meter: word.describe('Give the id of the billable metric in Metronome'),
+});
 
-export const publish = judged(
-  z.strictObject({
-    url: obeys(word, postgresRule).describe(
-      'Give an address such as postgres://ledger@db.example.com:5432/finance, with the password as a variable',
-    ),
-    schema: setting(
-      z.string().regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: 'is not a plain name of small letters, digits and _' }),
-      'Give a plain name of small letters, digits and _, such as usage_ledger, or remove the line',
-      'usage_ledger',
-    ),
-    tls: setting(
-      z.enum(['verify', 'require', 'off']),
-      'Choose verify, require for a certificate that nobody has signed, or off for this machine; or remove the line',
-    ),
-    ca_file: caFile,
-    stale_minutes: setting(
-      integer(5, 10_080),
-      'Give whole minutes from 5 to 10080, such as 30, or remove the line',
-      30,
-    ),
-    unready_when_stale: setting(flag, 'Write true to have /readyz fail when the copy in Postgres is late', false),
-  }),
-  // Every figure of the ledger, and the password, would lie open to the network.
-  ({ url, tls }, tell) => {
-    if (tls !== 'off' || typeof url !== 'string' || postgresRule(url) !== null || isLocalPostgres(url)) return;
-    const hint = 'Remove the line, or write `tls: require` for a server whose certificate nobody has signed';
-    tell(['tls'], 'is off, but the server is another machine', hint);
-  },
-).transform(({ tls, ca_file: ca, stale_minutes, ...settings }) =>
-  named({
+const openmeter = z.strictObject({
+  type: z.literal('openmeter').describe('Choose the kind of the receiver: openmeter'),
+  ...common,
+  url: address.describe('Give the address of OpenMeter, such as https://openmeter.example.com'),
+  token: orNull(secret, 'Give the API key, best as a variable, or remove the line for an OpenMeter that asks for none'),
+  meter: word.describe('Give the slug of the meter in OpenMeter'),
+});
+
+const lago = z.strictObject({
+  type: z.literal('lago').describe('Choose the kind of the receiver: lago'),
+  ...common,
+  url: setting(address, 'Give the address of the API, with its /api/v1', 'https://api.getlago.com/api/v1'),
+  token,
+  meter: word.describe('Give the code of the billable metric in Lago'),
+});
+
+/** A billing system that usage goes on to. */
+export const outlet = z.discriminatedUnion('type', [webhook, stripe, metronome, openmeter, lago]).transform((given) => {
+  if (given.type !== 'webhook') {
+    const { timeout_seconds, ca_file: ca, ...settings } = given;
+    return named({ ...settings, ca, timeout_ms: timeout_seconds * 1000 });
+  }
+  const { secret, secrets, timeout_seconds, remembers_hours, ca_file: ca, ...settings } = given;
+  return named({
     ...settings,
     ca,
-    tls: tls ?? (isLocalPostgres(settings.url) ? 'off' : 'verify'),
-    stale_ms: stale_minutes * 60_000,
-  }),
-);
-
-/** Rows of a view, or a FOCUS file, that the daemon writes by itself: at times, or after each close. */
-export const exportFile = judged(
-  z.strictObject({
-    name: obeys(word, fileNameRule).describe('Give a name for the files, of small letters, digits, - and _'),
-    view: z
-      .enum([...FINANCE_VIEWS, ...FINANCE_VIEWS.map((view) => `finance_${view}` as const), 'focus'])
-      .describe('Give a view of the ledger such as usage or charges, or focus'),
-    format: setting(z.enum(['csv', 'json', 'ndjson', 'xlsx', 'parquet']), 'Choose the kind of the files', 'csv'),
-    cron: setting(cron, 'Give five fields in UTC, such as "0 6 * * *", or write `after: close` instead'),
-    after: setting(z.enum(['close']), 'Write `after: close`, or give a `cron:` instead'),
-    period: setting(z.enum(['current', 'previous']), 'Choose current or previous, or remove the line for all months'),
-    workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
-    folder,
-    to,
-    keep: setting(integer(1, 1000), KEEP, 30),
-  }),
-  (settings, tell) => {
-    for (const key of settings.after === undefined ? [] : ['cron', 'period']) {
-      const message = 'stands beside after, which says when, and of which month';
-      if (settings[key] !== undefined) tell([key], message, 'Keep one of the two');
-    }
-  },
-).transform(({ view: named, after, cron, period, ...settings }) => {
-  const view = named.replace(/^finance_/, '');
-  return {
-    ...settings,
-    /** Without `finance_`; `focus` is no view of the ledger. */
-    view,
-    /** Five-field cron expression, in UTC; null: once a period has been closed. */
-    cron: after === 'close' ? null : (cron ?? '0 6 * * *'),
-    /** Which month, of those by cron; null: all that the view has. */
-    period: period ?? (view === 'focus' ? ('previous' as const) : null),
-  };
+    timeout_ms: timeout_seconds * 1000,
+    remembers_ms: remembers_hours * 3_600_000,
+    secrets: secrets ?? [secret ?? ''],
+  });
 });
-
-/** How FOCUS files name who bills and what; null: the workspace's name stands for it. */
-export const focus = z
-  .strictObject({
-    issuer: orNull(word, 'Give the name of the company that bills'),
-    publisher: orNull(word, 'Give the name of the company that runs the service'),
-    service_name: orNull(word, 'Give the name of the service'),
-    service_category: setting(word, 'Give a category of the FOCUS specification, such as Analytics', 'Analytics'),
-    service_subcategory: setting(
-      word,
-      'Give a subcategory of it, such as Business Intelligence',
-      'Business Intelligence',
-    ),
-  })
-  .transform(named);

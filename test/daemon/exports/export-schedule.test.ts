@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { checkExports } from '../../../src/commands/doctor/check-files.ts';
-import { focus } from '../../../src/config/schema/outlets.ts';
+import { focus } from '../../../src/config/schema/copies.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import readExcel from 'read-excel-file/node';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -44,7 +45,19 @@ async function createFull(): Promise<World> {
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2025-12', credits: 999, requests: 9 });
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 90_000, requests: 10 });
   await world.run('sync');
+  notSentOn(world.ledgerPath);
   return world;
+}
+
+/** Makes an entry one that its outlet's receiver has refused. */
+function notSentOn(ledgerPath: string): void {
+  const connection = new Database(ledgerPath);
+  connection.exec(`
+    INSERT INTO outlets (name, receiver, from_period, begun_at, begun_by, cursor, changed_at)
+      VALUES ('billing', 'webhook credits', '2025-12', '2026-02-20T12:00:00.000Z', 'Ada', 1, '2026-02-20T12:00:00.000Z');
+    INSERT INTO outlet_events (outlet, entry_id, state, reason, since)
+      SELECT 'billing', min(entry_id), 'refused', '=1+1', '2026-02-20T12:00:00.000Z' FROM usage_entries;`);
+  connection.close();
 }
 
 type Value = string | number | bigint | boolean | null;

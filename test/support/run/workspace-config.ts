@@ -1,4 +1,4 @@
-import { focus } from '../../../src/config/schema/outlets.ts';
+import { focus } from '../../../src/config/schema/copies.ts';
 import { workspaceSchema } from '../../../src/config/schema/workspace-settings.ts';
 import type { Config, WorkspaceConfig } from '../../../src/config/types.ts';
 
