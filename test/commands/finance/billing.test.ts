@@ -24,9 +24,7 @@ async function createBilled(cards: object[] = [CARD]): Promise<World> {
 describe('rates', () => {
   it('are put into force, listed, and left as they are when they are applied again', async () => {
     const world = await createBilled();
-    expect((await world.run('rates', 'list')).out).toMatch(
-      /standard +price +2025-12 +all +all +EUR +graduated +import/,
-    );
+    expect((await world.run('rates', 'list')).out).toMatch(/standard +price +2025-12 .*EUR +graduated +import/);
     expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).out).toBe('these cards are in force already\n');
     expect(world.query("SELECT tenant_id, amount_minor FROM finance_charges WHERE period = '2026-01'")).toEqual([
       { tenant_id: 'acme', amount_minor: 1500 },
