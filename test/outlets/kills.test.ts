@@ -35,7 +35,9 @@ async function sendingFolder(tenants: number) {
   return { folder, double, connection };
 }
 
-test('a daemon that is killed while it sends loses nothing, and doubles nothing', async () => {
+test('a daemon that is killed while it sends loses nothing, and doubles nothing', {
+  timeout: 120_000 + KILLS * 10_000,
+}, async () => {
   const { folder, double, connection } = await sendingFolder(TENANTS);
   double.delayMs = 20;
 
