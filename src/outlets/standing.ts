@@ -1,5 +1,5 @@
 import type { OutletConfig } from '../config/types.ts';
-import { counted } from '../core/text/words.ts';
+import { counted, withThousands } from '../core/text/words.ts';
 import { type EventState, exceptionCounts, readOutlets } from '../ledger/journal/outlets/outlet-book.ts';
 import { lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
@@ -60,7 +60,8 @@ export function troubleOf(standing: OutletStanding, isByHand: boolean): string |
   const { state, reason, send, events, differences } = standing;
   const exceptions = (['late', 'refused', 'held'] as const).flatMap((name) => {
     const { events: number, quantity } = events[name];
-    return number === 0 ? [] : [`${counted(number, 'event')} of ${quantity} ${send} ${EXCEPTION_WORDS[name]}`];
+    const what = `${counted(number, 'event')} of ${withThousands(String(quantity))} ${send}`;
+    return number === 0 ? [] : [`${what} ${EXCEPTION_WORDS[name]}`];
   });
   const parts = [
     ...((state === 'paused' && !isByHand) || state === 'differs' ? [`nothing is sent: ${reason}`] : []),

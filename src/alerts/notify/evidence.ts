@@ -124,7 +124,8 @@ const TENANTS_OF_BOTH = `SELECT t.tenant_id, sum(iif(u.period_key = @periodKey, 
 function largestOf(connection: Database.Database, month: WorkspaceMonth): TenantsEvidence['largest'] {
   return connection
     .prepare(
-      `${TENANTS_OF_BOTH} HAVING current_credits * @times > previous_credits ORDER BY current_credits * @times - previous_credits DESC, t.tenant_id LIMIT 5`,
+      `${TENANTS_OF_BOTH} HAVING current_credits * @times > previous_credits
+       ORDER BY current_credits * @times - previous_credits DESC, t.tenant_id LIMIT 5`,
     )
     .safeIntegers()
     .all(month) as TenantsEvidence['largest'];

@@ -4,7 +4,7 @@ import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { outletStandings } from '../../outlets/standing.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
-import { CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
 import { beginCommand } from './begin.ts';
 import { checkCommand } from './check.ts';
@@ -131,7 +131,6 @@ function resumeCommand(cli: CliContext): CliCommand {
         const after = readOutlet(context.reader().connection, name);
         const asks = after?.flightTo == null ? null : 'what was perhaps sent is asked of the receiver first';
         cli.answer({ name, state: 'sending', perhaps }, [`${name} sends again`, asks]);
-        cli.exitCode = EXIT.done;
       }),
     );
 }
