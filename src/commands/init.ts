@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { relative, sep } from 'node:path';
-import { writeSamples } from '../config/samples/run-files.ts';
+import { writeSamples } from '../config/samples.ts';
 import { PACKAGE_FOLDER } from '../core/process/package-file.ts';
 import { type CliCommand, type CliContext, reportingCommand } from './shared/cli-context.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { sampleConfig } from '../../src/config/samples/sample-config.ts';
+import { sampleConfig } from '../../src/config/samples.ts';
 import type { Config } from '../../src/config/types.ts';
 import { ConfigError } from '../../src/core/errors.ts';
 

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { sampleConfig } from '../../src/config/samples/sample-config.ts';
+import { sampleConfig } from '../../src/config/samples.ts';
 import { fileSchema } from '../../src/config/schema/file-schema.ts';
 import { flag } from '../../src/core/text/setting-kinds.ts';
 

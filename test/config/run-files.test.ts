@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
-import { composeFile, type Installation, pm2File, systemdUnit } from '../../src/config/samples/run-files.ts';
+import { composeFile, type Installation, pm2File, systemdUnit } from '../../src/config/samples.ts';
 import { LASTING_EXIT_CODES } from '../../src/core/process/exit-codes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

@@ -5,8 +5,7 @@ import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { remedies, remedyFor } from '../../src/config/reading/faults.ts';
-import { writeSamples } from '../../src/config/samples/run-files.ts';
-import { sampleConfig, sampleEnv } from '../../src/config/samples/sample-config.ts';
+import { sampleConfig, sampleEnv, writeSamples } from '../../src/config/samples.ts';
 import { AppError } from '../../src/core/errors.ts';
 
 let folder: string;

@@ -1,9 +1,35 @@
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
-import { AppError } from '../../core/errors.ts';
-import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
-import { CONFIG_FILE_NAME } from '../load.ts';
-import { sampleConfig, sampleEnv } from './sample-config.ts';
+import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import { LASTING_EXIT_CODES } from '../core/process/exit-codes.ts';
+import { packageFile } from '../core/process/package-file.ts';
+import { CONFIG_FILE_NAME } from './load.ts';
+import { notes, workspaceSettings } from './schema/workspace-settings.ts';
+
+/** The commented `usage-ledger.yml`. With the variables of `sampleEnv` set it loads without a fault. */
+export function sampleConfig(): string {
+  return sample('usage-ledger.yml').replace('{workspace_defaults}', workspaceDefaults());
+}
+
+export function sampleEnv(): string {
+  return sample('env.example');
+}
+
+function sample(name: string): string {
+  return readFileSync(packageFile('deploy', 'samples', name), 'utf8');
+}
+
+function workspaceDefaults(): string {
+  const lines = Object.entries(workspaceSettings).flatMap(([key, schema]) => {
+    if (!(schema instanceof z.ZodDefault)) return [];
+    const text = String(schema.def.defaultValue);
+    const line = `  ${key}: ${text.includes('*') ? `"${text}"` : text}`;
+    const note = notes.get(schema)?.note ?? '';
+    return [note === '' ? line : `${line.padEnd(39)}# ${note}`];
+  });
+  return lines.join('\n');
+}
 
 export interface Installation {
   folder: string;
@@ -33,57 +59,16 @@ module.exports = {
 
 /** For systemd. Nothing but the folder can be written to by the daemon. */
 export function systemdUnit({ folder, packageFolder, nodePath, user }: Installation): string {
-  const cli = join(packageFolder, 'dist', 'cli.js');
-  return `# usage-ledger.service: only checked with \`systemd-analyze verify\`, it has not been run under systemd.
-#
-#   sudo cp usage-ledger.service /etc/systemd/system/
-#   sudo systemctl daemon-reload && sudo systemctl enable --now usage-ledger
-#   journalctl -u usage-ledger -f
-[Unit]
-Description=usage-ledger: metered tenant usage in a ledger, with alerts
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-Type=exec
-User=${user.name}
-WorkingDirectory=${escaped(folder)}
-ExecStart=${quoted(nodePath)} --max-semi-space-size=4 ${quoted(cli)} daemon --config ${quoted(join(folder, 'usage-ledger.yml'))}
-Restart=on-failure
-RestartSec=5
-# A wrong configuration, a taken port, a folder that others may write: to start again helps once a person has changed that.
-RestartPreventExitStatus=${LASTING_EXIT_CODES.join(' ')}
-# A stop drains running jobs for up to 19 s. The signal goes to the daemon alone: it stops its private redis-server itself.
-TimeoutStopSec=25
-KillMode=mixed
-UMask=0077
-MemoryMax=1G
-
-NoNewPrivileges=yes
-CapabilityBoundingSet=
-ProtectSystem=strict
-ProtectHome=read-only
-ReadWritePaths=${quoted(folder)}
-PrivateTmp=yes
-PrivateDevices=yes
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-LockPersonality=yes
-RemoveIPC=yes
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-
-[Install]
-WantedBy=multi-user.target
-`;
+  const values: Readonly<Record<string, string>> = {
+    user: user.name,
+    folder: escaped(folder),
+    node: quoted(nodePath),
+    cli: quoted(join(packageFolder, 'dist', 'cli.js')),
+    config: quoted(join(folder, CONFIG_FILE_NAME)),
+    exit_codes: LASTING_EXIT_CODES.join(' '),
+    writable: quoted(folder),
+  };
+  return sample('usage-ledger.service').replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
 /** For compose: the package's own file, run as this user. */
