@@ -4,7 +4,6 @@ import type { CliContext } from './shared/cli-context.ts';
 /** A command as `--help` shows it. Its own code is loaded when it is called only. */
 export interface CommandEntry {
   name: string;
-  /** What stands behind the name: options and arguments. */
   takes: string;
   description: string;
   load: () => Promise<(cli: CliContext) => Command>;

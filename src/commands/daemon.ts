@@ -30,7 +30,6 @@ export function daemonCommand(cli: CliContext): CliCommand {
 
 interface Stop {
   readonly asked: Promise<void>;
-  /** Where it is told of, from now on. */
   logTo(logger: Logger): void;
   /** Asks for one; if that has been done before, the process ends at once. */
   ask(cause: string, exitCode: number, deadlineMs?: number): void;
@@ -68,7 +67,6 @@ function listenForStop(cli: CliContext): Stop {
 }
 
 interface Reloads {
-  /** What is done at each SIGHUP from now on; at once if one has come before. */
   answerBy(reload: () => Promise<void>): void;
   end(): void;
 }

@@ -21,11 +21,9 @@ import { CliCommand, type CliContext } from './shared/cli-context.ts';
 import { printProse } from './shared/prose.ts';
 import { withStopSignal } from './shared/stop-signal.ts';
 
-/** Each step of the demo is over after this, or the demo has failed. */
 const STEP_MS = 30_000;
 const WORKSPACE = 'ws-demo';
 const JUMPING = 'blue-harbor';
-/** Credits a month, in the first of the five. */
 const TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
 const FINANCE_QUESTIONS = [
   'SELECT tenant_id, period, credits_used, request_count, state FROM finance_usage ORDER BY period DESC LIMIT 4',
@@ -88,7 +86,6 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
   for (const words of ['init', 'doctor', 'sync']) cli.print(`  ${cli.commandLine(words)}`);
 }
 
-/** Five months of usage, of which the last has just begun to fill. */
 function scenario(nowMs: number): ScenarioInput {
   const usage = Object.entries(TENANTS).flatMap(([tenant_id, base]) =>
     [0, 1, 2, 3, 4].map((month) => ({
@@ -131,7 +128,6 @@ alerts:
 `;
 }
 
-/** What the daemon posts to: on call, in the demo. */
 async function startReceiver(): Promise<{ url: string; first(stop: AbortSignal): Promise<string>; close(): void }> {
   const summaries: string[] = [];
   const server = createServer(async (request, response) => {
@@ -161,7 +157,6 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Types a command in the demo's folder and shows what it answers. */
 function shellIn(cli: CliContext, folder: string, signal: AbortSignal): (...argv: string[]) => Promise<void> {
   return async (...argv) => {
     cli.print(`\n$ usage-ledger ${argv.join(' ')}`);

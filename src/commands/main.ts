@@ -60,7 +60,6 @@ function tolerateClosedPipe(output: TextOutput): void {
   });
 }
 
-/** Gives every command, however deep, the same output, exit codes and help. */
 function configure(command: Command, cli: CliContext): void {
   command
     .exitOverride()

@@ -1,7 +1,6 @@
 import type { ConfigFault } from '../core/errors.ts';
 import { proxyRule } from './rules.ts';
 
-/** How https services and receivers are reached where this machine may not connect to them itself. */
 export interface ProxyConfig {
   /** May hold a user and a password. */
   url: string;

@@ -12,7 +12,6 @@ export interface LogDestination {
 export interface LoggerOptions {
   level?: string;
   redact?: Redactor;
-  /** Where lines go; standard error when absent, because standard output carries results. */
   destination?: LogDestination | undefined;
 }
 

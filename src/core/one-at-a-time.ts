@@ -2,7 +2,6 @@ export interface OneAtATime<T> {
   run(): Promise<T>;
   /** Work that begins after this call: behind that under way, one for all who ask meanwhile. */
   again(): Promise<T>;
-  /** Resolves when what is under way has ended, either way. */
   rest(): Promise<void>;
 }
 
@@ -32,7 +31,6 @@ export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
   };
 }
 
-/** Gives what `make` gives, which is asked once for each key. */
 export function onceEach<K, V>(make: (key: K) => V): (key: K) => V {
   const made = new Map<K, V>();
   return (key) => {

@@ -12,14 +12,12 @@ interface ChildWords {
 }
 
 export interface ChildOrder extends ChildWords {
-  /** The script; it calls `answerParent`. */
   file: URL;
   /** Sent to it: what it is given on its command line could be read by everybody on this machine. */
   job: object;
   stopping: AbortSignal;
 }
 
-/** Has a process of its own do some work; see `answerOf` for what comes of it. */
 export async function askChild<Done extends object>({ file, job, stopping, ...words }: ChildOrder): Promise<Done> {
   const child = fork(file, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   child.send(job, () => undefined);

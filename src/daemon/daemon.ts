@@ -34,7 +34,6 @@ const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
 const DELIVERIES_TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
 export interface DaemonOverrides {
-  /** Opens the queue of sync jobs; default: BullMQ. */
   openQueue?: OpenQueue;
   /** Calls at the times of a cron expression; false: the scheduler only polls for what is due. */
   ticks?: StartTicks | false;
@@ -170,7 +169,6 @@ async function startParts(
   return { queue, probe, deliveries, reload, notified };
 }
 
-/** A part of the daemon that is made anew when its settings change. */
 class RemadePart<Part extends { stop(): Promise<void> }> {
   readonly #of: (config: Config) => unknown;
   readonly #start: () => Promise<Part | null>;
@@ -200,7 +198,6 @@ class RemadePart<Part extends { stop(): Promise<void> }> {
   }
 }
 
-/** Loads the code for Postgres only where `publish:` is set. */
 async function startPublishing(context: Context, notified: () => void): Promise<PublishWatch | null> {
   const { clock, logger } = context;
   const { publish: target, ledger } = context.config;
@@ -222,7 +219,6 @@ async function startPublishing(context: Context, notified: () => void): Promise<
   });
 }
 
-/** Nothing of the billing systems is loaded where usage goes to none. */
 async function startSendingOn(context: Context, notified: () => void): Promise<{ stop(): Promise<void> } | null> {
   if (context.config.outlets.length === 0) return null;
   return (await import('./outlet-watch.ts')).startOutlets(context, notified);

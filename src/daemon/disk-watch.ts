@@ -13,7 +13,6 @@ const LEAST_HOURS = 24;
 /** What was told is over with so much more room. */
 const OVER = 1.25;
 
-/** How channels are told past the ledger. */
 export interface PastLedger {
   /** What each channel is to hear while nothing can be written. */
   messages(detail: string): Promise<DirectMessage[]>;
@@ -27,7 +26,6 @@ export interface DiskWatchOptions extends PastLedger, Pick<PeriodicTaskOptions, 
   writeFault(): string | null;
   /** Raises the alert with what channels have heard already, or with null ends it; false: the ledger cannot be written. */
   tell(detail: string | null, heard: readonly DirectMessage[]): Promise<boolean>;
-  /** What channels were told of before this began. */
   unwritten?: UnwrittenFault | null;
 }
 
@@ -41,7 +39,6 @@ export class UnwrittenFault {
     this.detail = detail;
   }
 
-  /** Sends it to the channels that have not heard it. */
   async tell({ messages, send }: PastLedger, signal: AbortSignal): Promise<void> {
     this.#waiting ??= await messages(this.detail);
     const sent = await Promise.all(this.#waiting.map((message) => send(message, signal)));

@@ -12,7 +12,6 @@ import { stillWaits } from './state/staleness.ts';
 export interface AfterJobs {
   onBegin(workspaceId: string): void;
   notified(): void;
-  /** Keeps an entry of the schedule from being enqueued for a while. */
   postpone(key: string, delayMs: number): void;
 }
 
@@ -83,7 +82,6 @@ function latestOf(slot: string, cron: string, nowMs: number): string {
   return latestMs !== null && (latestMs > slotMs || !canHaveHappened(slotMs, nowMs)) ? isoTime(latestMs) : slot;
 }
 
-/** Since when a workspace's sync job has waited for a place. */
 export class JobWaits {
   readonly #sinceMs = new Map<string, number>();
   readonly #clock: WallClock;

@@ -33,7 +33,6 @@ const REFUSED_BACK_MS = 3 * 24 * 3_600_000;
 /** A receiver that takes nothing for so long is told of. */
 const STUCK_MS = 60 * 60_000;
 const RETRY = { baseMs: 1_000, maxMs: 5 * 60_000 };
-/** The months before the open one that are compared every day. */
 const CHECKED_BACK = 2;
 
 /** One watch for each outlet of the configuration. One whose receiver cannot be set up keeps no other from sending. */
@@ -71,7 +70,6 @@ interface OutletWatchOptions {
   writer(): Promise<Writer>;
   clock: Clock;
   logger: Logger;
-  /** Raises the alert about the outlet, or with null ends it. */
   tell(detail: string | null): Promise<void>;
 }
 
@@ -92,7 +90,6 @@ class OutletWatch {
   #stuck: { sinceMs: number; answer: string } | null = null;
   /** What the last check has found, to be seen again; and when to look. */
   #suspected: { differences: readonly OutletDifference[]; againAtMs: number } | null = null;
-  /** It has said that it cannot be asked. */
   #unaskable = false;
   #told: string | null | undefined;
 
@@ -247,7 +244,6 @@ function checkedPeriods(fromPeriod: Period, nowMs: number): Period[] {
   return periodRange(first < fromPeriod ? fromPeriod : first, current);
 }
 
-/** Off by the same. */
 function isSame(one: OutletDifference, other: OutletDifference): boolean {
   const off = ({ ledger, receiver }: OutletDifference): number => Number(ledger) - Number(receiver);
   return one.period === other.period && one.customer === other.customer && off(one) === off(other);

@@ -46,7 +46,6 @@ export function startWatchOfClock(context: Context, events: DaemonEvents, releas
   releasers.push(() => watch.stop());
 }
 
-/** Tells channels of the disk while the ledger can only be read. */
 export function pastLedger(context: Context): PastLedger {
   return {
     messages: (detail) => context.directMessages({ job: 'disk', detail }),
@@ -109,7 +108,6 @@ export function startFileSchedules(context: Context, events: DaemonEvents): { st
   return { stop };
 }
 
-/** Forgets every hour, and at the start, what the ledger need not keep for longer than `retentionDays`. */
 export function startRetention({ prune, retentionDays, clock, logger }: RetentionOptions): PeriodicTask {
   return startPeriodicTask({
     clock,
@@ -141,7 +139,6 @@ interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'
   tell(detail: string | null): Promise<void>;
 }
 
-/** Says it once when the ledger holds times to come, and when it does no more. */
 export function startClockWatch({ timesAhead, tell, clock, logger }: ClockWatchOptions): PeriodicTask {
   let told: boolean | null = null;
   let toldMs = 0;

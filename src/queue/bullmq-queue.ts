@@ -189,7 +189,6 @@ interface WorkerOptions<D> {
   concurrency: number;
   stopSignal: AbortSignal;
   handle(data: D, context: JobContext): Promise<unknown>;
-  /** Told of every handler that runs, so that a stop can wait for them. */
   track(running: Promise<unknown>): void;
 }
 

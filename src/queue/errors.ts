@@ -10,7 +10,6 @@ export class RedisUnavailableError extends AppError {
   }
 }
 
-/** No `redis-server` on PATH, and no `redis_url` that would make one unnecessary. */
 export class RedisMissingError extends AppError {
   constructor() {
     super('redis_missing', 'redis-server is not on PATH', {

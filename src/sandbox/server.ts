@@ -181,11 +181,9 @@ interface HandlerContext {
   faults: FaultQueue;
   requests: RequestLog;
   latencyMs: number;
-  /** Aborted when the stand-in closes: ends all waiting. */
   stopping: AbortSignal;
 }
 
-/** How late a timer may be. */
 const TIMER_SLACK_MS = 2;
 
 /** One request on its way: what came, what is kept of it, what strikes it and where the answer goes. */
@@ -242,7 +240,6 @@ async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Pro
   }
 }
 
-/** The answer that a fault gives in the route's place; null when it lets the request go on. */
 function substitute(action: FaultAction | undefined): Reply | null {
   if (action?.type === 'status') {
     return failure(action.status, action.message ?? `InjectedFault with status ${action.status}`, action.headers);
@@ -290,7 +287,6 @@ function send({ request, response, record, actions }: Exchange, reply: Reply, da
   response.write(body.subarray(0, Math.max(1, keep)), () => request.socket.destroy());
 }
 
-/** The Date header, made once per second. */
 function createDateHeader(clock: Pick<Clock, 'now'>): () => string {
   let second = Number.NaN;
   let text = '';

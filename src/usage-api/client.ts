@@ -65,7 +65,6 @@ export interface ClientSettings {
    * `concurrency`, `ca` and `proxy` then have no effect, and `close` leaves it open.
    */
   dispatcher?: RequestDispatcher | undefined;
-  /** Default `usage-ledger`. */
   userAgent?: string;
   /** Takes further secrets out of what the service says. */
   redact?: Redactor;
@@ -335,7 +334,6 @@ export class UsageApiClient {
     }
   }
 
-  /** Keys may change after the client was made. */
   #redactKeys(text: string): string {
     const keys = this.#keyInUse === null ? this.#keys() : [...this.#keys(), this.#keyInUse];
     return createRedactor(keys.map(({ secretKey }) => secretKey))(text);

@@ -39,7 +39,6 @@ export interface UnauthorizedErrorOptions extends ApiErrorOptions {
   clockSkewMs: number | null;
 }
 
-/** 401. */
 export class UnauthorizedError extends ApiError {
   /** Our clock minus the service's Date header, milliseconds; null when the service sent none. */
   readonly clockSkewMs: number | null;
@@ -50,7 +49,6 @@ export class UnauthorizedError extends ApiError {
   }
 }
 
-/** 403. */
 export class ForbiddenError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('forbidden', message, {
@@ -60,7 +58,6 @@ export class ForbiddenError extends ApiError {
   }
 }
 
-/** 404. */
 export class NotFoundError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('not_found', message, { hint: 'check the service address and the ids', ...options });
@@ -86,7 +83,6 @@ export class RateLimitedError extends ApiError {
   }
 }
 
-/** 5xx. */
 export class ServerError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('server_error', message, { retryable: true, ...options });

@@ -43,7 +43,6 @@ export function requireHeaderText(value: string, what: string): void {
   throw new InvalidRequestError(`${what} has characters that a header cannot carry`, 'give it as the service shows it');
 }
 
-/** The JSON of a body: our own fields and further ones, which cannot take their place. */
 export function bodyText(
   own: Readonly<Record<string, unknown>>,
   extra: Readonly<Record<string, unknown>> = {},
@@ -53,7 +52,6 @@ export function bodyText(
   throw new InvalidRequestError(`extra has ${JSON.stringify(taken)}, which is set already`, 'give it by its own name');
 }
 
-/** An address of the service, taken apart for a connection pool. */
 interface ServiceUrl {
   origin: string;
   /** What stands before `/api/...`, without a slash at its end. */

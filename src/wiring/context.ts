@@ -49,15 +49,12 @@ export interface ContextOverrides {
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: ClientOverrides;
-  /** Channels by their names in the configuration. */
   channels?: ReadonlyMap<string, Channel>;
-  /** A writer's thread that already runs. */
   thread?: ThreadedWriter | undefined;
   /** Opens the ledger for writing; default: in a thread of its own. */
   openWriter?: (start: WriterStart) => Promise<Writer>;
 }
 
-/** One sync as a command or a job asks for it. */
 export interface SyncOrder extends Omit<SyncRequest, 'window'> {
   workspaceId: string;
   from?: Period | undefined;
@@ -221,7 +218,6 @@ export class Context {
     return holder && `${holder} holds its lock`;
   }
 
-  /** Why the disk refused the last write; null when it took it. */
   get diskFault(): string | null {
     return this.#diskFault;
   }
@@ -302,7 +298,6 @@ export class Context {
     return (await writer.call('tellOfJob', { ...news, heard, nowMs: this.clock.now() })).due;
   }
 
-  /** The messages about a job that fails while the ledger can only be read. */
   async directMessages(news: JobNews): Promise<DirectMessage[]> {
     const { directMessages } = await import('../alerts/notify/direct-message.ts');
     return directMessages(this.reader().connection, this.#routes, news, this.clock.now());
@@ -314,7 +309,6 @@ export class Context {
     return result?.outcome !== 'retry' && result?.outcome !== 'cancelled';
   }
 
-  /** Composes messages of all that is due; returns how many. */
   async compose(): Promise<number> {
     const nowMs = this.clock.now();
     const writer = await this.writer();

@@ -10,7 +10,6 @@ import { PageMemory } from '../usage-api/http/page-memory.ts';
 import type { ApiKey } from '../usage-api/sign.ts';
 import type { Traffic } from './traffic.ts';
 
-/** A turn that comes at once is no wait. */
 const NOTABLE_WAIT_SECONDS = 0.001;
 
 /** How patient the service's clients are, and what sends their requests, where it is not as usual. */
@@ -136,7 +135,6 @@ export class ServiceClients {
     });
   }
 
-  /** What the answers under way may take, in bytes. */
   get reservedBytes(): number {
     return this.#memory.reservedBytes(longestPage(this.#wiring.config.workspaces));
   }

@@ -11,17 +11,14 @@ export class Traffic {
     count(this.#attempts, workspaceId, outcome);
   }
 
-  /** One attempt to deliver a notification through a channel has ended. */
   delivery(channel: string, outcome: string): void {
     count(this.#deliveries, channel, outcome);
   }
 
-  /** Tells from now on how long each attempt took. */
   onAttempt(listener: (seconds: number) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** A request had to wait for its turn. */
   waited(workspaceId: string, seconds: number): void {
     const own = this.#waits.get(workspaceId) ?? { count: 0, seconds: 0 };
     own.count += 1;

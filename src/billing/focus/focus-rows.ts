@@ -15,7 +15,6 @@ export interface FocusNames {
 /** The values of one row, by column; null is an empty field. Decimals are text with a fraction. */
 export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
 
-/** The rows of one tenant in one period: one a line that has a price. */
 export function focusRows(
   billed: BilledPeriod,
   tenant: BilledTenant,

@@ -9,7 +9,6 @@ export interface ChargeLine {
   kind: ChargeLineKind;
   /** From 1; 0 for the included credits; null, like the credits, when it is no usage of credits. */
   tier: number | null;
-  /** Credits in the tier. */
   credits: bigint | null;
   /** How many credits `unitPrice` buys: 1, or those of a package. */
   unitCredits: bigint | null;

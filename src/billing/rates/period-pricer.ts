@@ -12,7 +12,6 @@ export interface Priced<Card extends RateCard> {
   charge: Charge | null;
 }
 
-/** What a tenant has used in a period. */
 export interface Used {
   credits: bigint;
   requests: bigint;
@@ -54,7 +53,6 @@ export class PeriodPricer<Card extends RateCard> {
   }
 }
 
-/** True for an amount that a row can hold. */
 export function isStorable(amountMinor: bigint): boolean {
   return amountMinor <= LARGEST_FIGURE && amountMinor >= -LARGEST_FIGURE;
 }
@@ -133,7 +131,6 @@ function firstThatCounts(a: RateCard, b: RateCard): number {
   return a.fromPeriod < b.fromPeriod ? 1 : a.fromPeriod > b.fromPeriod ? -1 : 0;
 }
 
-/** The larger counts first. */
 function rankOf({ tenant, workspace, priority }: RateCard): number[] {
   const stars = (tenant ?? '').split('*').length - 1;
   const characters = tenant === null ? -1 : tenant.length - stars;

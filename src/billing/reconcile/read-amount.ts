@@ -43,7 +43,6 @@ function markOf(digits: string, currency: string, isFirst: boolean): DecimalMark
 interface BareAmount {
   digits: string;
   isNegative: boolean;
-  /** Signs and codes of currencies. */
   marks: string[];
 }
 

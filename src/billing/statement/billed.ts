@@ -76,14 +76,12 @@ export class MoneySums {
     this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);
   }
 
-  /** In the order of their codes. */
   get money(): Money[] {
     const sorted = [...this.#byCurrency].sort(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([currency, amountMinor]) => ({ currency, amountMinor }));
   }
 }
 
-/** Sums as documents have them. */
 export function totalsOf(money: readonly Money[]) {
   return money.map(({ currency, amountMinor }) => {
     return { currency, amount_minor: amountMinor, amount: formatMinor(amountMinor, currency) };

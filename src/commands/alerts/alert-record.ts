@@ -215,7 +215,6 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
   ];
 }
 
-/** Commands to type next; one that does not fit goes on in a second line, as a shell takes it. */
 function nextLines(cli: CliContext, { alert }: AlertRecord, { now: { notification } }: AlertMoments): string[] {
   const { width } = cli.tableOptions;
   const instead = commandBesideMute(alert.muted_because);
@@ -284,7 +283,6 @@ function longNames({ tenant_id, tenant_name, workspace_id }: Facts, options: Tab
   );
 }
 
-/** A label and its words, in lines that fit the terminal; further lines stand below the words. */
 function wrapped(words: string, label: string, { width }: TableOptions): string[] {
   const indent = label === '' ? 0 : LABEL_WIDTH;
   const lines = width === undefined ? [words] : wrapText(words, Math.max(20, width - indent));

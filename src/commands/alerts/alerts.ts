@@ -127,11 +127,9 @@ function markOf(alert: ListedAlert): string {
   return SHORT_STATES[alert.state] ?? (isQuiet ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
 }
 
-/** An alert with what a message would say of it now. */
 type SpokenAlert = ListedAlert & { summary: string };
 
 const MARK_WIDTH = 5;
-/** What stands beside the sentence: the mark, and since when it holds. */
 const INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
 
 /** On a terminal: what it says, cut at a clause or a word; then its id, which is never cut, and its size; then why nobody is told. `known` is not said again. */
@@ -166,7 +164,6 @@ function moneyWords(money: ListedAlert['at_stake_money']): string {
   return money === null ? '' : `${formatDecimal(money.amount)} ${money.currency}`;
 }
 
-/** One line an alert, nothing of it cut. */
 function tableColumns(alerts: readonly SpokenAlert[]) {
   const isPriced = alerts.some(({ at_stake_money }) => at_stake_money !== null);
   const several = new Set(alerts.map(({ workspace_id }) => workspace_id)).size > 1;

@@ -25,7 +25,6 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 
 const ANSWER_MS = 2_000;
 
-/** Whether the daemon's pages have their port: it is free, or the daemon itself listens there. */
 export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<Finding[]> {
   if (port === 0) return [];
   const place = `${host}, port ${port}`;
@@ -62,7 +61,6 @@ async function isDaemon(host: string, port: number, clock: Clock): Promise<boole
 /** The daemon takes up to 19 s to stop. */
 const SHORTEST_KILL_TIMEOUT_MS = 20_000;
 
-/** What pm2's file in this folder says of the daemon, and whether pm2 is there; nothing when there is no such file. */
 export function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
   const file = join(cwd, 'ecosystem.config.cjs');
   if (!existsSync(file)) return [];
@@ -89,7 +87,6 @@ function checkPm2Home({ HOME = '', PM2_HOME: folder = join(HOME, '.pm2') }: Node
   return [warn('pm2', message, `chmod 700 ${folder}`)];
 }
 
-/** `npx pm2` takes it from the folder or one above, else from PATH. */
 function isInstalled(cwd: string, path: string): boolean {
   const above = dirname(cwd);
   if (existsSync(join(cwd, 'node_modules', '.bin', 'pm2'))) return true;
@@ -122,7 +119,6 @@ function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
   return [ok('pm2', 'kill_timeout, wait_ready, treekill and stop_exit_codes are right', subject)];
 }
 
-/** Whether Postgres can be reached, takes what is published, and has what the ledger has. */
 export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<Finding[]> {
   // Without a ledger there is nothing to publish; the check of the ledger says so.
   if (publish === null || !existsSync(ledger.path)) return [];
@@ -140,7 +136,6 @@ export async function checkPublish({ publish, ledger }: Config, nowMs: number): 
   }
 }
 
-/** Whether each receiver of usage takes our credentials and sums what is sent, and what it does not have. */
 export async function checkOutlets(config: Config, clock: Clock): Promise<Finding[]> {
   if (config.outlets.length === 0 || !existsSync(config.ledger.path)) return [];
   const [{ openReceiver }, { outletStandings, troubleOf }] = await Promise.all([
@@ -188,7 +183,6 @@ async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: st
 const OLDEST_REDIS = [6, 2] as const;
 const VERSION_TIMEOUT_MS = 5000;
 
-/** The configured Redis, or the program that the daemon would start. */
 export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<Finding[]> {
   if (config.redisUrl !== null) return checkServer({ kind: 'url', url: config.redisUrl });
   try {
@@ -240,7 +234,6 @@ function judgeVersion(version: string, message: string): Finding {
   return old ? fail('redis', message, `use Redis ${OLDEST_REDIS.join('.')} or newer, or Valkey`) : ok('redis', message);
 }
 
-/** The program of this name in the first folder of `path` that has it. */
 export function findOnPath(name: string, path: string): string | null {
   for (const folder of path.split(delimiter)) {
     if (folder === '') continue;

@@ -17,7 +17,6 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 /** After its slot a file has this long to be there. */
 const PATIENCE_MS = 10 * 60_000;
 
-/** Whether the daemon can put its backups together. Without backups in the configuration nothing is said. */
 export function checkBackups({ backup }: Pick<Config, 'backup'>): Finding[] {
   if (backup === null) return [];
   const fault = folderFault(backup.folder);
@@ -25,7 +24,6 @@ export function checkBackups({ backup }: Pick<Config, 'backup'>): Finding[] {
   return [ok('backup', `${backup.folder} can be written to`)];
 }
 
-/** The files that the daemon writes for other tools: whether they come. Without any in the configuration nothing is said. */
 export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): Finding[] {
   return exports.map(({ name, folder, cron }) => {
     const { at, eventSeq } = readExportState(folder, name);
@@ -49,7 +47,6 @@ const NAME = '.usage-ledger-doctor';
 /** A service that is well answers sooner. */
 const ANSWER_MS = 10_000;
 
-/** Whether backups and exports can leave this machine: a small object is written, found, read and deleted in each place. */
 export async function checkBuckets({ backup, exports }: Config, clock: Clock): Promise<Finding[]> {
   const places = new Map<string, S3Place>();
   for (const { to } of [...(backup === null ? [] : [backup]), ...exports]) {
@@ -88,7 +85,6 @@ const READABLE_BY_ALL = 0o004;
 const RARELY_SECRET = ['access_key_id', 'url', 'redis_url'];
 const ALONE = 'ledger and secrets are readable for their owner alone';
 
-/** Whether others on this machine can read the ledger, or files that hold secrets. */
 export function checkModes(config: Config, cwd: string): Finding[] {
   const { path, readerGroup } = config.ledger;
   const ledgerFiles = ['', '-wal', '-shm'].map((suffix) => `${path}${suffix}`);
@@ -128,7 +124,6 @@ function modeOf(file: string): number {
   return found?.isFile() === true ? found.mode & 0o777 : 0;
 }
 
-/** The configuration when secrets are written into it, the `.env` beside it and the files that it names. */
 function secretFiles(config: Config, cwd: string): string[] {
   const folder = config.file === null ? cwd : dirname(config.file);
   const files = [join(folder, '.env')];
@@ -150,7 +145,6 @@ function isSecret(key: string): boolean {
 interface GivenSetting {
   key: string;
   value: unknown;
-  /** Of the group that it stands in. */
   path: Path;
 }
 
@@ -162,7 +156,6 @@ function settingsWithin(value: unknown, path: Path): GivenSetting[] {
   ]);
 }
 
-/** Written out, not taken from the environment. */
 function isLiteral(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('${');
 }

@@ -51,7 +51,6 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
 }
 
-/** Configured workspaces that the ledger no longer reads. What keeps it from being read, `ledger` tells. */
 export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): Finding[] {
   const ended = askLedger(ledger.path, endedWorkspaces, []);
   const remedy = 'take it out of the configuration, or take the end back with `usage-ledger workspace resume`';
@@ -134,7 +133,6 @@ export function checkTimes(path: string, nowMs: number): Finding[] {
 
 const KEY_REMEDY = 'correct `ledger.checkpoint_key_file`, or the rights of the file and its folder';
 
-/** Whether heads can be signed, and the log of signed heads is where runs have left it. */
 export function checkCheckpoints({ path, checkpointKeyFile = keyFileOf(path) }: Config['ledger']): Finding[] {
   const fault = keyFault(checkpointKeyFile);
   if (fault !== null) return [fail('checkpoints', `no checkpoint can be signed: ${fault}`, KEY_REMEDY)];

@@ -166,7 +166,6 @@ function tell(cli: CliContext, findings: readonly Finding[]): void {
 const NOTABLE_SKEW_MS = 30_000;
 const HARMFUL_SKEW_MS = 120_000;
 
-/** One signed request: do the credentials work, how fast is the service, and do the clocks agree. */
 async function checkService({ id, baseUrl, keys }: WorkspaceConfig, trial: Trial): Promise<Finding[]> {
   try {
     const { page, latencyMs, skewMs } = await trial.ask({ page: 1, perPage: 1 });
@@ -182,7 +181,6 @@ async function checkService({ id, baseUrl, keys }: WorkspaceConfig, trial: Trial
   }
 }
 
-/** Which of several keys the service takes; those before it were refused. */
 function judgeKey(keys: WorkspaceConfig['keys'], inUse: string | null, workspaceId: string): Finding {
   const refused = keys.findIndex(({ apiKeyId }) => apiKeyId === inUse);
   const message = `${inUse} is in use, ${refused + 1} of ${keys.length}`;

@@ -14,7 +14,6 @@ import { ZipWriter } from '../../reports/xlsx/zip-writer.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CliContext } from '../shared/cli-context.ts';
 
-/** The views of which the rows of the month are part of it. */
 const VIEWS = ['closes', 'charges', 'charge_lines', 'lines', 'reconciliations'] as const;
 
 const README = `A month's end, as its ledger has it

@@ -95,7 +95,6 @@ function refuseUnsound(faults: number): void {
   });
 }
 
-/** How its statements are numbered and headed, as the configuration says it now. */
 function statementForm({ config }: Context) {
   const { number, letterhead } = config.statement;
   if (letterhead === null) return { number, letterhead };
@@ -120,7 +119,6 @@ function logoUrl(file: string): string {
   return `data:image/${type};base64,${bytes.toString('base64')}`;
 }
 
-/** What became of a workspace, and what somebody reads of it. */
 interface Outcome {
   result: 'closed' | 'closed_already' | 'refused';
   record: object;

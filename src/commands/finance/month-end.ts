@@ -60,12 +60,10 @@ export function monthEndCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** What is asked before anything is closed. */
 export function verifyBooks(context: Context) {
   return verifyLedgerFile(context.reader().connection, [checkMoney]);
 }
 
-/** What stands in the way of closing a month, of all workspaces or of those that are named. */
 export async function planMonth(context: Context, period: Period, ids?: readonly string[]): Promise<MonthEnd> {
   const { config } = context;
   const { connection } = context.reader();

@@ -191,7 +191,6 @@ function checkCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** Tenants that are shown without --json unless something else is said. */
 const SHOWN_TENANTS = 20;
 
 function givenCards(cli: CliContext, context: Context, file: string | undefined): GivenCards {

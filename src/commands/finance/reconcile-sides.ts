@@ -94,7 +94,6 @@ interface Comparison {
   toleranceOf: (currency: string | null) => bigint;
 }
 
-/** A customer may have several lines, on either side. */
 function sumOf(lines: readonly (SideFigures & { tenantId: string })[]): Map<string, SideFigures> {
   const sides = new Map<string, SideFigures>();
   const add = (a: bigint | null, b: bigint | null = null) => (a === null ? b : a + (b ?? 0n));
@@ -226,7 +225,6 @@ export class Customers {
   }
 }
 
-/** Between the tenants of a customer. */
 const TOGETHER = ' + ';
 
 function parseCredits(text: string): bigint | null {

@@ -65,9 +65,7 @@ export async function putSheet(
   return seen.rows;
 }
 
-/** Rows that are objects, with one list of columns for all forms in which they are shown. */
 export interface Listing<Row extends object> {
-  /** Plain words: names the sheet of a workbook. */
   name: string;
   columns: readonly Column<Row>[];
   rows: Iterable<Row>;
@@ -123,7 +121,6 @@ export async function putTable(cli: CliContext, table: string, { out }: SheetOpt
   cli.print(table);
 }
 
-/** The format that was asked for, where `--json` is another word for `--format json`. */
 export function chosenFormat<Format extends string>(
   { format, json }: { format?: Format | undefined; json?: boolean | undefined },
   otherwise: Format,

@@ -123,7 +123,6 @@ async function restore(cli: CliContext, context: Context, name: string, options:
     cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
 }
 
-/** Works with a backup of a bucket, which lies beside the ledger meanwhile. */
 async function withFetched<T>(
   { config, clock }: Context,
   { address, signal }: { address: string; signal: AbortSignal },

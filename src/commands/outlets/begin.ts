@@ -19,7 +19,6 @@ interface BeginOptions {
   by?: string;
 }
 
-/** Of tenants without a name there, so many are named. */
 const NAMED = 10;
 
 export function beginCommand(cli: CliContext): CliCommand {

@@ -6,7 +6,6 @@ import { openReceiver } from '../../outlets/open-receiver.ts';
 import type { Receiver } from '../../outlets/receiver.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** The outlets of the configuration, or the one of that name. */
 export function chosenOutlets({ outlets }: Config, name?: string): readonly OutletConfig[] {
   if (outlets.length === 0) {
     throw new UsageError('the configuration has no `outlets:`', 'docs/billing-systems.md shows what to write there');

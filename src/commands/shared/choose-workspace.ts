@@ -3,7 +3,6 @@ import { AppError, UsageError } from '../../core/errors.ts';
 import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** The workspace that a command works in: the one named by `--workspace`, else the only one that is configured. */
 export function chooseWorkspace(config: Config, id: string | undefined): WorkspaceConfig {
   const known = config.workspaces.map((workspace) => workspace.id);
   const [only] = config.workspaces;

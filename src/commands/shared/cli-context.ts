@@ -43,7 +43,6 @@ export interface TextOutput {
   columns?: number;
 }
 
-/** The world outside of a command, so that tests can stand in for it. */
 export interface Io {
   stdout: TextOutput;
   stderr: TextOutput;
@@ -150,7 +149,6 @@ export class CliContext {
     return { write: (line, level) => void (level === 'error' || level === 'fatal' ? stderr : stdout).write(line) };
   }
 
-  /** Has a line give way to whatever is written, until the returned function is called. */
   giveWay(line: ErasableLine): () => void {
     this.#line = line;
     return () => {
@@ -175,7 +173,6 @@ export class CliContext {
     return text.replaceAll(/(?<=`|\$ )usage-ledger (?=[a-z])/g, this.commandLine(''));
   }
 
-  /** A result, on stdout; a line feed is added. */
   print(text: string): void {
     this.printDocument(`${this.words(text)}\n`);
   }
@@ -193,7 +190,6 @@ export class CliContext {
     }
   }
 
-  /** One JSON document on stdout; integers of any size are exact. */
   printJson(value: object): void {
     this.printDocument(renderJson(value));
   }
@@ -221,7 +217,6 @@ export class CliContext {
     for (const text of this.#last) this.note(text);
   }
 
-  /** Says what went wrong with a workspace where others go on; returns the record of it. */
   noteFailure(workspaceId: string, error: unknown): { code: string; message: string; hint: string | null } {
     const { code, message, hint = null } = summarizeError(error);
     this.note(`${inertText(workspaceId)}: ${inertText(message)}`);
@@ -229,7 +224,6 @@ export class CliContext {
     return { code, message, hint };
   }
 
-  /** Says what went wrong and what to do about it; returns the exit code. */
   report(thrown: unknown): number {
     const error = systemFault(thrown) ?? thrown;
     const ours = error instanceof AppError;

@@ -31,7 +31,6 @@ export function givenDigest(text: string, option: string): string {
   throw new UsageError(`${option} is no digest`, 'give the 64 hexadecimal digits of the link, as they were said');
 }
 
-/** One line of a CSV file, by the names in its first line. */
 type CsvRecord = Readonly<Record<string, string>>;
 
 export interface CsvRow {

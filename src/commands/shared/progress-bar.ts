@@ -6,7 +6,6 @@ const REDRAW_MS = 100;
 const CELLS = 30;
 const ERASE_LINE = '\r\x1b[K';
 
-/** A line at the foot of a terminal that says how far something is, and gives way to other words. */
 export class ProgressBar {
   readonly #output: TextOutput;
   readonly #label: string;
@@ -35,7 +34,6 @@ export class ProgressBar {
     this.draw();
   }
 
-  /** Takes the line away, so that something else can be written; `draw` brings it back. */
   erase(): void {
     if (!this.#stopped) this.#output.write(ERASE_LINE);
   }

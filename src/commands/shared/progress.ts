@@ -25,7 +25,6 @@ export async function startProgress(cli: CliContext, label: string, unit: string
 }
 
 const NOTE_INTERVAL_MS = 10_000;
-/** More workspaces than this are counted instead of named. */
 const NAMED = 5;
 
 interface FleetView {

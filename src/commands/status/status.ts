@@ -174,12 +174,10 @@ export interface StatusReport {
   exports: ExportStanding[];
   /** What the daemon works by; null: none runs. */
   configuration: ConfigurationNotice | null;
-  /** Who keeps the ledger from being written; null when nobody does. */
   lockedBy: string | null;
   ahead: TimesAhead | null;
   skipped: SkippedMonth[];
   short: ShortHistory[];
-  /** The copy in Postgres; null: none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
   outlets: (OutletStanding & { trouble: string | null })[];
 }
@@ -198,9 +196,7 @@ const WORDS: Readonly<Record<WorkspaceState, { word: string; style: CellStyle }>
   not_configured: { word: 'gone', style: 'dim' },
 };
 
-/** A terminal of so many columns has room for ids beside names, and for what is covered. */
 const WIDE = 110;
-/** Of those that one reason stops, so many are named. */
 const NAMED = 5;
 /** What follows the first line of a fact stands below its first word. */
 const INDENT = 8;
@@ -329,7 +325,6 @@ function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean):
   ];
 }
 
-/** What is known of the queue without starting anything. */
 type QueueStatus =
   | { status: 'not_running' }
   | { status: 'unavailable'; redis: string; reason: string }

@@ -81,14 +81,12 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'a group of settings';
 }
 
-/** One fault for each path, the first that was found, in the order of the paths. */
 export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
   const byPath = new Map<string, ConfigFault>();
   for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault);
   return [...byPath.values()].sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }));
 }
 
-/** What to do about a key that is no setting: the one that was meant, or the place where it belongs. */
 function suggestKey(key: string, groupPath: string): string {
   const group = groupPath.replace(/\[\d+\]/g, '[]');
   const paths = [...remedies().keys()];
@@ -120,7 +118,6 @@ export function isSetting(path: string): boolean {
   return remedies().has(placeOf(path));
 }
 
-/** List items are written `[]`. */
 function placeOf(path: string): string {
   return path.replace(/\[\d+\]/g, '[]');
 }

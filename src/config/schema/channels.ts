@@ -13,7 +13,6 @@ const webAddress = obeys(word, channelAddressRule).describe(
 );
 const mailbox = obeys(word, mailboxRule);
 
-/** What a channel is not told of, whatever else it is told of. */
 const left = z.strictObject({
   rules: setting(some(z.enum(RULES)), 'List the rules that this channel is not told of, or remove the line'),
   workspaces: setting(some(word), 'List the workspaces that are left out, such as test-*, or remove the line'),
@@ -131,7 +130,6 @@ function judgeChannel(channel: Record<PropertyKey, unknown>, tell: TellFault): v
   if (password !== undefined && user === undefined) tell(['user'], 'is missing, but password is set');
 }
 
-/** What kind of place a channel's address is, if it can be seen from here that it is not a public one. */
 function nonPublicTarget({ type, url, host }: Record<PropertyKey, unknown>): string | null {
   const target = type === 'email' ? host : typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : null;
   if (typeof target !== 'string') return null;
@@ -140,7 +138,6 @@ function nonPublicTarget({ type, url, host }: Record<PropertyKey, unknown>): str
   return isIP(name) === 0 ? null : nonPublicKind(name);
 }
 
-/** What a channel without a name is called: its type and its place in the list. */
 export function channelName({ type, name }: { type?: unknown; name?: unknown }, index: number): string {
   return typeof name === 'string' ? name : `${String(type)}-${index + 1}`;
 }

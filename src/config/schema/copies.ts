@@ -76,7 +76,6 @@ export const publish = judged(
   }),
 );
 
-/** Rows of a view, or a FOCUS file, that the daemon writes by itself: at times, or after each close. */
 export const exportFile = judged(
   z.strictObject({
     name: obeys(word, fileNameRule).describe('Give a name for the files, of small letters, digits, - and _'),

@@ -203,7 +203,6 @@ function judgeRedis({ redis_url, redis_allow_plain }: Record<PropertyKey, unknow
   tell(['redis_url'], 'uses redis:// to another machine, which encrypts nothing', hint);
 }
 
-/** A place in a store of objects needs the store. */
 function judgeStore({ s3, backup, exports }: Record<PropertyKey, unknown>, tell: TellFault): void {
   const places = [backup, ...listOf(exports)].map((item) => groupOf(item).to);
   if (s3 !== null || places.every((to) => to === null || to === undefined)) return;

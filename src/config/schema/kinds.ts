@@ -28,7 +28,6 @@ export function some<Schema extends z.ZodType>(item: Schema) {
   return z.array(item).min(1);
 }
 
-/** A setting that may be left out, and is null then. */
 export function orNull<Schema extends z.ZodType>(schema: Schema, remedy: string) {
   return schema
     .optional()
@@ -36,7 +35,6 @@ export function orNull<Schema extends z.ZodType>(schema: Schema, remedy: string)
     .describe(remedy);
 }
 
-/** A group of which each setting may be left out. */
 export type Written<Value> = Value extends readonly unknown[]
   ? Value
   : Value extends object
@@ -73,7 +71,6 @@ export function judged<Schema extends z.ZodType>(
   return schema.superRefine((settings, context) => judge(groupOf(settings), tellTo(context)), { when: () => true });
 }
 
-/** Tells of each item of a list that has the name of one before it. */
 export function tellDoubles(names: readonly unknown[], pathOf: (index: number) => Path, hint: string, tell: TellFault) {
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);

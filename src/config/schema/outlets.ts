@@ -82,7 +82,6 @@ const lago = z.strictObject({
   meter: word.describe('Give the code of the billable metric in Lago'),
 });
 
-/** A billing system that usage goes on to. */
 export const outlet = z.discriminatedUnion('type', [webhook, stripe, metronome, openmeter, lago]).transform((given) => {
   if (given.type !== 'webhook') {
     const { timeout_seconds, ca_file: ca, ...settings } = given;

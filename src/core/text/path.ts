@@ -1,4 +1,3 @@
-/** Where a value stands in a document: keys and list positions from the top. */
 export type Path = readonly PropertyKey[];
 
 /** A path as people write it: `workspaces[0].signing.payload`. Keys that are no plain words are quoted. */
@@ -11,7 +10,6 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** The value at a path, or undefined when the path leads nowhere. */
 export function valueAt(document: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, step) => (isGroup(value) ? value[step] : undefined), document);
 }

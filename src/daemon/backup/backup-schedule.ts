@@ -129,7 +129,6 @@ function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
   };
 }
 
-/** Removes what backups that were killed have left in a folder. */
 export function removeUnfinished(folder: string): void {
   for (const name of namesIn(folder)) {
     const prefix = UNFINISHED_NAME.exec(name)?.[0];

@@ -98,7 +98,6 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
   });
 }
 
-/** Writes one file, in a process of its own. Nothing is left of one that was not finished. */
 async function writeExport(
   { config, clock, logger }: ExportScheduleOptions,
   wanted: ExportConfig,
@@ -136,7 +135,6 @@ async function writeExport(
   }
 }
 
-/** Deletes what is too old, in the bucket or the folder; returns the names. */
 async function rotate({ name, folder, keep, to }: ExportConfig, clock: Clock, signal: AbortSignal): Promise<string[]> {
   const limits = { keep, nowMs: clock.now() };
   const removed = rotateExports(folder, name, limits);

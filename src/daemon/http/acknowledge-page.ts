@@ -92,7 +92,6 @@ function isOpen(state: string): boolean {
 
 const OVER = pageOf('This link is over', '<p>What it was about has ended, or the message is forgotten.</p>');
 
-/** What is so of each alert now, and a form while one of them fires. */
 function alertPage(connection: LedgerConnection, open: readonly AlertRecord[], fault = ''): string {
   const momentsOf = alertMoments(connection);
   const sections = open.map((record) => {

@@ -18,7 +18,6 @@ import type { WorkspaceLine } from '../state/status.ts';
 const OLDEST_OWED = `SELECT min(owed_at) FROM alert_notified
   WHERE owed IS NOT NULL AND given_up = 0 AND (goes_with IS NULL OR failures > 0)`;
 
-/** What a daemon measures of itself beside its health. */
 export type Measurements = ReturnType<typeof createMeasurements>;
 
 export function createMeasurements({
@@ -53,14 +52,12 @@ export function createMeasurements({
       return { ledgerBytes: sizeOf(path), logBytes: sizeOf(`${path}-wal`), diskFreeBytes };
     },
     head: () => headOfChain(connection),
-    /** The files that are written by themselves: whether each fails now, and when its last file was written. */
     exports: () =>
       config().exports.map((wanted) => {
         const { name, failing, writtenAt } = exportStanding(wanted);
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
     outlets: () => outletStandings(connection, config().outlets),
-    /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
     alerts: (): Pick<AlertCount, 'rule' | 'state' | 'count'>[] => countAlerts(connection),
     /** How long a channel has been owed what waits for no others; 0 without anything. */
     outboxAgeSeconds() {

@@ -44,11 +44,9 @@ export function createHealthProbe({
   config: () => Pick<Config, 'ledger' | 'workspaces' | 'http'>;
   clock: Clock;
   queueSystem: Pick<SyncQueue, 'redisUp' | 'counts'>;
-  /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   /** What the ledger's writer has died of; null while it lives. */
   writerFault: () => string | null;
-  /** How the copy in Postgres stands; null where there is none. */
   publishing: () => PublishHealth | null;
 }) {
   /** Since when each workspace is to be read by this daemon. */
@@ -68,7 +66,6 @@ export function createHealthProbe({
 
   return {
     redisUp: () => queueSystem.redisUp,
-    /** Why the ledger cannot be written; null when it can. */
     ledgerWritable: () => writerFault() ?? ledgerFault(config().ledger.path),
     freshness(): Freshness[] {
       const nowMs = clock.now();
@@ -84,7 +81,6 @@ export function createHealthProbe({
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },
-    /** How many of the workspaces may be stale while the daemon is ready. */
     get mostStale(): number {
       const { workspaces, http } = config();
       return Math.floor((workspaces.length * http.readyWhenStalePercent) / 100);
@@ -94,7 +90,6 @@ export function createHealthProbe({
     async queueCounts(): Promise<Readonly<Record<string, QueueCounts>>> {
       return { sync: await queueSystem.counts() };
     },
-    /** Alerts whose cause has not ended; every severity is listed. */
     openAlerts() {
       const counts = countAlerts(connection);
       return SEVERITIES.map((severity) => ({

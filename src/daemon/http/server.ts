@@ -46,9 +46,7 @@ export interface HttpOptions {
   host: string;
   /** 0 takes any free port: whoever reads `http.port: 0` as "off" does not call this. */
   port: number;
-  /** What every page but /healthz and /readyz asks for. */
   token: () => string;
-  /** Whether /metrics asks for none, either. */
   openMetrics: () => boolean;
   logger: Logger;
   version: string;
@@ -56,7 +54,6 @@ export interface HttpOptions {
   measured: Measurements;
   overview: () => Promise<Overview>;
   queues: readonly Queue[];
-  /** What the pages of finance are made of; its maker is stopped with the server. */
   reports: ReportPagesOptions;
   /** What the pages are made of on which alerts are acknowledged; null: there are none. */
   acknowledging: AcknowledgePageOptions | null;

@@ -20,7 +20,6 @@ export interface PrivateRedisOptions {
 export interface PrivateRedis {
   readonly target: RedisTarget;
   readonly pid: number;
-  /** Stops the server and waits until it is gone. May be called twice. */
   close(): Promise<void>;
 }
 

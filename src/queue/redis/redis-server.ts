@@ -46,7 +46,6 @@ export function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Waits until the server takes commands and asks it for its process id. */
 async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): Promise<number> {
   const connection = new Redis({ path: folder.socketPath, maxRetriesPerRequest: null, retryStrategy: () => POLL_MS });
   connection.on('error', () => undefined);

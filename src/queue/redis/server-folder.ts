@@ -55,7 +55,6 @@ function isShort(socketPath: string): boolean {
   return Buffer.byteLength(socketPath) <= MAX_SOCKET_PATH_BYTES;
 }
 
-/** Removes what a stopped server leaves outside its folder. */
 export function removeSocketFolder({ dir, socketPath }: ServerFolder): void {
   const folder = dirname(socketPath);
   if (folder !== dir) rmSync(folder, { recursive: true, force: true });

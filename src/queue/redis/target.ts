@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 /** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
 export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };
 
-/** The folder of the private Redis, which lies beside its ledger. */
 export function privateRedisFolder(ledgerPath: string): string {
   return `${ledgerPath}.redis`;
 }

@@ -10,7 +10,6 @@ import { SHEET_FORMATS, type SheetFormat } from './write-sheet.ts';
 /** What an export's file is of: a moment (ISO-8601 UTC), or a close of a period. */
 export type ExportOccasion = { at: string } | { period: string; eventSeq: number };
 
-/** What is known of an export: how far it has come, and whether it fails now. It lies beside its files. */
 export interface ExportState {
   /** ISO time of the last file by cron; null before the first. */
   at: string | null;
@@ -96,7 +95,6 @@ export function rotateExports(folder: string, name: string, limits: Limits): str
   return removed;
 }
 
-/** The oldest files of an export, which are too many when `keep` are to stay; other names are not among them. */
 export function oldExports(files: readonly string[], name: string, { keep, nowMs }: Limits): string[] {
   const { timed, closed } = patternsOf(name);
   const latest = fileTime(Date.parse(latestKnown(nowMs)));
@@ -129,7 +127,6 @@ export function workFolderPrefix(path: string): string {
   return join(dirname(path), `.${basename(path)}.part-`);
 }
 
-/** Removes what was written of a file when its writer was ended. */
 export function removeUnfinished(path: string): void {
   const folder = dirname(path);
   const prefix = basename(workFolderPrefix(path));

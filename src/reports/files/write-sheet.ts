@@ -6,7 +6,6 @@ import { writeParquet } from '../formats/parquet.ts';
 import { fillWorkbook } from '../xlsx/workbook.ts';
 import { writeAtomically } from './atomic-file.ts';
 
-/** The formats in which rows leave as text, and those that only a file can hold. */
 const TEXT_FORMATS = ['csv', 'json', 'ndjson'] as const;
 export const SHEET_FORMATS = [...TEXT_FORMATS, 'xlsx', 'parquet'] as const;
 export type TextFormat = (typeof TEXT_FORMATS)[number];
@@ -34,12 +33,10 @@ export async function writeSheetFile(
   });
 }
 
-/** Writes a workbook with several sheets in the same way. */
 export async function writeWorkbook(sheets: Iterable<Sheet>, path: string): Promise<void> {
   await writeAtomically(path, (part) => fillWorkbook(sheets, part));
 }
 
-/** Writes pieces of a text into a file of its own, in the same way. */
 export async function writeTextFile(path: string, pieces: Iterable<string>): Promise<void> {
   await writeAtomically(path, (part) => writePieces(part, pieces));
 }

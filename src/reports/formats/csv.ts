@@ -22,7 +22,6 @@ export interface CsvStyle {
   terminal?: boolean;
 }
 
-/** Rows that are joined at a time. */
 const ROWS_A_PIECE = 100;
 const PLAIN_DECIMAL = /^-?\d+(\.\d+)?$/;
 
@@ -50,7 +49,6 @@ export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Gene
   if (piece.length > 0) yield stringify(piece, format);
 }
 
-/** Text of these kinds is a number. */
 const DECIMALS: readonly ColumnKind[] = ['amount', 'price', 'decimal'];
 
 function csvField(value: unknown, kind: ColumnKind, { raw, terminal, isGerman }: CsvStyle): string {

@@ -9,7 +9,6 @@ interface DocumentHead {
   style: string;
   script?: string;
   language?: string;
-  /** It has images that stand in it. */
   images?: boolean;
 }
 

@@ -39,7 +39,6 @@ export function* documentPieces(
   yield escapeRisky(`${piece}${count === 0 ? '' : '\n  '}]${end === '}' ? '\n}' : `,${end}`}\n`);
 }
 
-/** Rows as JSON, one object a line, a piece at a time. */
 export function* ndjsonPieces({ columns, rows }: Sheet): Generator<string> {
   let lines: string[] = [];
   for (const row of rows) {

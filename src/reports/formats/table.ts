@@ -37,13 +37,10 @@ interface Cell {
 }
 
 const GAP = '  ';
-/** Columns of a terminal that has room for everything. */
 const WIDE = 120;
-/** Text columns are not squeezed below this, even when the terminal is narrower. */
 const NARROWEST = 8;
 /** Code units of the longest cell, which is as long as an id may be; the rest is clipped before anybody measures it. */
 const LONGEST_CELL = 1_024;
-/** On a terminal a cell is clipped to what fills so many of its lines. */
 const TERMINAL_LINES = 4;
 
 /**
@@ -120,7 +117,6 @@ function columnWidths(
   return widths;
 }
 
-/** How text becomes lines of at most so many terminal columns. */
 type Fit = (text: string, width: number) => string[];
 
 const shortened: Fit = (text, width) => [shortenInTheMiddle(text, width)];
@@ -132,7 +128,6 @@ interface Layout {
   color: boolean;
 }
 
-/** One row as lines: as many as its highest cell has, each cell at the top of its column. */
 function drawRow(cells: readonly Cell[], { widths, aligns, fits, color }: Layout): string {
   const columns = cells.map((cell, index) => (fits[index] ?? wrapText)(cell.text, widths[index] ?? 0));
   const height = Math.max(...columns.map((lines) => lines.length));

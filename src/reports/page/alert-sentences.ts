@@ -8,15 +8,12 @@ export interface AlertSentence {
   severity: string;
   state: string;
   since: string | null;
-  /** Why nobody is told; null where somebody is. */
   muted: string | null;
   summary: string;
 }
 
 export interface PageAlerts {
-  /** In the order of the list of alerts. */
   alerts: AlertSentence[];
-  /** So many more are open. */
   moreAlerts: number;
 }
 

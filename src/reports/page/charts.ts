@@ -95,7 +95,6 @@ export async function createCharts(): Promise<Charts> {
   };
 }
 
-/** A line as small as a word: how the values went. */
 export function sparkline(values: readonly bigint[]): string {
   const numbers = values.map(Number);
   const most = Math.max(...numbers, 1);
@@ -115,7 +114,6 @@ function loadPlot(): typeof PlotLibrary {
   return load(join(dirname(plot), '../dist/plot.umd.min.js'), drawing) as typeof PlotLibrary;
 }
 
-/** What a file in the universal module format exports; whatever it requires is `required`. */
 function load(path: string, required: unknown): unknown {
   const module = { exports: {} };
   const run = compileFunction(readFileSync(path, 'utf8'), ['module', 'exports', 'require'], { filename: path });

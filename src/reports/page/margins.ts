@@ -8,11 +8,8 @@ interface PageMargin {
 }
 
 export interface PageMargins {
-  /** Of all tenants that have a margin, by currency. */
   totals: PageMargin[];
-  /** The lowest margins. */
   lowest: PageMargin[];
-  /** How many tenants have none, by the reason. */
   without: { why: string; tenants: bigint }[];
 }
 
@@ -23,7 +20,6 @@ interface MarginsRequest {
   nameOf: (tenantId: string) => string;
 }
 
-/** What the tenants of a month bring and cost, as `finance_margin` has it. */
 export function marginsOf(
   connection: LedgerConnection,
   { workspaceId, period, limit, nameOf }: MarginsRequest,

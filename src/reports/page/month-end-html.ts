@@ -16,7 +16,6 @@ li { margin: .3rem 0; }
 @media print { body { font-size: .8rem; } table { font-size: .7rem; } th, td { padding: .2rem .3rem; } }
 `;
 
-/** The month's end as a page to print, for who signs it off: first what it is about. */
 export function monthEndHtml(plan: MonthEnd): string {
   const { period, at, workspaces, money } = plan;
   const blocked = workspaces.flatMap(({ workspace_id: id, blockers }) =>

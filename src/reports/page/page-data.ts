@@ -22,7 +22,6 @@ const ROWS = 20;
 
 export interface PageTenant {
   tenantId: string;
-  /** Its name, or its id without one. */
   name: string;
   /** Credits by month, in the order of `months`; 0 without a record. */
   credits: bigint[];
@@ -169,7 +168,6 @@ export function readPageData(
   };
 }
 
-/** What each month comes to, by the currencies that one of them has. */
 function moneyByMonth(connection: LedgerConnection, months: readonly (MonthRow | null)[]): PageData['money'] {
   const sumsOf = moneySums(connection);
   const sums = months.map((month) => (month === null ? [] : sumsOf(month.period_key)));
@@ -180,7 +178,6 @@ function moneyByMonth(connection: LedgerConnection, months: readonly (MonthRow |
   });
 }
 
-/** The workspace's credits at the end of each day of a month, from what the runs brought. */
 function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow | null): PageData['days'] {
   const curve = (month: MonthRow | null): (bigint | null)[] => {
     const days: (bigint | null)[] = Array.from({ length: 31 }, () => null);
@@ -203,9 +200,7 @@ function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow |
 }
 
 interface PageBudget {
-  /** The tenant, or the workspace as a whole. */
   name: string;
-  /** That may be used, and that are. */
   credits: bigint;
   used: bigint;
 }
@@ -213,14 +208,11 @@ interface PageBudget {
 interface BudgetRequest {
   workspaceId: string;
   period: Period;
-  /** Credits of the whole workspace in the period. */
   total: bigint;
   limit: number;
-  /** What people call a tenant; of null: the workspace. */
   nameOf: (tenantId: string | null) => string;
 }
 
-/** What a period has used of the budgets: of the workspace's first, then of tenants, the most used first. */
 function budgetsUsed(
   connection: LedgerConnection,
   budgets: readonly Budget[],
@@ -254,7 +246,6 @@ export interface MonthKey {
 interface TenantMove {
   tenantId: string;
   credits: bigint;
-  /** Of the month before; null without a record. */
   previous: bigint | null;
   change: bigint;
 }

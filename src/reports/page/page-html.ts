@@ -42,7 +42,6 @@ export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null
   return pageOf(`Usage of ${data.workspaceName}, ${data.period}`, sections.filter((part) => part !== '').join('\n'));
 }
 
-/** First what counts: how much it is, in credits and in money, and beside what. */
 function facts(data: PageData): string {
   const { workspaceId, state, asOf, complete, totals, tenantCounts, forecast } = data;
   const proof = complete ? 'proven complete after its end' : 'not yet read after its end';
@@ -143,7 +142,6 @@ export function moneySection(
 }
 
 export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>, charts: Charts): string {
-  // A line has two ends.
   if (days.filter(({ current }) => current !== null).length < 2) return '';
   const hasBefore = days.some(({ previous }) => previous !== null);
   const series = hasBefore ? [period, 'the month before'] : [period];
@@ -159,7 +157,6 @@ export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>,
   return section('Pace', `${legend(series)}${chartBox(text.title, charts.lines(rows, series, text))}${behind(table)}`);
 }
 
-/** Empty without budgets. */
 function budgetSection({ budgets }: PageData): string {
   if (budgets.length === 0) return '';
   const rows = budgets.map(({ name, credits, used }): Cell[] => {
@@ -170,7 +167,6 @@ function budgetSection({ budgets }: PageData): string {
   return section('Budgets', tableOf(['Of', 'Credits', 'Budget', 'Used'], rows));
 }
 
-/** Empty without cost cards. */
 function marginSection({ margins: { totals, lowest, without } }: PageData): string {
   if (totals.length + without.length === 0) return '';
   const rows = [...totals, ...lowest].map(({ name, currency, revenue, cost }): Cell[] => {

@@ -22,7 +22,6 @@ export function figure(text: string): Cell {
   return { html: `<span>${text}</span>` };
 }
 
-/** A tenant's name, with its id where they differ, and with a link where there are pages of tenants. */
 export function tenantCell(tenantId: string, name: string, links: PageLinks | null): Cell {
   const shown = links === null ? htmlText(name) : `<a href="${htmlText(links.tenant(tenantId))}">${htmlText(name)}</a>`;
   return { html: `${shown}${name === tenantId ? '' : ` <span class="quiet">${htmlText(tenantId)}</span>`}` };
@@ -72,7 +71,6 @@ function cellHtml(cell: Cell): string {
   return `<td${isNumeric(cell) ? ' class="number"' : ''}>${cell.html}</td>`;
 }
 
-/** Light and dark by the reader's setting, phone and paper; nothing is fetched. */
 const PAGE_STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); margin: 0 auto; max-width: 60rem; padding: 1rem; }

@@ -7,7 +7,6 @@ import { adjustmentsSection, alertsSection, moneySection, paceSection } from './
 import { behind, type Cell, chartBox, figure, type PageLinks, pageOf, section, tableOf } from './page-parts.ts';
 import type { TenantPageData } from './tenant-data.ts';
 
-/** The page of a tenant, with a table behind each chart. A function of its input alone. */
 export function tenantHtml(data: TenantPageData, charts: Charts, links: PageLinks): string {
   const sections = [
     facts(data, links),

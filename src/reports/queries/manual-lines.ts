@@ -2,7 +2,6 @@ import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 
-/** A row of `finance_lines`. */
 export interface ManualLineRow {
   line_id: bigint;
   workspace_id: string;
@@ -18,7 +17,6 @@ export interface ManualLineRow {
   revoked_because: string | null;
 }
 
-/** The lines by hand that fit, revoked ones too, in the order in which they came. */
 export function manualLines(
   connection: LedgerConnection,
   wanted: { workspaceId?: string | undefined; tenantId?: string | undefined; period?: Period | undefined },

@@ -5,9 +5,6 @@ import { formatDecimal, formatInteger } from '../formats/columns.ts';
 import { workspaceOption } from './month-end.ts';
 import type { Blocker, MonthEnd, MonthEndChange, MonthEndWorkspace } from './month-end-record.ts';
 
-/** How the month's end is said, on the screen and on its page. */
-
-/** Where a workspace stands: by the first of what is in its way. */
 const STATES: Readonly<Record<Blocker['kind'] | 'closed' | 'ready', string>> = {
   closed: 'closed',
   ready: 'ready',

@@ -138,7 +138,6 @@ export const ENTRY_COLUMNS: readonly Column<TenantEntry>[] = [
   { name: 'run_id', kind: 'id', header: 'Run', wide: true },
 ];
 
-/** An entry where nothing stands above it that says whose it is. */
 type PlacedEntry = TenantEntry & { workspace_id: string; tenant_id: string; display_name: string | null };
 
 export const PLACED_ENTRY_COLUMNS: readonly Column<PlacedEntry>[] = [
@@ -160,7 +159,6 @@ export function workspacesOfTenant(connection: LedgerConnection, tenantId: strin
     .map((workspace) => workspace.workspaceId);
 }
 
-/** Everything that was ever recorded of a tenant, in the order in which it was. */
 export function tenantEntries(connection: LedgerConnection, workspaceId: string, tenantId: string): TenantEntry[] {
   // By the key of the entries: the view's joins do not say that a tenant belongs to one workspace, so it alone would
   // read every entry of the workspace.

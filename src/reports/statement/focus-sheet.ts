@@ -16,7 +16,6 @@ export interface FocusRequest {
   nowMs: number;
 }
 
-/** What rows could not be made of, counted while they are read. */
 export interface FocusGaps {
   /** Tenants of which not everything is priced. */
   unpriced: number;

@@ -11,11 +11,9 @@ import { PAGE_SCRIPT } from './page-script.ts';
 import { linesOf, STATEMENT_COLUMNS } from './statement-lines.ts';
 import { tenantPage } from './tenant-page.ts';
 
-/** The forms in which a statement may go to its tenant. */
 export const TENANT_FORMATS = ['html', 'json', 'csv'] as const;
 export type TenantFormat = (typeof TENANT_FORMATS)[number];
 
-/** What may be handed to a tenant, in one of these forms. */
 export function tenantText(
   statement: StatementDocument,
   format: TenantFormat,
@@ -33,7 +31,6 @@ export interface StatementFile {
   workspace_id: string;
   tenant_id: string;
   external_ref: string | null;
-  /** As the billing system has given it. */
   invoice_number: string | null;
   statement_number: string | null;
   /** Below the folder of all; a second format lies beside it under the same name. */
@@ -57,7 +54,6 @@ export const INDEX_COLUMNS: readonly Column<StatementFile>[] = [
 ];
 
 export interface FilesRequest {
-  /** Where the folders of all workspaces lie. */
   folder: string;
   formats: readonly TenantFormat[];
   style: CsvStyle;
@@ -99,7 +95,6 @@ export function* writeStatements(
   }
 }
 
-/** A name may have so many characters of an id. */
 const SLUG_LENGTH = 40;
 
 /** Small ASCII letters, digits and hyphens, which every system takes; what tells ids apart is the key behind it. */

@@ -15,7 +15,6 @@ export type StatementLine = Place &
     statement_number: string | null;
   };
 
-/** What a line is, and what its credits cost. */
 type LineWords = Pick<
   StatementLine,
   'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period' | 'reason' | 'requests'
@@ -34,7 +33,6 @@ const UNPRICED = {
   requests: null,
 };
 
-/** One row a line; a tenant without a rate card has one that says so. */
 export function* linesOf(
   { workspace_id, period, state }: Place,
   tenants: Iterable<Tenant>,

@@ -39,7 +39,6 @@ export type StatementLanguage = 'en' | 'de';
 
 export const STATEMENT_WORDS: Readonly<Record<StatementLanguage, StatementWords>> = { en: ENGLISH, de: GERMAN };
 
-/** What a line is in German, from what it is in English. */
 const LINES: readonly [RegExp, string][] = [
   [/^included$/, 'inklusive'],
   [/^usage, tier (\d+)$/, 'Verbrauch, Stufe $1'],

@@ -3,7 +3,6 @@ import { type CellFormat, HEADER_STYLE, MAIN, styleOf, XML } from './styles.ts';
 
 /** Rows that a sheet can hold, with its header. */
 const SHEET_ROWS = 1_048_576;
-/** Characters of a text on its way. */
 const PIECE_LENGTH = 65_536;
 /** Excel keeps so many digits of a number; longer ones are written as text, or their end would be lost. */
 const EXACT_DIGITS = 15;
@@ -200,7 +199,6 @@ class Totals {
   }
 }
 
-/** An exact decimal of so many units of its last digit. */
 interface Decimal {
   digits: number;
   units: bigint;

@@ -82,7 +82,6 @@ export interface Reply {
   headers?: Record<string, string>;
 }
 
-/** A success envelope around `dataJson`, which is JSON text. */
 export function success(message: string, dataJson: string): Reply & { body: string } {
   return { status: 200, body: `{"message":${JSON.stringify(message)},"success":true,"data":${dataJson}}` };
 }

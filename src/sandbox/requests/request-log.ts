@@ -12,7 +12,6 @@ export interface RequestRecord {
 
 /** Keeps between `limit` and twice `limit` of the latest requests; with 0 it only counts. */
 export class RequestLog {
-  /** All requests since the start or the last `clear`, whether kept or not. */
   count = 0;
   /** Oldest first; at least `limit` of them when there were so many. */
   records: RequestRecord[] = [];

@@ -33,7 +33,6 @@ export interface InjectedFault {
 
 /** The faults that wait for their requests. They strike before the signature is looked at. */
 export interface FaultControl {
-  /** Adds a fault behind those that wait already. */
   push(fault: InjectedFault): void;
   clear(): void;
 }

@@ -51,7 +51,6 @@ export interface GeneratedUsage {
   requests: number;
 }
 
-/** The usage of one period at one instant, by tenant index. */
 export type PeriodReader = (tenantIndex: number) => GeneratedUsage;
 
 export interface UsageGenerator {
@@ -59,7 +58,6 @@ export interface UsageGenerator {
   readonly firstPeriod: Period;
   /** Pure in (options, start, period, instant, index): nothing depends on what was read before. */
   read(period: Period, nowMs: number): PeriodReader;
-  /** True when the usage of this period will never change after this instant. */
   settled(period: Period, nowMs: number): boolean;
 }
 
@@ -77,7 +75,6 @@ export function tenantName(index: number): string {
 const BASE_CREDITS = 20_000;
 const SPREAD = 4;
 const MONTHLY_GROWTH = 0.03;
-/** From month to month. */
 const VARIATION = 0.05;
 
 /**
@@ -111,7 +108,6 @@ export function createGenerator(options: GenerateOptions, startedAtMs: number): 
   };
 }
 
-/** A number in [0, 1) that depends on nothing but the three integers. */
 function unit(seed: number, tenant: number, salt: number): number {
   return hash32(hash32(hash32(seed) ^ tenant) ^ salt) / 0x1_0000_0000;
 }

@@ -50,7 +50,6 @@ const scenarioSchema = z.strictObject({
   signing: signingSchema.prefault({}),
 });
 
-/** What the stand-in serves, with all defaults filled in. */
 export type Scenario = z.output<typeof scenarioSchema>;
 /** As a person writes it: whatever has a default may be left out. */
 export type ScenarioInput = z.input<typeof scenarioSchema>;

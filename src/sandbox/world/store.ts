@@ -13,7 +13,6 @@ export interface UsageRow {
 
 export type Usage = Pick<UsageRow, 'credits' | 'requests'>;
 
-/** A slice of a listing; null means no bound. `limit` may be Infinity. */
 export interface UsageQuery {
   from: Period | null;
   to: Period | null;
@@ -82,7 +81,6 @@ export class SandboxWorkspace {
     this.#generated = names.sort(byId).map(({ id, index }) => this.#intern(id, index));
   }
 
-  /** Adds a record or replaces the one of the same tenant and period. */
   set(row: UsageRow): void {
     const usage = { credits: exactInteger('credits', row.credits), requests: exactInteger('requests', row.requests) };
     const tenant = this.#intern(row.tenantId, -1);
@@ -103,7 +101,6 @@ export class SandboxWorkspace {
     return true;
   }
 
-  /** Takes all records away, the generated ones too, also those of months to come. */
   clear(): void {
     this.#version += 1;
     this.#generator = null;

@@ -148,7 +148,6 @@ export interface UsageItem {
   request_count: number | bigint;
 }
 
-/** The fields of an item, not yet known to be what they should be. */
 type UncheckedItem = { readonly [name in keyof UsageItem]?: unknown };
 
 /** A name longer than this is a fault of the service: it would fill the ledger, its tables and every message. */
@@ -273,7 +272,6 @@ export interface PageWhere {
   redact?: Redactor | undefined;
 }
 
-/** An error about a page's content: says the endpoint, the problem and the page. */
 function pageFault(
   problem: string,
   where: PageWhere,
@@ -284,7 +282,6 @@ function pageFault(
   return new InvalidResponseError(`${endpoint}: ${problem}${page}`, { endpoint, ...details });
 }
 
-/** A field is missing or not of the kind it should be. */
 function kindFault(value: unknown, path: string, kind: string, where: PageWhere): InvalidResponseError {
   return pageFault(
     value === undefined ? `${path} is missing` : `${path} is ${describeValue(value, where.redact)}, not ${kind}`,
@@ -292,7 +289,6 @@ function kindFault(value: unknown, path: string, kind: string, where: PageWhere)
   );
 }
 
-/** An id is not the one that was asked for. */
 function idFault(value: unknown, asked: string, path: string, where: PageWhere): InvalidResponseError {
   if (value === undefined) return pageFault(`${path} is missing`, where);
   return pageFault(
@@ -303,11 +299,9 @@ function idFault(value: unknown, asked: string, path: string, where: PageWhere):
 
 /** `"data":0,`: no member of an answer takes less. */
 const SHORTEST_MEMBER = 9;
-/** The names and signs of an item. */
 const ITEM_LENGTH = '{"tenant_id":"","period":"","period_start":"","period_end":"","credits_used":,"request_count":},'
   .length;
 
-/** What was read of a page, and the message of its envelope. */
 interface ReadPage {
   message: unknown;
   page: { usage: readonly UsageItem[] };

@@ -67,7 +67,6 @@ function kindOf(value: unknown): string {
 
 const dateTime = z.string().refine((text) => parseDateTime(text) !== null, 'is not an ISO-8601 date-time');
 
-/** The envelope of every successful answer, around this data. */
 function successEnvelope<T extends z.ZodType>(data: T) {
   return z.looseObject({ message: z.unknown().optional(), success: z.literal(true), data });
 }

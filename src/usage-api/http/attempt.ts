@@ -16,7 +16,6 @@ import {
 
 /** What ends one attempt early: an AbortSignal in small, at a tenth of its cost. */
 export class Attempt {
-  /** Null while it goes on. */
   reason: Error | null = null;
   #listeners: ((reason: Error) => void)[] = [];
 
@@ -27,7 +26,6 @@ export class Attempt {
     this.#listeners = [];
   }
 
-  /** Calls the listener once the attempt is ended, at once when it is already. */
   whenEnded(listener: (reason: Error) => void): void {
     if (this.reason !== null) listener(this.reason);
     else this.#listeners.push(listener);
@@ -162,10 +160,8 @@ function failure(error: ApiError, neverSent = false): AttemptFailure {
   return new AttemptFailure({ error, retryAfterMs: null, neverSent });
 }
 
-/** What an answer other than 2xx says beside its status. */
 interface FailedAnswer {
   endpoint: EndpointLabel;
-  /** The envelope's message, already cleaned. */
   serverMessage: string | null;
   /** Where a 3xx points to, already cleaned. */
   location: string | null;

@@ -6,7 +6,6 @@ import { type Attempt, BodyFault } from './attempt.ts';
 import { type PageLease, SMALL_BYTES } from './page-memory.ts';
 import type { RequestDispatcher } from './pool.ts';
 
-/** An answer as it came, its body still encoded. */
 export interface Received {
   status: number;
   headers: IncomingHttpHeaders;
@@ -49,7 +48,6 @@ class Receiver implements Dispatcher.DispatchHandler {
   #headers: IncomingHttpHeaders = {};
   #chunks: Uint8Array[] = [];
   #size = 0;
-  /** Whether room for a long answer has been asked for. */
   #asked = false;
 
   constructor(

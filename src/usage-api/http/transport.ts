@@ -26,7 +26,6 @@ export interface TransportOptions {
   retry: RetryPolicy;
   /** Milliseconds for one attempt, from asking for a connection to the last byte. */
   requestTimeoutMs: number;
-  /** Decoded bytes. */
   maxBodyBytes: number;
   userAgent: string;
   clock: Clock;
@@ -57,7 +56,6 @@ export interface SendOptions {
 /** A 2xx answer, its body not yet looked at. */
 export interface Answer {
   status: number;
-  /** Decoded, in pieces. */
   body: Uint8Array[];
   /** Our clock when the attempt that succeeded was sent. */
   requestedAtMs: number;
@@ -213,7 +211,6 @@ interface RetryPolicy {
   maxRetryAfterMs: number;
 }
 
-/** A failed attempt: its error, what the service asked for, and whether the same request may be sent again. */
 interface FailedAttempt {
   error: ApiError;
   retryAfterMs: number | null;
@@ -255,7 +252,6 @@ function isTransient(error: ApiError): boolean {
   return answered && error.status !== null && RETRIED_STATUSES.has(error.status);
 }
 
-/** Waits; ends at once with CancelledError when the signal aborts. */
 async function waitFor(
   clock: Clock,
   ms: number,

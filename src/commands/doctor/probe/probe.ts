@@ -60,7 +60,6 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<F
   return findings;
 }
 
-/** Null for what is answered with an error of one of these codes. */
 async function unless(codes: readonly string[], asked: Promise<UsagePage>): Promise<UsagePage | null> {
   try {
     return await asked;
@@ -86,7 +85,6 @@ function untried(error: unknown): Verdict {
 /** The most records that a page may be asked for. */
 const PER_PAGE = 100;
 
-/** One thing that the program takes for granted of a service, as it was found. */
 type Verdict = Omit<Finding, 'check' | 'subject'>;
 
 function judgeFigures(items: readonly UsageItem[]): Verdict {

@@ -34,7 +34,6 @@ interface EachRequest {
   style: CsvStyle;
 }
 
-/** Writes a statement for each tenant of each workspace, and an index of them. */
 export async function writeEach(cli: CliContext, context: Context, request: EachRequest): Promise<void> {
   const { period, workspace, out } = request;
   const formats = formatsOf(request.formats);

@@ -69,7 +69,6 @@ export function statementCommand(cli: CliContext): CliCommand {
     .addCommand(statementVerifyCommand(cli));
 }
 
-/** One of the forms; with `--each` several. */
 function formatOption(): Option {
   const option = new Option('--format <format>', 'form of the answer (default: table); with --each such as html,json');
   option.argParser((text: string) => {
@@ -191,7 +190,6 @@ interface Anchor {
   supersededBy: LaterEvent | null;
 }
 
-/** Asks what was kept elsewhere of the close with this digest. */
 type Source = (closeDigest: string) => Anchor | Promise<Anchor>;
 
 function statementVerifyCommand(cli: CliContext): CliCommand {

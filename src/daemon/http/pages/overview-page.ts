@@ -22,7 +22,6 @@ import type { HealthProbe } from '../probe.ts';
 import { QUEUE_BOARD_PATH } from '../queue-board.ts';
 import { readinessFaults } from '../readiness.ts';
 
-/** More are counted: the list of all is for `usage-ledger alerts`. */
 const SHOWN_ALERTS = 20;
 const REFRESH_SECONDS = 30;
 
@@ -101,7 +100,6 @@ ${facts(overview)}
 `;
 }
 
-/** Whether somebody looks after it, and why nobody is told. */
 function quietWords({ state, muted_because }: Overview['alerts'][number]): string {
   const words = [state === 'acknowledged' ? 'acknowledged' : null, mutedWords(muted_because)].filter((word) => word);
   return words.length === 0 ? '' : ` <small>${htmlText(words.join(', '))}</small>`;
