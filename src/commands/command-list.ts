@@ -32,13 +32,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'reload',
     takes: '[options]',
     description: 'Have the daemon read its configuration and secrets again, without a restart.',
-    load: async () => (await import('./reload.ts')).reloadCommand,
+    load: async () => (await import('./daemon.ts')).reloadCommand,
   },
   {
     name: 'open',
     takes: '[options]',
     description: "Print the link to the daemon's pages. It holds their token.",
-    load: async () => (await import('./open.ts')).openCommand,
+    load: async () => (await import('./daemon.ts')).openCommand,
   },
   {
     name: 'sync',
@@ -194,6 +194,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'migrate',
     takes: '[options]',
     description: 'Bring the ledger to the schema of this version, or create it; the daemon does so by itself.',
-    load: async () => (await import('./ledger/migrate.ts')).migrateCommand,
+    load: async () => (await import('./ledger/backup.ts')).migrateCommand,
   },
 ];

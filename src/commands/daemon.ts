@@ -1,10 +1,13 @@
 import type { Config } from '../config/types.ts';
-import { systemClock } from '../core/clock.ts';
-import { summarizeError } from '../core/errors.ts';
+import { sleep, systemClock } from '../core/clock.ts';
+import { AppError, ConfigError, summarizeError, UsageError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { type DaemonLock, lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
+import { localUrl } from '../core/net/public-address.ts';
+import { thisProcess } from '../core/process/process-liveness.ts';
+import { readPagesToken } from '../daemon/http/pages-token.ts';
+import { type DaemonLock, type DaemonNotice, daemonOf, lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
 import type { Context } from '../wiring/context.ts';
-import { type CliCommand, type CliContext, EXIT, plainCommand } from './shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, plainCommand, reportingCommand } from './shared/cli-context.ts';
 
 /** A stop takes no longer than this, whatever hangs; below the kill_timeout in ecosystem.config.cjs. */
 const STOP_DEADLINE_MS = 19_000;
@@ -153,4 +156,71 @@ async function serve(
   await daemon.stop();
   await context.close();
   logger.info('stopped');
+}
+
+export function openCommand(cli: CliContext): CliCommand {
+  return reportingCommand('open')
+    .examples('usage-ledger open', 'xdg-open "$(usage-ledger open)"')
+    .action(async () => {
+      const { http } = await cli.loadConfig();
+      if (http.port === 0)
+        throw new UsageError('the pages are switched off', 'set http.port in the configuration, and restart');
+      const address = http.publicUrl ?? localUrl(http.host, http.port);
+      const url = `${address}/?token=${encodeURIComponent(readPagesToken(http))}`;
+      // Not by what takes secrets out: this one is asked for.
+      cli.io.stdout.write(cli.json ? `${JSON.stringify({ url })}\n` : `${url}\n`);
+    });
+}
+
+const LOOK_MS = 50;
+/** A secret's command may take ten seconds, and each of several is asked in turn. */
+const PATIENCE_MS = 60_000;
+
+export function reloadCommand(cli: CliContext): CliCommand {
+  return reportingCommand('reload')
+    .examples('usage-ledger reload')
+    .action(() => reload(cli));
+}
+
+/** The daemon reads the configuration itself, as it would at a start: with its environment, and what it may read. */
+async function reload(cli: CliContext): Promise<void> {
+  const { file, ledger } = await cli.loadConfig();
+  const daemon = runningDaemon(ledger.path);
+  try {
+    process.kill(daemon.pid, 'SIGHUP');
+  } catch (cause) {
+    const hint = 'call this as the user that the daemon runs as, and where it runs';
+    throw new AppError('daemon_not_reached', `the daemon, process ${daemon.pid}, cannot be told`, { hint, cause });
+  }
+  const { refused, readAt, needsRestart } = await answerOf(cli, ledger.path, daemon.configuration.reads);
+  if (refused !== null) throw new ConfigError(file, [...refused.faults]);
+  cli.answer({ pid: daemon.pid, read_at: readAt, needs_restart: needsRestart }, [
+    `The daemon, process ${daemon.pid}, works by the configuration as it stands.`,
+    needsRestart.length === 0 ? null : `From its next start on: ${needsRestart.join(', ')}.`,
+  ]);
+}
+
+function runningDaemon(ledgerPath: string): DaemonNotice {
+  const daemon = daemonOf(ledgerPath);
+  if (daemon === null) {
+    const hint = 'start it: it reads the configuration then';
+    throw new AppError('no_daemon', `no daemon of ${ledgerPath} runs`, { hint });
+  }
+  if (daemon.host !== thisProcess().host) {
+    const hint = `call this on ${daemon.host}`;
+    throw new AppError('no_daemon', `the daemon of ${ledgerPath} runs on ${daemon.host}`, { hint });
+  }
+  return daemon;
+}
+
+async function answerOf(cli: CliContext, ledgerPath: string, before: number): Promise<DaemonNotice['configuration']> {
+  const endMs = cli.clock.monotonic() + PATIENCE_MS;
+  while (cli.clock.monotonic() < endMs) {
+    const { configuration } = runningDaemon(ledgerPath);
+    if (configuration.reads > before) return configuration;
+    await sleep(cli.clock, LOOK_MS);
+  }
+  throw new AppError('daemon_not_reached', 'the daemon has not read its configuration within a minute', {
+    hint: 'see its log',
+  });
 }

@@ -17,9 +17,7 @@ import { viewColumnKind } from '../reports/queries/finance-view.ts';
 import { type Sandbox, startSandbox } from '../sandbox/server.ts';
 import type { ScenarioInput } from '../sandbox/world/scenario.ts';
 import { findOnPath } from './doctor/check-daemon.ts';
-import { CliCommand, type CliContext } from './shared/cli-context.ts';
-import { printProse } from './shared/prose.ts';
-import { withStopSignal } from './shared/stop-signal.ts';
+import { CliCommand, type CliContext, printProse, withStopSignal } from './shared/cli-context.ts';
 
 const STEP_MS = 30_000;
 const WORKSPACE = 'ws-demo';

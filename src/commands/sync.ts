@@ -14,10 +14,9 @@ import { openForWriting, openReader } from '../ledger/store/file/open.ts';
 import { formatInteger } from '../reports/formats/columns.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import type { Context } from '../wiring/context.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from './shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from './shared/cli-context.ts';
 import { parsePeriodWindow } from './shared/options.ts';
 import { createFleetView } from './shared/progress.ts';
-import { withStopSignal } from './shared/stop-signal.ts';
 
 interface SyncOptions {
   workspace?: string;

@@ -5,12 +5,11 @@ import { z } from 'zod';
 import { type RateCardText, rateCardsSchema } from '../billing/rates/rate-card-schema.ts';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { groupOf } from '../core/text/path.ts';
-import { readProxy } from './proxy.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
 import { type EmptiedSetting, type Interpolated, interpolate, readFiles } from './reading/files.ts';
 import { readRegularFile } from './reading/secret-sources.ts';
 import { parseYaml } from './reading/yaml.ts';
-import { resolveConfig } from './resolve-config.ts';
+import { readProxy, resolveConfig } from './resolve-config.ts';
 import { type FileConfig, fileSchema } from './schema/file-schema.ts';
 import type { Config } from './types.ts';
 

@@ -1,8 +1,8 @@
 import { dirname, join, resolve } from 'node:path';
 import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
-import { ConfigError, summarizeError } from '../core/errors.ts';
+import { ConfigError, type ConfigFault, summarizeError } from '../core/errors.ts';
 import { followSafeLink } from '../core/process/safe-place.ts';
-import type { ProxyConfig } from './proxy.ts';
+import { proxyRule } from './rules.ts';
 import type { FileConfig } from './schema/file-schema.ts';
 import { named } from './schema/kinds.ts';
 import { settingsOf, workspaceSchema } from './schema/workspace-settings.ts';
@@ -86,4 +86,30 @@ function ledgerPlace(path: string, configFile: string | null): string {
     const { message, hint = 'Write the place of the file itself' } = summarizeError(error);
     throw new ConfigError(configFile, [{ path: 'ledger.path', message, hint }]);
   }
+}
+
+interface ProxyConfig {
+  /** May hold a user and a password. */
+  url: string;
+  /** Hosts that are reached directly, as `NO_PROXY` lists them; this machine always is. */
+  noProxy: string;
+}
+
+/**
+ * The proxy by the `proxy` setting, else by `HTTPS_PROXY`; null for none. Its exceptions are those of `NO_PROXY`. What is
+ * wrong with the setting itself is the schema's to say.
+ */
+export function readProxy(
+  setting: unknown,
+  env: NodeJS.ProcessEnv,
+): { proxy: ProxyConfig | null; faults: ConfigFault[] } {
+  const noProxy = env.no_proxy ?? env.NO_PROXY ?? '';
+  const given = typeof setting === 'string' ? setting.trim() : '';
+  if (given !== '') return { proxy: given === 'none' ? null : { url: given, noProxy }, faults: [] };
+  const name = env.https_proxy ? 'https_proxy' : 'HTTPS_PROXY';
+  const url = env[name]?.trim() ?? '';
+  const mistake = proxyRule(url);
+  if (mistake === null) return { proxy: url === '' ? null : { url, noProxy }, faults: [] };
+  const hint = 'Write it as http://host:port, or say `proxy: none` in the configuration';
+  return { proxy: null, faults: [{ path: name, message: mistake, hint }] };
 }

@@ -1,8 +1,8 @@
 import type { Agent, EnvHttpProxyAgent } from 'undici';
 import { AddressRefusedError, refusedLiteral } from '../alerts/channels/outbound/guarded-connect.ts';
 import { trustHint } from '../alerts/channels/outbound/post-json.ts';
-import { attemptLimit } from '../core/attempt-limit.ts';
 import { type Clock, sleep } from '../core/clock.ts';
+import { attemptLimit } from '../core/deadline.ts';
 import { AppError } from '../core/errors.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { parseRetryAfter } from '../core/net/retry.ts';

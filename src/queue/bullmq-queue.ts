@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { systemClock } from '../core/clock.ts';
@@ -6,7 +7,6 @@ import { AppError, summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { randomId } from '../core/randomness.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
-import { bullmq } from './bullmq.ts';
 import { StoppingError } from './errors.ts';
 import {
   DEFAULT_SETTINGS,
@@ -274,3 +274,9 @@ async function closeWorker(
   }
   return (await settlesWithin(worker.close(!watch.up), remainingMs())) && running.size === 0;
 }
+
+/**
+ * BullMQ, which is CommonJS, required instead of imported: for an import Node reads through the source of the whole
+ * package first to learn its names, which takes 50 MB for a moment and leaves a part of them to a daemon for good.
+ */
+const bullmq: typeof import('bullmq') = createRequire(import.meta.url)('bullmq');

@@ -6,8 +6,7 @@ import { type Clock, nextTurn, sleep, systemClock, type WallClock } from '../cor
 import { AppError, messageOf } from '../core/errors.ts';
 import { parseNumbers, stringifyExact } from '../core/text/exact-json.ts';
 import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
-import { type Envelope, failure, parseCall, type Reply, type SandboxCall } from './requests/call.ts';
-import { RequestLog, type RequestRecord } from './requests/request-log.ts';
+import { type Endpoint, type Envelope, failure, parseCall, type Reply, type SandboxCall } from './requests/call.ts';
 import { createRouter, type Router } from './requests/router.ts';
 import { createUsageRoute } from './requests/usage-routes.ts';
 import { createFaultQueue, type FaultAction, type FaultControl, type FaultQueue } from './world/faults.ts';
@@ -298,4 +297,40 @@ function createDateHeader(clock: Pick<Clock, 'now'>): () => string {
     }
     return text;
   };
+}
+
+/** What is kept of a request: never a header's value, never a body. */
+interface RequestRecord {
+  method: string;
+  path: string;
+  query: string;
+  endpoint: Endpoint | null;
+  /** Null until answered, and for ever when the socket was destroyed instead. */
+  status: number | null;
+}
+
+/** Keeps between `limit` and twice `limit` of the latest requests; with 0 it only counts. */
+class RequestLog {
+  count = 0;
+  /** Oldest first; at least `limit` of them when there were so many. */
+  records: RequestRecord[] = [];
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.records = [];
+  }
+
+  begin(request: Omit<RequestRecord, 'status'>): RequestRecord {
+    this.count += 1;
+    const record: RequestRecord = { ...request, status: null };
+    if (this.#limit === 0) return record;
+    if (this.records.length >= 2 * this.#limit) this.records = this.records.slice(-this.#limit);
+    this.records.push(record);
+    return record;
+  }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CliContext } from '../../src/commands/shared/cli-context.ts';
-import { ProgressBar } from '../../src/commands/shared/progress-bar.ts';
+import { ProgressBar } from '../../src/commands/shared/progress.ts';
 import { createWorld, FIRST, parseJson, runInEmptyFolder } from './world.ts';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));

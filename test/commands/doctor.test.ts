@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { spawnServer } from '../../src/queue/redis/redis-server.ts';
+import { spawnServer } from '../../src/queue/redis/private-redis.ts';
 import { freePort } from '../queue/support.ts';
 import { examine } from './examine.ts';
 import { createWorld, FIRST, NOON, SECOND, workspaceSettings } from './world.ts';

@@ -1,6 +1,6 @@
 import type { EmailConfig } from '../../config/types.ts';
-import { attemptLimit } from '../../core/attempt-limit.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
+import { attemptLimit } from '../../core/deadline.ts';
 import { isLoopbackHost } from '../../core/net/public-address.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';

@@ -2,7 +2,6 @@ import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { lessPercent, timesWhole } from '../rates/rate-card.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../statement/billed.ts';
-import type { FocusColumn } from './focus-columns.ts';
 
 export interface FocusNames {
   issuer: string;
@@ -186,3 +185,56 @@ function timeOf(epochMs: number): string {
 function withFraction(decimal: string): string {
   return decimal.includes('.') ? decimal : `${decimal}.0`;
 }
+
+/** The columns of FOCUS 1.3 that are written, and ours, in their order, and what each holds. */
+const FOCUS = {
+  BilledCost: 'decimal',
+  BillingAccountId: 'text',
+  BillingAccountName: 'text',
+  BillingCurrency: 'text',
+  BillingPeriodEnd: 'date',
+  BillingPeriodStart: 'date',
+  ChargeCategory: 'text',
+  ChargeClass: 'text',
+  ChargeDescription: 'text',
+  ChargeFrequency: 'text',
+  ChargePeriodEnd: 'date',
+  ChargePeriodStart: 'date',
+  ConsumedQuantity: 'decimal',
+  ConsumedUnit: 'text',
+  ContractedCost: 'decimal',
+  ContractedUnitPrice: 'decimal',
+  EffectiveCost: 'decimal',
+  HostProviderName: 'text',
+  InvoiceId: 'text',
+  InvoiceIssuerName: 'text',
+  ListCost: 'decimal',
+  ListUnitPrice: 'decimal',
+  PricingCategory: 'text',
+  PricingQuantity: 'decimal',
+  PricingUnit: 'text',
+  ProviderName: 'text',
+  PublisherName: 'text',
+  ServiceCategory: 'text',
+  ServiceName: 'text',
+  ServiceProviderName: 'text',
+  ServiceSubcategory: 'text',
+  SkuId: 'text',
+  SkuMeter: 'text',
+  SkuPriceDetails: 'text',
+  SkuPriceId: 'text',
+  SubAccountId: 'text',
+  SubAccountName: 'text',
+  Tags: 'text',
+  // The specification wants columns of one's own to begin with `x_`, and they stand last.
+  x_AsOf: 'date',
+  x_EntryId: 'count',
+  x_HeadDigest: 'text',
+  x_PeriodState: 'text',
+  x_RequestCount: 'count',
+} as const;
+
+type FocusColumn = keyof typeof FOCUS;
+
+/** Kinds are in the words of `reports/formats/columns.ts`. */
+export const FOCUS_COLUMNS = Object.entries(FOCUS).map(([name, kind]) => ({ name: name as FocusColumn, kind }));

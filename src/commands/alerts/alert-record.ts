@@ -18,9 +18,8 @@ import { counted } from '../../core/text/words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
-import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
-import { proseLines } from '../shared/prose.ts';
 
 const SHOWN_ENTRIES = 5;
 

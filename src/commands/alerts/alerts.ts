@@ -1,26 +1,39 @@
-import { Option } from 'commander';
+import { Argument, Option } from 'commander';
+import type { DeliveryResult } from '../../alerts/channels/channel.ts';
 import type { RuleName, Severity } from '../../alerts/measures/judgement.ts';
+import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
+import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/track/feedback.ts';
 import { placeOf } from '../../alerts/wording/facts-told.ts';
 import { rulesWith } from '../../alerts/wording/kinds/table.ts';
 import { mutedBy, mutedWords } from '../../alerts/wording/muted.ts';
+import { muteCommand } from '../../alerts/wording/next-commands.ts';
+import { quietSetting } from '../../alerts/wording/quiet-setting.ts';
 import { formatMinute } from '../../core/date-time.ts';
+import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { systemUser } from '../../core/process/system-user.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted, lastClause } from '../../core/text/words.ts';
-import { type CellStyle, formatDecimal, formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
+import {
+  type CellStyle,
+  type Column,
+  formatDecimal,
+  formatInteger,
+  relativeTime,
+  type TableColumn,
+} from '../../reports/formats/columns.ts';
 import { paint, renderTable, type TableOptions, textWidth, wrapText } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
-import { noteNearTenants } from '../finance/unknown-tenant.ts';
-import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION } from '../shared/options.ts';
+import type { TestReport } from '../../wiring/post.ts';
+import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION } from '../shared/options.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { backtestCommand } from './backtest.ts';
-import { replayCommand, testCommand } from './deliveries.ts';
-import { feedbackCommand } from './feedback.ts';
 import { planCommand, silenceCommand, silencesCommand, unsilenceCommand } from './silences.ts';
 
 interface ListOptions {
@@ -194,3 +207,154 @@ function tenantWords({ tenant_id, tenant_name }: ListedAlert): string {
 }
 
 const STAGED: readonly string[] = rulesWith(({ hasLevels }) => hasLevels === true);
+
+function testCommand(cli: CliContext): CliCommand {
+  return reportingCommand('test')
+    .description('Send a test message through one channel and show the answer.')
+    .argument('<channel>', 'the name of the channel')
+    .examples('usage-ledger alerts test on-call')
+    .action((channel: string) =>
+      cli.withContext((context) => withStopSignal(async (signal) => report(cli, await context.test(channel, signal)))),
+    );
+}
+
+function report(cli: CliContext, { channel, type, notificationId, latencyMs, result }: TestReport): void {
+  const { answer, remedy } = inWords(result);
+  if (result.outcome !== 'delivered') cli.exitCode = EXIT.failed;
+  const { outcome } = result;
+  const how = outcome === 'delivered' ? 'delivered' : 'not delivered';
+  cli.answer({ channel, type, notification_id: notificationId, outcome, answer, latency_ms: latencyMs, remedy }, [
+    `${inertText(channel)} (${type}): ${how} in ${latencyMs} ms: ${inertText(answer)}`,
+    remedy === null ? null : `  ${remedy}`,
+  ]);
+}
+
+function inWords(result: DeliveryResult): { answer: string; remedy: string | null } {
+  switch (result.outcome) {
+    case 'delivered':
+      return { answer: result.detail, remedy: null };
+    case 'retry':
+      return {
+        answer: result.reason,
+        remedy: 'A notification would be tried again for three days; check that the receiver is up and can be reached',
+      };
+    case 'rejected':
+    case 'too_large':
+      return {
+        answer: result.reason,
+        remedy: "A notification would be given up; correct the channel's settings, then test again",
+      };
+    case 'disabled':
+      return {
+        answer: result.reason,
+        remedy: 'A notification would disable the channel; give the channel a new address, or remove it',
+      };
+    case 'cancelled':
+      return { answer: 'stopped before an answer came', remedy: null };
+  }
+}
+
+function replayCommand(cli: CliContext): CliCommand {
+  return reportingCommand('replay')
+    .description('Send again, as it is now, what could not be delivered. Without arguments: list it.')
+    .argument('[id...]', 'messages, msg_...')
+    .option('--all-dead', 'all of it, and what waits for its next try')
+    .examples('usage-ledger alerts replay msg_5f0c3b6a9d2e', 'usage-ledger alerts replay --all-dead')
+    .action((ids: string[], { allDead }: { allDead?: boolean }) =>
+      cli.withContext((context) => {
+        if (ids.length > 0 && allDead === true) {
+          throw new UsageError('both ids and --all-dead are given', 'give one of the two');
+        }
+        if (ids.length === 0 && allDead !== true) return listDead(cli, context);
+        return replay(cli, context, allDead === true ? null : ids);
+      }),
+    );
+}
+
+function listDead(cli: CliContext, context: Context): void {
+  const dead = deadLetters(context.reader().connection);
+  if (cli.json) cli.printJson({ dead });
+  else if (dead.length === 0) cli.note('no message was given up');
+  else cli.print(renderTable(dead, deadColumns(context.clock.now()), cli.tableOptions));
+}
+
+async function replay(cli: CliContext, context: Context, notificationIds: string[] | null): Promise<void> {
+  // Only a ledger that is there has anything to replay; the writer would make an empty one.
+  context.reader();
+  const writer = await context.writer();
+  const report = await writer.call('replayDead', { notificationIds, nowMs: context.clock.now() });
+  const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
+  const dropped = counted(report.dropped.length, 'more', 'more');
+  const retried = counted(report.retried, 'alert', 'alerts');
+  cli.answer(report, [
+    `${due}; the running daemon sends what is due`,
+    report.retried === 0 ? null : `  ${retried} that a channel had refused no longer waits for the next try`,
+    report.dropped.length === 0 ? null : `  of ${dropped} nothing is left to say: it is over, or was told since`,
+    ...report.enabled.map((name) => `  channel ${inertText(name)} is enabled again`),
+    ...report.without_channel.map(
+      ({ notification_id, channel }) =>
+        `  ${notification_id} stays dead: channel ${inertText(channel)} is not configured`,
+    ),
+  ]);
+}
+
+function deadColumns(nowMs: number): Column<DeadLetter>[] {
+  return [
+    { name: 'notification_id', kind: 'id', header: 'Notification' },
+    { name: 'channel', kind: 'text', header: 'Channel' },
+    { name: 'attempts', kind: 'count', header: 'Attempts' },
+    { name: 'created_at', kind: 'date', header: 'Created', words: (at) => relativeTime(Date.parse(at), nowMs) },
+    { name: 'last_error', kind: 'text', header: 'Reason' },
+  ];
+}
+
+function feedbackCommand(cli: CliContext): CliCommand {
+  return reportingCommand('feedback')
+    .description('Say what an alert was: real, expected (known before) or false. The last word counts.')
+    .argument('<id>', 'an alert, or a message (msg_...) about several')
+    .addArgument(new Argument('<label>', 'what it was').choices(FEEDBACK_LABELS))
+    .option('--note <text>', 'what is known')
+    .option(...BY_OPTION)
+    .examples(
+      'usage-ledger alerts feedback alert_64740e88a27593a234fc real',
+      'usage-ledger alerts feedback alert_64740e88a27593a234fc expected --note "launch of their shop"',
+    )
+    .action((id: string, label: FeedbackLabel, options: { note?: string; by?: string }) =>
+      cli.withContext(async (context) => {
+        const writer = await context.existingWriter();
+        const by = options.by ?? systemUser();
+        const nowMs = context.clock.now();
+        const alerts = await writer.call('recordFeedback', {
+          alertId: id,
+          label,
+          note: options.note ?? null,
+          by,
+          nowMs,
+        });
+        if (id.startsWith('msg_')) {
+          const words = `${counted(alerts.length, 'alert')} of ${inertText(id)} were ${label}, says ${inertText(by)}`;
+          cli.answer({ notification_id: id, label, by, alerts }, [words]);
+          return;
+        }
+        const { connection } = context.reader();
+        const { notification } = alertMoments(connection)(alertRecord(connection, id).alert).now;
+        const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;
+        const setting = label === 'false' ? quietSetting(notification) : null;
+        const quiet = setting === null ? '' : indented(setting);
+        cli.answer({ alert_id: id, label, by, would_have_muted: mute, setting }, [
+          `${id} was ${label}, says ${inertText(by)}`,
+          setting === null
+            ? null
+            : `  to keep the like of it quiet, write below \`alerts:\` of its workspace:\n${quiet}`,
+          mute === null ? null : `  to have it muted until then:\n  ${mute}`,
+        ]);
+      }),
+    );
+}
+
+function indented(lines: string): string {
+  return lines
+    .split('\n')
+    .map((line) => `    ${inertText(line)}`)
+    .join('\n');
+}

@@ -11,10 +11,9 @@ import { windowBounds } from '../../ledger/store/schema/keys.ts';
 import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { parsePeriodWindow } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface BacktestOptions {
   workspace?: string;

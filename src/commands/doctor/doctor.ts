@@ -13,8 +13,14 @@ import { requestsOfRuns } from '../../ledger/journal/runs/run-facts.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { UnauthorizedError } from '../../usage-api/errors.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
-import { printProse, proseLines } from '../shared/prose.ts';
+import {
+  type CliCommand,
+  type CliContext,
+  EXIT,
+  printProse,
+  proseLines,
+  reportingCommand,
+} from '../shared/cli-context.ts';
 import { checkOutlets, checkPm2, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
 import { checkBackups, checkBuckets, checkExports, checkModes } from './check-files.ts';
 import {
@@ -28,8 +34,7 @@ import {
   checkTimes,
 } from './check-ledger.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
-import { probeService } from './probe/probe.ts';
-import { openTrial, type Trial } from './probe/trial.ts';
+import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
 interface DoctorOptions {
   probe?: boolean;

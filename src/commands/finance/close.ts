@@ -11,10 +11,9 @@ import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end
 import type { Context } from '../../wiring/context.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, printProse, reportingCommand } from '../shared/cli-context.ts';
 import { readGiven } from '../shared/given-file.ts';
 import { BY_OPTION } from '../shared/options.ts';
-import { printProse } from '../shared/prose.ts';
 import { planMonth, verifyBooks } from './month-end.ts';
 
 interface ReopenOptions {

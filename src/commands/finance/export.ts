@@ -9,12 +9,11 @@ import type { Sheet } from '../../reports/formats/columns.ts';
 import { viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { chooseWorkspace, noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, noteMore, type PeriodOptions } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
 import { addSheetOptions, chosenFormat, firstOf, putSheet, type SheetOptions } from './sheet-output.ts';
-import { noteNearTenants } from './unknown-tenant.ts';
 
 interface ExportOptions extends SheetOptions, PeriodOptions {
   format?: SheetFormat;

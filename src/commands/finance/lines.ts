@@ -1,12 +1,13 @@
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
-import { parsePeriod } from '../../core/period.ts';
+import { type Period, parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { LARGEST_LINE, type LineReport } from '../../ledger/journal/charges/manual-lines.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { whereClause } from '../../ledger/store/where.ts';
 import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
-import { type ManualLineRow, manualLines } from '../../reports/queries/manual-lines.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
@@ -177,4 +178,35 @@ function listCommand(cli: CliContext): CliCommand {
         return putRows(cli, firstRows(cli, rows, limit), COLUMNS);
       }),
     );
+}
+
+interface ManualLineRow {
+  line_id: bigint;
+  workspace_id: string;
+  period: Period;
+  tenant_id: string;
+  amount: string;
+  currency: string;
+  reason: string;
+  actor: string;
+  recorded_at: string;
+  revoked_at: string | null;
+  revoked_by: string | null;
+  revoked_because: string | null;
+}
+
+function manualLines(
+  connection: LedgerConnection,
+  wanted: { workspaceId?: string | undefined; tenantId?: string | undefined; period?: Period | undefined },
+): ManualLineRow[] {
+  const { workspaceId, tenantId, period } = wanted;
+  const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
+  return connection
+    .prepare(
+      `SELECT line_id, workspace_id, period, tenant_id, amount, currency, reason, actor, recorded_at, revoked_at, revoked_by,
+         revoked_because
+       FROM finance_lines ${where} ORDER BY line_id`,
+    )
+    .safeIntegers()
+    .all(...values) as ManualLineRow[];
 }

@@ -14,10 +14,9 @@ import { tenantNames, tenantReferences } from '../../ledger/store/tenant-names.t
 import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { type CsvRow, readCsvFile, readGiven } from '../shared/given-file.ts';
 import { BY_OPTION, LIMIT_OPTION } from '../shared/options.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
 import { DECIMALS, type ReconcileOptions, withMapping } from './reconcile-mapping.ts';
 import {

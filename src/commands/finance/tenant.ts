@@ -16,10 +16,9 @@ import { USAGE_COLUMNS, type UsageRow, usageRows } from '../../reports/queries/u
 import type { UsageItem } from '../../usage-api/answers/check-page.ts';
 import type { UsageApiClient } from '../../usage-api/client.ts';
 import type { Context } from '../../wiring/context.ts';
-import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { addPeriodOptions, chosenPeriods, type PeriodOptions, parseLimit } from '../shared/options.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
 import {
   addSheetOptions,
   chosenFormat,
@@ -29,7 +28,6 @@ import {
   putTable,
   putText,
 } from './sheet-output.ts';
-import { noteNearTenants } from './unknown-tenant.ts';
 
 interface TenantOptions extends ListingOptions, PeriodOptions {
   workspace?: string;

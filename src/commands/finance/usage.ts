@@ -4,11 +4,10 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { eachUsageRow, USAGE_COLUMNS, type UsageFilters, type UsageRow } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, type PeriodOptions, parseMoment } from '../shared/options.ts';
 import { addSheetOptions, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
-import { noteNearTenants } from './unknown-tenant.ts';
 
 interface UsageOptions extends ListingOptions, PeriodOptions {
   tenant?: string;

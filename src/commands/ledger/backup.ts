@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { leaveOwnAlerts } from '../../alerts/notify/end-alerts.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -8,8 +8,7 @@ import { type BackupReport, backupLedger, backupName } from '../../ledger/transf
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
+import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 
 interface BackupOptions {
   force?: boolean;
@@ -137,4 +136,26 @@ async function withFetched<T>(
     const source = await fetchBackup({ place, clock, signal }, name, file);
     return work(file, source);
   });
+}
+
+export function migrateCommand(cli: CliContext): CliCommand {
+  return reportingCommand('migrate')
+    .examples('usage-ledger migrate')
+    .action(() => cli.withContext((context) => migrate(cli, context), { writes: true }));
+}
+
+async function migrate(cli: CliContext, context: Context): Promise<void> {
+  const { path } = context.config.ledger;
+  const existed = existsSync(path);
+  const { applied, backup } = (await context.writer()).migration;
+  const outcome = applied === 0 ? 'current' : existed ? 'migrated' : 'created';
+  const words = {
+    current: `${path} is already current`,
+    created: `created ${path}`,
+    migrated: `${path} has been brought to this version (migrations applied: ${applied})`,
+  };
+  cli.answer({ ledger: path, outcome, migrations_applied: applied, backup }, [
+    words[outcome],
+    backup === null ? null : `as it was before: ${backup}`,
+  ]);
 }

@@ -5,8 +5,7 @@ import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import type { Difference, Sums } from '../../publish/compare-copy.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 
 interface PublishOptions {
   check?: boolean;

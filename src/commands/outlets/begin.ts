@@ -8,9 +8,8 @@ import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { previewBegin } from '../../outlets/preview.ts';
 import { receiverWord } from '../../outlets/sweep.ts';
 import { renderTable } from '../../reports/formats/table.ts';
-import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
 import { chosenOutlet, withReceiver } from './chosen.ts';
 
 interface BeginOptions {

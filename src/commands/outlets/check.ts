@@ -2,8 +2,7 @@ import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { checkOutlet, type OutletDifference } from '../../outlets/read-back.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { chosenOutlets, requireBegun, withReceiver } from './chosen.ts';
 
 export function checkCommand(cli: CliContext): CliCommand {

@@ -5,8 +5,7 @@ import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { outletStandings } from '../../outlets/standing.ts';
 import { Sweep } from '../../outlets/sweep.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
+import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { chosenOutlets, withReceiver } from './chosen.ts';
 
 export function pushCommand(cli: CliContext): CliCommand {

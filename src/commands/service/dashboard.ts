@@ -2,9 +2,8 @@ import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { parseWholeNumber } from '../shared/options.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface CreateOptions {
   title: string;

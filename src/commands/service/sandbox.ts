@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { describeSandbox, startSandbox } from '../../sandbox/server.ts';
 import { defaultScenario, loadScenario } from '../../sandbox/world/scenario.ts';
-import { CliCommand, type CliContext } from '../shared/cli-context.ts';
+import { CliCommand, type CliContext, withStopSignal } from '../shared/cli-context.ts';
 import { parseWholeNumber } from '../shared/options.ts';
-import { withStopSignal } from '../shared/stop-signal.ts';
 
 interface SandboxCommandOptions {
   port?: string;

@@ -8,7 +8,7 @@ import { exitCodeOf } from '../../core/process/exit-codes.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { renderJson } from '../../reports/formats/json.ts';
-import type { TableOptions } from '../../reports/formats/table.ts';
+import { type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import type { Context, ContextOverrides } from '../../wiring/context.ts';
 
 export const EXIT = {
@@ -308,4 +308,38 @@ function folded(command: string): string {
     else lines.push(part);
   }
   return lines.join(' \\\n      ');
+}
+
+/** A sentence as lines of the terminal, those after the first set in; one line where nobody looks. */
+export function proseLines(text: string, width: number | undefined, indent = 0): string[] {
+  if (width === undefined) return [text];
+  const lead = /^ */.exec(text)?.[0].length ?? 0;
+  const [first = '', ...rest] = wrapText(text.slice(lead), Math.max(20, width - lead - indent));
+  return [' '.repeat(lead) + first, ...rest.map((line) => ' '.repeat(lead + indent) + line)];
+}
+
+export function printProse(cli: CliContext, text: string, indent = 0): void {
+  for (const line of proseLines(text, cli.tableOptions.width, indent)) cli.print(line);
+}
+
+/**
+ * Runs `work` with a signal that aborts on the first Ctrl-C or SIGTERM, so that it can end cleanly; the second one
+ * ends the process at once. Whatever the work throws then, the caller gets a StoppedError.
+ */
+export async function withStopSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const onSignal = (name: keyof typeof STOP_EXIT_CODES): void => {
+    if (stop.signal.aborted) process.exit(STOP_EXIT_CODES[name]);
+    stop.abort(new StoppedError(name));
+  };
+  const onInterrupt = (): void => onSignal('SIGINT');
+  const onTerminate = (): void => onSignal('SIGTERM');
+  process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate);
+  try {
+    return await work(stop.signal);
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error;
+  } finally {
+    process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate);
+  }
 }

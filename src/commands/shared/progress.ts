@@ -1,18 +1,18 @@
-import { every } from '../../core/clock.ts';
+import { type Clock, every, systemClock } from '../../core/clock.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { firstOf } from '../../core/text/words.ts';
-import type { CliContext } from './cli-context.ts';
+import { clipToWidth } from '../../reports/formats/table.ts';
+import type { CliContext, TextOutput } from './cli-context.ts';
 
 interface Progress {
   update(done: number, total: number, unit?: string): void;
   stop(): void;
 }
 
-/** A bar on stderr where somebody looks; elsewhere its code is not even loaded. */
+/** A bar on stderr where somebody looks. */
 export async function startProgress(cli: CliContext, label: string, unit: string): Promise<Progress> {
   const { stderr } = cli.io;
   if (stderr.isTTY !== true) return { update: () => undefined, stop: () => undefined };
-  const { ProgressBar } = await import('./progress-bar.ts');
   const bar = new ProgressBar(stderr, label, unit, cli.clock);
   const release = cli.giveWay(bar);
   return {
@@ -59,4 +59,55 @@ export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView
 function describe(running: readonly [id: string, where: string][]): string {
   const named = running.slice(0, NAMED).map(([id, where]) => `${inertText(id)} (${where})`);
   return firstOf(named, NAMED, running.length);
+}
+
+const REDRAW_MS = 100;
+const CELLS = 30;
+const ERASE_LINE = '\r\x1b[K';
+
+export class ProgressBar {
+  readonly #output: TextOutput;
+  readonly #label: string;
+  readonly #clock: Clock;
+  #done = 0;
+  #total = 1;
+  #unit: string;
+  #drawnAtMs = 0;
+  #stopped = false;
+
+  constructor(output: TextOutput, label: string, unit: string, clock: Clock = systemClock) {
+    this.#output = output;
+    this.#label = label;
+    this.#clock = clock;
+    this.#unit = unit;
+    this.draw();
+  }
+
+  update(done: number, total: number, unit = this.#unit): void {
+    this.#done = done;
+    this.#total = Math.max(1, total);
+    this.#unit = unit;
+    const nowMs = this.#clock.monotonic();
+    if (this.#stopped || nowMs - this.#drawnAtMs < REDRAW_MS) return;
+    this.#drawnAtMs = nowMs;
+    this.draw();
+  }
+
+  erase(): void {
+    if (!this.#stopped) this.#output.write(ERASE_LINE);
+  }
+
+  draw(): void {
+    if (this.#stopped) return;
+    const full = Math.round(Math.min(1, this.#done / this.#total) * CELLS);
+    const cells = '█'.repeat(full) + '░'.repeat(CELLS - full);
+    const text = `${this.#label}  ${cells} ${this.#done}/${this.#total} ${this.#unit}`;
+    // The last column stays free: some terminals break the line there.
+    this.#output.write(`${ERASE_LINE}${clipToWidth(text, Math.max(20, (this.#output.columns || 80) - 1))}`);
+  }
+
+  stop(): void {
+    this.erase();
+    this.#stopped = true;
+  }
 }

@@ -36,9 +36,8 @@ import {
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
 import { LIMIT_OPTION } from '../shared/options.ts';
-import { proseLines } from '../shared/prose.ts';
 import { findRedis, probeRedis } from '../shared/redis-probe.ts';
 
 interface StatusOptions {

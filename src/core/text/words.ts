@@ -31,3 +31,7 @@ export function lastClause(cut: string): string | null {
 export function withThousands(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
+
+export function shellWord(text: string): string {
+  return /^[\w.,@:/+][\w.,@:/+-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

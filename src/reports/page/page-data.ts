@@ -10,9 +10,8 @@ import { moneySums } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../queries/usage.ts';
-import { openAlerts, type PageAlerts } from './alert-sentences.ts';
 import { marginsOf, type PageMargins } from './margins.ts';
-import { type PageOrigin, readOrigin } from './origin.ts';
+import { openAlerts, type PageAlerts, type PageOrigin, readOrigin } from './page-parts.ts';
 
 const MONTHS = 12;
 /** Tenants that have a colour of their own; the others are added up. */

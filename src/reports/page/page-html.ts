@@ -2,9 +2,7 @@ import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import type { Forecast } from '../../ledger/journal/charges/credit-pricer.ts';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
-import type { PageAlerts } from './alert-sentences.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
-import { originHtml } from './origin.ts';
 import type { PageData } from './page-data.ts';
 import {
   behind,
@@ -12,6 +10,8 @@ import {
   chartBox,
   figure,
   legend,
+  originHtml,
+  type PageAlerts,
   type PageLinks,
   pageOf,
   section,

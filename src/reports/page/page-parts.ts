@@ -1,4 +1,13 @@
+import { alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { alertRows } from '../../alerts/queries/alerts.ts';
+import { mutedWords } from '../../alerts/wording/muted.ts';
+import { named } from '../../alerts/wording/names.ts';
 import { htmlText } from '../../core/text/html-text.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { and, desc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { formatInteger } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import { COLOURS } from './charts.ts';
@@ -97,3 +106,61 @@ details { margin-top: .5rem; }
 @media screen and (max-width: 40rem) { .chart svg { max-width: none; width: 34rem; } }
 @media print { :root { color-scheme: light; font-size: 12px; } body { max-width: none; padding: 0; } .scroll { overflow: visible; } thead { display: table-header-group; } tr { break-inside: avoid; } details:not([open]) { display: none; } }
 `;
+
+export interface PageOrigin {
+  runId: string | null;
+  /** The end of the ledger's chain, which `verify` recomputes. */
+  head: { seq: number; digest: string };
+}
+
+/** The caller holds the read transaction in which the figures are read. */
+export function readOrigin(connection: LedgerConnection, workspaceId: string): PageOrigin {
+  const applied = query(connection)
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
+    .where(and(eq(workspaces.workspaceId, workspaceId), isNotNull(runs.appliedSeq)));
+  const last = applied.orderBy(desc(runs.runKey)).limit(1).get();
+  return { runId: last?.runId ?? null, head: headOfChain(connection) };
+}
+
+export function originHtml({ runId, head }: PageOrigin): string {
+  const run = runId === null ? 'Made before any run' : `Made from run ${htmlText(runId)}`;
+  return `<p class="quiet">${run}, head of the ledger ${htmlText(head.digest)} (link ${head.seq})</p>`;
+}
+
+interface AlertSentence {
+  severity: string;
+  state: string;
+  since: string | null;
+  muted: string | null;
+  summary: string;
+}
+
+export interface PageAlerts {
+  alerts: AlertSentence[];
+  moreAlerts: number;
+}
+
+/** The open alerts of a workspace, or of one tenant of it: that page says nothing of what the tenant costs. */
+export function openAlerts(
+  connection: LedgerConnection,
+  subject: { workspaceId: string; tenantId?: string },
+  limit: number,
+): PageAlerts {
+  const open = alertRows(connection, { states: 'open', ...subject });
+  const rows = open.filter(({ rule }) => subject.tenantId === undefined || rule !== 'margin');
+  const momentsOf = alertMoments(connection);
+  const place = `${named(subject.workspaceId)}: `;
+  const alerts = rows.slice(0, limit).map((alert): AlertSentence => {
+    const { summary } = momentsOf(alert).now.notification;
+    return {
+      severity: alert.severity,
+      state: alert.state,
+      since: alert.first_fired_at,
+      muted: mutedWords(alert.muted_because),
+      summary: summary.startsWith(place) ? summary.slice(place.length) : summary,
+    };
+  });
+  return { alerts, moreAlerts: rows.length - alerts.length };
+}

@@ -2,9 +2,8 @@ import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { tenantEntries } from '../queries/tenants.ts';
-import { openAlerts } from './alert-sentences.ts';
-import { readOrigin } from './origin.ts';
 import type { PageData, PageRequest } from './page-data.ts';
+import { openAlerts, readOrigin } from './page-parts.ts';
 
 const MONTHS = 12;
 const ROWS = 20;

@@ -2,9 +2,18 @@ import { formatMinor } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
 import type { Charts } from './charts.ts';
-import { originHtml } from './origin.ts';
 import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';
-import { behind, type Cell, chartBox, figure, type PageLinks, pageOf, section, tableOf } from './page-parts.ts';
+import {
+  behind,
+  type Cell,
+  chartBox,
+  figure,
+  originHtml,
+  type PageLinks,
+  pageOf,
+  section,
+  tableOf,
+} from './page-parts.ts';
 import type { TenantPageData } from './tenant-data.ts';
 
 export function tenantHtml(data: TenantPageData, charts: Charts, links: PageLinks): string {

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs } from '../../core/period.ts';
-import { shellWord } from '../../core/text/shell-word.ts';
+import { shellWord } from '../../core/text/words.ts';
 import type { FileReport } from '../../ledger/audit/verify/verify.ts';
 import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
 import { endOfWorkspace } from '../../ledger/journal/ended.ts';

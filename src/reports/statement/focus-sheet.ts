@@ -1,5 +1,4 @@
-import { FOCUS_COLUMNS } from '../../billing/focus/focus-columns.ts';
-import { type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
+import { FOCUS_COLUMNS, type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
 import { invoiceNumbers } from '../../ledger/journal/charges/invoice-numbers.ts';

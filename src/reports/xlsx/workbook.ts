@@ -1,7 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Sheet } from '../formats/columns.ts';
-import { MAIN, stylesXml, XML } from './styles.ts';
-import { SheetRows, worksheetPieces } from './worksheet.ts';
+import { MAIN, SheetRows, stylesXml, worksheetPieces, XML } from './worksheet.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';

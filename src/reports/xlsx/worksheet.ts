@@ -1,5 +1,4 @@
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
-import { type CellFormat, HEADER_STYLE, MAIN, styleOf, XML } from './styles.ts';
 
 /** Rows that a sheet can hold, with its header. */
 const SHEET_ROWS = 1_048_576;
@@ -9,7 +8,7 @@ const EXACT_DIGITS = 15;
 /** Characters, so that ids can be read without a change. */
 const WIDTHS: Partial<Record<ColumnKind, number>> = { id: 24, text: 24, date: 20 };
 const OTHER_WIDTH = 14;
-const FORMATS: Readonly<Record<Exclude<ColumnKind, 'amount'>, CellFormat>> = {
+const FORMAT_OF: Readonly<Record<Exclude<ColumnKind, 'amount'>, CellFormat>> = {
   id: 'text',
   text: 'general',
   credits: 'integer',
@@ -108,7 +107,7 @@ function cellOf(place: string, value: SheetValue, { kind }: SheetColumn, isTotal
   if (value === null) return '';
   if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`;
   const text = String(value);
-  const format = kind === 'amount' ? amountFormat(text) : FORMATS[kind];
+  const format = kind === 'amount' ? amountFormat(text) : FORMAT_OF[kind];
   const number = numberOf(text, kind);
   if (number === null) return textCell(place, text, styleOf(kind === 'id' ? 'text' : 'general', isTotal));
   return `<c r="${place}" s="${styleOf(format, isTotal)}"><v>${number}</v></c>`;
@@ -214,4 +213,63 @@ function textOf({ digits, units }: Decimal): string {
   const text = (units < 0n ? -units : units).toString().padStart(digits + 1, '0');
   const sign = units < 0n ? '-' : '';
   return digits === 0 ? `${sign}${text}` : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
+
+export const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+export const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+
+const FORMATS = {
+  general: 'General',
+  text: '@',
+  integer: '#,##0',
+  amount2: '#,##0.00',
+  amount3: '#,##0.000',
+  amount4: '#,##0.0000',
+  price: '#,##0.00################',
+  double: '0.00',
+  date: 'yyyy-mm-dd hh:mm:ss',
+  day: 'yyyy-mm-dd',
+} as const;
+
+type CellFormat = keyof typeof FORMATS;
+
+const NAMES = Object.keys(FORMATS) as CellFormat[];
+/** Those below belong to the program that reads the file. */
+const FIRST_FREE_ID = 164;
+
+/** The number of a cell's style; cells of totals stand out. */
+function styleOf(format: CellFormat, isTotal = false): number {
+  return NAMES.indexOf(format) + (isTotal ? NAMES.length : 0);
+}
+
+const HEADER_STYLE = 2 * NAMES.length;
+
+export function stylesXml(): string {
+  const list = (tag: string, items: readonly string[]): string =>
+    `<${tag} count="${items.length}">${items.join('')}</${tag}>`;
+  const border = (side: string): string =>
+    `<border><left/><right/>${side === 'top' ? '<top style="thin"/>' : '<top/>'}${side === 'bottom' ? '<bottom style="thin"/>' : '<bottom/>'}<diagonal/></border>`;
+  const cell = (id: number, look: string): string => `<xf numFmtId="${id}" ${look} xfId="0" applyNumberFormat="1"/>`;
+  const ids = NAMES.map((_, at) => FIRST_FREE_ID + at);
+  const plain = 'fontId="0" fillId="0" borderId="0"';
+  const total = 'fontId="1" fillId="0" borderId="1" applyFont="1" applyBorder="1"';
+  const header = 'fontId="1" fillId="2" borderId="2" applyFont="1" applyFill="1" applyBorder="1"';
+  return `${XML}<styleSheet xmlns="${MAIN}">${[
+    list(
+      'numFmts',
+      NAMES.map((name, at) => `<numFmt numFmtId="${ids[at]}" formatCode="${FORMATS[name]}"/>`),
+    ),
+    list(
+      'fonts',
+      ['', '<b/>'].map((bold) => `<font>${bold}<sz val="11"/><name val="Calibri"/></font>`),
+    ),
+    list('fills', [
+      ...['none', 'gray125'].map((pattern) => `<fill><patternFill patternType="${pattern}"/></fill>`),
+      '<fill><patternFill patternType="solid"><fgColor rgb="FFE7EAF0"/></patternFill></fill>',
+    ]),
+    list('borders', ['none', 'top', 'bottom'].map(border)),
+    list('cellStyleXfs', [`<xf numFmtId="0" ${plain}/>`]),
+    list('cellXfs', [...ids.map((id) => cell(id, plain)), ...ids.map((id) => cell(id, total)), cell(0, header)]),
+    list('cellStyles', ['<cellStyle name="Normal" xfId="0" builtinId="0"/>']),
+  ].join('')}</styleSheet>`;
 }

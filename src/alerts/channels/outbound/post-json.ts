@@ -1,5 +1,5 @@
-import { attemptLimit } from '../../../core/attempt-limit.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { attemptLimit } from '../../../core/deadline.ts';
 import type { ProxySettings } from '../../../core/net/proxy-options.ts';
 import type { DeliveryResult } from '../channel.ts';
 import { webhookOutcome } from '../webhook-outcome.ts';

@@ -1,10 +1,11 @@
+import type { Config, WorkspaceConfig } from '../../../config/types.ts';
+import type { Clock } from '../../../core/clock.ts';
 import { AppError, summarizeError } from '../../../core/errors.ts';
 import { addPeriods } from '../../../core/period.ts';
 import { counted } from '../../../core/text/words.ts';
-import type { UsageItem, UsagePage } from '../../../usage-api/answers/check-page.ts';
-import type { UsagePageQuery } from '../../../usage-api/client.ts';
+import { parseUsagePage, type UsageItem, type UsagePage } from '../../../usage-api/answers/check-page.ts';
+import { UsageApiClient, type UsagePageQuery } from '../../../usage-api/client.ts';
 import { type Finding, warn } from '../finding.ts';
-import type { Trial } from './trial.ts';
 
 /** Nobody is called so. */
 const NO_SUCH_TENANT = 'usage-ledger-probe-no-such-tenant';
@@ -219,4 +220,56 @@ function doubt(message: string, remedy: string): Verdict {
 
 function wrong(message: string, remedy: string): Verdict {
   return { status: 'fail', message, remedy };
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+interface TrialOptions {
+  clock: Clock;
+  proxy: Config['proxy'];
+}
+
+interface Asked {
+  page: UsagePage;
+  latencyMs: number;
+  /** Our clock minus the service's; null when it sends none. */
+  skewMs: number | null;
+}
+
+export interface Trial {
+  ask(query: UsagePageQuery): Promise<Asked>;
+  keyInUse(): string | null;
+  close(): Promise<void>;
+}
+
+/** Not the context's client: its patience would make a doctor who says nothing for minutes. */
+export function openTrial(workspace: WorkspaceConfig, { clock, proxy }: TrialOptions): Trial {
+  const { id, baseUrl, embedUrl, keys, signing, ca } = workspace;
+  const client = new UsageApiClient({
+    baseUrl,
+    embedUrl,
+    workspaceId: id,
+    keys: () => keys,
+    signing,
+    concurrency: 1,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    retries: 1,
+    ca,
+    proxy,
+    clock,
+  });
+  return {
+    async ask(query) {
+      const asked = clock.monotonic();
+      const { requestedAtMs, receivedAtMs, serverDateMs, ...answer } = await client.fetchUsagePage(query);
+      const latencyMs = Math.round(clock.monotonic() - asked);
+      // The Date header has whole seconds: the service's clock was half a second further on average.
+      const skewMs = serverDateMs === null ? null : (requestedAtMs + receivedAtMs) / 2 - (serverDateMs + 500);
+      const body = Buffer.concat(answer.body);
+      const { page = 1, tenantId } = query;
+      return { page: parseUsagePage(body, { page, workspaceId: id, tenantId }), latencyMs, skewMs };
+    },
+    keyInUse: () => client.keyInUse,
+    close: () => client.close(),
+  };
 }

@@ -22,9 +22,8 @@ import {
 } from '../../../reports/statement/statement-files.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
-import type { CliContext } from '../../shared/cli-context.ts';
+import { type CliContext, withStopSignal } from '../../shared/cli-context.ts';
 import { startProgress } from '../../shared/progress.ts';
-import { withStopSignal } from '../../shared/stop-signal.ts';
 
 interface EachRequest {
   period: Period;

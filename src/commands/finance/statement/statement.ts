@@ -19,7 +19,7 @@ import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement
 import { STATEMENT_WORDS } from '../../../reports/statement/statement-words.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
-import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
+import { chooseWorkspace, noteNearTenants, unknownPeriod } from '../../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../../shared/cli-context.ts';
 import { givenCheckpoints, givenDigest, givenKey, readGiven } from '../../shared/given-file.ts';
 import { noteOtherRates } from '../rates.ts';
@@ -34,7 +34,6 @@ import {
   type SheetOptions,
   styleOf,
 } from '../sheet-output.ts';
-import { noteNearTenants } from '../unknown-tenant.ts';
 import { writeEach } from './each.ts';
 
 interface StatementOptions extends SheetOptions {

@@ -1,8 +1,7 @@
 import { accessSync, chmodSync, chownSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
-import { groupId } from '../../../core/process/groups.ts';
-import { requireSafePlace } from '../../../core/process/safe-place.ts';
+import { groupId, requireSafePlace } from '../../../core/process/safe-place.ts';
 import { SIDECARS } from './ledger-file.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
