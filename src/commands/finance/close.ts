@@ -234,7 +234,7 @@ function linesOf({ action, period, workspaceId, ...event }: PeriodEvent): (strin
       ? `${where} is closed: ${figures}`
       : `${where} is open again; it had been closed with ${figures}`,
     ...event.overridden.map((reason) => `  although ${reason}`),
-    event.reversed === 0 ? null : `  ${formatInteger(event.reversed)} adjustments were taken back`,
+    event.reversed === 0 ? null : `  ${counted(event.reversed, 'adjustment was', 'adjustments were')} taken back`,
     `head digest ${event.digest}`,
   ];
 }

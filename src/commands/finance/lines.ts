@@ -11,7 +11,7 @@ import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
 
 export function linesCommand(cli: CliContext): CliCommand {
   return new CliCommand('lines')
@@ -46,7 +46,7 @@ function addCommand(cli: CliContext): CliCommand {
     .requiredOption('--amount <amount>', 'such as 49.00, or -12.50 to give back')
     .requiredOption('--currency <code>', 'a code of ISO 4217, such as EUR')
     .requiredOption('--reason <text>', 'why; the tenant reads it on its statement')
-    .option('--by <name>', 'who adds it (default: the user of this shell)')
+    .option(...BY_OPTION)
     .examples(
       'usage-ledger lines add --tenant acme --period 2026-02 --amount -12.50 --currency EUR --reason "goodwill" --by "Ada"',
     )
@@ -98,7 +98,7 @@ function revokeCommand(cli: CliContext): CliCommand {
     .description('Take a line back: from an estimate it goes, of a closed month it is booked as a correction.')
     .argument('<line>', 'its number, as `lines list` has it')
     .requiredOption('--reason <text>', 'why; the tenant does not read it')
-    .option('--by <name>', 'who revokes it (default: the user of this shell)')
+    .option(...BY_OPTION)
     .examples('usage-ledger lines revoke 3 --reason "meant for globex"')
     .action((text: string, options: { reason: string; by?: string }) =>
       cli.withContext(async (context) => {

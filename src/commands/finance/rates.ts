@@ -101,7 +101,7 @@ async function putIntoForce(
   }
   for (const name of change.added) cli.print(`+ ${inertText(name)}`);
   for (const name of change.retired) cli.print(`- ${inertText(name)}`);
-  cli.print('');
+  if (comparison.months.length > 0) cli.print('');
   putComparison(cli, comparison);
   const words = `closed months keep theirs${comparison.months.length === 0 ? '' : ', open ones are priced anew as above'}`;
   if (yes) cli.print(`\n${counted(count, 'card is', 'cards are')} in force; ${words}`);

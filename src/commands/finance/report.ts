@@ -15,7 +15,7 @@ interface ReportOptions {
 
 export function reportCommand(cli: CliContext): CliCommand {
   return plainCommand('report')
-    .requiredOption('--out <file>', 'the page: one file that fetches nothing')
+    .requiredOption('--out <file>', 'the page')
     .option('--period <period>', 'up to this period, YYYY-MM (default: the latest)')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .examples('usage-ledger report --out usage.html', 'usage-ledger report --period 2026-02 --out february.html')

@@ -164,7 +164,7 @@ describe('reopen', () => {
     expect(code).toBe(0);
     expect(out.split('\n')).toEqual([
       '2026-01 of ws-1 is open again; it had been closed with 2 tenants, 9,007,199,254,741,993 credits, 20 requests',
-      '  1 adjustments were taken back',
+      '  1 adjustment was taken back',
       expect.stringMatching(/^head digest [0-9a-f]{64}$/),
       '',
     ]);
