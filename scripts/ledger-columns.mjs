@@ -23,8 +23,8 @@ const AMOUNT = '`amount_minor` as decimal text: `12.50` EUR, `1250` JPY.';
 const VALUE = '`amount` as a double, to sort and filter by. Add up `amount_minor`, by `currency`.';
 const DIGITS = '2 for EUR, 0 for JPY.';
 
-/** Of a column that needs no more words. */
-const NAMED = 'As the name says.';
+/** Of a column that needs no words. */
+const NAMED = '';
 const COUNTED = 'How many tenants, see [reconcile](finance.md#reconcile).';
 const LINK = 'The link of the chain.';
 
@@ -65,7 +65,7 @@ const VIEWS = {
     {
       workspace_id: WORKSPACE,
       period: PERIOD,
-      tenants: 'Tenants, withdrawn ones left out.',
+      tenants: 'Withdrawn ones left out.',
       credits_used: 'Theirs, without adjustments.',
       request_count: 'Theirs, without adjustments.',
       state: PERIOD_STATE,
@@ -265,8 +265,8 @@ const VIEWS = {
       revenue_currency: 'Of the rate card. NULL without one.',
       no_margin:
         '`other currency`: the two cards have different ones, which are not compared; `no charge`: nothing was charged, as without a rate card; `no price`: revenue or cost is NULL. NULL of a margin.',
-      rate_card: 'The rate card.',
-      cost_card: 'The cost card.',
+      rate_card: NAMED,
+      cost_card: NAMED,
     },
   ],
   finance_lines: [
@@ -302,20 +302,20 @@ const VIEWS = {
       state:
         '`held`: goes by itself once nothing is in its way; `late`, `refused`: for a person; `settled`: done by one.',
       reason: 'Why, with the answer of the receiver.',
-      since: 'When.',
-      settled_at: 'NULL, like the next two, while it is not settled.',
-      settled_by: 'Who settled it.',
-      note: 'How.',
+      since: NAMED,
+      settled_at: 'NULL while it is not settled, like `settled_by` and `note`.',
+      settled_by: NAMED,
+      note: NAMED,
     },
   ],
   finance_alerts: [
     'One row per alert.',
     {
-      alert_id: 'Stable id.',
-      workspace_id: 'NULL when it is about the ledger as a whole.',
+      alert_id: NAMED,
+      workspace_id: 'NULL: about the ledger as a whole.',
       tenant_id: 'NULL when it is not about one.',
       period: 'NULL when it is not about one.',
-      rule: 'Such as `jump`.',
+      rule: NAMED,
       level: '`likely`, `happened` or `settled`.',
       severity: '`warning` or `critical`.',
       state: '`pending`, `firing`, `acknowledged`, `resolved` or `expired`.',
@@ -335,7 +335,7 @@ const VIEWS = {
     'One row per thing that happened to an alert.',
     {
       alert_id: NAMED,
-      workspace_id: 'NULL when it is about the ledger as a whole.',
+      workspace_id: 'NULL: about the ledger as a whole.',
       revision: '1, 2, 3 ... by alert.',
       at: NAMED,
       event: '`pending`, `fired`, `escalated`, `eased`, `grown`, `told`, `acknowledged`, `resolved` or `expired`.',
@@ -351,7 +351,7 @@ const VIEWS = {
     'One row per alert and message about it to a channel; a group or daily summary is about several.',
     {
       alert_id: NAMED,
-      workspace_id: 'NULL when it is about the ledger as a whole.',
+      workspace_id: 'NULL: about the ledger as a whole.',
       channel: NAMED,
       notification_id: 'The message, `msg_...`.',
       revision: 'Rises with each message of the alert to the channel.',
@@ -383,8 +383,8 @@ const VIEWS = {
     {
       workspace_id: WORKSPACE,
       last_complete_run_at: 'When the last run was applied.',
-      last_attempt_at: 'When the last run began.',
-      last_status: 'How it ended.',
+      last_attempt_at: NAMED,
+      last_status: NAMED,
       covers_from: 'The first and the last period that was read.',
       covers_to: 'The first and the last period that was read.',
     },
@@ -392,13 +392,13 @@ const VIEWS = {
   finance_runs: [
     'One row per run, applied or not.',
     {
-      run_id: 'Stable id.',
+      run_id: NAMED,
       workspace_id: WORKSPACE,
       status: 'See [the life of a run](#the-life-of-a-run).',
       from_period: 'What it reads. NULL: no limit.',
       to_period: 'What it reads. NULL: no limit.',
       started_at: NAMED,
-      finished_at: 'NULL while it is running.',
+      finished_at: 'NULL while it runs.',
       pages: 'Of its last walk.',
       records: 'Of its last walk.',
       entries: 'How many it wrote.',
@@ -446,8 +446,10 @@ function render(columns) {
       for (const name of Object.keys(described)) {
         if (!order.includes(name)) faults.push(`${view}.${name} is described, but there is no such column`);
       }
-      const shared = order.filter((name) => OFTEN.includes(described[name])).map((name) => `\`${name}\``);
-      const own = order.filter((name) => !SHARED.has(described[name])).map((name) => [name, described[name]]);
+      const shared = order.filter((name) => [...OFTEN, NAMED].includes(described[name])).map((name) => `\`${name}\``);
+      const own = order
+        .filter((name) => described[name] !== NAMED && !SHARED.has(described[name]))
+        .map((name) => [name, described[name]]);
       const also = shared.length === 0 ? '' : ` Also ${shared.join(', ')}.`;
       return `### ${view}\n\n${row}${also}\n\n${renderColumns(own)}`;
     })

@@ -39,6 +39,7 @@ export interface ClientSettings {
   baseUrl: string;
   /** Address of the embed-token endpoint; looked at when a token is asked for. */
   embedUrl: string;
+  /** The workspace that the credentials are of. */
   workspaceId: string;
   /** Default: the scheme of the public documentation, see `DEFAULT_SIGNING`. */
   signing?: Readonly<SigningScheme>;
@@ -52,7 +53,7 @@ export interface ClientSettings {
   retryBaseMs?: number;
   /** A longer Retry-After is not waited for but thrown as RateLimitedError; default 10,000. */
   maxRetryAfterMs?: number;
-  /** Decoded bytes of an answer; default `MAX_BODY_BYTES`. */
+  /** Decoded bytes of an answer; default 32 MiB. */
   maxBodyBytes?: number;
   /** Bounds what the answers of several clients take together; default: no bound beyond `maxBodyBytes`. */
   memory?: PageMemory;

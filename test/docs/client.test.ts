@@ -19,13 +19,13 @@ test('the page of the client names each of its methods', () => {
   expect(firstColumn('Methods')).toEqual(methods.toSorted());
 });
 
-test('it names each option', () => {
-  const [, body = ''] = /interface ClientSettings \{(.*?)^\}/ms.exec(read('src/usage-api/client.ts')) ?? [];
-  const settings = [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, name = '']) => name);
-  const options = [...settings, 'apiKeyId', 'secretKey', 'keys'];
+test('the types that are shipped say of each option what it does', () => {
+  const [, body = ''] = /interface ClientSettings \{(.*?)^\}/ms.exec(read('dist/types/usage-api/client.d.ts')) ?? [];
+  const options = [...body.matchAll(/^ {4}(\w+)\??:/gm)].map(([, name = '']) => name);
   expect(options.length).toBeGreaterThan(15);
-  expect(firstColumn('Options')).toEqual(options.toSorted());
-  expect(text).toContain(`| ${MAX_BODY_BYTES / 1024 / 1024} MiB |`);
+  const explained = [...body.matchAll(/\*\/\n {4}(\w+)\??:/g)].map(([, name = '']) => name);
+  expect(explained).toEqual(options);
+  expect(body).toContain(`default ${MAX_BODY_BYTES / 1024 / 1024} MiB. */\n    maxBodyBytes?:`);
 });
 
 test('it names each code and class of an error', () => {

@@ -77,14 +77,18 @@ async function buildLedger(): Promise<LedgerConnection> {
   return connection;
 }
 
+/** So many rows are shown. */
+const SHOWN = 3;
+
 function answer(connection: LedgerConnection, sql: string): string {
   const statement = connection.prepare(sql).safeIntegers();
   const rows = statement.all() as Record<string, unknown>[];
   const names = statement.columns().map(({ name }) => name);
-  return `${renderTable(
-    rows,
+  const table = renderTable(
+    rows.slice(0, SHOWN),
     names.map((name) => ({ name, header: name })),
-  )}\n`;
+  );
+  return `${table}\n${rows.length > SHOWN ? '...\n' : ''}`;
 }
 
 test('each question of the document is answered by its SQL as it says, on the data of the demo', async () => {
