@@ -66,6 +66,7 @@ export interface ClientSettings {
    * `concurrency`, `ca` and `proxy` then have no effect, and `close` leaves it open.
    */
   dispatcher?: RequestDispatcher | undefined;
+  /** The header `User-Agent`; default `usage-ledger`. */
   userAgent?: string;
   /** Takes further secrets out of what the service says. */
   redact?: Redactor;
