@@ -580,6 +580,17 @@ BEGIN SELECT RAISE(ABORT, 'a rate card never changes'); END;
 CREATE TRIGGER rate_cards_no_delete BEFORE DELETE ON rate_cards
 BEGIN SELECT RAISE(ABORT, 'rate cards are retired, not deleted'); END;
 --> statement-breakpoint
+CREATE TABLE budgets (
+  workspace_key integer NOT NULL,
+  place integer NOT NULL,
+  tenant_glob text,
+  credits integer,
+  amount_minor integer,
+  currency text,
+  PRIMARY KEY (workspace_key, place),
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE charges (
   period_key integer NOT NULL,
   tenant_key integer NOT NULL,

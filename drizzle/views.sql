@@ -42,6 +42,33 @@ LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
 LEFT JOIN periods p ON p.period_key = a.period_key
 WHERE a.workspace_key IS NULL OR w.workspace_key IS NOT NULL;
 
+CREATE VIEW finance_budgets AS
+SELECT workspace_id, tenant_id, period, credits_used, budget_credits, used_minor, budget_minor, currency,
+  CASE WHEN budget_minor IS NULL THEN round(100.0 * credits_used / budget_credits, 2)
+    ELSE round(100.0 * used_minor / budget_minor, 2) END AS used_percent,
+  projection, as_of
+FROM (
+  SELECT w.workspace_id, NULL AS tenant_id, p.period, f.credits_used, b.credits AS budget_credits, NULL AS used_minor,
+    NULL AS budget_minor, NULL AS currency, f.as_of,
+    (SELECT sum(m.projection) FROM finance_month_to_date m WHERE m.workspace_id = w.workspace_id AND m.period = p.period) AS projection
+  FROM budgets b
+  JOIN workspaces w ON w.workspace_key = b.workspace_key AND w.ended_seq IS NULL
+  JOIN periods p ON p.workspace_key = w.workspace_key AND p.closed_seq IS NULL
+  JOIN finance_period_totals f ON f.workspace_id = w.workspace_id AND f.period = p.period AND f.state = 'open'
+  WHERE b.tenant_glob IS NULL
+  UNION ALL
+  SELECT m.workspace_id, m.tenant_id, m.period, m.credits_used, b.credits,
+    CASE WHEN b.amount_minor IS NOT NULL
+      THEN coalesce((SELECT c.amount_minor FROM charges c JOIN rate_cards k ON k.card_key = c.card_key AND k.currency = b.currency
+        WHERE c.period_key = p.period_key AND c.tenant_key = t.tenant_key), 0) END,
+    b.amount_minor, b.currency, m.as_of, m.projection
+  FROM finance_month_to_date m
+  JOIN workspaces w ON w.workspace_id = m.workspace_id
+  JOIN periods p ON p.workspace_key = w.workspace_key AND p.period = m.period
+  JOIN tenants t ON t.workspace_key = w.workspace_key AND t.tenant_id = m.tenant_id
+  JOIN budgets b ON b.workspace_key = w.workspace_key AND b.place = (SELECT min(c.place) FROM budgets c
+    WHERE c.workspace_key = w.workspace_key AND m.tenant_id GLOB c.tenant_glob)) budgeted;
+
 CREATE VIEW finance_charge_lines AS
 SELECT workspace_id, tenant_id, period, line_number, kind, tier, credits, unit_credits, unit_price, amount_minor, currency, rate_card,
   corrects_period, entry_id, cause,
@@ -434,6 +461,13 @@ JOIN workspaces w ON w.workspace_key = p.workspace_key
 LEFT JOIN period_events e ON e.event_seq = p.closed_seq AND e.period_key = p.period_key
 LEFT JOIN runs r ON r.run_key = p.covered_run_key;
 
+CREATE VIEW finance_rate_cards AS
+SELECT k.side, k.name AS rate_card, json_extract(k.definition, '$.workspace') AS workspace_id,
+  json_extract(k.definition, '$.tenant') AS tenant_pattern, k.currency, json_extract(k.definition, '$.from_period') AS from_period,
+  json_extract(k.definition, '$.to_period') AS to_period, CAST(json_extract(k.definition, '$.priority') AS bigint) AS priority,
+  k.definition, k.source, k.recorded_at, k.retired_at, k.digest
+FROM rate_cards k;
+
 CREATE VIEW finance_reconciliations AS
 SELECT w.workspace_id, p.period, a.at, a.actor, a.note, r.file_name, r.file_sha256, r.matched, r.missing, r.extra, r.different,
   r.tolerance, r.amounts, e.digest AS close_digest, CASE WHEN p.closed_seq = r.close_seq THEN 1 ELSE 0 END AS in_force,
@@ -449,6 +483,18 @@ SELECT r.run_id, w.workspace_id, r.status, r.from_period, r.to_period, r.started
   r.digest, r.error_code, r.kind, r.slot, r.error_message
 FROM runs r
 JOIN workspaces w ON w.workspace_key = r.workspace_key;
+
+CREATE VIEW finance_statements AS
+SELECT w.workspace_id, t.tenant_id, p.period, s.number AS statement_number, n.display_name, n.external_ref, e.at AS closed_at,
+  e.actor AS closed_by, CASE WHEN p.closed_seq = s.close_seq THEN 1 ELSE 0 END AS in_force, s.close_seq AS event_seq,
+  e.digest AS close_digest
+FROM statement_numbers s
+JOIN periods p ON p.period_key = s.period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN tenants t ON t.tenant_key = s.tenant_key AND t.workspace_key = w.workspace_key
+JOIN period_events e ON e.event_seq = s.close_seq AND e.period_key = s.period_key
+LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m
+  WHERE m.tenant_key = t.tenant_key AND m.after_seq < s.close_seq);
 
 CREATE VIEW finance_tenants AS
 SELECT w.workspace_id, t.tenant_id, n.display_name, n.external_ref,

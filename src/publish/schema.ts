@@ -55,8 +55,8 @@ async function isMade(client: pg.Client, schema: string, version: string): Promi
   );
 }
 
-/** About this machine's own dealings with its billing systems: their tables are not copied. */
-const OWN_VIEWS: readonly string[] = ['finance_outlet_events'];
+/** About this machine's billing systems and settings: their tables are not copied. */
+const OWN_VIEWS: readonly string[] = ['finance_budgets', 'finance_outlet_events'];
 
 /** The statements that make the views of `drizzle/views.sql` over all ledgers, with `ledger_id` before their columns. */
 export function viewsOf(connection: LedgerConnection): string[] {
@@ -75,6 +75,7 @@ function overAllLedgers(body: string): string {
   return body
     .replaceAll(NOW_IN_SQLITE, NOW)
     .replaceAll('AS INTEGER)', 'AS numeric)')
+    .replaceAll(/json_extract\((\w+\.\w+), '\$\.(\w+)'\)/g, "($1::jsonb ->> '$2')")
     .replaceAll(/^( *(?:SELECT|GROUP BY) )(\w+\.)?(?=\w+,)/gm, '$1$2ledger_key, $2');
 }
 

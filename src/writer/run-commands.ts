@@ -2,6 +2,7 @@ import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-
 import { evaluateFailure, evaluateJob } from '../alerts/evaluate/evaluate-self.ts';
 import type { RunFault } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import { keepBudgets } from '../ledger/journal/charges/budget-store.ts';
 import { chargeRun } from '../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../ledger/journal/charges/credit-pricer.ts';
 import { type AbsentKey, absentAgain } from '../ledger/journal/runs/absences.ts';
@@ -122,6 +123,7 @@ export const runCommands = {
       nowMs,
       afterMerge: (merged) => {
         chargeRun(merged);
+        keepBudgets(merged.connection, run.workspaceKey, alerts.rules.budgets ?? []);
         return evaluateRun(merged, alerts, { priceOf: creditPricer(merged.connection, run.workspaceId) });
       },
     });

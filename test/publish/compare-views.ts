@@ -10,12 +10,12 @@ const EXACT_HUNDREDTHS = 2 ** 53;
 /** A few operations on doubles are right to a part in so many. */
 const DOUBLE_DIGITS = 2n ** 50n;
 
-/** Every view of the ledger, as SQLite knows them; what an outlet does is this machine's own, and not copied. */
+/** Every view of the ledger, as SQLite knows them; what an outlet does, and budgets, are this machine's own, and not copied. */
 export function financeViews(connection: Database.Database): string[] {
   return connection
     .prepare(
       `SELECT name FROM sqlite_schema WHERE type = 'view' AND name LIKE 'finance\\_%' ESCAPE '\\'
-         AND name <> 'finance_outlet_events' ORDER BY name`,
+         AND name NOT IN ('finance_budgets', 'finance_outlet_events') ORDER BY name`,
     )
     .pluck()
     .all() as string[];

@@ -150,6 +150,11 @@ describe('rates apply', () => {
 
     const { out: json } = await world.run('rates', 'apply', 'rates.yml', '--yes', '--json');
     expect(parseJson(json)).toMatchObject({ applied: true, added: ['dearer'], retired: ['standard'] });
+    const cards = 'SELECT rate_card, side, from_period, retired_at IS NULL AS in_force FROM finance_rate_cards';
+    expect(world.query(cards)).toEqual([
+      { rate_card: 'standard', side: 'price', from_period: '2025-12', in_force: 0 },
+      { rate_card: 'dearer', side: 'price', from_period: '2025-12', in_force: 1 },
+    ]);
     expect(world.query(CHARGES)).toEqual([
       CHARGED[0],
       { tenant_id: 'acme', period: '2026-02', amount_minor: 30000 },

@@ -65,6 +65,9 @@ test('each close gives its statements the next numbers, in the order of the ids,
       .map(({ line }) => line),
   ).toEqual([...['ws-2 2025-12 a R-0010', 'ws-2 2025-12 b R-0011', 'ws-2 2025-12 c R-0012']]);
   expect((await world.run('verify')).code).toBe(0);
+  const all = world.query('SELECT statement_number, in_force FROM finance_statements ORDER BY statement_number');
+  const numbers = Array.from({ length: 12 }, (_, at) => `R-${String(at + 1).padStart(4, '0')}`);
+  expect(all).toEqual(numbers.map((statement_number, at) => ({ statement_number, in_force: at < 3 ? 0 : 1 })));
 
   const csvOf = async (...argv: string[]) =>
     parse((await world.run(...argv)).out, { columns: true }) as Record<string, string>[];
@@ -89,6 +92,19 @@ test('each close gives its statements the next numbers, in the order of the ids,
   expect(parseJson(json).tenants[0].statement_number).toBe('R-0007');
   expect((await verify(json)).code).toBe(0);
   expect((await verify(json.replace('"R-0007"', '"R-0001"'))).code).toBe(4);
+});
+
+test('finance_statements has the names as the close found them', async () => {
+  const world = await createNumbered({ number: '{seq}' });
+  const name = (display: string) => {
+    writeFileSync(join(world.folder, 'names.csv'), `tenant_id,display_name,external_ref\na,${display},C-1\n`);
+    return world.run('tenants', 'import', 'names.csv', '--workspace', 'ws-1');
+  };
+  expect((await name('Then')).code).toBe(0);
+  await close(world, '2025-12', 'ws-1');
+  await name('Now');
+  const [first] = world.query('SELECT * FROM finance_statements ORDER BY statement_number');
+  expect(first).toMatchObject({ tenant_id: 'a', period: '2025-12', display_name: 'Then', external_ref: 'C-1' });
 });
 
 test('a close that fails gives no number', async () => {

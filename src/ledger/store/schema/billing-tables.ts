@@ -47,6 +47,24 @@ export const rateCards = sqliteTable('rate_cards', {
   side: text('side', { enum: CARD_SIDES }).notNull(),
 });
 
+/** Of a workspace as its last applied run had them in its configuration: the first, by `place`, that fits a tenant counts. */
+export const budgets = sqliteTable(
+  'budgets',
+  {
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    place: integer('place').notNull(),
+    /** For SQLite's GLOB; null: the workspace as a whole. */
+    tenantGlob: text('tenant_glob'),
+    /** Null, like the next two, for a budget of the other kind. */
+    credits: int64('credits'),
+    amountMinor: int64('amount_minor'),
+    currency: text('currency'),
+  },
+  (table) => [primaryKey({ columns: [table.workspaceKey, table.place] })],
+);
+
 export const charges = sqliteTable(
   'charges',
   {
@@ -250,6 +268,7 @@ export const billingRecords: readonly TableRecord[] = [
       label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'",
     },
   },
+  { table: budgets },
   {
     table: charges,
   },
