@@ -15,7 +15,7 @@ import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
 import type { Context } from '../wiring/context.ts';
-import { createDaemonEvents, type DaemonEvents, Deliveries } from './deliveries.ts';
+import { createDaemonEvents, Deliveries } from './deliveries.ts';
 import type { UnwrittenFault } from './disk-watch.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { readiness } from './http/readiness.ts';
@@ -147,7 +147,8 @@ async function startParts(
     const http = await startDaemonHttp(context, probe, queue);
     intake.push(() => http.close());
   }
-  const deliveries = startSending(context, events);
+  const deliveries = new Deliveries(context);
+  events.on('notified', () => void deliveries.sweep());
   rest.push(() => deliveries.stop(DELIVERIES_TIMES));
   const onBegin = (workspaceId: string): void => waits.begun(workspaceId);
   const postpone: Scheduler['postpone'] = (key, delayMs) => scheduling.part?.postpone(key, delayMs);
@@ -242,20 +243,6 @@ function startSchedules(
     clock,
     logger,
   });
-}
-
-function startSending(context: Context, events: DaemonEvents): Deliveries {
-  const { clock, logger } = context;
-  const deliveries = new Deliveries({
-    compose: () => context.compose(),
-    due: (limit) => context.dueDeliveries(limit),
-    untilNextDueMs: () => context.untilNextDueMs(),
-    deliver: (notificationId, signal) => context.deliver(notificationId, signal),
-    clock,
-    logger,
-  });
-  events.on('notified', () => void deliveries.sweep());
-  return deliveries;
 }
 
 function probeOf(

@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
-import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { Cancel } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { summarizeError } from '../core/errors.ts';
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import { type PeriodicTask, startPeriodicTask } from '../core/periodic-task.ts';
 import { StoppingError } from '../queue/errors.ts';
+import type { Context } from '../wiring/context.ts';
 
 const SWEEP_INTERVAL_MS = 30_000;
 /** Messages of one channel that are under way at once. */
@@ -14,14 +14,7 @@ const MOST_A_SWEEP = 1000;
 /** A sweep comes so long after what asks for it at the earliest: much that happens at once is one sweep. */
 const SHORTEST_REST_MS = 100;
 
-export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
-  compose(): Promise<unknown>;
-  /** The messages that are to be tried now, at most `limit` of each channel, the longest due first. */
-  due(limit: number): { notificationId: string; channel: string }[];
-  /** How long it takes until something is due that is not due yet; null: nothing will be. */
-  untilNextDueMs(): number | null;
-  deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome>;
-}
+export type Outbox = Pick<Context, 'compose' | 'dueDeliveries' | 'untilNextDueMs' | 'deliver' | 'clock' | 'logger'>;
 
 interface Lane {
   due: string[];
@@ -34,7 +27,7 @@ interface Lane {
  * waiting.
  */
 export class Deliveries {
-  readonly #options: DeliveriesOptions;
+  readonly #outbox: Outbox;
   readonly #lanes = new Map<string, Lane>();
   readonly #stopper = new AbortController();
   readonly #task: PeriodicTask;
@@ -42,9 +35,9 @@ export class Deliveries {
   #endRest: Cancel = () => undefined;
   #restEndsMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: DeliveriesOptions) {
-    const { clock, logger } = options;
-    this.#options = options;
+  constructor(outbox: Outbox) {
+    const { clock, logger } = outbox;
+    this.#outbox = outbox;
     this.#task = startPeriodicTask({
       clock,
       logger,
@@ -62,7 +55,7 @@ export class Deliveries {
 
   /** Begins no more; after `graceMs` what is under way is cut off, uncounted. Resolves when all have ended, or by the deadline. */
   async stop({ graceMs, deadlineMs }: { graceMs: number; deadlineMs: number }): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#outbox;
     this.#stopped = true;
     this.#endRest();
     const endGrace = clock.after(graceMs, () => this.#stopper.abort(new StoppingError()));
@@ -73,18 +66,19 @@ export class Deliveries {
   }
 
   async #look(): Promise<void> {
-    const { compose, due, untilNextDueMs, logger } = this.#options;
-    await compose().catch((error: unknown) => {
+    const outbox = this.#outbox;
+    await outbox.compose().catch((error: unknown) => {
       const { code, message } = summarizeError(error);
-      logger.warn({ code, reason: message }, 'what is due to be told was not composed, it stays in the ledger');
+      outbox.logger.warn({ code, reason: message }, 'what is due to be told was not composed, it stays in the ledger');
     });
-    for (const [channel, own] of Map.groupBy(due(MOST_A_SWEEP), (delivery) => delivery.channel)) {
+    const due = outbox.dueDeliveries(MOST_A_SWEEP);
+    for (const [channel, own] of Map.groupBy(due, (delivery) => delivery.channel)) {
       const lane = this.#lanes.get(channel) ?? { due: [], underWay: new Map() };
       this.#lanes.set(channel, lane);
       lane.due = own.map(({ notificationId }) => notificationId).filter((id) => !lane.underWay.has(id));
       this.#fill(lane);
     }
-    const restMs = untilNextDueMs();
+    const restMs = outbox.untilNextDueMs();
     if (restMs !== null) this.#sweepIn(restMs);
   }
 
@@ -103,9 +97,9 @@ export class Deliveries {
   }
 
   async #attempt(lane: Lane, notificationId: string): Promise<boolean> {
-    const { logger, deliver } = this.#options;
+    const { logger } = this.#outbox;
     try {
-      const outcome = await deliver(notificationId, this.#stopper.signal);
+      const outcome = await this.#outbox.deliver(notificationId, this.#stopper.signal);
       const { state } = outcome;
       if (state === 'pending') {
         logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
@@ -124,7 +118,7 @@ export class Deliveries {
   }
 
   #sweepIn(delayMs: number): void {
-    const { clock } = this.#options;
+    const { clock } = this.#outbox;
     const atMs = clock.monotonic() + Math.max(SHORTEST_REST_MS, delayMs);
     if (this.#stopped || delayMs >= SWEEP_INTERVAL_MS || atMs >= this.#restEndsMs) return;
     this.#endRest();

@@ -44,7 +44,7 @@ export async function deliver(office: Office, notificationId: string, signal: Ab
       channels,
       clock,
       random: () => randomness.fraction(),
-      onAttempt: (channel, outcome) => traffic.delivery(channel, outcome),
+      onAttempt: (channel, outcome) => void traffic.emit('delivery', channel, outcome),
     },
     notificationId,
     signal,

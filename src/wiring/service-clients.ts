@@ -130,7 +130,7 @@ export class ServiceClients {
       userAgent: `usage-ledger/${version}`,
       clock,
       randomness,
-      onAttempt: (outcome, seconds) => traffic.attempt(workspace.id, outcome, seconds),
+      onAttempt: (outcome, seconds) => void traffic.emit('attempt', workspace.id, outcome, seconds),
       ...this.#overrides,
     });
   }
@@ -156,7 +156,7 @@ export class ServiceClients {
       const asked = clock.monotonic();
       await turn(signal);
       const seconds = (clock.monotonic() - asked) / 1000;
-      if (seconds >= NOTABLE_WAIT_SECONDS) traffic.waited(id, seconds);
+      if (seconds >= NOTABLE_WAIT_SECONDS) traffic.emit('wait', id, seconds);
     };
   }
 }

@@ -38,9 +38,9 @@ function play(rows: Row[]) {
     clock,
     logger,
     async compose() {
-      looks += 1;
+      return looks++;
     },
-    due: (limit) =>
+    dueDeliveries: (limit) =>
       [...Map.groupBy(free(), ({ channel }) => channel).values()].flatMap((own) =>
         own.filter(({ dueMs }) => dueMs <= clock.now()).slice(0, limit),
       ),

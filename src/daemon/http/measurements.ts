@@ -33,7 +33,7 @@ export function createMeasurements({
   config: () => Pick<Config, 'ledger' | 'exports' | 'outlets'>;
   clock: WallClock;
   queues: readonly Queue[];
-  traffic: Pick<Traffic, 'attempts' | 'onAttempt' | 'waits' | 'deliveries'>;
+  traffic: Traffic;
   reservedBytes: () => number;
   workspaces: () => WorkspaceLine[];
 }) {

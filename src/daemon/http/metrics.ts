@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { within } from '../../core/deadline.ts';
+import type { Traffic } from '../../wiring/traffic.ts';
 import type { PublishHealth } from '../publish-watch.ts';
 import type { Measurements, RunCount } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
@@ -45,7 +46,6 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       read: () => [[{ version }, 1]],
     },
     ...runFamilies(probe, measured),
-    ...trafficFamilies(measured),
     ...ledgerFamilies(measured),
     ...alertFamilies(probe, measured),
     ...queueFamilies(probe, measured),
@@ -62,13 +62,7 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     registers,
   });
   probe.onRun((seconds) => runTook.observe(seconds));
-  const attemptTook = new Histogram({
-    name: 'usage_ledger_http_attempt_seconds',
-    help: 'How long attempts of requests to the service took.',
-    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
-  });
-  measured.traffic.onAttempt((seconds) => attemptTook.observe(seconds));
+  countTraffic(measured.traffic, registers);
   return registry;
 }
 
@@ -151,42 +145,49 @@ function runFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   ];
 }
 
-function trafficFamilies(measured: Measurements): Family[] {
+function countTraffic(traffic: Traffic, registers: Registry[]): void {
+  const counter = (name: string, help: string, labelNames: string[]): Counter =>
+    new Counter({ name: `usage_ledger_${name}`, help, labelNames, registers });
+  const attempts = counter(
+    'http_attempts_total',
+    'Attempts of requests to the service, by status, or by a word such as timeout or network.',
+    ['workspace', 'status'],
+  );
+  const attemptTook = new Histogram({
+    name: 'usage_ledger_http_attempt_seconds',
+    help: 'How long attempts of requests to the service took.',
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  traffic.on('attempt', (workspace, status, seconds) => {
+    attempts.inc({ workspace, status });
+    attemptTook.observe(seconds);
+  });
+  const waits = counter(
+    'rate_waits_total',
+    'Requests that had to wait for their turn of the request rate of a host name of the service.',
+    ['workspace'],
+  );
+  const waited = counter('rate_wait_seconds_total', 'How long they waited.', ['workspace']);
+  traffic.on('wait', (workspace, seconds) => {
+    waits.inc({ workspace });
+    waited.inc({ workspace }, seconds);
+  });
+  const deliveries = counter(
+    'deliveries_total',
+    'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
+    ['channel', 'outcome'],
+  );
+  traffic.on('delivery', (channel, outcome) => deliveries.inc({ channel, outcome }));
+}
+
+function ledgerFamilies(measured: Measurements): Family[] {
   return [
-    {
-      name: 'http_attempts_total',
-      help: 'Attempts of requests to the service, by status, or by a word such as timeout or network.',
-      kind: 'counter',
-      labels: ['workspace', 'status'],
-      read: () =>
-        measured.traffic
-          .attempts()
-          .map(({ workspaceId, outcome, count }) => [{ workspace: workspaceId, status: outcome }, count]),
-    },
-    {
-      name: 'rate_waits_total',
-      help: 'Requests that had to wait for their turn of the request rate of a host name of the service.',
-      kind: 'counter',
-      labels: ['workspace'],
-      read: () => measured.traffic.waits().map(({ workspaceId, count }) => [{ workspace: workspaceId }, count]),
-    },
-    {
-      name: 'rate_wait_seconds_total',
-      help: 'How long they waited.',
-      kind: 'counter',
-      labels: ['workspace'],
-      read: () => measured.traffic.waits().map(({ workspaceId, seconds }) => [{ workspace: workspaceId }, seconds]),
-    },
     {
       name: 'reserved_bytes',
       help: 'What the answers of the service that are under way may take in memory.',
       read: () => only(measured.reservedBytes()),
     },
-  ];
-}
-
-function ledgerFamilies(measured: Measurements): Family[] {
-  return [
     {
       name: 'storage_bytes',
       help: 'Size of the ledger and of its write-ahead log.',
@@ -241,13 +242,6 @@ function alertFamilies(probe: HealthProbe, measured: Measurements): Family[] {
       name: 'outbox_oldest_age_seconds',
       help: 'Age of the oldest notification that is to be delivered; 0 without one.',
       read: () => only(measured.outboxAgeSeconds()),
-    },
-    {
-      name: 'deliveries_total',
-      help: 'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
-      kind: 'counter',
-      labels: ['channel', 'outcome'],
-      read: () => measured.traffic.deliveries().map(({ channel, outcome, count }) => [{ channel, outcome }, count]),
     },
   ];
 }

@@ -5,9 +5,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import { openBullmqQueue } from '../../../src/queue/bullmq-queue.ts';
 import { startPrivateRedis } from '../../../src/queue/redis/private-redis.ts';
+import { Traffic } from '../../../src/wiring/traffic.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/time/test-clock.ts';
+import { MEASURED, playTraffic } from './measured.ts';
 import { ask, bearer, COUNTS, logger, probeOf, serve, TOKEN } from './served.ts';
 
 test('a living process answers /healthz with its version and uptime', async () => {
@@ -64,7 +66,10 @@ test('a ledger that cannot be read makes the daemon not ready, and is no broken 
 });
 
 test('/metrics gives ledger, queues and process in the text format of Prometheus', async () => {
-  const { status, headers, body } = await ask(await serve(), '/metrics');
+  const traffic = new Traffic();
+  const server = await serve({ measured: { ...MEASURED, traffic } });
+  playTraffic(traffic);
+  const { status, headers, body } = await ask(server, '/metrics');
   expect(status).toBe(200);
   expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
   const lines = body.split('\n').filter((line) => line.startsWith('usage_ledger_'));
@@ -77,9 +82,6 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_run_records_total{workspace="ws-1",status="applied"} 40',
     `usage_ledger_next_attempt_timestamp_seconds{workspace="ws-1"} ${NOON / 1000 + 30}`,
     'usage_ledger_stale{workspace="ws-1"} 0',
-    ...['"200"} 11', '"timeout"} 2'].map((end) => `usage_ledger_http_attempts_total{workspace="ws-1",status=${end}`),
-    'usage_ledger_rate_waits_total{workspace="ws-1"} 3',
-    'usage_ledger_rate_wait_seconds_total{workspace="ws-1"} 0.75',
     'usage_ledger_reserved_bytes 65536',
     'usage_ledger_storage_bytes{file="ledger"} 4096',
     'usage_ledger_storage_bytes{file="wal"} 512',
@@ -90,7 +92,6 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_alerts_open{severity="critical"} 7',
     ...['pending"} 8', 'held"} 7', 'dead"} 9'].map((end) => `usage_ledger_outbox_notifications{state="${end}`),
     'usage_ledger_outbox_oldest_age_seconds 90',
-    ...['delivered"} 5', 'retry"} 6'].map((end) => `usage_ledger_deliveries_total{channel="on-call",outcome="${end}`),
     'usage_ledger_queue_oldest_age_seconds{queue="sync"} 12',
     ...['waiting', 'active', 'delayed', 'completed', 'failed'].map(
       (state, at) => `usage_ledger_queue_jobs{queue="sync",state="${state}"} ${at + 1}`,
@@ -108,9 +109,13 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
       (most) => `usage_ledger_run_duration_seconds_bucket{le="${most}"} 1`,
     ),
     ...['sum 2.5', 'count 1'].map((end) => `usage_ledger_run_duration_seconds_${end}`),
+    ...['"200"} 2', '"timeout"} 1'].map((end) => `usage_ledger_http_attempts_total{workspace="ws-1",status=${end}`),
     ...[0.025, 0.05, 0.1].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 0`),
-    ...[0.25, 0.5, 1, 2.5, 5, 10, 30, '+Inf'].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 1`),
-    ...['sum 0.2', 'count 1'].map((end) => `usage_ledger_http_attempt_seconds_${end}`),
+    ...[0.25, 0.5, 1, 2.5, 5, 10, 30, '+Inf'].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 3`),
+    ...['sum 0.75', 'count 3'].map((end) => `usage_ledger_http_attempt_seconds_${end}`),
+    'usage_ledger_rate_waits_total{workspace="ws-1"} 2',
+    'usage_ledger_rate_wait_seconds_total{workspace="ws-1"} 0.75',
+    ...['delivered"} 2', 'retry"} 1'].map((end) => `usage_ledger_deliveries_total{channel="on-call",outcome="${end}`),
   ]);
   expect(body).toMatch(/^process_resident_memory_bytes \d+$[\s\S]*^nodejs_eventloop_lag_seconds \S+$/m);
   expect(body).not.toMatch(/nodejs_eventloop_lag_p99/);

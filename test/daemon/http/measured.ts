@@ -2,6 +2,7 @@ import type { Measurements } from '../../../src/daemon/http/measurements.ts';
 import type { Overview } from '../../../src/daemon/http/pages/overview-page.ts';
 import type { WorkspaceLine } from '../../../src/daemon/state/status.ts';
 import type { OutletStanding } from '../../../src/outlets/standing.ts';
+import { Traffic } from '../../../src/wiring/traffic.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */
@@ -20,18 +21,7 @@ const OUTLET: OutletStanding = {
 };
 
 export const MEASURED: Measurements = {
-  traffic: {
-    attempts: () => [
-      { workspaceId: 'ws-1', outcome: '200', count: 11 },
-      { workspaceId: 'ws-1', outcome: 'timeout', count: 2 },
-    ],
-    onAttempt: (listener) => listener(0.2),
-    waits: () => [{ workspaceId: 'ws-1', count: 3, seconds: 0.75 }],
-    deliveries: () => [
-      { channel: 'on-call', outcome: 'delivered', count: 5 },
-      { channel: 'on-call', outcome: 'retry', count: 6 },
-    ],
-  },
+  traffic: new Traffic(),
   nextAttempts: () => [{ workspaceId: 'ws-1', atMs: NOON + 30_000 }],
   reservedBytes: () => 65_536,
   storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),
@@ -42,6 +32,12 @@ export const MEASURED: Measurements = {
   outboxAgeSeconds: () => 90,
   queueAgesSeconds: async () => ({ sync: 12 }),
 };
+
+export function playTraffic(traffic: Traffic): void {
+  for (const outcome of ['200', '200', 'timeout']) traffic.emit('attempt', 'ws-1', outcome, 0.25);
+  for (const seconds of [0.25, 0.5]) traffic.emit('wait', 'ws-1', seconds);
+  for (const outcome of ['delivered', 'retry', 'delivered']) traffic.emit('delivery', 'on-call', outcome);
+}
 
 export function lineOf(some: Partial<WorkspaceLine> = {}): WorkspaceLine {
   return {

@@ -4,8 +4,9 @@ import { afterEach } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { type HttpOptions, type HttpServer, startHttp } from '../../../src/daemon/http/server.ts';
+import { Traffic } from '../../../src/wiring/traffic.ts';
 import { NOON } from '../../support/time/test-clock.ts';
-import { PAGES } from './measured.ts';
+import { MEASURED, PAGES } from './measured.ts';
 
 export const TOKEN = 'a-long-tökén-of-this-test';
 export const logger = createLogger({ level: 'silent' });
@@ -41,9 +42,10 @@ export async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer
     openMetrics: () => false,
     version: '1.2.3',
     probe: probeOf(),
+    measured: { ...MEASURED, traffic: new Traffic() },
     queues: [],
   };
-  const server = await startHttp({ ...defaults, ...PAGES, logger, ...some });
+  const server = await startHttp({ ...PAGES, ...defaults, logger, ...some });
   servers.push(server);
   return server;
 }
