@@ -38,3 +38,9 @@ export function onceEach<K, V>(make: (key: K) => V): (key: K) => V {
     return made.get(key) as V;
   };
 }
+
+/** Gives what `make` gives, which is asked when it is first needed. */
+export function once<V>(make: () => V): () => V {
+  const made = onceEach((_: null) => make());
+  return () => made(null);
+}

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { formatMinor } from '../../core/money.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { once, onceEach } from '../../core/one-at-a-time.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
@@ -23,7 +23,7 @@ export interface EvidenceAbout {
   planned: readonly bigint[];
 }
 
-/** Returns what gathers the evidence of observations; totals of workspaces are read once. */
+/** Returns what gathers the evidence of observations: days and entries when they are read, totals of workspaces once. */
 export function createEvidence(
   connection: Database.Database,
   priceOf: CreditPricer | null,
@@ -52,7 +52,8 @@ export function createEvidence(
     const { periodKey, tenantKey, previous, current, built, phase } = seen;
     const split = previous === null || current === null ? null : splitChange(previous, current);
     const ofTenant = periodKey !== null && tenantKey !== null;
-    const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : [];
+    const course = once(() => (ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null));
+    const rows = once(() => (ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : []));
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
     const expected = current === null ? null : expectedOf(seen);
@@ -87,10 +88,16 @@ export function createEvidence(
         ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
       at_stake_credits: sides === null ? null : creditsAtStake(sides),
       at_stake_money: sides === null ? null : moneyOf(seen, tenantId, sides),
-      course: ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null,
+      get course() {
+        return course();
+      },
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
-      entries: rows.map(toEntry).reverse(),
-      entry_count: Number(rows[0]?.entry_count ?? 0),
+      get entries() {
+        return rows().map(toEntry).reverse();
+      },
+      get entry_count() {
+        return Number(rows()[0]?.entry_count ?? 0);
+      },
       planned_bounds: [...planned],
       tenants: all === null ? null : { largest: largestOf(connection, all), common_growth: seen.commonGrowth },
       former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
