@@ -141,7 +141,7 @@ playTable([
       for (const nowMs of [wrong, wrong + MINUTE_MS, right, right + HOUR_MS]) {
         await publish(connection, [usageRecord('acme', 1)], { nowMs });
       }
-      const curves = new Curves({ connection, history: connection, workspaceKey: 1, nowMs: right + DAY_MS });
+      const curves = new Curves({ connection, workspaceKey: 1, nowMs: right + DAY_MS });
       expect([1, 2, 3, 4, 5].map((runKey) => curves.endOf(runKey))).toEqual([
         right,
         right,
@@ -159,7 +159,7 @@ playTable([
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: right - HOUR_MS });
       await publish(connection, [usageRecord('acme', 2)], { nowMs: wrong });
-      const curves = new Curves({ connection, history: connection, workspaceKey: 1, nowMs: right });
+      const curves = new Curves({ connection, workspaceKey: 1, nowMs: right });
       expect(curves.lastRunMs()).toBe(right - HOUR_MS);
     },
   },

@@ -29,11 +29,23 @@ export class Replica {
   readonly connection: LedgerConnection;
   readonly #source: ReplicaSource;
   readonly #copies;
+  readonly #ranges;
+  readonly #applied;
+  #lastEntryId = 0;
 
   constructor(source: ReplicaSource) {
     this.#source = source;
     this.connection = new Database('');
     this.#copies = this.#prepare();
+    this.#ranges = this.connection
+      .prepare(
+        `SELECT period_key, min(entry_id) - 1, max(entry_id) FROM usage_entries WHERE entry_id > ? GROUP BY +period_key`,
+      )
+      .raw();
+    this.#applied = this.connection.prepare(
+      `UPDATE runs SET status = 'applied', finished_at = @at, applied_seq = @seq, first_entry_id = @firstEntryId,
+         entries = @entries WHERE run_key = @runKey`,
+    );
   }
 
   /** Goes on by what happened next. */
@@ -50,24 +62,20 @@ export class Replica {
 
   #run(link: RecordedLink): void {
     const { connection } = this;
-    const { ledger, history, kept, settings } = this.#source;
+    const { history, kept, settings } = this.#source;
     const { workspaceKey, workspaceId, firstRunKey } = history;
-    const { runKey, runId, fromPeriod, toPeriod, at, firstEntryId, entries } = link;
+    const { seq, runKey, runId, fromPeriod, toPeriod, at, firstEntryId, entries } = link;
     const copies = this.#copies;
     const window = { from: fromPeriod, to: toPeriod };
-    const lastEntryIdBefore = firstEntryId === null ? 0 : firstEntryId - 1;
+    const lastEntryIdBefore = firstEntryId === null ? this.#lastEntryId : firstEntryId - 1;
+    this.#lastEntryId = lastEntryIdBefore + entries;
     copies.run(runKey);
-    // Rules look at the entries of their own run only; what came of those before stands in the state.
-    connection.exec('DELETE FROM usage_entries');
-    copies.entries(lastEntryIdBefore, lastEntryIdBefore + entries);
-    const ranges = connection
-      .prepare('SELECT period_key, min(entry_id) - 1, max(entry_id) FROM usage_entries GROUP BY period_key')
-      .raw()
-      .all() as [number, number, number][];
+    copies.entries(lastEntryIdBefore, this.#lastEntryId);
+    const ranges = this.#ranges.all(lastEntryIdBefore) as [number, number, number][];
     const changed = new Map(ranges.map(([periodKey, after, last]) => [periodKey, { after, last }]));
     for (const periodKey of changed.keys()) copies.period(periodKey);
     coverPeriods(connection, { workspaceKey, runKey, window });
-    updateState(connection, { after: lastEntryIdBefore, last: lastEntryIdBefore + entries }, false);
+    updateState(connection, { after: lastEntryIdBefore, last: this.#lastEntryId }, false);
     copies.bookedPeriods(runKey, null);
     copies.adjustments(runKey);
     const run = { runKey, runId, workspaceKey, workspaceId, fencingToken: 0, window, first: runKey === firstRunKey };
@@ -75,8 +83,8 @@ export class Replica {
     countEntries(connection, lastEntryIdBefore, counts);
     const merged = { connection, run, lastEntryIdBefore, counts, changed };
     if (counts.opened > 0) kept.firstPeriods.clear();
-    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, settings, { history: ledger, kept });
-    connection.prepare("UPDATE runs SET status = 'applied', finished_at = ? WHERE run_key = ?").run(at, runKey);
+    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, settings, { kept });
+    this.#applied.run({ runKey, at, seq, entries, firstEntryId });
     acceptAll(connection, Date.parse(at));
   }
 
@@ -97,8 +105,6 @@ export class Replica {
     setRoutes(connection, CHANNELS);
     // Without any journal what a rule has written before it threw could not be taken back.
     connection.pragma('journal_mode = MEMORY');
-    // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.
-    connection.exec('DROP TRIGGER usage_entries_no_delete; DROP INDEX usage_entries_by_key');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });
     for (const table of ['workspaces', 'tenants']) copy(table, 'workspace_key = ?')(history.workspaceKey);
     // A period is known from the first record or booking in it on; by then no run has covered, settled or closed it.

@@ -3,7 +3,6 @@ import { onceEach } from '../../core/one-at-a-time.ts';
 import { RULES, type RuleName } from '../../core/text/alert-words.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { Curves, type KeptHistory } from '../history/curves.ts';
 import { createRepeats } from '../history/repeats.ts';
@@ -35,10 +34,8 @@ export interface RunAlertSettings {
 }
 
 interface EvaluationSources {
-  /** The ledger that has the entries of earlier runs; a replay keeps none of its own. */
-  history?: LedgerConnection;
-  /** The same in memory, for a replay. */
-  kept?: KeptHistory;
+  /** What a replay keeps in memory of the whole history. */
+  kept?: KeptHistory | undefined;
   priceOf?: CreditPricer | null;
 }
 
@@ -50,7 +47,7 @@ interface EvaluationSources {
 export function evaluateRun(
   merged: MergedRun,
   settings: RunAlertSettings,
-  { history = merged.connection, priceOf = null, kept }: EvaluationSources = {},
+  { priceOf = null, kept }: EvaluationSources = {},
 ): RunAlerts {
   const { connection, run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
@@ -70,7 +67,7 @@ export function evaluateRun(
   return evaluateAll(connection, {
     withoutFaulty(faults) {
       const book = open();
-      new RunEvaluation(merged, settings, { book, history, faults, kept, priceOf }).evaluate();
+      new RunEvaluation(merged, settings, { book, faults, kept, priceOf }).evaluate();
       return finished(book, faults.size === 0 ? null : [...faults.values()].join('; '));
     },
     withoutAny: (fault) => finished(open(), fault),
@@ -85,7 +82,6 @@ function finished(book: AlertBook, fault: string | null): RunAlerts {
 
 interface Evaluating {
   book: AlertBook;
-  history: LedgerConnection;
   kept: KeptHistory | undefined;
   priceOf: CreditPricer | null;
   /** Rules that have thrown in this run: they are not asked again. */
@@ -104,7 +100,7 @@ class RunEvaluation {
   readonly #seen = new Set<string>();
   readonly #isReplay: boolean;
 
-  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, kept, priceOf }: Evaluating) {
+  constructor(merged: MergedRun, settings: RunAlertSettings, { book, faults, kept, priceOf }: Evaluating) {
     const { connection, run, nowMs } = merged;
     const { workspaceKey } = run;
     const { lookbackPeriods, settleHours } = settings;
@@ -114,7 +110,7 @@ class RunEvaluation {
     this.#isReplay = kept !== undefined;
     this.#open = book.open();
     this.#openByKey = new Map(this.#open.map((alert) => [subjectKey(alert), alert]));
-    const curves = new Curves({ connection, history, workspaceKey, nowMs, ...(kept === undefined ? {} : { kept }) });
+    const curves = new Curves({ connection, workspaceKey, nowMs, kept });
     this.#isRepeated = createRepeats(connection, curves, nowMs);
     this.#judging = createJudging({
       merged,
@@ -174,9 +170,9 @@ class RunEvaluation {
     const isNew = (rule: RuleName, tenantKey: number | null) =>
       !this.#openByKey.has(subjectKey({ rule, periodKey, tenantKey }));
     const all = conditions.map(({ own }) => own);
-    for (const tenant of findCandidates(this.#judging, look, all)) {
-      for (const { name } of conditions) {
-        if (isNew(name, tenant.tenantKey)) this.#of(name, () => this.#judge(name, tenant));
+    for (const { tenant, fits } of findCandidates(this.#judging, look, all)) {
+      for (const [place, { name }] of conditions.entries()) {
+        if (fits[place] && isNew(name, tenant.tenantKey)) this.#of(name, () => this.#judge(name, tenant));
       }
     }
     for (const name of RULES) {

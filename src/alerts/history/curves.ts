@@ -19,12 +19,10 @@ const DAY_MS = 86_400_000;
 export interface CurveSources {
   /** The ledger as the rules see it: current state. */
   connection: Database.Database;
-  /** Where runs and their entries stand; a replay has them elsewhere. */
-  history: Database.Database;
   workspaceKey: number;
   nowMs: number;
   /** What is kept of the history; absent: each is looked up in it. */
-  kept?: KeptHistory;
+  kept?: KeptHistory | undefined;
 }
 
 export interface KeptHistory {
@@ -49,10 +47,10 @@ export class Curves {
   readonly #statements;
 
   constructor(sources: CurveSources) {
-    const { connection, history, workspaceKey, nowMs, kept } = sources;
+    const { connection, workspaceKey, nowMs, kept } = sources;
     this.sources = sources;
-    this.#moments = new RunMoments(kept?.runs ?? runTimesOf(history, workspaceKey), nowMs);
-    this.#readings = kept?.readings ?? readingsOf(history);
+    this.#moments = new RunMoments(kept?.runs ?? runTimesOf(connection, workspaceKey), nowMs);
+    this.#readings = kept?.readings ?? readingsOf(connection);
     this.#firstPeriods = kept?.firstPeriods ?? new Map();
     this.#statements = {
       state: figuresReader(connection),
@@ -84,11 +82,6 @@ export class Curves {
         )
         .pluck(),
     };
-  }
-
-  /** Whether the entries of earlier runs can be asked for in one statement with the state. */
-  get isHere(): boolean {
-    return this.sources.connection === this.sources.history;
   }
 
   /**
@@ -144,10 +137,10 @@ export class Curves {
 
   /** The last entry up to the run that found a period settled; null when no earlier run did. */
   settledEntry(periodKey: number): number | null {
-    const { connection, history, workspaceKey } = this.sources;
+    const { connection, workspaceKey } = this.sources;
     const runKey = settledBy(connection).get({ periodKey })?.runKey;
     if (runKey === undefined) return null;
-    const run = lastWithEntries(history).get({ workspaceKey, runKey });
+    const run = lastWithEntries(connection).get({ workspaceKey, runKey });
     return run === undefined ? 0 : (run.firstEntryId ?? 0) + run.entries - 1;
   }
 
@@ -212,7 +205,7 @@ export class Curves {
   });
 
   /** The entries that the days before now end with in a period: who is asked for one of them is asked for all. */
-  readonly #dayEnds = onceEach((periodKey: number): readonly number[] => {
+  readonly #dayEnds = onceEach((periodKey: number): ReadonlySet<number> => {
     const { startMs, endMs } = this.#monthOf(periodKey);
     const entryIds = new Set<number>();
     for (let days = 1; days <= DAYS_BACK; days += 1) {
@@ -221,10 +214,10 @@ export class Curves {
       const place = this.#moments.placeOf(atMs);
       for (const read of [place?.earlier, place?.later]) if (read != null) entryIds.add(read.lastEntryId);
     }
-    return [...entryIds];
+    return entryIds;
   });
 
-  readonly #totals = onceEach((periodKey: number) => totalsOf(this.sources.history, periodKey, this.sources.nowMs));
+  readonly #totals = onceEach((periodKey: number) => totalsOf(this.sources.connection, periodKey, this.sources.nowMs));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
     const reached = this.#reached(periodKey, tenantKey);
@@ -242,7 +235,7 @@ export class Curves {
     const known = byEntry.get(lastEntryId);
     if (known !== undefined) return known;
     const days = this.#dayEnds(periodKey);
-    const entryIds = days.includes(lastEntryId) ? days : [lastEntryId];
+    const entryIds = days.has(lastEntryId) ? [...days] : [lastEntryId];
     for (const [place, { credits }] of this.#readings(periodKey, tenantKey, entryIds).entries()) {
       byEntry.set(entryIds[place] as number, credits);
     }

@@ -1,13 +1,20 @@
 import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { currentRoutes } from '../track/routes.ts';
-import { compose } from './compose.ts';
+import { compose, isAnythingDue } from './compose.ts';
 import { claimDelivery, dueDeliveries, recordAttempt } from './deliveries.ts';
+
+const summariesNow = perConnection((connection) =>
+  connection.prepare("UPDATE alert_notified SET due_at = ? WHERE goes_with = 'digest' AND due_at IS NOT NULL"),
+);
 
 /** Has every channel take what it is owed now, and what waits for a daily summary: as receivers do that are always there. */
 export function acceptAll(connection: Database.Database, nowMs: number): void {
   const channels = currentRoutes(connection).map(({ channel }) => channel);
   for (;;) {
-    compose(connection, { nowMs, withoutHours: true });
+    summariesNow(connection).run(isoTime(nowMs));
+    if (isAnythingDue(connection, channels, nowMs)) compose(connection, { nowMs });
     const due = dueDeliveries(connection, { channels, limit: 1_000_000, nowMs });
     if (due.length === 0) return;
     for (const { notificationId } of due) {

@@ -30,12 +30,6 @@ const MOST_A_CALL = 20;
 /** What has waited for its first attempt for so long is asked for anew. */
 const OUTDATED_MS = 60_000;
 
-export interface ComposeRequest {
-  nowMs: number;
-  /** Daily summaries go now, whatever the hour. */
-  withoutHours?: boolean;
-}
-
 interface Member extends Rendered {
   due: DueMessage;
   revision: number;
@@ -46,15 +40,11 @@ interface Member extends Rendered {
  * Asks once more what is so for everything that is due, and makes messages of what each channel is owed: single ones, groups and
  * the daily summary. Their bytes are written down, to be sent as they are. Returns how many were made.
  */
-export function compose(connection: Connection, { nowMs, withoutHours = false }: ComposeRequest): number {
+export function compose(connection: Connection, { nowMs }: { nowMs: number }): number {
   return connection
     .transaction(() => {
       restartWaits(connection, nowMs);
       dropOutdated(connection, nowMs);
-      if (withoutHours)
-        connection
-          .prepare(`UPDATE alert_notified SET due_at = ? WHERE goes_with = 'digest' AND due_at IS NOT NULL`)
-          .run(isoTime(nowMs));
       const busy = new Set(busyChannels(connection).all() as string[]);
       const free = currentRoutes(connection).filter(({ channel }) => !busy.has(channel));
       const due = evaluateDue(

@@ -240,10 +240,7 @@ function replay(ledger: LedgerConnection): Replica {
   return replica;
 }
 
-/**
- * Everything that the rules have written about the workspace, by names instead of numbers. Entries are not replayed, and so
- * neither are the days of a course, from which a summary says when a limit was reached.
- */
+/** Everything that the rules have written about the workspace, by names instead of numbers. */
 function traceOf(connection: LedgerConnection) {
   const rows = (sql: string) => connection.prepare(sql).safeIntegers().all() as Record<string, unknown>[];
   const ours = `JOIN workspaces w ON w.workspace_key = a.workspace_key AND w.workspace_id = '${WORKSPACE}'`;
@@ -262,10 +259,6 @@ function traceOf(connection: LedgerConnection) {
     ),
     notifications: notifications(connection)
       .filter(({ payload }) => payload.workspace_id === WORKSPACE)
-      .map(({ id, payload: { summary: _, evidence, ...payload } }) => {
-        const { entries: _entries, entry_count: _count, course: _course, ...figures } = evidence;
-        return { id, payload: { ...payload, evidence: figures } };
-      })
       .sort((a, b) => (a.id < b.id ? -1 : 1)),
   };
 }

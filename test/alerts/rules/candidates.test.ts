@@ -50,7 +50,7 @@ function judgingOf(merged: MergedRun, settings: AlertSettings): Judging {
   return createJudging({
     ...{ merged, settings: tenantSettings(settings), priceOf: null },
     factsOf: createPeriodFacts(connection, { workspaceKey: 1, nowMs, settleHours: 48 }),
-    curves: new Curves({ connection, history: connection, workspaceKey: 1, nowMs }),
+    curves: new Curves({ connection, workspaceKey: 1, nowMs }),
     tenantId: (tenantKey) => names.get(tenantKey) ?? '',
   });
 }
@@ -85,7 +85,7 @@ test.each(SEEDS)('what a rule leaves out when it looks for tenants it would not 
           if (!looks) continue;
           const found = new Set<number | null>(rule?.inPeriod?.(judging, look));
           const candidates = conditions === null ? [] : findCandidates(judging, look, [conditions]);
-          for (const { tenantKey } of candidates) found.add(tenantKey);
+          for (const { tenant } of candidates) found.add(tenant.tenantKey);
           for (const tenantKey of tenants) {
             const seen = askRule(judging, name, judging.read(periodKey, tenantKey), null);
             if (seen?.judgement.verdict !== 'holds') continue;
@@ -134,13 +134,13 @@ test('few changed tenants and many are found alike', async () => {
         .all(runKey) as number[],
     );
     const all = find(0, true);
-    const changed = all.filter(({ tenantKey }) => entered.has(tenantKey) && periodKey === period);
+    const changed = all.filter(({ tenant }) => entered.has(tenant.tenantKey) && periodKey === period);
     const many = find(entered.size, false);
     expect(many).toEqual(changed);
     expect(all.length).toBeGreaterThan(changed.length);
     const few = new Set([...entered].slice(-5));
     const found = find(few.size, false);
-    expect(found).toEqual(changed.filter(({ tenantKey }) => few.has(tenantKey)));
+    expect(found).toEqual(changed.filter(({ tenant }) => few.has(tenant.tenantKey)));
     expect(changed.length).toBeGreaterThan(periodKey === period ? 3 : -1);
   }
 });

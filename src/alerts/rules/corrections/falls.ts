@@ -22,13 +22,11 @@ class Falls {
   readonly #before: number;
   readonly #statements;
 
-  constructor({ connection, merged, curves, nowMs }: Judging) {
-    // A replay has earlier runs and their entries elsewhere.
-    const { history } = curves.sources;
+  constructor({ connection, merged, nowMs }: Judging) {
     this.#nowMs = nowMs;
     this.#before = merged.lastEntryIdBefore;
     const entries = (where: string) =>
-      history
+      connection
         .prepare(
           `SELECT e.credits_delta AS delta, e.credits_after AS after, r.finished_at AS at
            FROM usage_entries e JOIN runs r ON r.run_key = e.run_key

@@ -57,17 +57,14 @@ function findRestated({ merged, curves, settings }: Judging, periodKey: number):
   const floor = settings.leastFloor;
   const settledEntry = curves.settledEntry(periodKey);
   if (settledEntry === null || findPeriod(merged.connection, periodKey)?.closedSeq !== null) return [];
-  const settled = curves.isHere
-    ? `coalesce((SELECT s.credits_after FROM usage_entries s WHERE s.period_key = e.period_key
-         AND s.tenant_key = e.tenant_key AND s.entry_id <= @settledEntry ORDER BY s.entry_id DESC LIMIT 1), 0)`
-    : 'NULL';
   return merged.connection
     .prepare(
       `SELECT tenant_key FROM (
-         SELECT e.tenant_key, e.credits_after, ${settled} AS settled FROM usage_entries e
-         WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey AND @settledEntry IS NOT NULL)
-       WHERE settled IS NULL
-         OR (abs(credits_after - settled) >= @floor AND abs(credits_after - settled) * 100.0 >= settled * ${SLACK})`,
+         SELECT e.tenant_key, e.credits_after,
+           coalesce((SELECT s.credits_after FROM usage_entries s WHERE s.period_key = e.period_key
+             AND s.tenant_key = e.tenant_key AND s.entry_id <= @settledEntry ORDER BY s.entry_id DESC LIMIT 1), 0) AS settled
+         FROM usage_entries e WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey)
+       WHERE abs(credits_after - settled) >= @floor AND abs(credits_after - settled) * 100.0 >= settled * ${SLACK}`,
     )
     .pluck()
     .all({ ...merged.changed.get(periodKey), periodKey, settledEntry, floor }) as number[];

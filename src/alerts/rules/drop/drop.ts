@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
@@ -145,21 +144,19 @@ function silentMsOf({ connection, curves, nowMs }: Judging, periodKey: number, t
   return changedBy === undefined ? null : (ageMs(curves.endOf(changedBy), nowMs) ?? 0);
 }
 
-const lastDeltaOf = (connection: Database.Database) =>
+const lastDeltaOf = perConnection((connection) =>
   connection
     .prepare(
       `SELECT credits_delta > 0 FROM usage_entries WHERE tenant_key = ? AND period_key BETWEEN ? AND ?
        ORDER BY entry_id DESC LIMIT 1`,
     )
-    .pluck();
+    .pluck(),
+);
 
 /** What changed last of a tenant were credits that it used. */
-function hasUsed({ connection, curves, nowMs }: Judging, periodKey: number, tenantKey: number): boolean {
+function hasUsed({ connection, nowMs }: Judging, periodKey: number, tenantKey: number): boolean {
   const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
-  const [now, before] = [connection, curves.sources.history].map((entries) =>
-    lastDeltaOf(entries).get(tenantKey, periodKey, current),
-  );
-  return (now ?? before) === 1;
+  return lastDeltaOf(connection).get(tenantKey, periodKey, current) === 1;
 }
 
 /** Who waits for the newcomer that goes on for it. */

@@ -43,9 +43,9 @@ class UseReader {
   }
 
   #lastOfDays(): readonly number[] {
-    const { history, workspaceKey, nowMs } = this.#curves.sources;
+    const { connection, workspaceKey, nowMs } = this.#curves.sources;
     this.#readings ??= (
-      history
+      connection
         .prepare(
           `SELECT max(finished_at) FROM runs WHERE workspace_key = ? AND applied_seq IS NOT NULL
              AND finished_at > ? AND finished_at < ? GROUP BY substr(finished_at, 1, 10) ORDER BY 1`,

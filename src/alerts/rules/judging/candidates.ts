@@ -37,12 +37,18 @@ export function enteredIn({ merged }: Judging, periodKey: number) {
   return { period: periodKey, after: own.after, last: own.last, afterBefore: before.after, lastBefore: before.last };
 }
 
+export interface Candidate {
+  tenant: TenantFacts;
+  /** Which of the conditions it fits. */
+  fits: boolean[];
+}
+
 /** The tenants of a period that fit one of the conditions. SQLite sorts out all but a few; the rules themselves decide. */
 export function findCandidates(
   judging: Judging,
   { facts: { periodKey }, all }: PeriodLook,
   conditions: readonly Conditions[],
-): TenantFacts[] {
+): Candidate[] {
   if (conditions.length === 0) return [];
   const { connection, merged } = judging;
   const entered = enteredIn(judging, periodKey);
@@ -53,7 +59,8 @@ export function findCandidates(
     : 'tenant_usage cur';
   const rows = connection
     .prepare(
-      `SELECT cur.tenant_key, cur.credits_used, cur.request_count, prev.credits_used, prev.request_count
+      `SELECT cur.tenant_key, cur.credits_used, cur.request_count, prev.credits_used, prev.request_count,
+         ${conditions.map(({ where }) => `(${where})`).join(', ')}
        FROM ${source}
        LEFT JOIN tenant_usage prev ON prev.period_key = @period - 1 AND prev.tenant_key = cur.tenant_key
        WHERE cur.period_key = @period AND cur.withdrawn = 0
@@ -62,13 +69,16 @@ export function findCandidates(
     )
     .safeIntegers()
     .raw()
-    .all(values) as [bigint, bigint, bigint, bigint | null, bigint | null][];
-  return rows.map(([tenantKey, credits, requests, ...before]) => ({
-    periodKey,
-    tenantKey: Number(tenantKey),
-    withdrawn: false,
-    current: { credits, requests },
-    previous: pair(...before),
+    .all(values) as [bigint, bigint, bigint, bigint | null, bigint | null, ...(bigint | null)[]][];
+  return rows.map(([tenantKey, credits, requests, creditsBefore, requestsBefore, ...fits]) => ({
+    tenant: {
+      periodKey,
+      tenantKey: Number(tenantKey),
+      withdrawn: false,
+      current: { credits, requests },
+      previous: pair(creditsBefore, requestsBefore),
+    },
+    fits: fits.map((fit) => fit === 1n),
   }));
 }
 

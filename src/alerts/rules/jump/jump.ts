@@ -34,10 +34,10 @@ function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Condi
   const recent = tells ? curves.between(periodKey, RECENT_DAYS) : null;
   if (recent === null) return { where, values };
   const surged = 'prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used';
-  const recently = curves.isHere ? `AND cur.credits_used - ${recentReading(recent)} >= @surge * prev.credits_used` : '';
+  const recently = `cur.credits_used - ${recentReading(recent)} >= @surge * prev.credits_used`;
   const { earlier, later, passed } = recent;
   return {
-    where: `(${where}) OR (${surged} ${recently})`,
+    where: `(${where}) OR (${surged} AND ${recently})`,
     values: { ...values, surge: SURGE_PART * SLACK, earlier, later: later ?? 0, passed },
   };
 }
