@@ -57,6 +57,7 @@ export async function playExamples() {
       .replaceAll(/(?<=process |pid=)\d+/g, '4242')
       .replaceAll(/(?<= in )[\d.]+ m?s/g, '5 ms')
       .replaceAll(/^\S+ \S+ WARN .*\n/gm, '')
+      .replaceAll(/[\d,]+(?= bytes)/g, '430,080')
       .replaceAll(/(?<=token=).*/g, '...')
       .replaceAll(/^\S+ \S+(?= INFO )/gm, `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')}Z`)
       .replaceAll(/[0-9a-f]{64}/g, (digest) => `${digest.slice(0, 8)}...`);
