@@ -1,4 +1,5 @@
 import { compareFigures } from '../track/alert-figures.ts';
+import { toldCredits } from '../wording/facts-told.ts';
 import type { Notification } from '../wording/notification.ts';
 
 export interface Rendered {
@@ -44,11 +45,12 @@ export function inParts<T extends Rendered>(
   return parts.map((own, index) => ({ ...make(own, { part: index + 1, parts: parts.length }), members: own }));
 }
 
+/** The largest change first: of what is foretold by what is foretold. */
 export function byChange(a: Rendered, b: Rendered): number {
   return compareFigures(changeOf(b), changeOf(a));
 }
 
-function changeOf({ notification: { credits } }: Rendered): bigint {
-  const change = credits?.change ?? 0n;
+function changeOf({ notification }: Rendered): bigint {
+  const change = toldCredits(notification) - BigInt(notification.credits?.previous ?? 0n);
   return change < 0n ? -change : change;
 }

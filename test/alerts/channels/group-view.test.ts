@@ -74,6 +74,10 @@ test('a group of forecasts says what is foretold of each and of all; one of figu
   expect(view.facts[0]).toEqual({ label: 'Total of 2', value: 'forecast 320,000, 200,000 before (+120,000)' });
   expect(view.summary).toContain('forecast +120,000 credits together');
   expect(emailText(view).html).toMatch(/150,000 to 170,000.*forecast, before 100,000.*\+60,000/);
+  const larger = { ...projection, credits: 190_000n, low_credits: 180_000n, high_credits: 200_000n };
+  const further = (index: number): Changes =>
+    index === 0 ? likely : { ...likely, evidence: { ...NO_EVIDENCE, projection: larger } };
+  expect(viewOf([20_000n, 80_000n], further).view.lines[0]).toContain('tenant-1: forecast 180,000 to 200,000');
   const mixed = viewOf([400_000n, 90_000n], (index) => (index === 0 ? {} : likely)).view;
   expect(mixed.facts.map(({ label }) => label)).toEqual(['Message']);
   expect(mixed.summary).not.toContain('together');
