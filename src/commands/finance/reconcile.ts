@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { Option } from 'commander';
-import { PRESETS } from '../../billing/reconcile/presets.ts';
+import { PRESETS, type Preset } from '../../billing/reconcile/presets.ts';
+import type { DecimalMark } from '../../billing/reconcile/read-amount.ts';
 import type { Cause, SideFigures } from '../../billing/reconcile/reconcile.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { UsageError } from '../../core/errors.ts';
@@ -18,17 +19,30 @@ import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSigna
 import { type CsvRow, readCsvFile, readGiven } from '../shared/given-file.ts';
 import { BY_OPTION, LIMIT_OPTION } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
-import { DECIMALS, type ReconcileOptions, withMapping } from './reconcile-mapping.ts';
 import {
   Customers,
   causes,
   type InvoiceLine,
+  type MappedColumns,
   type ReconciledRow,
   readInvoices,
   reconcileByCurrency,
   serviceSide,
 } from './reconcile-sides.ts';
-import { addSheetOptions, chosenFormat, LISTING_FORMAT, putListing } from './sheet-output.ts';
+import { addSheetOptions, chosenFormat, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
+
+interface ReconcileOptions extends ListingOptions, MappedColumns {
+  period: string;
+  workspace?: string;
+  preset?: Preset;
+  tolerance: string;
+  service: boolean;
+  record?: boolean;
+  by?: string;
+  note: string;
+}
+
+const DECIMALS: readonly DecimalMark[] = ['point', 'comma'];
 
 export function reconcileCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('reconcile')
@@ -49,7 +63,6 @@ export function reconcileCommand(cli: CliContext): CliCommand {
     )
     .option('--tolerance <amount>', 'by how much an amount may differ', '0')
     .option('--no-service', 'do not ask the service')
-    .option('--mapping <file>', 'YAML with these options, such as tenant_column')
     .option('--record', 'write the result of a closed month, and the numbers, as a link of the chain')
     .option(...BY_OPTION)
     .option('--note <text>', 'why, or a reference', '')
@@ -61,9 +74,17 @@ export function reconcileCommand(cli: CliContext): CliCommand {
       'usage-ledger reconcile invoices.csv --period 2026-02 --preset xero --record --by "Ada Byron"',
     )
     .action((file: string, given: ReconcileOptions) => {
-      const options = withMapping(cli, command, given);
+      const options = withPreset(command, given);
       return cli.withContext((context) => withStopSignal((signal) => compare(cli, context, file, options, signal)));
     });
+}
+
+/** The options, where those that nobody typed come from the preset. */
+function withPreset(command: CliCommand, options: ReconcileOptions): ReconcileOptions {
+  if (options.preset === undefined) return options;
+  const isTyped = ([option]: [string, unknown]) => command.getOptionValueSource(option) === 'cli';
+  const typed = Object.fromEntries(Object.entries(options).filter(isTyped));
+  return { ...options, ...PRESETS[options.preset], ...typed };
 }
 
 async function compare(
