@@ -23,7 +23,7 @@ import type { Writer } from '../writer/writer.ts';
 const LOOK_INTERVAL_MS = 1_000;
 /** Names come seldom: tenants that are held are looked at less often than entries. */
 const HELD_INTERVAL_MS = 15_000;
-const TELL_INTERVAL_MS = 20_000;
+const TELL_INTERVAL_MS = 15_000;
 const CHECK_INTERVAL_MS = 24 * 3_600_000;
 /** What a check has found must be there again after this before anybody is told: events may be under way. */
 const CONFIRM_MS = 10 * 60_000;
@@ -41,7 +41,8 @@ export async function startOutlets(context: Context, notified: () => void): Prom
   const { connection } = context.reader();
   const mismatch = headMismatch(connection, config.ledger.path);
   if (mismatch !== null) await (await context.writer()).call('pauseRestored', clock.now());
-  const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact: context.redact };
+  const { redact, outletDispatcher: dispatcher } = context;
+  const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact, dispatcher };
   const start = async (outlet: OutletConfig): Promise<OutletWatch | null> => {
     const tell = async (detail: string | null): Promise<void> => {
       if ((await context.tellOfJob({ job: 'outlet', of: outlet.name, detail })) > 0) notified();

@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import type { OutletConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
@@ -10,14 +11,15 @@ export interface OpenDeps {
   clock: Clock;
   proxy: ProxySettings | null;
   redact: Redactor;
+  dispatcher?: Dispatcher | undefined;
 }
 
 /** The receiver of an outlet. Nothing is asked of it yet, and only the code of its type is loaded. */
 export async function openReceiver(
   outlet: OutletConfig,
-  { ledgerId, clock, proxy, redact }: OpenDeps,
+  { ledgerId, clock, proxy, redact, dispatcher }: OpenDeps,
 ): Promise<{ receiver: Receiver; close: () => Promise<void> }> {
-  const http = new ReceiverHttp({ ...outlet, proxy, redact, clock });
+  const http = new ReceiverHttp({ ...outlet, proxy, redact, clock, dispatcher });
   const receiver = await createReceiver(outlet, { http, clock, ledgerId });
   return { receiver, close: () => http.close() };
 }

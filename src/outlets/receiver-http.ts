@@ -1,4 +1,4 @@
-import type { Agent, EnvHttpProxyAgent } from 'undici';
+import type { Agent, Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { AddressRefusedError, refusedLiteral } from '../alerts/channels/outbound/guarded-connect.ts';
 import { trustHint } from '../alerts/channels/outbound/post-json.ts';
 import { type Clock, sleep } from '../core/clock.ts';
@@ -17,6 +17,8 @@ export interface HttpOptions {
   proxy: ProxySettings | null;
   redact: Redactor;
   clock: Clock;
+  /** Sends all requests instead of connections of our own; it stays open. */
+  dispatcher?: Dispatcher | undefined;
 }
 
 export interface ReceiverCall {
@@ -57,7 +59,7 @@ const NOTHING_SENT =
 /** The requests of one outlet. Connections are kept; redirects are not followed; no error quotes a header. */
 export class ReceiverHttp {
   readonly #options: HttpOptions;
-  #dispatcher: Agent | EnvHttpProxyAgent | null = null;
+  #agent: Agent | EnvHttpProxyAgent | null = null;
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -73,7 +75,7 @@ export class ReceiverHttp {
     const target = new URL(`${base ?? url}${path}`);
     const refused = refusedLiteral(target.hostname, { allowPrivate });
     if (refused !== null) return noAnswer(refused);
-    this.#dispatcher ??= guardedAgent({ allowPrivate }, this.#options);
+    this.#agent ??= guardedAgent({ allowPrivate }, this.#options);
     const limit = attemptLimit(clock, timeoutMs, signal);
     try {
       const answer = await request(target, {
@@ -81,7 +83,7 @@ export class ReceiverHttp {
         headers: { 'user-agent': 'usage-ledger', ...headers },
         body: body ?? null,
         signal: limit.signal,
-        dispatcher: this.#dispatcher,
+        dispatcher: this.#options.dispatcher ?? this.#agent,
       });
       const after = parseRetryAfter([answer.headers['retry-after'] ?? []].flat()[0], clock.now());
       const text = await textOf(answer.body);
@@ -152,8 +154,8 @@ export class ReceiverHttp {
 
   /** Closes the connections; those under way are cut. */
   async close(): Promise<void> {
-    await this.#dispatcher?.destroy();
-    this.#dispatcher = null;
+    await this.#agent?.destroy();
+    this.#agent = null;
   }
 }
 

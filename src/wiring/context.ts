@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
@@ -49,6 +50,8 @@ export interface ContextOverrides {
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: ClientOverrides;
+  /** Sends the requests to billing systems. */
+  outletDispatcher?: Dispatcher;
   channels?: ReadonlyMap<string, Channel>;
   thread?: ThreadedWriter | undefined;
   /** Opens the ledger for writing; default: in a thread of its own. */
@@ -115,6 +118,10 @@ export class Context {
 
   get channels(): ReadonlyMap<string, Channel> {
     return this.#channels;
+  }
+
+  get outletDispatcher(): Dispatcher | undefined {
+    return this.#overrides.outletDispatcher;
   }
 
   #channelsOf(config: Config): ReadonlyMap<string, Channel> {

@@ -38,9 +38,9 @@ export async function withReceiver<T>(
   outlet: OutletConfig,
   use: (receiver: Receiver) => Promise<T>,
 ): Promise<T> {
-  const { clock, config, redact } = context;
+  const { clock, config, redact, outletDispatcher: dispatcher } = context;
   const { connection } = context.reader();
-  const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact };
+  const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact, dispatcher };
   const { receiver, close } = await openReceiver(outlet, deps);
   try {
     return await use(receiver);

@@ -1,4 +1,5 @@
 import type { Random } from '../../support/random.ts';
+import { BILLING_FAULTS } from '../world/billing.ts';
 import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
@@ -38,6 +39,8 @@ const WEIGHTS: Record<HappeningKind, number> = {
   forget: 2,
   bulge: 2,
   receiver: 5,
+  // Drawn with the outlet.
+  billing: 0,
   clock: 5,
   disk: 2,
   kill: 5,
@@ -65,8 +68,18 @@ const DRAWN: Record<Pace, HappeningKind[]> = {
 };
 /** Months that are closed, corrected and reopened are mostly the same one. */
 const MONTHS_AGO = [0, 1, 1, 1, 2, 3];
+/** The others go with an outlet. */
+const isDrawnAlone = (command: CommandKind): boolean => command !== 'begin' && command !== 'push';
 /** Some are typed more often than others. */
-const TYPED: readonly CommandKind[] = [...COMMANDS, 'close', 'close', 'reopen', 'rates', 'silence', 'plan'];
+const TYPED: readonly CommandKind[] = [
+  ...COMMANDS.filter(isDrawnAlone),
+  'close',
+  'close',
+  'reopen',
+  'rates',
+  'silence',
+  'plan',
+];
 /** What hurts most in the middle of something. */
 const AT_STEPS: readonly HappeningKind[] = [
   ...(['restate', 'forget', 'clock', 'disk', 'kill', 'stop', 'freeze', 'queue_lost', 'queue_away'] as const),
@@ -133,6 +146,8 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       const receiver = random.below(cast.receivers);
       return { ...when, kind, receiver, fault: random.pick(RECEIVER_FAULTS), probability, forMs };
     }
+    case 'billing':
+      return { ...when, kind, fault: random.pick(BILLING_FAULTS), probability, forMs };
     case 'clock': {
       const stepMs = random.pick([-1, 1, 1]) * random.pick(CLOCK_STEPS_MS);
       return { ...when, kind, stepMs, forMs };

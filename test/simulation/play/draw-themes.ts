@@ -1,4 +1,5 @@
 import type { Random } from '../../support/random.ts';
+import { BILLING_FAULTS } from '../world/billing.ts';
 import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS, type ServiceFault } from '../world/network.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
@@ -233,6 +234,30 @@ export function drawSplits(random: Random, cast: Cast): Drawn[] {
     ...(settings === null ? [] : [{ kind: 'configure' as const, settings, atMs: changedMs, during: null }]),
     ...(split.resumed ? [{ ...split, resumed: false, atMs: changedMs + HOUR_MS, during: null }] : []),
   ];
+}
+
+/** Usage goes on to where it is billed: begun, in the middle of it killed or by hand beside, and badly answered. */
+export function drawOutlet(random: Random, cast: Cast): Drawn[] {
+  const moment = (from: number): number => Math.round((from + (0.9 - from) * random.below(1000) * 0.001) * cast.forMs);
+  const typed = (command: CommandKind, atMs: number, workspace = 0): Drawn => {
+    return { kind: 'command', command, workspace, tenant: 0, monthsAgo: 0, atMs, during: null };
+  };
+  const begunMs = Math.round(random.pick([0.05, 0.1, 0.3]) * cast.forMs);
+  const drawn = [typed('begin', begunMs), typed('begin', moment(0.2))];
+  for (const [workspace] of cast.pausesMs.entries())
+    if (random.chance(0.7)) drawn.push(typed('names', moment(0.1), workspace));
+  for (let times = random.below(4); times > 0; times -= 1) drawn.push(typed('push', moment(0.3)));
+  for (let times = random.between(1, 4); times > 0; times -= 1) {
+    const forMs = Math.min(random.pick([0.02, 0.1, 0.3]) * cast.forMs, 2 * DAY_MS);
+    const probability = random.pick([0.3, 1]);
+    const atMs = random.pick([begunMs, moment(0.1)]);
+    drawn.push({ kind: 'billing', fault: random.pick(BILLING_FAULTS), probability, forMs, atMs, during: null });
+  }
+  for (let times = random.below(3); times > 0; times -= 1) {
+    const during = { step: 'push' as const, nth: random.between(1, 4) };
+    drawn.push({ kind: 'kill', afterSteps: random.pick([1, 1, 2, 5]), reboot: false, atMs: moment(0.1), during });
+  }
+  return drawn;
 }
 
 type Step = Drawn extends infer Kind ? (Kind extends Drawn ? Omit<Kind, 'atMs' | 'during'> : never) : never;

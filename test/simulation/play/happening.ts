@@ -1,3 +1,4 @@
+import type { BillingFault } from '../world/billing.ts';
 import type { SettingsKind } from '../world/configuration.ts';
 import type { ServiceFault } from '../world/network.ts';
 import type { ReceiverFault } from '../world/receiver.ts';
@@ -15,6 +16,7 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'forget'; workspace: number; tenant: number; monthsAgo: number; forMs: number; returns: boolean }
   | { kind: 'bulge'; workspace: number; tenant: number; times: number }
   | { kind: 'receiver'; receiver: number; fault: ReceiverFault; probability: number; forMs: number }
+  | { kind: 'billing'; fault: BillingFault; probability: number; forMs: number }
   | { kind: 'clock'; stepMs: number; forMs: number }
   | { kind: 'disk'; fault: DiskFault; probability: number; forMs: number }
   | { kind: 'kill'; afterSteps: number; reboot: boolean }
@@ -42,5 +44,6 @@ export type HappeningKind = Happening['kind'];
 export const COMMANDS = [
   ...(['close', 'reopen', 'ack', 'silence', 'plan', 'sync', 'usage', 'status', 'replay'] as const),
   ...(['rates', 'names', 'statement'] as const),
+  ...(['begin', 'push'] as const),
 ] as const;
 export type CommandKind = (typeof COMMANDS)[number];

@@ -1,8 +1,10 @@
+import { BilledOracle } from '../oracle/billed.ts';
 import type { LastRun } from '../oracle/freshness.ts';
 import type { Closed } from '../oracle/money.ts';
 import { MutedOracle } from '../oracle/muted.ts';
 import { PublishedFiguresOracle } from '../oracle/published-figures.ts';
 import { ToldOracle } from '../oracle/told.ts';
+import { billedFrom, refOf, tenantIds } from '../world/configuration.ts';
 import type { World } from '../world/world.ts';
 import { LOOK_MS, type Plan } from './plan.ts';
 import type { Watch } from './watch.ts';
@@ -16,6 +18,8 @@ export interface Known {
   told: ToldOracle;
   muted: MutedOracle;
   figures: PublishedFiguresOracle;
+  /** Of what the first ledger sends on; a copy sends nothing. */
+  billed: BilledOracle;
   /** When the run began that did a slot. */
   slots: Map<string, number>;
   closed: Closed;
@@ -25,10 +29,24 @@ export interface Known {
   published: Map<string, LastRun[]>;
 }
 
-export function nothingKnown({ lookMs }: Plan, { services }: World): Known {
+/** A billing system that took nothing is asked again after this at the latest. */
+const LATEST_PUSH_MS = 6 * 60_000;
+
+export function nothingKnown(plan: Plan, { services, billing, network }: World): Known {
+  const { lookMs, outlet } = plan;
+  const ids = tenantIds(plan);
   return {
     ...{ met: new Map(), watches: [], slots: new Map(), closed: new Map(), made: new Map(), published: new Map() },
     ...{ told: new ToldOracle(services, lookMs - LOOK_MS), muted: new MutedOracle() },
     figures: new PublishedFiguresOracle(),
+    billed: new BilledOracle({
+      counted: billing.counted,
+      given: network.given,
+      fromPeriod: billedFrom(plan),
+      needsNames: outlet === 'external_ref',
+      customerOf: (tenantId) => (outlet === 'external_ref' ? refOf(ids.indexOf(tenantId)) : tenantId),
+      hadWrongClock: plan.happenings.some(({ kind }) => kind === 'clock'),
+      lateMs: 3 * lookMs + LATEST_PUSH_MS,
+    }),
   };
 }

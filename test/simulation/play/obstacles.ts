@@ -63,6 +63,12 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
       one.trouble = null;
     });
   },
+  billing({ world: { billing } }, { fault, probability }, afterwards) {
+    billing.trouble = { fault, probability };
+    afterwards(() => {
+      billing.trouble = null;
+    });
+  },
   clock({ world }, { stepMs }, afterwards) {
     const machine = at(world.hosts, 0);
     machine.clockOffsetMs = stepMs;
@@ -126,7 +132,8 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     if (isSplitting) return;
     meet(`command ${happening.command}`);
     const { workspaceId } = at(world.services, happening.workspace);
-    const isThere = second?.world.workspaceIds.includes(workspaceId) === true;
+    const isOfOutlet = happening.command === 'begin' || happening.command === 'push';
+    const isThere = !isOfOutlet && second?.world.workspaceIds.includes(workspaceId) === true;
     (isThere ? second.people : people).type(happening);
   },
 };
@@ -179,6 +186,7 @@ export function calm({ world, seats, ends }: Stage): void {
   world.network.troubles.clear();
   for (const service of world.services) service.clockSkewMs = 0;
   for (const receiver of world.receivers) receiver.trouble = null;
+  world.billing.trouble = null;
   for (const host of world.hosts) {
     host.clockOffsetMs = 0;
     host.disk = null;

@@ -130,6 +130,8 @@ export class People {
       rates: () => ratesCommand(tenant),
       names: () => ['tenants', 'import', NAMES_FILE, '--workspace', id],
       statement: () => ['statement', period, '--workspace', id, '--format', 'json'],
+      begin: () => ['outlets', 'begin', 'billing', '--yes', '--by', 'ada'],
+      push: () => ['outlets', 'push'],
       replay: () => ['alerts', 'replay', '--all-dead'],
     };
     return lines[command]();
@@ -144,12 +146,15 @@ function muteMs(choice: number): number {
 /** Loads what is typed, and what that loads when it is first used, so that no world waits for files. */
 export async function loadCommands(): Promise<void> {
   const typed = PROGRAM.filter(({ name }) =>
-    [...COMMANDS, 'alerts', 'tenants', 'backup', 'restore', 'workspace'].some((command) => command === name),
+    [...COMMANDS, 'alerts', 'tenants', 'outlets', 'backup', 'restore', 'workspace'].some((command) => command === name),
   );
   await Promise.all([
     ...typed.map(({ load }) => load()),
     import('../../../src/usage-api/client.ts'),
     import('../../../src/sync/pacer.ts'),
+    import('../../../src/daemon/outlet-watch.ts'),
+    import('../../../src/outlets/types/webhook.ts'),
+    import('../../../src/alerts/channels/outbound/guarded-agent.ts'),
     import('../../../src/writer/threaded-writer.ts'),
   ]);
 }

@@ -1,6 +1,6 @@
 import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
-import { drawEarlySlot, drawRefusals, drawSplits, drawSyncs, RARE_CRON } from './draw-themes.ts';
+import { drawEarlySlot, drawOutlet, drawRefusals, drawSplits, drawSyncs, RARE_CRON } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,6 +26,8 @@ export interface Plan {
   lookMs: number;
   workspaces: PlannedWorkspace[];
   receivers: { name: string; digest: boolean }[];
+  /** How tenants are named where usage goes on to; null: it goes nowhere. */
+  outlet: 'tenant_id' | 'external_ref' | null;
   /** Each process has a host name of its own. */
   containers: boolean;
   happenings: Happening[];
@@ -57,6 +59,8 @@ const SPLITS_OF_SHORT = 0.01;
 const SYNCS = 0.4;
 /** In so many worlds, none of them short, all services refuse us for hours; in so many without a split a slot is done early. */
 const REFUSALS = 0.12;
+/** In so many worlds usage goes on to where it is billed. */
+const OUTLETS = 0.5;
 const EARLY_SLOTS = 0.2;
 
 /** Hours in which much happens, days, or weeks. */
@@ -128,10 +132,13 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const refusing = new Random(seed * 0x9e37 + 5);
   const refused = days >= 1 && refusing.chance(REFUSALS);
   const syncs = syncing.chance(SYNCS);
+  const selling = new Random(seed * 0x9e37 + 6);
+  const outlet = selling.chance(OUTLETS) ? selling.pick(['tenant_id', 'external_ref'] as const) : null;
   const beside = [
     ...(splits ? drawSplits(splitting, cast) : []),
     ...(syncs ? drawSyncs(syncing, cast) : []),
     ...(refused ? drawRefusals(refusing, cast) : []),
+    ...(outlet === null ? [] : drawOutlet(selling, cast)),
   ];
   const happenings = slips ? [] : drawn;
   for (const one of slips ? drawEarlySlot(slipping, cast, startMs) : beside)
@@ -140,7 +147,7 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const quietDay = pace === 'weeks' || (random.chance(0.05) && days >= 1);
   const isFirstStart = random.chance(0.2);
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
-  const people = { receivers, containers };
+  const people = { receivers, containers, outlet };
   const inTime = happenings.map((one) => begunInTime(one, forMs));
   return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings: inTime };
 }

@@ -39,6 +39,7 @@ export class Watch {
   readonly #plan: Plan;
   readonly #world: World;
   readonly #conditions: Conditions;
+  readonly #isFirst: boolean;
   #ledger: LedgerView | null = null;
   readonly #soundness = new SoundnessOracle();
   readonly #split: SplitOracle;
@@ -63,7 +64,8 @@ export class Watch {
     this.#plan = plan;
     this.#world = world;
     this.#known = known;
-    this.#split = new SplitOracle(known.watches.length === 0);
+    this.#isFirst = known.watches.length === 0;
+    this.#split = new SplitOracle(this.#isFirst);
     this.#applied = new AppliedRuns(known.published);
     this.#money = new MoneyOracle(known.closed);
     this.#lastLookMs = world.clock.now();
@@ -197,13 +199,14 @@ export class Watch {
       if (service !== undefined) this.#known.figures.check(ledger, service, run, this.#world.network.given);
       this.meet('run applied');
     }
-    const has = (id: string): boolean => this.has(id);
-    this.#money.check(ledger, { head: this.#soundness.head, isAct: this.stage.people.isAt('rates'), has });
+    const isAct = this.stage.people.isAt('rates');
+    this.#money.check(ledger, { head: this.#soundness.head, isAct, has: this.#isOurs });
     this.#world.note(`head ${this.#soundness.head}`);
   }
 
   /** What receivers have heard, from whichever ledger: each has looked before, so that it is known when a message was made. */
   listen(): void {
+    this.meet('entry billed', this.#known.billed.check(this.#ledger, this.#lastLookMs));
     for (const receiver of this.#world.receivers) {
       for (const message of receiver.inbox.slice(this.#heard.get(receiver.name) ?? 0)) {
         this.#world.note(`told ${inShort(message)}`);
@@ -332,6 +335,7 @@ export class Watch {
     const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
     if (ledger.value<bigint>('SELECT count(*) FROM alert_notified WHERE owed IS NULL AND due_at <= ?', soon) > 0n)
       return false;
+    if (this.#isFirst && this.#known.billed.missing(ledger, nowMs, this.#isOurs) !== null) return false;
     return !this.isReading;
   }
 
@@ -346,6 +350,7 @@ export class Watch {
     if (ledger === null) throw new PromiseBroken('there is a ledger', 'nothing was ever written');
     this.#soundness.checkAtRest(ledger);
     this.#runs.checkAtRest(ledger);
+    if (this.#isFirst) this.#known.billed.checkAtRest(ledger, this.#world.clock.now(), this.#isOurs);
     this.#known.told.checkAtRest(ledger, this.#complete(), this.#isOurs, (id) => this.#isReadable(id));
     for (const [index, seat] of this.stage.seats.entries()) {
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
@@ -387,8 +392,7 @@ export class Watch {
 
   /** The processes die with their world. */
   end(): void {
-    const isFirst = this === this.#known.watches[0];
-    for (const { fault, count } of isFirst ? faultsMet(this.#world) : []) this.meet(fault, count);
+    for (const { fault, count } of this.#isFirst ? faultsMet(this.#world) : []) this.meet(fault, count);
     this.meet('death in the middle of something', this.#world.deaths);
     for (const seat of this.stage.seats) seat.process?.kill('ends with the world');
     this.#ledger?.close();

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/types.ts';
 import type { Plan } from '../play/plan.ts';
+import { BILLING_SECRET } from './billing.ts';
+import { monthOf } from './service.ts';
 
 /** What people change in the configuration while the world goes on. */
 export const SETTINGS = [
@@ -55,6 +57,10 @@ function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
   }));
 }
 export const NAMES_FILE = 'names.csv';
+/** What a tenant is called where it is billed, by its place among the ids of the world. */
+export function refOf(index: number): string {
+  return `ref-${index}`;
+}
 export const LEDGER_FILE = 'ledger.db';
 
 /**
@@ -68,11 +74,23 @@ export function configure(
   const file = join(folder, 'usage-ledger.yml');
   const workspaces = plan.workspaces.filter(({ id }) => only === undefined || id === only);
   // JSON is YAML.
-  writeFileSync(file, JSON.stringify(configurationOf({ ...plan, workspaces }, folder, settings)), { mode: 0o600 });
-  const ids = new Set(plan.workspaces.flatMap(({ tenants }) => tenants.map(({ id }) => id)));
-  const names = [...ids].map((id, index) => `"${id}","${settings} ${index}",ref-${index}`);
+  // A copy sends nothing on.
+  const outlet = only === undefined ? plan.outlet : null;
+  const configuration = configurationOf({ ...plan, workspaces, outlet }, folder, settings);
+  writeFileSync(file, JSON.stringify(configuration), { mode: 0o600 });
+  const names = tenantIds(plan).map((id, index) => `"${id}","${settings} ${index}",${refOf(index)}`);
   writeFileSync(join(folder, NAMES_FILE), ['tenant_id,display_name,external_ref', ...names, ''].join('\n'));
   return { settings, config: loadConfig({ file, env: {}, cwd: folder }), routes: routesOf(plan, settings) };
+}
+
+/** All of the world, of each one. */
+export function tenantIds({ workspaces }: Plan): string[] {
+  return [...new Set(workspaces.flatMap(({ tenants }) => tenants.map(({ id }) => id)))];
+}
+
+/** The first month that goes to where it is billed. */
+export function billedFrom({ startMs }: Plan): string {
+  return monthOf(startMs - 40 * 86_400_000);
 }
 
 export function secretOf(workspaceId: string): string {
@@ -97,10 +115,16 @@ function configurationOf(plan: Plan, folder: string, settings: SettingsKind): ob
     })),
     ...(settings === 'low_thresholds' ? { defaults: { alerts: { ratio: 1.1, min_credits: 1 } } } : {}),
     ...(BUDGETS[settings] === undefined ? {} : { budgets: BUDGETS[settings] }),
+    ...(plan.outlet === null ? {} : { outlets: [outletOf(plan)] }),
     alerts: {
       channels: routesOf(plan, settings).map((route) => {
         return { type: 'webhook', url: `https://${route.name}.example/hook`, ...route };
       }),
     },
   };
+}
+
+function outletOf(plan: Plan): object {
+  const address = { url: 'https://billing.example/usage', secret: BILLING_SECRET, customer: plan.outlet };
+  return { name: 'billing', type: 'webhook', ...address, from_period: billedFrom(plan), events_per_request: 3 };
 }

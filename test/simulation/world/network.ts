@@ -207,7 +207,7 @@ function send(
   handler.onResponseEnd?.(controller, {});
 }
 
-function connectionError(code: string): Error {
+export function connectionError(code: string): Error {
   return Object.assign(new Error('the connection was lost'), { code });
 }
 
@@ -246,7 +246,7 @@ class Controller implements Dispatcher.DispatchController {
 
 type Ask = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => void;
 
-class SimulatedDispatcher extends Dispatcher {
+export class SimulatedDispatcher extends Dispatcher {
   readonly #ask: Ask;
 
   constructor(ask: Ask) {

@@ -164,6 +164,7 @@ export async function overridesFor(
       destination: { write: (line) => world.logged(process, line) },
     }),
     channels: new Map(known.map((receiver) => [receiver.name, receiver.channelFor(process)])),
+    outletDispatcher: world.billing.dispatcherFor(process),
     clientOptions: { dispatcher: world.network.dispatcherFor(deliver) },
     openWriter: (start) => openInProcessWriter(start, { holder, randomness: world.random, isRunning }),
   };

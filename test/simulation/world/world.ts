@@ -6,6 +6,7 @@ import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import { Random } from '../../support/random.ts';
 import { createVirtualClock, settled, type VirtualClock } from '../../support/time/virtual-clock.ts';
 import type { Plan } from '../play/plan.ts';
+import { Billing } from './billing.ts';
 import { Broker } from './broker.ts';
 import {
   type Configured,
@@ -45,6 +46,7 @@ export interface World {
   readonly network: Network;
   readonly services: readonly SimulatedService[];
   readonly receivers: readonly Receiver[];
+  readonly billing: Billing;
   readonly broker: Broker;
   readonly hosts: readonly Machine[];
   /** Those of the other ledger, too. */
@@ -110,6 +112,7 @@ export function createWorld(plan: Plan): World {
     network,
     services,
     receivers: [...plan.receivers.map(({ name }) => name), RENAMED].map((name) => new Receiver(name, clock, random)),
+    billing: new Billing(clock, plan.seed),
     broker: new Broker(clock, random),
     steps: new Steps(),
     containers: plan.containers,
