@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type RateCardText, rateCardsSchema } from '../billing/rates/rate-card-schema.ts';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { groupOf } from '../core/text/path.ts';
+import { whyUnread } from '../core/text/words.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
 import { type EmptiedSetting, type Interpolated, interpolate, readFiles } from './reading/files.ts';
 import { readRegularFile } from './reading/secret-sources.ts';
@@ -37,8 +38,8 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   const env = withDotEnv(options.cwd, options.env, null);
   const names = Object.values(ENVIRONMENT).filter((name) => name.startsWith('USAGE_API_'));
   if (names.every((name) => !env[name])) {
-    const message = 'is not here, and no USAGE_API_... variables are set';
-    const hint = 'Run `usage-ledger init` to write a sample, or name a file with --config';
+    const message = 'is not in this folder, and no USAGE_API_... variables are set';
+    const hint = 'Change into its folder, name it by --config, or write a sample by `usage-ledger init`';
     throw new ConfigError(null, [{ path: CONFIG_FILE_NAME, message, hint }]);
   }
   const emptied = Object.entries(ENVIRONMENT).flatMap(([path, name]) => {
@@ -99,7 +100,7 @@ function readSettings(
 ): Interpolated {
   const text = readText(file, (code) => {
     const message =
-      code === 'ENOENT' ? 'names a file that does not exist' : `names a file that cannot be read (${code})`;
+      code === 'ENOENT' ? 'names a file that does not exist' : `names a file that cannot be read (${whyUnread(code)})`;
     return new ConfigError(file, [{ path: namedBy, message, hint: unreadable }]);
   });
   const parsed = parseYaml(text, basename(file));
@@ -175,7 +176,7 @@ function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string |
   // A folder of this name is something else, such as a virtual environment of Python.
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return env;
   const text = readText(file, (code) => {
-    const message = `cannot be read (${code})`;
+    const message = `cannot be read (${whyUnread(code)})`;
     return new ConfigError(configFile, [{ path: file, message, hint: 'Make it readable for this user, or remove it' }]);
   });
   const given = parseEnv(text);

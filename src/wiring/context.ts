@@ -193,7 +193,8 @@ export class Context {
       this.#writerDeath.resolve(error);
     });
     const { applied, backup } = writer.migration;
-    if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+    if (backup !== null) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+    else if (applied > 0) this.logger.info({ ledger: path }, 'the ledger was created');
     this.#compareWithCheckpoints();
     return writer;
   }

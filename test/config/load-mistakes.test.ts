@@ -332,7 +332,9 @@ workspaces:
 
   test('a key file that is missing, empty or spoilt is a mistake', async () => {
     const fault = () => faultsOf(withSecret('    secret_key_file: key\n'));
-    expect(await fault()).toEqual(['workspaces[0].secret_key_file: names a file that cannot be read (ENOENT)']);
+    expect(await fault()).toEqual([
+      'workspaces[0].secret_key_file: names a file that cannot be read (it does not exist)',
+    ]);
     write('key', '\n');
     expect(await fault()).toEqual(['workspaces[0].secret_key_file: names an empty file']);
     write('key', ' sk_x\n');

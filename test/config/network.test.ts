@@ -58,7 +58,7 @@ alerts:
 `),
   ).toEqual([
     'alerts.channels[0].ca_file: names a file with a certificate that cannot be read',
-    'defaults.ca_file: names a file that cannot be read (ENOENT)',
+    'defaults.ca_file: names a file that cannot be read (it does not exist)',
     'workspaces[0].ca_file: names a file without a certificate in PEM',
   ]);
 });

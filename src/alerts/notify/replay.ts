@@ -63,8 +63,8 @@ export function replayDead(connection: Connection, { notificationIds, nowMs }: R
       const known = new Set(dead.map(({ letter }) => letter.notification_id));
       const unknown = (notificationIds ?? []).filter((id) => !known.has(id));
       if (unknown.length > 0) {
-        throw new AppError('not_dead', `no dead notification has the id ${unknown.join(', ')}`, {
-          hint: 'run `usage-ledger alerts replay` without arguments for a list of those that have',
+        throw new AppError('not_dead', `no message that was given up has the id ${unknown.join(', ')}`, {
+          hint: '`usage-ledger alerts replay` lists those that were',
         });
       }
       const chosen = dead.filter(({ letter }) => notificationIds?.includes(letter.notification_id) ?? true);

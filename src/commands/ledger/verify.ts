@@ -30,7 +30,7 @@ export function verifyCommand(cli: CliContext): CliCommand {
     .action(async (file: string | undefined, options: VerifyOptions) => {
       const { path, checkpointKeyFile = keyFileOf(path) } =
         file === undefined ? (await cli.loadConfig()).ledger : { path: resolve(cli.io.cwd, file) };
-      const reader = openReader(path);
+      const reader = openReader(path, file === undefined ? undefined : 'check the path of the file');
       try {
         await verify(cli, { path, connection: reader.connection, keyFile: checkpointKeyFile }, options);
       } finally {

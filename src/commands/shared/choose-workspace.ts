@@ -55,7 +55,7 @@ export function noteNearTenants(
   const near = nearTenants(connection, tenantId, workspaceId).map(({ tenant_id, display_name }) =>
     display_name === null ? quoted(tenant_id) : `${quoted(tenant_id)} (${inertText(display_name)})`,
   );
-  if (near.length > 0) cli.note(`  Did you mean ${near.join(' or ')}?`);
+  cli.note(near.length > 0 ? `  Did you mean ${near.join(' or ')}?` : '  `usage-ledger tenants list` has all tenants');
 }
 
 function quoted(id: string): string {

@@ -170,7 +170,7 @@ export class CliContext {
 
   /** Words for a person, whose commands are as they are typed here. */
   words(text: string): string {
-    return text.replaceAll(/(?<=`|\$ )usage-ledger (?=[a-z])/g, this.commandLine(''));
+    return text.replaceAll(/(?<=`|\$ |\$\()usage-ledger (?=[a-z])/g, this.commandLine(''));
   }
 
   print(text: string): void {
@@ -295,8 +295,8 @@ export function plainCommand(name: string): CliCommand {
   return new CliCommand(name).option(...CONFIG_OPTION);
 }
 
-/** The columns of a terminal that nobody has widened, less what stands before an example. */
-const EXAMPLE_WIDTH = 76;
+/** The columns of a terminal that nobody has widened, less what stands before an example, `npx` too. */
+const EXAMPLE_WIDTH = 72;
 
 /** A command on several lines where it is long, as a shell takes it: each begins with an option. */
 function folded(command: string): string {

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { UsageError } from '../../core/errors.ts';
+import { whyUnread } from '../../core/text/words.ts';
 import { checkpointLines, parseKey } from '../../ledger/audit/anchor/checkpoint-log.ts';
 
 /** A file that was named. All of these throw UsageError. */
@@ -9,8 +10,10 @@ export function readGiven(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${file} cannot be read (${code ?? message})`, 'check the path');
+    throw new UsageError(
+      `${file} cannot be read (${whyUnread((error as NodeJS.ErrnoException).code)})`,
+      'check the path',
+    );
   }
 }
 

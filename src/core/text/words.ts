@@ -35,3 +35,15 @@ export function withThousands(digits: string): string {
 export function shellWord(text: string): string {
   return /^[\w.,@:/+][\w.,@:/+-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
+
+const UNREAD: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  EACCES: 'this user may not read it',
+  EPERM: 'this user may not read it',
+  EISDIR: 'it is a folder',
+};
+
+/** Why a file cannot be read, by the code of the error. */
+export function whyUnread(code = 'error'): string {
+  return UNREAD[code] ?? code;
+}

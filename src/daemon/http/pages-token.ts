@@ -39,7 +39,8 @@ export function readPagesToken({ token, tokenFile }: Config['http']): string {
 
 function unusable(file: string, error: unknown): AppError {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-  return new AppError('http_token', `the token of the pages cannot be had: ${messageOf(error)}`, {
+  const message = isMissing ? `there is no ${file} yet` : messageOf(error);
+  return new AppError('http_token', `the token of the pages cannot be had: ${message}`, {
     hint: isMissing ? 'start the daemon: it makes the file' : `see whether this user can write and read ${file}`,
     cause: error,
   });

@@ -122,7 +122,7 @@ describe('alerts replay', () => {
     const [{ notification_id: id }] = parseJson((await world.run('alerts', 'replay', '--json')).out).dead;
     const wrong = await world.run('alerts', 'replay', id, 'msg_none');
     expect(wrong.code).toBe(1);
-    expect(wrong.err).toContain('no dead notification has the id msg_none');
+    expect(wrong.err).toContain('no message that was given up has the id msg_none');
     const { out } = await world.run('alerts', 'replay', id, '--json');
     expect(parseJson(out)).toMatchObject({ replayed: [{ notification_id: id, channel: 'hook' }], enabled: [] });
   });

@@ -68,7 +68,8 @@ describe('tenant', () => {
   it('says in words that a tenant is not known', async () => {
     const world = await syncedTwice();
     const text = await world.run('tenant', 'nobody');
-    expect(text).toMatchObject({ code: 1, err: 'nothing is known of tenant "nobody"\n' });
+    const err = 'nothing is known of tenant "nobody"\n  `usage-ledger tenants list` has all tenants\n';
+    expect(text).toMatchObject({ code: 1, err });
     expect(text.out).toBe('');
     expect(parseJson((await world.run('tenant', 'nobody', '--json')).out)).toEqual({
       tenant_id: 'nobody',

@@ -97,13 +97,13 @@ export function closeForWriting(connection: LedgerConnection): void {
   last?.close();
 }
 
+const MISSING_REMEDY = 'run `usage-ledger sync` or start the daemon once, or correct ledger.path in the configuration';
+
 /** Opens the ledger for reading. Refuses a missing file, and a schema that is not the one of this version. */
-export function openReader(path: string): LedgerReader {
+export function openReader(path: string, missingRemedy = MISSING_REMEDY): LedgerReader {
   refuseDanglingLink(path);
   if (!existsSync(path)) {
-    throw new LedgerError('ledger_missing', `there is no ledger at ${path}`, {
-      hint: 'run `usage-ledger sync` or start the daemon once, or correct ledger.path in the configuration',
-    });
+    throw new LedgerError('ledger_missing', `there is no ledger at ${path}`, { hint: missingRemedy });
   }
   const connection = connect(path, true);
   try {
