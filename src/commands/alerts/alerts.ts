@@ -31,7 +31,7 @@ import type { Context } from '../../wiring/context.ts';
 import type { TestReport } from '../../wiring/post.ts';
 import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
-import { BY_OPTION, firstRows, LIMIT_OPTION } from '../shared/options.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { backtestCommand } from './backtest.ts';
 import { planCommand, silenceCommand, silencesCommand, unsilenceCommand } from './silences.ts';
@@ -273,9 +273,8 @@ function replayCommand(cli: CliContext): CliCommand {
 
 function listDead(cli: CliContext, context: Context): void {
   const dead = deadLetters(context.reader().connection);
-  if (cli.json) cli.printJson({ dead });
-  else if (dead.length === 0) cli.note('no message was given up');
-  else cli.print(renderTable(dead, deadColumns(context.clock.now()), cli.tableOptions));
+  if (dead.length === 0) cli.note('no message was given up');
+  putRows(cli, dead, deadColumns(context.clock.now()));
 }
 
 async function replay(cli: CliContext, context: Context, notificationIds: string[] | null): Promise<void> {

@@ -15,10 +15,9 @@ import { matchesPattern } from '../../core/text/patterns.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
-import { renderTable } from '../../reports/formats/table.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { BY_OPTION, firstRows, LIMIT_OPTION, parseMoment } from '../shared/options.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION, parseMoment, putRows } from '../shared/options.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -60,9 +59,7 @@ export function silencesCommand(cli: CliContext): CliCommand {
         const now = isoTime(context.clock.now());
         const fitting = silenceRows(context.reader().connection, { now, all, workspaceId: workspace });
         if (fitting.length === 0) cli.note('nothing is muted');
-        const silences = firstRows(cli, fitting, limit);
-        if (cli.json) cli.printJson({ silences });
-        else if (silences.length > 0) cli.print(renderTable(silences, COLUMNS, cli.tableOptions));
+        putRows(cli, firstRows(cli, fitting, limit), COLUMNS);
       }),
     );
 }

@@ -21,7 +21,7 @@ import { RedisMissingError } from '../../queue/errors.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 import { probeRedis } from '../shared/redis-probe.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { broken, type Finding, fail, ok, warn } from './finding.ts';
 
 const ANSWER_MS = 2_000;
 
@@ -174,8 +174,7 @@ async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: st
     }
     return ok('outlets', 'the receiver answers and takes the credentials', name);
   } catch (error) {
-    const { message, hint } = summarizeError(error);
-    return fail('outlets', message, hint ?? 'correct what the message names', name);
+    return broken('outlets', error, 'correct what the message names', name);
   }
 }
 
@@ -188,8 +187,7 @@ export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promis
   try {
     serverFolderAt(privateRedisFolder(config.ledger.path), env.XDG_RUNTIME_DIR);
   } catch (error) {
-    const { message, hint } = summarizeError(error);
-    return [fail('redis', message, hint ?? 'correct what the message names, or set redis_url')];
+    return [broken('redis', error, 'correct what the message names, or set redis_url')];
   }
   return checkProgram(env);
 }
@@ -213,8 +211,7 @@ async function checkServer(target: RedisTarget): Promise<Finding[]> {
 async function checkProgram(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const program = findOnPath('redis-server', env.PATH ?? '');
   if (program === null) {
-    const { message, hint } = new RedisMissingError();
-    return [fail('redis', message, hint ?? '')];
+    return [broken('redis', new RedisMissingError(), '')];
   }
   try {
     const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: VERSION_TIMEOUT_MS });

@@ -4,7 +4,6 @@ import { SECRETS, sourceOf } from '../../config/reading/secret-sources.ts';
 import { parseYaml } from '../../config/reading/yaml.ts';
 import type { Config, S3Place } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
-import { summarizeError } from '../../core/errors.ts';
 import { folderFault } from '../../core/process/folder-fault.ts';
 import { groupOf, type Path } from '../../core/text/path.ts';
 import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
@@ -12,7 +11,7 @@ import { dueSlot } from '../../queue/slots.ts';
 import { exportStanding, readExportState } from '../../reports/files/export-folder.ts';
 import type { Bucket } from '../../s3/bucket.ts';
 import { sha256 } from '../../s3/s3-client.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { broken, type Finding, fail, ok, warn } from './finding.ts';
 
 /** After its slot a file has this long to be there. */
 const PATIENCE_MS = 10 * 60_000;
@@ -63,8 +62,7 @@ async function checkPlace(address: string, place: S3Place, clock: Clock): Promis
     if (difference === null) return ok('bucket', 'an object was written, found, read and deleted', address);
     return fail('bucket', difference, 'check that `s3.endpoint` is a service that speaks S3', address);
   } catch (error) {
-    const { message, hint = 'correct what the message names' } = summarizeError(error);
-    return fail('bucket', message, hint, address);
+    return broken('bucket', error, 'correct what the message names', address);
   }
 }
 

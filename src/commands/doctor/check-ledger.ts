@@ -18,7 +18,7 @@ import { describeAhead, TIMES_AHEAD_REMEDY, timesAhead } from '../../ledger/jour
 import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { nearestFolder, readerFault, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { broken, type Finding, fail, ok, warn } from './finding.ts';
 
 const LITTLE_DISK_BYTES = 1024 ** 3;
 /** Longer than it takes to apply a run. */
@@ -71,8 +71,7 @@ function checkReaders(path: string, group: string): Finding {
     if (fault !== null) return fail('ledger', fault.message, fault.hint, 'readers');
     return ok('ledger', `the group ${group} can read it`, 'readers');
   } catch (error) {
-    const { message, hint } = summarizeError(error);
-    return fail('ledger', message, hint ?? 'correct ledger.reader_group', 'readers');
+    return broken('ledger', error, 'correct ledger.reader_group', 'readers');
   }
 }
 
@@ -85,8 +84,7 @@ export function checkSqlite(): Finding[] {
     connection.close();
     return [ok('sqlite', `SQLite ${version}`)];
   } catch (error) {
-    const { message, hint } = summarizeError(error);
-    return [fail('sqlite', message, hint ?? 'reinstall better-sqlite3')];
+    return [broken('sqlite', error, 'reinstall better-sqlite3')];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -33,7 +33,7 @@ import {
   checkSqlite,
   checkTimes,
 } from './check-ledger.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { broken, type Finding, fail, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
 interface DoctorOptions {
@@ -179,8 +179,7 @@ async function checkService({ id, baseUrl, keys }: WorkspaceConfig, trial: Trial
     const key = keys.length === 1 ? [] : [judgeKey(keys, trial.keyInUse(), id)];
     return skewMs === null ? [answered, ...key] : [answered, ...key, judgeSkew(skewMs, id)];
   } catch (error) {
-    const { message, hint } = summarizeError(error);
-    const refused = fail('service', message, hint ?? 'check base_url, and whether the service can be reached', id);
+    const refused = broken('service', error, 'check base_url, and whether the service can be reached', id);
     if (!(error instanceof UnauthorizedError) || error.clockSkewMs === null) return [refused];
     return [refused, judgeSkew(error.clockSkewMs, id)];
   }

@@ -1,3 +1,5 @@
+import { summarizeError } from '../../core/errors.ts';
+
 export interface Finding {
   check: string;
   subject: string | null;
@@ -17,4 +19,10 @@ export function warn(check: string, message: string, remedy: string, subject: st
 
 export function fail(check: string, message: string, remedy: string, subject: string | null = null): Finding {
   return { check, subject, status: 'fail', message, remedy };
+}
+
+/** What a check has failed with; `remedy` is of an error without a hint. */
+export function broken(check: string, error: unknown, remedy: string, subject: string | null = null): Finding {
+  const { message, hint } = summarizeError(error);
+  return fail(check, message, hint ?? remedy, subject);
 }

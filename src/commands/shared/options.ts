@@ -1,7 +1,7 @@
 import { parseDateTime } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
 import { type Period, type PeriodWindow, parsePeriod } from '../../core/period.ts';
-import { type Column, formatInteger } from '../../reports/formats/columns.ts';
+import { type Column, formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import type { CliCommand, CliContext } from './cli-context.ts';
 
@@ -76,7 +76,7 @@ export function noteMore(cli: CliContext, count: number): void {
 export function putRows<Row extends object>(
   cli: CliContext,
   rows: readonly Row[],
-  columns: readonly Column<NoInfer<Row>>[],
+  columns: readonly (TableColumn<NoInfer<Row>> | Column<NoInfer<Row>>)[],
   head: object = {},
 ): void {
   if (cli.json) cli.printJson({ ...head, rows });

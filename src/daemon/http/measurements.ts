@@ -2,17 +2,16 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
 import { type AlertCount, countAlerts } from '../../alerts/track/open-alerts.ts';
-import type { Config } from '../../config/types.ts';
-import { systemClock, type WallClock } from '../../core/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
-import type { LedgerConnection, LedgerReader } from '../../ledger/store/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { outletStandings } from '../../outlets/standing.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
-import type { Traffic } from '../../wiring/traffic.ts';
+import type { Context } from '../../wiring/context.ts';
 import type { WorkspaceLine } from '../state/status.ts';
 
 const OLDEST_OWED = `SELECT min(owed_at) FROM alert_notified
@@ -20,49 +19,34 @@ const OLDEST_OWED = `SELECT min(owed_at) FROM alert_notified
 
 export type Measurements = ReturnType<typeof createMeasurements>;
 
-export function createMeasurements({
-  reader: { connection },
-  config,
-  clock,
-  queues,
-  traffic,
-  reservedBytes,
-  workspaces,
-}: {
-  reader: LedgerReader;
-  config: () => Pick<Config, 'ledger' | 'exports' | 'outlets'>;
-  clock: WallClock;
-  queues: readonly Queue[];
-  traffic: Traffic;
-  reservedBytes: () => number;
-  workspaces: () => WorkspaceLine[];
-}) {
+export function createMeasurements(context: Context, queues: readonly Queue[], workspaces: () => WorkspaceLine[]) {
+  const { connection } = context.reader();
   const oldestOwed = connection.prepare(OLDEST_OWED).pluck();
   return {
-    traffic,
-    reservedBytes,
+    traffic: context.traffic,
+    reservedBytes: () => context.reservedBytes,
     /** When the daemon tries each workspace next; those that it does not try are left out. */
     nextAttempts: () =>
       workspaces().flatMap(({ workspace_id: workspaceId, next_attempt_at: at }) =>
         at === null ? [] : [{ workspaceId, atMs: Date.parse(at) }],
       ),
     storage() {
-      const { path } = config().ledger;
+      const { path } = context.config.ledger;
       const diskFreeBytes = freeBytesAt(dirname(path));
       return { ledgerBytes: sizeOf(path), logBytes: sizeOf(`${path}-wal`), diskFreeBytes };
     },
     head: () => headOfChain(connection),
     exports: () =>
-      config().exports.map((wanted) => {
+      context.config.exports.map((wanted) => {
         const { name, failing, writtenAt } = exportStanding(wanted);
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
-    outlets: () => outletStandings(connection, config().outlets),
+    outlets: () => outletStandings(connection, context.config.outlets),
     alerts: (): Pick<AlertCount, 'rule' | 'state' | 'count'>[] => countAlerts(connection),
     /** How long a channel has been owed what waits for no others; 0 without anything. */
     outboxAgeSeconds() {
       const at = oldestOwed.get() as string | null;
-      return at === null ? 0 : Math.max(0, clock.now() - Date.parse(at)) / 1000;
+      return at === null ? 0 : Math.max(0, context.clock.now() - Date.parse(at)) / 1000;
     },
     /** Age of the oldest job that could begin, by queue; 0 without one. Asks Redis; may reject. */
     async queueAgesSeconds(): Promise<Record<string, number>> {

@@ -207,41 +207,37 @@ function portOf(app: FastifyInstance): number {
 }
 
 export function startDaemonHttp(context: Context, probe: HealthProbe, queue: SyncQueue): Promise<HttpServer> {
-  const { clock, logger, version, traffic } = context;
+  const { clock, logger, version } = context;
   const { host, port } = context.config.http;
   const { path, checkpointKeyFile = keyFileOf(path) } = context.config.ledger;
-  const reader = context.reader();
-  const { connection } = reader;
   const { queues } = queue;
+  const { connection } = context.reader();
   const config = (): Config => context.config;
-  const reservedBytes = () => context.reservedBytes;
-  const workspaces = () => readWorkspaces({ reader, config: config(), clock, probe });
-  const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes, workspaces });
-  const overview = () => readOverview({ reader, config: config(), clock, version, probe, measured });
-  const maker = createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest });
-  const reports = { workspaces: () => config().workspaces, maker, clock };
+  const measured = createMeasurements(context, queues, () => readWorkspaces(context, probe));
   const token = pagesToken(config);
   token();
-  const openMetrics = (): boolean => config().http.metrics === 'open';
-  const acknowledging = {
-    connection,
-    linkKey: linkKeyOf(checkpointKeyFile),
-    acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).call('acknowledgeAlert', request),
-    clock,
-  };
   return startHttp({
     host,
     port,
     token,
-    openMetrics,
+    openMetrics: () => config().http.metrics === 'open',
     logger,
     version,
     probe,
     measured,
-    overview,
+    overview: () => readOverview(context, probe, measured),
     queues,
-    reports,
-    acknowledging,
+    reports: {
+      workspaces: () => config().workspaces,
+      maker: createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest }),
+      clock,
+    },
+    acknowledging: {
+      connection,
+      linkKey: linkKeyOf(checkpointKeyFile),
+      acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).call('acknowledgeAlert', request),
+      clock,
+    },
   });
 }
 

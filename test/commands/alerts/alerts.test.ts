@@ -66,7 +66,7 @@ it.each([
     expect.objectContaining({ alert_id: id, muted_because: muted === 0 ? null : `silence:${silence_id}` }),
   );
   // The counter of globex fell and two settled months changed, which a silence for the tenant mutes and a plan does not.
-  const { silences } = parseJson((await world.run('alerts', 'silences', '--json')).out);
+  const { rows: silences } = parseJson((await world.run('alerts', 'silences', '--json')).out);
   expect(silences).toMatchObject([{ silence_id, reason: 'expected', muted }]);
 });
 

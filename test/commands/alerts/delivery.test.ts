@@ -119,7 +119,7 @@ describe('alerts replay', () => {
   it('takes single ids, and changes nothing when one of them is not dead', async () => {
     const { world } = await worldWith((response) => response.writeHead(400).end());
     await syncWithJump(world);
-    const [{ notification_id: id }] = parseJson((await world.run('alerts', 'replay', '--json')).out).dead;
+    const [{ notification_id: id }] = parseJson((await world.run('alerts', 'replay', '--json')).out).rows;
     const wrong = await world.run('alerts', 'replay', id, 'msg_none');
     expect(wrong.code).toBe(1);
     expect(wrong.err).toContain('no message that was given up has the id msg_none');

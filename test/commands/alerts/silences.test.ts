@@ -116,7 +116,7 @@ it('the list of silences is narrowed to a workspace and cut by --limit', async (
   }
   const list = async (...argv: string[]) => {
     const { out, err } = await world.run('alerts', 'silences', ...argv, '--json');
-    return { ids: parseJson(out).silences.map((silence: { silence_id: string }) => silence.silence_id), err };
+    return { ids: parseJson(out).rows.map((silence: { silence_id: string }) => silence.silence_id), err };
   };
   expect(await list()).toEqual({ ids: ids.toReversed(), err: '' });
   expect(await list('--workspace', 'ws-1')).toEqual({ ids: [ids[2], ids[0]], err: '' });
@@ -159,7 +159,7 @@ it('a silence may begin later and repeat, and is listed with when', async () => 
   // The jump was told on a Friday.
   expect(said.out).toContain('it would have muted nothing');
   const listed = await world.run('alerts', 'silences', '--json');
-  expect(parseJson(listed.out).silences).toMatchObject([
+  expect(parseJson(listed.out).rows).toMatchObject([
     {
       ...{ begins_at: '2026-02-21T00:00:00.000Z', weekdays: 'sat,sun', hours: '22:00-06:00' },
       ...{ days_of_month: null, time_zone: 'Europe/Berlin' },

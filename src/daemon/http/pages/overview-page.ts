@@ -1,13 +1,11 @@
 import { alertMoments } from '../../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../../alerts/queries/alerts.ts';
 import { mutedWords } from '../../../alerts/wording/muted.ts';
-import type { Config } from '../../../config/types.ts';
-import type { WallClock } from '../../../core/clock.ts';
 import { within } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';
-import type { LedgerReader } from '../../../ledger/store/file/open.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
+import type { Context } from '../../../wiring/context.ts';
 import { createSlotHistory } from '../../schedules.ts';
 import { syncFactsReader } from '../../state/staleness.ts';
 import {
@@ -190,20 +188,9 @@ const QUEUE_DEADLINE_MS = 2_000;
 
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
-interface WorkspaceSources {
-  reader: LedgerReader;
-  config: Config;
-  clock: WallClock;
-  probe: HealthProbe;
-}
-
-interface OverviewSources extends WorkspaceSources {
-  version: string;
-  measured: Measurements;
-}
-
-export function readWorkspaces({ reader, config, clock, probe }: WorkspaceSources): WorkspaceLine[] {
-  const { connection } = reader;
+export function readWorkspaces(context: Context, probe: HealthProbe): WorkspaceLine[] {
+  const { config, clock } = context;
+  const { connection } = context.reader();
   const sources = {
     factsOf: syncFactsReader(connection),
     waitingSince: probe.waitingSince.bind(probe),
@@ -212,9 +199,9 @@ export function readWorkspaces({ reader, config, clock, probe }: WorkspaceSource
   return workspaceLines(config, workspaceStatuses(connection), sources, clock.now());
 }
 
-export async function readOverview(sources: OverviewSources) {
-  const { reader, clock, version, probe, measured } = sources;
-  const { connection } = reader;
+export async function readOverview(context: Context, probe: HealthProbe, measured: Measurements) {
+  const { clock, version } = context;
+  const { connection } = context.reader();
   const nowMs = clock.now();
   const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
   const open = alertRows(connection, { states: 'open' });
@@ -224,7 +211,7 @@ export async function readOverview(sources: OverviewSources) {
     nowMs,
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
-    workspaces: worstFirst(readWorkspaces(sources)),
+    workspaces: worstFirst(readWorkspaces(context, probe)),
     alerts: open
       .slice(0, SHOWN_ALERTS)
       .map((alert) => ({ ...alert, summary: momentsOf(alert).now.notification.summary })),
