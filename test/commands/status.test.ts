@@ -15,7 +15,8 @@ describe('status', () => {
     world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-02', credits: 2000, requests: 10 });
     world.clock.nowMs = NOON + 60 * MINUTE_MS;
     await world.run('sync');
-    const sentence = 'of ws-1 are seldom told before 2026-03: its first month, 2026-01, may be partial';
+    const sentence =
+      'of ws-1 are seldom told, and new tenants never, before 2026-03: its first month, 2026-01, may be partial';
     const { out } = await world.run('status');
     expect(out).toContain(`jumps   ${sentence}\n`);
     expect(parseJson((await world.run('status', '--json')).out).no_jumps_before).toEqual([

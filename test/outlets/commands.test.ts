@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../commands/world.ts';
 import { SECRET, WebhookReceiver } from './webhook-receiver.ts';
@@ -83,6 +84,13 @@ test('doctor asks the receiver without sending anything, and says that it was no
     ['warn', 'it was not begun: nothing is sent'],
   ]);
   expect([double.counted, double.requests]).toEqual([[], 1]);
+});
+
+test('doctor asks the receiver before there is a ledger, too', async () => {
+  const { world } = await outletWorld({ secret: 'another one' });
+  rmSync(world.ledgerPath);
+  const { code, out } = await world.run('doctor');
+  expect([code, out]).toEqual([4, expect.stringMatching(/^FAIL +outlets billing: .*HTTP 401 bad signature/m)]);
 });
 
 test('refused credentials are told before anything is begun', async () => {

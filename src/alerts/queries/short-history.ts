@@ -24,11 +24,11 @@ export function shortHistories(connection: LedgerConnection, nowMs: number): Sho
     .filter(({ from }) => from > periodAt(nowMs));
 }
 
-/** In words: "of ws-1 are seldom told before 2026-05: its first month, 2026-03, may be partial"; null where there is none. */
+/** Such as "of ws-1 are seldom told, and new tenants never, before 2026-05: ..."; null where there is none. */
 export function shortHistoryWords(histories: readonly ShortHistory[]): string | null {
   const [one] = histories;
   if (one === undefined) return null;
   const more = histories.length - 1;
   const rest = more === 0 ? '' : `; so it is with ${counted(more, 'more workspace')}`;
-  return `of ${one.workspaceId} are seldom told before ${one.from}: its first month, ${one.first}, may be partial${rest}`;
+  return `of ${one.workspaceId} are seldom told, and new tenants never, before ${one.from}: its first month, ${one.first}, may be partial${rest}`;
 }

@@ -136,31 +136,37 @@ export async function checkPublish({ publish, ledger }: Config, nowMs: number): 
   }
 }
 
+/** Names a request that changes nothing, before there is a ledger to name it. */
+const NO_LEDGER = 'usage-ledger-doctor';
+
 export async function checkOutlets(config: Config, clock: Clock): Promise<Finding[]> {
-  if (config.outlets.length === 0 || !existsSync(config.ledger.path)) return [];
+  const { outlets, ledger, proxy } = config;
+  if (outlets.length === 0) return [];
   const [{ openReceiver }, { outletStandings, troubleOf }] = await Promise.all([
     import('../../outlets/open-receiver.ts'),
     import('../../outlets/standing.ts'),
   ]);
-  const reader = openReader(config.ledger.path);
+  const reader = existsSync(ledger.path) ? openReader(ledger.path) : null;
   try {
     const redact = createRedactor(secretsOf(config));
-    const deps = { ledgerId: ledgerId(reader.connection), clock, proxy: config.proxy, redact };
+    const deps = { ledgerId: reader === null ? NO_LEDGER : ledgerId(reader.connection), clock, proxy, redact };
+    const standings = reader === null ? [] : outletStandings(reader.connection, outlets);
     const findings: Finding[] = [];
-    for (const standing of outletStandings(reader.connection, config.outlets)) {
-      const outlet = config.outlets.find(({ name }) => name === standing.name);
-      if (outlet === undefined) continue;
-      findings.push(await probeOutlet(() => openReceiver(outlet, deps), standing.name));
+    for (const outlet of outlets) {
+      const { name } = outlet;
+      findings.push(await probeOutlet(() => openReceiver(outlet, deps), name));
+      const standing = standings.find((one) => one.name === name);
+      if (standing === undefined) continue;
       const trouble = troubleOf(standing, false);
-      if (trouble !== null) findings.push(warn('outlets', trouble, '`usage-ledger outlets status`', standing.name));
+      if (trouble !== null) findings.push(warn('outlets', trouble, '`usage-ledger outlets status`', name));
       if (standing.state === 'not_begun') {
-        const remedy = `\`usage-ledger outlets begin ${standing.name}\` shows what would go there`;
-        findings.push(warn('outlets', 'it was not begun: nothing is sent', remedy, standing.name));
+        const remedy = `\`usage-ledger outlets begin ${name}\` shows what would go there`;
+        findings.push(warn('outlets', 'it was not begun: nothing is sent', remedy, name));
       }
     }
     return findings;
   } finally {
-    reader.close();
+    reader?.close();
   }
 }
 
