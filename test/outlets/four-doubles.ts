@@ -8,7 +8,10 @@ export const TENANTS = Array.from({ length: 500 }, (_, at) => `tenant-${at}`);
 const TYPE = 'usage_ledger.usage.v1';
 
 /** Each double with the settings of an outlet that sends there. */
-export const DOUBLES: Record<string, (options: DoubleOptions) => Promise<{ double: Double; settings: object }>> = {
+export const DOUBLES: Record<
+  string,
+  (options: DoubleOptions) => Promise<{ double: Double; settings: { meter: string; url: string } }>
+> = {
   async stripe(options) {
     const meter = { id: 'mtr_1', eventName: 'usage' };
     const double = await startStripe({ ...options, apiKey: 'token-1', meter, customers: TENANTS });
