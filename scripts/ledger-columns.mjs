@@ -293,7 +293,7 @@ const VIEWS = {
     'One row per rate card that the ledger knows, those out of force too.',
     {
       side: '`price`: what tenants pay. `cost`: what the provider charges.',
-      rate_card: 'Its name.',
+      rate_card: NAMED,
       workspace_id: 'NULL: every workspace.',
       tenant_pattern: 'Which tenants it prices; `*` stands for anything. NULL: all.',
       currency: NAMED,
@@ -336,13 +336,13 @@ const VIEWS = {
       closed_by: NAMED,
       in_force: '1 while that close stands; 0 once the month was reopened.',
       event_seq: LINK,
-      close_digest: 'The digest of the close.',
+      close_digest: NAMED,
     },
   ],
   finance_outlet_events: [
     'One row per entry that an outlet has passed and its receiver does not have from us.',
     {
-      outlet: 'Its name in the configuration.',
+      outlet: NAMED,
       entry_id: 'As in `finance_history`.',
       workspace_id: WORKSPACE,
       tenant_id: TENANT,

@@ -78,7 +78,7 @@ async function buildLedger(): Promise<LedgerConnection> {
 }
 
 /** So many rows are shown. */
-const SHOWN = 3;
+const SHOWN = 2;
 
 function answer(connection: LedgerConnection, sql: string): string {
   const statement = connection.prepare(sql).safeIntegers();
