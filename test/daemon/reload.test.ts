@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { takeUp } from '../../src/daemon/reload.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { startReceiver } from '../alerts/channels/receiver.ts';
 import { freePort } from '../queue/support.ts';
 import { configure, ONE_TICK } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
@@ -55,27 +54,11 @@ async function statusOf(folder: string): Promise<{ configuration: unknown; works
   return JSON.parse((await command(folder, 'status', '--json')).stdout);
 }
 
-/** What a receiver of alerts has got. */
-async function startReceiver(): Promise<{ url: string; summaries: string[] }> {
-  const summaries: string[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      summaries.push(JSON.parse(body).summary);
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, summaries };
-}
-
 test('reload takes up workspaces and channels, names what waits for a restart, and refuses a mistake whole', async () => {
   const { settings } = await startWorld();
-  const receiver = await startReceiver();
+  const receiver = await startReceiver((response) => response.end());
+  onTestFinished(() => receiver.close());
+  const summaries = () => receiver.received.map(({ body }) => JSON.parse(String(body)).summary);
   const folder = configure(temporaryFolder(), settings('ws-1'));
   expect((await command(folder, 'reload')).stderr).toContain('no daemon of');
   const daemon = startDaemonProcess(folder);
@@ -107,7 +90,7 @@ test('reload takes up workspaces and channels, names what waits for a restart, a
   expect((await command(folder, 'reload')).status).toBe(2);
   daemon.child.kill('SIGHUP');
   await daemon.line('configuration refused, the one before stays');
-  await eventually(() => expect(receiver.summaries.join()).toContain('refused a configuration'));
+  await eventually(() => expect(summaries().join()).toContain('refused a configuration'));
   configure(folder, wider);
   expect((await statusOf(folder)).configuration).toMatchObject({
     refused: { faults: [{ path: 'workers' }, { path: 'workspaces', message: 'must have at least one entry' }] },
@@ -117,7 +100,7 @@ test('reload takes up workspaces and channels, names what waits for a restart, a
 
   expect((await command(folder, 'reload')).status).toBe(0);
   expect((await statusOf(folder)).configuration).toMatchObject({ refused: null });
-  await eventually(() => expect(receiver.summaries.at(-1)).toContain('works by the configuration as it stands'));
+  await eventually(() => expect(summaries().at(-1)).toContain('works by the configuration as it stands'));
 
   configure(folder, settings('ws-2'));
   expect((await command(folder, 'reload')).status).toBe(0);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
-import { clientOf, recordingLogger, removeFolder, temporaryFolder, until } from './support.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { clientOf, recordingLogger, until } from './support.ts';
 
 const { logger, lines } = recordingLogger();
 const moduleUrl = new URL('../../build/queue/redis/private-redis.js', import.meta.url).href;
@@ -19,7 +20,6 @@ beforeEach(() => {
 afterEach(async () => {
   vi.unstubAllEnvs();
   await Promise.all(started.map((redis) => redis.close()));
-  removeFolder(folder);
 });
 
 async function start(dir = folder): Promise<PrivateRedis> {

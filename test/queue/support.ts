@@ -13,14 +13,6 @@ import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/priv
 import type { RedisTarget } from '../../src/queue/redis/target.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 
-export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'queue-'));
-}
-
-export function removeFolder(path: string): void {
-  rmSync(path, { recursive: true, force: true });
-}
-
 export function uniqueLedgerId(): string {
   return randomUUID().slice(0, 8);
 }
@@ -100,14 +92,14 @@ export async function freePort(): Promise<number> {
 
 /** A private Redis for all tests of a file. */
 export function redisForAll(): () => PrivateRedis {
-  const folder = temporaryFolder();
+  const folder = mkdtempSync(join(tmpdir(), 'queue-'));
   let redis: PrivateRedis;
   beforeAll(async () => {
     redis = await startPrivateRedis({ dir: folder, logger: recordingLogger().logger });
   });
   afterAll(async () => {
     await redis.close();
-    removeFolder(folder);
+    rmSync(folder, { recursive: true, force: true });
   });
   return () => redis;
 }

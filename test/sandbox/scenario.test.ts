@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { ConfigError } from '../../src/core/errors.ts';
 import { describeSandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { loadScenario } from '../../src/sandbox/world/scenario.ts';
+import { thrownBy } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { scenarioWith } from './client.ts';
 
@@ -48,14 +49,6 @@ describe('a scenario file', () => {
     expect((error as ConfigError).message).not.toContain('sk_hidden');
   });
 });
-
-function thrownBy(work: () => unknown): unknown {
-  try {
-    return work();
-  } catch (error) {
-    return error;
-  }
-}
 
 describe('starting', () => {
   it('serves the default scenario: 50 tenants over six months', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
 import { mayHoldLongNumber } from '../../../src/usage-api/answers/parse-json.ts';
 import { InvalidResponseError } from '../../../src/usage-api/errors.ts';
+import { thrownBy } from '../../support/rejection.ts';
 import { item, type Loose, page } from '../service-double.ts';
 
 const WHERE = { page: 7, workspaceId: 'ws-1' };
@@ -218,12 +219,3 @@ describe('parsing a usage page', () => {
     expect(() => creditsOf(`1${'0'.repeat(400_000)}1`)).toThrow('is beyond ±(2^63-1)');
   });
 });
-
-function thrownBy(call: () => unknown): unknown {
-  try {
-    call();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
-}

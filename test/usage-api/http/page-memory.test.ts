@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { UsageApiClient } from '../../../src/usage-api/client.ts';
+import type { UsageApiClient, UsageApiClientOptions } from '../../../src/usage-api/client.ts';
 import { PageMemory } from '../../../src/usage-api/http/page-memory.ts';
 import { eventually } from '../../support/eventually.ts';
 import { rejection } from '../../support/rejection.ts';
-import { answer, startService } from '../service-double.ts';
+import { answer, clientOf, startService } from '../service-double.ts';
 
 const LONG = Buffer.alloc(1024 * 1024, ' ');
 
@@ -44,7 +44,7 @@ test.each(['plain', 'gzip'])(
   async (form) => {
     const { url, begun } = await serve(form === 'gzip' ? gzipSync(LONG) : LONG, form === 'gzip');
     const memory = new PageMemory(100, 2);
-    const clients = ['a', 'b', 'c'].map((id) => clientOf(url, id, memory));
+    const clients = ['a', 'b', 'c'].map((id) => opened(url, { workspaceId: id, memory }));
     const pages = clients.flatMap((client) => [1, 2].map((page) => client.fetchUsagePage({ page })));
     const arrived: { release(): void }[] = [];
     for (const page of pages) void page.then((raw) => arrived.push(raw));
@@ -68,21 +68,17 @@ test('a gzip body that says that it is short waits for room like any other, and 
   const holder = await memory.take();
   await holder.grow();
   const liar = await serve(lying, true);
-  const fetched = rejection(clientOf(liar.url, 'a', memory).fetchUsagePage({}));
+  const fetched = rejection(opened(liar.url, { memory }).fetchUsagePage({}));
   await eventually(() => expect(liar.begun()).toBe(1));
   holder.release();
   expect(await fetched).toMatchObject({ code: 'invalid_response' });
   const honest = await serve(packed, true);
-  const client = clientOf(honest.url, 'a', undefined, 200_000);
+  const client = opened(honest.url, { maxBodyBytes: 200_000 });
   expect((await rejection(client.fetchUsagePage({}))).message).toContain('longer than 200000 bytes');
 });
 
-function clientOf(url: string, workspaceId: string, memory?: PageMemory, maxBodyBytes?: number): UsageApiClient {
-  const client = new UsageApiClient({
-    ...{ baseUrl: url, embedUrl: url, workspaceId, apiKeyId: 'ak', secretKey: 'sk_not_a_secret', retries: 0 },
-    ...(memory === undefined ? {} : { memory }),
-    ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
-  });
+function opened(url: string, options: Partial<UsageApiClientOptions>): UsageApiClient {
+  const client = clientOf(url, { retries: 0, ...options });
   onTestFinished(() => client.close());
   return client;
 }

@@ -13,6 +13,7 @@ import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts
 import { FencedError } from '../../../../src/ledger/store/file/sqlite-errors.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import { thrownBy } from '../../../support/rejection.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
@@ -94,7 +95,7 @@ test('all reasons are told at once, with a way out', async () => {
   await publish(connection, RECORDS, { nowMs: END - HOUR });
   await publish(connection, RECORDS.slice(0, 1), { nowMs: END - HOUR });
 
-  const error = thrown(() => close(connection, { nowMs: END + HOUR }));
+  const error = thrownBy(() => close(connection, { nowMs: END + HOUR }));
 
   expect(error).toMatchObject({ code: 'close_refused', retryable: false, hint: expect.stringContaining('--force') });
   expect(String((error as Error).message).split('\n')).toEqual([
@@ -135,13 +136,13 @@ test('a run under way blocks close and reopen until it has ended', async () => {
   const underWay = beginRun(connection, { nowMs: NOON + 13 * HOUR });
   stageWalk(underWay, RECORDS);
 
-  const error = thrown(() => close(connection, { nowMs: NOON + 13 * HOUR + 1_000, force: true }));
+  const error = thrownBy(() => close(connection, { nowMs: NOON + 13 * HOUR + 1_000, force: true }));
   expect(error).toMatchObject({ code: 'lease_held', retryable: true, retryAfterMs: 59_000 });
 
   applyWalk(underWay, NOON + 13 * HOUR);
   close(connection, { nowMs: NOON + 13 * HOUR + 1_000 });
   beginRun(connection, { nowMs: NOON + 14 * HOUR });
-  expect(thrown(() => reopen(connection, { nowMs: NOON + 14 * HOUR }))).toMatchObject({ code: 'lease_held' });
+  expect(thrownBy(() => reopen(connection, { nowMs: NOON + 14 * HOUR }))).toMatchObject({ code: 'lease_held' });
 });
 
 test('a run that slept through its lease cannot publish after a close', async () => {
@@ -151,7 +152,7 @@ test('a run that slept through its lease cannot publish after a close', async ()
   close(connection, { nowMs: NOON + 14 * HOUR });
   const before = view.dump();
 
-  expect(thrown(() => applyWalk(sleeper, NOON + 14 * HOUR))).toBeInstanceOf(FencedError);
+  expect(thrownBy(() => applyWalk(sleeper, NOON + 14 * HOUR))).toBeInstanceOf(FencedError);
 
   const failure = { status: 'failed', code: 'fenced', message: 'fenced', pages: 1, records: 1 } as const;
   failRun(connection, sleeper.run, failure, NOON + 14 * HOUR);
@@ -183,14 +184,5 @@ function reopen(connection: LedgerConnection, request: { period?: string; worksp
 
 /** The reasons for which a close is refused. */
 function refusal(connection: LedgerConnection, request: Partial<CloseRequest> & { nowMs: number }): unknown {
-  return (thrown(() => close(connection, request)) as { reasons?: unknown }).reasons;
-}
-
-function thrown(work: () => unknown): unknown {
-  try {
-    work();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
+  return (thrownBy(() => close(connection, request)) as { reasons?: unknown }).reasons;
 }

@@ -4,6 +4,7 @@ import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
 import { LeaseHeldError } from '../../../../src/ledger/store/file/sqlite-errors.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { thrownBy } from '../../../support/rejection.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const SLOT = '2026-03-20T12:00:00.000Z';
@@ -12,7 +13,7 @@ test('a workspace whose lease is live cannot be claimed, and the error says how 
   const { connection } = openLedger();
   beginRun(connection);
 
-  const error = thrown(() => beginRun(connection, { nowMs: NOON + 1_000 }));
+  const error = thrownBy(() => beginRun(connection, { nowMs: NOON + 1_000 }));
 
   expect(error).toBeInstanceOf(LeaseHeldError);
   expect(error).toMatchObject({ code: 'lease_held', retryable: true, retryAfterMs: LEASE_MS - 1_000 });
@@ -23,7 +24,7 @@ test('a renewed lease holds for a whole term from its renewal', () => {
   const { run } = beginRun(connection);
   expect(renewLease(connection, run, NOON + 50_000)).toBe(true);
 
-  expect(thrown(() => beginRun(connection, { nowMs: NOON + LEASE_MS + 1 }))).toBeInstanceOf(LeaseHeldError);
+  expect(thrownBy(() => beginRun(connection, { nowMs: NOON + LEASE_MS + 1 }))).toBeInstanceOf(LeaseHeldError);
   expect(beginRun(connection, { nowMs: NOON + 50_000 + LEASE_MS }).run.fencingToken).toBe(2);
 });
 
@@ -52,7 +53,7 @@ test('a lease of another machine is respected until it expires, whatever its pro
   beginRun(connection);
   connection.prepare("UPDATE leases SET holder_pid = 4194305, holder_host = 'elsewhere'").run();
 
-  expect(thrown(() => beginRun(connection))).toBeInstanceOf(LeaseHeldError);
+  expect(thrownBy(() => beginRun(connection))).toBeInstanceOf(LeaseHeldError);
 });
 
 test('a slot that has been applied is not done again, and says by which run it was done', async () => {
@@ -75,13 +76,4 @@ test('a slot whose run failed is done again, and so is the same slot of another 
 function claimOf(connection: Parameters<typeof claimRun>[0], kind: 'scheduled' | 'reconcile'): ClaimedRun | object {
   const window = { from: null, to: null };
   return claimRun(connection, { workspaceId: 'ws-1', workspaceName: 'Test', kind, slot: SLOT, window, nowMs: NOON });
-}
-
-function thrown(action: () => unknown): unknown {
-  try {
-    action();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
 }
