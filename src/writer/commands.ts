@@ -11,11 +11,16 @@ import {
 } from '../alerts/notify/actions.ts';
 import { disableChannel } from '../alerts/notify/channel-states.ts';
 import { compose } from '../alerts/notify/compose.ts';
-import { type AttemptRecord, claimDelivery, recordAttempt } from '../alerts/notify/deliveries.ts';
+import {
+  type AttemptRecord,
+  claimDelivery,
+  type PrunedDeliveries,
+  pruneDeliveries,
+  recordAttempt,
+} from '../alerts/notify/deliveries.ts';
 import type { DirectMessage } from '../alerts/notify/direct-message.ts';
 import { endAlerts, withdrawMessages } from '../alerts/notify/end-alerts.ts';
 import { evaluateAgain, evaluateAll } from '../alerts/notify/evaluate-due.ts';
-import { type PrunedDeliveries, pruneDeliveries } from '../alerts/notify/prune-deliveries.ts';
 import { replayDead } from '../alerts/notify/replay.ts';
 import type { JobNews } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';

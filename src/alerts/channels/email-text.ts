@@ -1,8 +1,10 @@
+import { addPeriods } from '../../core/period.ts';
 import { escapeMarkup } from '../../core/text/html-text.ts';
 import { lastClause } from '../../core/text/words.ts';
+import { ratesOfDays } from '../notify/course.ts';
 import { dayBars } from '../notify/day-bars.ts';
-import { grouped } from '../wording/names.ts';
-import { chartCells } from './chart-cells.ts';
+import { grouped, monthName } from '../wording/names.ts';
+import type { Facts } from '../wording/notification.ts';
 import { clip, type GroupMember, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 
 const SUBJECT_CHARACTERS = 90;
@@ -107,4 +109,34 @@ function withoutDomains(text: string): string {
 /** Names of any script keep their own direction and do not turn what stands beside them. */
 function html(text: string): string {
   return `<bdi>${escapeMarkup(text)}</bdi>`;
+}
+
+const HEIGHT = 60;
+const DAYS = 31;
+const LABEL = 'font-size:12px;color:#666;padding:8px 0 2px';
+const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
+
+/**
+ * The credits of each day of both months as cells of a table, which mail programs show that show no picture; null without days.
+ * Nothing in it comes from outside but figures.
+ */
+export function chartCells({ period, evidence, created_at }: Facts): string | null {
+  const { course } = evidence;
+  if (period === null || course === null) return null;
+  const months = [
+    { name: monthName(addPeriods(period, -1), created_at), rates: ratesOfDays(course.days.previous), colour: '#999' },
+    { name: monthName(period, created_at), rates: ratesOfDays(course.days.current), colour: '#06c' },
+  ].filter(({ rates }) => rates.length > 0);
+  const most = Math.max(...months.flatMap(({ rates }) => rates.map((rate) => rate ?? 0)), 0);
+  if (most <= 0) return null;
+  const rows = months.map(({ name, rates, colour }) => {
+    const cells = Array.from({ length: DAYS }, (_, day) => {
+      const height = Math.round((Math.max(0, rates[day] ?? 0) / most) * HEIGHT);
+      const bar = height === 0 ? '' : `<div style="height:${height}px;background:${colour};font-size:0">&nbsp;</div>`;
+      return `<td style="${CELL}" width="3%">${bar}</td>`;
+    });
+    const label = `${name}, credits a day (the highest bar is ${grouped(Math.round(most))})`;
+    return `<tr><td colspan="${DAYS}" style="${LABEL}">${label}</td></tr><tr style="height:${HEIGHT}px">${cells.join('')}</tr>`;
+  });
+  return `<table role="presentation" cellspacing="0" style="width:100%;border-collapse:collapse;table-layout:fixed">${rows.join('\n')}</table>`;
 }

@@ -1,15 +1,18 @@
+import type Database from 'better-sqlite3';
 import type { AlertSettings } from '../../config/types.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
+import { ageMs } from '../../core/stored-time.ts';
 import { RULES, type RuleName } from '../../core/text/alert-words.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import { and, count, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
+import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
 import { Curves, type KeptHistory } from '../history/curves.ts';
-import { createRepeats } from '../history/repeats.ts';
-import { clear, UNDECIDED, type UsageFigures } from '../measures/judgement.ts';
+import { clear, NO_USAGE, UNDECIDED, type UsageFigures } from '../measures/judgement.ts';
 import { type AlertSubject, type Observation, observation } from '../measures/observation.ts';
 import { AlertBook } from '../notify/alert-book.ts';
-import { askRule } from '../rules/ask-rule.ts';
 import { findCandidates, type PeriodLook } from '../rules/judging/candidates.ts';
 import { createJudging, type Judging, type TenantFacts } from '../rules/judging/judging.ts';
 import { createPeriodFacts } from '../rules/judging/period-facts.ts';
@@ -252,4 +255,53 @@ function withoutFigures({ rule, periodKey, tenantKey, cause }: StoredAlert): Obs
 
 function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject): string {
   return `${rule}.${periodKey}.${tenantKey}.${cause}`;
+}
+
+/** What a rule says of a tenant, or of a workspace in a period; null: nothing. */
+export function askRule(
+  judging: Judging,
+  rule: RuleName,
+  subject: TenantFacts | number,
+  known: Known | null,
+  before?: UsageFigures,
+): Observation | null {
+  const asked = JUDGES[rule];
+  if (typeof subject === 'number') {
+    const said = asked?.ofWorkspace?.(judging, subject, known) ?? null;
+    const { phase } = judging.factsOf(subject);
+    return said && observation({ rule, periodKey: subject, tenantKey: null, phase, ...said });
+  }
+  const { periodKey, tenantKey, current, previous } = subject;
+  const said = asked?.ofTenant?.(judging, subject, known, before) ?? null;
+  const { phase } = judging.factsOf(periodKey);
+  return said && observation({ rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous, ...said });
+}
+
+/** What begins again and again ends when its figures have stood for so long. */
+const STANDS_AFTER_MS = 7 * 86_400_000;
+
+const timesFired = prepared((db) => {
+  const isFired = and(eq(alertTransitions.alertKey, sql.placeholder('alertKey')), eq(alertTransitions.change, 'fired'));
+  return db.select({ times: count() }).from(alertTransitions).where(isFired);
+});
+
+const lastChange = prepared((db) => {
+  const { periodKey, tenantKey, changedRunKey } = tenantUsage;
+  const isKey = and(eq(periodKey, sql.placeholder('periodKey')), eq(tenantKey, sql.placeholder('tenantKey')));
+  return db.select({ runKey: changedRunKey }).from(tenantUsage).where(isKey);
+});
+
+/** Whether an alert that has begun more than once is about figures that were changed less than a week ago. */
+function createRepeats(
+  connection: Database.Database,
+  curves: Curves,
+  nowMs: number,
+): (alert: { alertKey: number; periodKey: number | null; tenantKey: number | null }) => boolean {
+  return ({ alertKey, periodKey, tenantKey }) => {
+    if ((timesFired(connection).get({ alertKey })?.times ?? 0) < 2) return false;
+    const runKey = lastChange(connection).get({ periodKey, tenantKey })?.runKey;
+    // A run that is under way has no time yet.
+    const changedMs = runKey === undefined ? null : curves.endOf(runKey);
+    return (ageMs(changedMs, nowMs) ?? 0) < STANDS_AFTER_MS;
+  };
 }

@@ -13,7 +13,7 @@ import { percentOf } from '../measures/percent.ts';
 import { splitChange } from '../measures/split.ts';
 import { usageKind } from '../wording/kinds/table.ts';
 import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney, TenantsEvidence } from '../wording/notification.ts';
-import { createCourses } from './read-course.ts';
+import { createCourses } from './course.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
 const MAX_ENTRIES = 20;

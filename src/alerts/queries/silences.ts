@@ -1,8 +1,25 @@
+import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { silences } from '../../ledger/store/schema/alert-tables.ts';
-import { and, desc, eq, gt, isNull, or, query, sql } from '../../ledger/store/schema/drizzle.ts';
+import { alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
+import {
+  and,
+  desc,
+  eq,
+  gt,
+  gte,
+  inArray,
+  isNull,
+  or,
+  query,
+  type SQL,
+  sql,
+} from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
-import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import type { RuleName } from '../measures/judgement.ts';
+import { NEWS } from '../track/alert-change.ts';
+import { countsAt, type MuteTimes } from '../track/mute-times.ts';
+import { type MuteRow, mutes } from '../track/mutes.ts';
 
 const COLUMNS = {
   silence_id: silences.silenceId,
@@ -54,4 +71,58 @@ export function silenceRows(connection: LedgerConnection, { now, all, workspaceI
     )
     .orderBy(desc(silences.silenceKey))
     .all();
+}
+
+export interface MutePreview {
+  /** News of alerts that was told, and would not have been. */
+  news: number;
+  alerts: number;
+  /** News by rule, the most first. */
+  rules: { rule: RuleName; news: number }[];
+}
+
+/** What would have been muted of what was told since a moment; in one workspace, or in all (null). */
+export function mutePreview(
+  connection: LedgerConnection,
+  mute: MuteRow & { times: MuteTimes },
+  { workspaceId, sinceMs }: { workspaceId: string | null; sinceMs: number },
+): MutePreview {
+  const { silent, change, at, currentCredits: credits } = alertTransitions;
+  const { alertId, rule } = alerts;
+  const isNews = and(eq(silent, 0), inArray(change, NEWS), gte(at, isoTime(sinceMs)));
+  const told = query(connection)
+    .select({ alertId, rule, tenantId: tenants.tenantId, period: periods.period, credits, at })
+    .from(alertTransitions)
+    .innerJoin(alerts, eq(alerts.alertKey, alertTransitions.alertKey))
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
+    .leftJoin(tenants, eq(tenants.tenantKey, alerts.tenantKey))
+    .leftJoin(periods, eq(periods.periodKey, alerts.periodKey))
+    .where(and(isNews, isIn(workspaceId)))
+    .all();
+  const muted = told.filter((subject) => mutes(mute, subject) && countsAt(mute.times, Date.parse(subject.at)));
+  const byRule = new Map<RuleName, number>();
+  for (const { rule } of muted) byRule.set(rule, (byRule.get(rule) ?? 0) + 1);
+  return {
+    news: muted.length,
+    alerts: new Set(muted.map(({ alertId }) => alertId)).size,
+    rules: [...byRule].sort(([, a], [, b]) => b - a).map(([rule, news]) => ({ rule, news })),
+  };
+}
+
+/** Whether any tenant fits a pattern in which `*` stands for anything; in one workspace, or in all (null). */
+export function anyTenantFits(connection: LedgerConnection, pattern: string, workspaceId: string | null): boolean {
+  // In GLOB these would be wildcards, too.
+  const glob = pattern.replace(/[?[]/g, (character) => `[${character}]`);
+  const found = query(connection)
+    .select()
+    .from(tenants)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, tenants.workspaceKey))
+    .where(and(sql`${tenants.tenantId} GLOB ${glob}`, isIn(workspaceId)))
+    .limit(1)
+    .get();
+  return found !== undefined;
+}
+
+function isIn(workspaceId: string | null): SQL | undefined {
+  return workspaceId === null ? undefined : eq(workspaces.workspaceId, workspaceId);
 }

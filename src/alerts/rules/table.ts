@@ -1,8 +1,7 @@
 import type { RuleName } from '../../core/text/alert-words.ts';
 import { budget } from './budget/budget.ts';
 import { regression } from './corrections/regression.ts';
-import { restatement } from './corrections/restatement.ts';
-import { withdrawn } from './corrections/withdrawn.ts';
+import { restatement, withdrawn } from './corrections/restatement.ts';
 import { drop } from './drop/drop.ts';
 import { standstill } from './drop/standstill.ts';
 import { jump } from './jump/jump.ts';

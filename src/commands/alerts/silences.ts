@@ -1,7 +1,12 @@
 import type { SilenceRequest } from '../../alerts/notify/actions.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
-import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
-import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
+import {
+  anyTenantFits,
+  type MutePreview,
+  mutePreview,
+  type SilenceRow,
+  silenceRows,
+} from '../../alerts/queries/silences.ts';
 import { requireAlerts } from '../../alerts/track/alert-rows.ts';
 import { checkTimes, type MuteTimes, timesWords } from '../../alerts/track/mute-times.ts';
 import { isSelfRule, ownKind, SELF_RULES } from '../../alerts/wording/kinds/table.ts';

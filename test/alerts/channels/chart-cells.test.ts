@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { chartCells } from '../../../src/alerts/channels/chart-cells.ts';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { chartCells, emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { jumpFacts, NO_EVIDENCE } from './sample.ts';

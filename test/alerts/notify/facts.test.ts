@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { buildNotification } from '../../../src/alerts/notify/notification.ts';
-import { dropLimit } from '../../../src/alerts/rules/drop/judge-drop.ts';
+import { dropLimit } from '../../../src/alerts/rules/drop/drop.ts';
 import { alertFacts } from '../../../src/alerts/wording/alert-facts.ts';
 import { nextCommands } from '../../../src/alerts/wording/next-commands.ts';
 import type { Evidence } from '../../../src/alerts/wording/notification.ts';

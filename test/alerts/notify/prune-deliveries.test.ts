@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pruneDeliveries } from '../../../src/alerts/notify/prune-deliveries.ts';
+import { pruneDeliveries } from '../../../src/alerts/notify/deliveries.ts';
 import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { type PlantedMessage, plantMessage } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';

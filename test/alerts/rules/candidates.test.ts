@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { askRule } from '../../../src/alerts/evaluate/evaluate-run.ts';
 import { Curves } from '../../../src/alerts/history/curves.ts';
-import { askRule } from '../../../src/alerts/rules/ask-rule.ts';
 import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts';
 import { createJudging, type Judging } from '../../../src/alerts/rules/judging/judging.ts';
 import { createPeriodFacts } from '../../../src/alerts/rules/judging/period-facts.ts';

@@ -11,18 +11,13 @@ import {
 } from '../../../src/alerts/measures/judgement.ts';
 import { splitChange } from '../../../src/alerts/measures/split.ts';
 import { buildThreshold, jumpThreshold } from '../../../src/alerts/measures/threshold.ts';
-import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget/judge-budget.ts';
-import {
-  bringsBack,
-  judgeRegression,
-  type RegressionInput,
-} from '../../../src/alerts/rules/corrections/judge-regression.ts';
-import { judgeRestatement } from '../../../src/alerts/rules/corrections/restatement.ts';
-import { judgeWithdrawn } from '../../../src/alerts/rules/corrections/withdrawn.ts';
-import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/judge-drop.ts';
+import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget/budget.ts';
+import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/corrections/regression.ts';
+import { judgeRestatement, judgeWithdrawn } from '../../../src/alerts/rules/corrections/restatement.ts';
+import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/drop.ts';
 import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/stopped.ts';
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
-import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/judge-new-spend.ts';
+import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/new-spend.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/own.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { matchesPattern } from '../../../src/core/text/patterns.ts';

@@ -6,6 +6,7 @@ import { floorCredits } from '../../measures/threshold.ts';
 import { SLACK } from '../judging/candidates.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
 import type { Found, Known, Said, UsageRule } from '../rule.ts';
+import { entriesOfKind } from './entries-of-kind.ts';
 
 export const restatement: UsageRule = {
   inRun: findChanged,
@@ -93,4 +94,17 @@ function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: T
     ? clear(true)
     : judgeRestatement({ stated, closed: closed !== null, current, floor });
   return { judgement, previous: stated ?? known?.previous ?? null };
+}
+
+export const withdrawn: UsageRule = {
+  inRun: ({ merged }) => entriesOfKind(merged, 'withdrawn'),
+  ofTenant(_, tenant, known, before = known?.previous ?? NO_USAGE) {
+    return { judgement: judgeWithdrawn(tenant.withdrawn, before.credits), previous: before };
+  },
+};
+
+/** The service has stopped listing a record that had credits. Gone when it lists the record again. */
+export function judgeWithdrawn(withdrawn: boolean, creditsBefore: bigint): Judgement {
+  if (!withdrawn || creditsBefore <= 0n) return clear(true);
+  return holds({ level: 'happened', severity: 'warning', threshold: null });
 }

@@ -2,9 +2,17 @@ import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { clear, type Judgement, NO_USAGE } from '../../measures/judgement.ts';
+import {
+  clear,
+  holds,
+  type Judgement,
+  NO_USAGE,
+  type PeriodPhase,
+  type PreviousPeriod,
+  UNDECIDED,
+} from '../../measures/judgement.ts';
 import type { Former } from '../../measures/observation.ts';
-import { buildThreshold, floorCredits, jumpThreshold } from '../../measures/threshold.ts';
+import { buildThreshold, floorCredits, type JumpSize, jumpThreshold } from '../../measures/threshold.ts';
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
 import { comparedOf } from '../judging/compared.ts';
 import { afterFirst } from '../judging/first-month.ts';
@@ -13,7 +21,6 @@ import { AWAITED_MS } from '../new-spend/rename.ts';
 import { renames } from '../new-spend/renames.ts';
 import type { Known, Said, UsageRule } from '../rule.ts';
 import { findSilent } from './find-silent.ts';
-import { judgeDrop } from './judge-drop.ts';
 import { judgeStopped } from './stopped.ts';
 import { useReader } from './use-before.ts';
 
@@ -163,4 +170,42 @@ function hasUsed({ connection, nowMs }: Judging, periodKey: number, tenantKey: n
 function awaiting(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: AWAITED_MS } };
+}
+
+interface DropInput {
+  /** Credits; zero when the tenant has no record of the period. */
+  current: bigint;
+  previous: PreviousPeriod;
+  /** Credits of the comparison, see `buildThreshold`; null when there is nothing to compare with. */
+  baseline: bigint | null;
+  phase: PeriodPhase;
+  /** The month before had jumped itself, and this one only returns to what was used before that. */
+  returns: boolean;
+  thresholds: JumpSize;
+}
+
+/**
+ * A jump seen backwards: what was used before would be a jump against what is used now. Settled periods only, because
+ * an open one is always below the one before.
+ */
+export function judgeDrop({ current, previous, baseline, phase, returns, thresholds }: DropInput): Judgement {
+  if (!phase.over || !phase.settled || baseline === null || !previous.usable) return clear(true);
+  if (returns) return clear(true);
+  const limit = jumpThreshold(current, thresholds);
+  if (baseline >= limit && baseline > current) {
+    return holds({ level: 'settled', severity: 'warning', threshold: dropLimit(baseline, thresholds) });
+  }
+  return baseline * 10n < limit * 9n || baseline <= current ? clear(true) : UNDECIDED;
+}
+
+/** The most credits that still are a drop against the baseline; found by halving, since the ratio is any decimal. */
+export function dropLimit(baseline: bigint, thresholds: JumpSize): bigint {
+  let low = -1n;
+  let high = baseline;
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (jumpThreshold(middle, thresholds) <= baseline) low = middle;
+    else high = middle;
+  }
+  return low;
 }
