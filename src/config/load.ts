@@ -40,7 +40,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   if (names.every((name) => !env[name])) {
     const message = 'is not in this folder, and no USAGE_API_... variables are set';
     const hint = 'Change into its folder, name it by --config, or write a sample by `usage-ledger init`';
-    throw new ConfigError(null, [{ path: CONFIG_FILE_NAME, message, hint }]);
+    throw new ConfigError(resolve(options.cwd), [{ path: CONFIG_FILE_NAME, message, hint }]);
   }
   const emptied = Object.entries(ENVIRONMENT).flatMap(([path, name]) => {
     return env[name]?.trim() === '' ? [{ path, names: [name] }] : [];
