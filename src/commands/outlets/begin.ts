@@ -64,7 +64,7 @@ export function beginCommand(cli: CliContext): CliCommand {
             [
               { name: 'period', header: 'Month' },
               { name: 'events', header: 'Events', kind: 'count' },
-              { name: 'quantity', header: outlet.send, kind: 'credits' },
+              { name: 'quantity', header: outlet.send === 'credits' ? 'Credits' : 'Requests', kind: 'credits' },
               { name: 'held', header: 'Held', kind: 'count' },
               { name: 'late', header: 'Late', kind: 'count' },
             ],
