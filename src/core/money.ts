@@ -43,9 +43,13 @@ export function canMean(mark: string, currency: string): boolean {
 
 /** An amount of minor units as a plain decimal of the currency: `-1234` of EUR is `-12.34`. Exact. */
 export function formatMinor(amountMinor: bigint, currency: string): string {
-  const digits = minorDigits(currency);
-  const text = (amountMinor < 0n ? -amountMinor : amountMinor).toString().padStart(digits + 1, '0');
-  const sign = amountMinor < 0n ? '-' : '';
+  return plainDecimal(amountMinor, minorDigits(currency));
+}
+
+/** So many units of the last decimal as a plain decimal: `-1234` with two decimals is `-12.34`. */
+export function plainDecimal(units: bigint, digits: number): string {
+  const text = (units < 0n ? -units : units).toString().padStart(digits + 1, '0');
+  const sign = units < 0n ? '-' : '';
   return digits === 0 ? `${sign}${text}` : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 

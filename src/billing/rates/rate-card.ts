@@ -1,4 +1,4 @@
-import type { Rounding } from '../../core/money.ts';
+import { plainDecimal, type Rounding } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import { includesPattern, patternsOverlap } from '../../core/text/patterns.ts';
 import type { RateCardText } from './rate-card-schema.ts';
@@ -145,9 +145,6 @@ export function lessPercent(decimal: string, percent: string): string {
 
 /** `digits / scale` as text; the scale is a power of ten. */
 function decimalText(digits: bigint, scale: bigint): string {
-  const places = scale.toString().length - 1;
-  const text = (digits < 0n ? -digits : digits).toString().padStart(places + 1, '0');
-  const whole = text.slice(0, text.length - places);
-  const part = text.slice(text.length - places).replace(/0+$/, '');
-  return `${digits < 0n ? '-' : ''}${whole}${part === '' ? '' : `.${part}`}`;
+  const plain = plainDecimal(digits, scale.toString().length - 1);
+  return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain;
 }

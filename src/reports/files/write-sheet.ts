@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import type { Sheet } from '../formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../formats/csv.ts';
 import { jsonPieces, ndjsonPieces } from '../formats/json.ts';
@@ -29,7 +29,7 @@ export async function writeSheetFile(
   await writeAtomically(path, async (part) => {
     if (format === 'parquet') await writeParquet(sheet, part);
     else if (format === 'xlsx') await fillWorkbook([sheet], part);
-    else writePieces(part, textPieces(sheet, format, style));
+    else await writeFile(part, textPieces(sheet, format, style));
   });
 }
 
@@ -38,17 +38,5 @@ export async function writeWorkbook(sheets: Iterable<Sheet>, path: string): Prom
 }
 
 export async function writeTextFile(path: string, pieces: Iterable<string>): Promise<void> {
-  await writeAtomically(path, (part) => writePieces(part, pieces));
-}
-
-function writePieces(path: string, pieces: Iterable<string>): void {
-  const descriptor = openSync(path, 'r+');
-  try {
-    for (const piece of pieces) {
-      const bytes = Buffer.from(piece);
-      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
-    }
-  } finally {
-    closeSync(descriptor);
-  }
+  await writeAtomically(path, (part) => writeFile(part, pieces));
 }

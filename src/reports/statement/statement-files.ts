@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type StatementDocument, statementOfTenant } from '../../billing/statement/document.ts';
 import type { InvoiceOf } from '../../ledger/journal/charges/invoice-numbers.ts';
@@ -119,12 +119,6 @@ function isWhole(path: string): boolean {
 /** Whoever looks sees the whole file or none, readable by its owner alone. Nothing waits for the disk: a lost one is made again. */
 function writeWhole(folder: string, name: string, text: string): void {
   const part = join(folder, `.${name}.part`);
-  const descriptor = openSync(part, 'w', 0o600);
-  try {
-    const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
-  } finally {
-    closeSync(descriptor);
-  }
+  writeFileSync(part, text, { mode: 0o600 });
   renameSync(part, join(folder, name));
 }

@@ -1,3 +1,4 @@
+import { plainDecimal } from '../../core/money.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
 /** Rows that a sheet can hold, with its header. */
@@ -189,7 +190,7 @@ class Totals {
     return (currencies.length === 0 ? [null] : currencies).map((currency, index) =>
       this.#columns.map((_, at) => {
         const amount = currency === null ? undefined : this.#amounts.get(currency)?.get(at);
-        if (amount !== undefined) return textOf(amount);
+        if (amount !== undefined) return plainDecimal(amount.units, amount.digits);
         if (at === this.#currencyAt) return currency;
         if (at === 0) return 'Total';
         return index === 0 ? (this.#integers[at] ?? null) : null;
@@ -207,12 +208,6 @@ function sumOf({ digits, units }: Decimal, plain: string): Decimal {
   const [whole = '', part = ''] = plain.split('.');
   const wanted = Math.max(digits, part.length);
   return { digits: wanted, units: units * 10n ** BigInt(wanted - digits) + BigInt(whole + part.padEnd(wanted, '0')) };
-}
-
-function textOf({ digits, units }: Decimal): string {
-  const text = (units < 0n ? -units : units).toString().padStart(digits + 1, '0');
-  const sign = units < 0n ? '-' : '';
-  return digits === 0 ? `${sign}${text}` : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 
 export const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';

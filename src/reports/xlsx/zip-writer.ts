@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { nextTurn } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
@@ -12,18 +12,16 @@ const AT_ONCE = 262_144;
 
 /** Writes a ZIP file of texts, without holding any of them in memory. */
 export class ZipWriter {
-  readonly #file: number;
   readonly #zip: Zip;
 
   /** `file` is an empty file that is open for writing. */
   constructor(file: number) {
-    this.#file = file;
     let size = 0;
     this.#zip = new Zip((error, bytes) => {
       if (error !== null) throw error;
       size += bytes.length;
       refuseTooLarge(size);
-      this.#write(bytes);
+      writeFileSync(file, bytes);
     });
   }
 
@@ -48,10 +46,6 @@ export class ZipWriter {
 
   end(): void {
     this.#zip.end();
-  }
-
-  #write(bytes: Uint8Array): void {
-    for (let written = 0; written < bytes.length; ) written += writeSync(this.#file, bytes, written);
   }
 }
 

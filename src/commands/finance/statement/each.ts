@@ -1,6 +1,6 @@
-import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { nextTurn } from '../../../core/clock.ts';
 import { UsageError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import { makeFolder } from '../../../core/process/folder-fault.ts';
@@ -66,7 +66,7 @@ export async function writeEach(cli: CliContext, context: Context, request: Each
   connection.exec('BEGIN');
   try {
     await withStopSignal((signal) =>
-      writeAtomically(join(folder, 'index.csv'), (part) => writeSlowly(part, pieces, signal)),
+      writeAtomically(join(folder, 'index.csv'), (part) => writeFile(part, pieces, { signal })),
     );
   } finally {
     connection.exec('ROLLBACK');
@@ -83,20 +83,6 @@ interface Seen {
   /** Workspaces whose month is not closed, and those that have none. */
   estimates: string[];
   without: string[];
-}
-
-/** Whoever waits for a turn has it between the pieces, such as who has pressed Ctrl-C. */
-async function writeSlowly(path: string, pieces: Iterable<string>, signal: AbortSignal): Promise<void> {
-  const descriptor = openSync(path, 'r+');
-  try {
-    for (const piece of pieces) {
-      writeSync(descriptor, piece);
-      await nextTurn();
-      signal.throwIfAborted();
-    }
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** As the totals of the month count them; who has only corrections comes on top. */
