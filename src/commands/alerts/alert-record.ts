@@ -4,6 +4,7 @@ import {
   type AlertMessage,
   type AlertRecord,
   alertRecord,
+  mutedNow,
   type OwedMessage,
 } from '../../alerts/queries/alert-record.ts';
 import { shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
@@ -33,7 +34,9 @@ export function showCommand(cli: CliContext): CliCommand {
         const record = alertRecord(context.reader().connection, id);
         if (cli.json) return cli.printJson(record);
         const { connection } = context.reader();
-        for (const line of alertHead(record, alertMoments(connection)(record.alert), cli.tableOptions)) cli.print(line);
+        const because = mutedNow(connection, record.alert, context.clock.now());
+        const head = alertHead(record, alertMoments(connection)(record.alert), { ...cli.tableOptions, because });
+        for (const line of head) cli.print(line);
         cli.print('');
         cli.print(
           renderTable(
@@ -76,13 +79,14 @@ export function explainCommand(cli: CliContext): CliCommand {
         const moments = alertMoments(connection)(record.alert);
         const { told, now } = moments;
         if (cli.json) return cli.printJson({ alert: record.alert, told: momentJson(told), now: momentJson(now) });
+        const because = mutedNow(connection, record.alert, context.clock.now());
         const sections = [
-          alertHead(record, moments, cli.tableOptions),
+          alertHead(record, moments, { ...cli.tableOptions, because }),
           alertFactLines(moments, cli.tableOptions),
           alertChart(moments),
           entryLines(now.notification.evidence),
           shortHistoryLines(connection, record.alert.workspace_id, context.clock.now(), cli.tableOptions),
-          nextLines(cli, record, moments),
+          nextLines(cli, because, moments),
         ];
         cli.print(
           sections
@@ -183,9 +187,13 @@ const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requ
 const NAME_CHARACTERS = 80;
 const LABEL_WIDTH = 12;
 
-function alertHead({ alert }: AlertRecord, moments: AlertMoments, options: TableOptions): string[] {
+function alertHead(
+  { alert }: AlertRecord,
+  moments: AlertMoments,
+  { because, ...options }: TableOptions & { because: string | null },
+): string[] {
   const { now } = moments;
-  const notTold = mutedWords(alert.muted_because);
+  const notTold = mutedWords(because);
   const since = alert.first_fired_at === null ? '' : ` since ${formatMinute(alert.first_fired_at)} UTC`;
   return [
     `${alert.alert_id}  ${alert.severity}  ${alert.state}${alert.state === 'firing' ? since : ''}`,
@@ -214,9 +222,9 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
   ];
 }
 
-function nextLines(cli: CliContext, { alert }: AlertRecord, { now: { notification } }: AlertMoments): string[] {
+function nextLines(cli: CliContext, because: string | null, { now: { notification } }: AlertMoments): string[] {
   const { width } = cli.tableOptions;
-  const instead = commandBesideMute(alert.muted_because);
+  const instead = commandBesideMute(because);
   const commands = instead === null ? nextCommands(notification, cli.now()) : [instead];
   if (commands.length === 0) return [];
   const lines = commands.flatMap((text) => {

@@ -63,6 +63,20 @@ it('a silence says what it would have muted in the last 90 days, and warns when 
   expect(later.out).toContain('would have muted nothing');
 });
 
+it('a silence of an alert that fires already stands in its explanation at once', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+  expect((await world.run('alerts', 'explain', id)).out).not.toContain('nobody is told');
+  const silence = await world.run('alerts', 'silence', '--alert', id, ...IN_FORCE, '--json');
+  const { silence_id } = parseJson(silence.out);
+  for (const command of ['show', 'explain']) {
+    expect((await world.run('alerts', command, id)).out).toContain(`nobody is told: muted by ${silence_id}`);
+  }
+  expect((await world.run('alerts', 'explain', id)).out).toContain(`alerts unsilence ${silence_id}`);
+  await world.run('alerts', 'unsilence', silence_id);
+  expect((await world.run('alerts', 'explain', id)).out).not.toContain('nobody is told');
+});
+
 it('a time may have an offset, or be a day', async () => {
   const world = await createWorld(FIRST);
   await world.run('sync');
