@@ -71,6 +71,14 @@ export function troubleOf(standing: OutletStanding, isByHand: boolean): string |
   return parts.length === 0 ? null : parts.join('; ');
 }
 
+/** How it stands, in a line for people. */
+export function describeOutlet(standing: OutletStanding): string {
+  const { state, waiting } = standing;
+  const how =
+    state === 'not_begun' ? 'not begun' : waiting === 0 ? 'nothing waits' : `${withThousands(String(waiting))} wait`;
+  return troubleOf(standing, false) ?? how;
+}
+
 const EXCEPTION_WORDS = {
   late: 'too late for the receiver',
   refused: 'refused',

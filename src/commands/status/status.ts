@@ -21,7 +21,7 @@ import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal
 import { type ConfigurationNotice, daemonOf } from '../../ledger/store/file/daemon-lock.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { type OutletStanding, outletStandings, troubleOf } from '../../outlets/standing.ts';
+import { describeOutlet, type OutletStanding, outletStandings, troubleOf } from '../../outlets/standing.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
@@ -233,7 +233,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     `queue   ${describeQueue(queue)}`,
     ...exportFacts(exports, options.nowMs),
     ...(publish === null ? [] : [`publish ${inertText(publish.words)}`]),
-    ...report.outlets.map(outletFact),
+    ...report.outlets.map((standing) => `outlet  ${standing.name}: ${inertText(describeOutlet(standing))}`),
     ...(skippedMonths === null ? [] : [`closes  ${inertText(skippedMonths)}`]),
     ...(noJumpsYet === null ? [] : [`jumps   ${inertText(noJumpsYet)}`]),
   ];
@@ -259,11 +259,6 @@ function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] 
   const last = exports.reduce((latest, { writtenAt }) => ((writtenAt ?? '') > latest ? (writtenAt ?? '') : latest), '');
   const when = last === '' ? 'no file yet' : `last file ${timeAgo(last, nowMs)}`;
   return [`exports ${formatInteger(exports.length)}, ${when}`];
-}
-
-function outletFact({ name, state, waiting, trouble }: StatusReport['outlets'][number]): string {
-  const how = state === 'not_begun' ? 'not begun' : waiting === 0 ? 'nothing waits' : `${formatInteger(waiting)} wait`;
-  return `outlet  ${name}: ${inertText(trouble ?? how)}`;
 }
 
 function headline(workspaces: readonly WorkspaceLine[]): string {

@@ -7,7 +7,7 @@ import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */
 const EVENTS = { events: 2, quantity: 5n };
-const OUTLET: OutletStanding = {
+export const OUTLET: OutletStanding = {
   name: 'billing',
   type: 'webhook',
   send: 'credits',
@@ -67,6 +67,7 @@ export function overviewOf(some: Partial<Overview> = {}): Overview {
     alerts: [],
     hiddenAlerts: 0,
     outbox: { pending: 0, held: 0, dead: 0 },
+    outlets: [],
     queues: { sync: { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 } },
     storage: MEASURED.storage(),
     ...some,

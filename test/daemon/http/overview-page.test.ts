@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Overview, overviewPage } from '../../../src/daemon/http/pages/overview-page.ts';
-import { lineOf, overviewOf } from './measured.ts';
+import { lineOf, OUTLET, overviewOf } from './measured.ts';
 
+const NONE = { events: 0, quantity: 0n };
 const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
 
 describe('the page /', () => {
@@ -34,6 +35,14 @@ describe('the page /', () => {
     const page = overviewPage(overviewOf({ queues: { sync }, storage }));
     expect(page).toContain('100 failed in the last days');
     expect(page).toContain('0.0 MiB, write-ahead log 5.0 MiB, 72.5 GiB free');
+  });
+
+  it('says of each outlet what `status` says of it', () => {
+    const none = { held: NONE, late: NONE, refused: NONE, settled: NONE };
+    const outlets = [OUTLET, { ...OUTLET, name: 'other', waiting: 1200, events: none }];
+    const page = overviewPage(overviewOf({ outlets }));
+    expect(page).toContain('<dt>outlet billing</dt><dd>2 events of 5 credits too late for the receiver; 2 events');
+    expect(page).toContain('<dt>outlet other</dt><dd>1,200 wait</dd>');
   });
 
   it('tells a Redis that is away from queues that are empty', () => {

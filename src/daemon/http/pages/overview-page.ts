@@ -4,6 +4,7 @@ import { mutedWords } from '../../../alerts/wording/muted.ts';
 import { within } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';
+import { describeOutlet } from '../../../outlets/standing.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { createSlotHistory } from '../../schedules.ts';
@@ -144,13 +145,14 @@ function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
   ];
 }
 
-function facts({ queues, outbox, storage }: Overview): string {
+function facts({ queues, outbox, outlets, storage }: Overview): string {
   const jobs = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed }]) => [
     name,
     `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed${failed > 0 ? ' in the last days' : ''}`,
   ]);
   const pairs = [
     ...(queues === null ? [['queues', 'Redis does not answer']] : jobs),
+    ...outlets.map((standing) => [`outlet ${standing.name}`, describeOutlet(standing)]),
     ['unsent', `${outbox.pending} waiting, ${outbox.dead} given up, ${outbox.held} for the daily summary`],
     [
       'ledger',
@@ -217,6 +219,7 @@ export async function readOverview(context: Context, probe: HealthProbe, measure
       .map((alert) => ({ ...alert, summary: momentsOf(alert).now.notification.summary })),
     hiddenAlerts: Math.max(0, open.length - SHOWN_ALERTS),
     outbox: probe.outbox(),
+    outlets: measured.outlets(),
     queues,
     storage: measured.storage(),
   };
