@@ -704,7 +704,8 @@ CREATE TABLE outlets (
   reason text,
   changed_at text NOT NULL,
   checked_at text,
-  differences text
+  differences text,
+  reports_until text
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE outlet_events (

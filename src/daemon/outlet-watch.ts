@@ -27,9 +27,8 @@ const TELL_INTERVAL_MS = 15_000;
 const CHECK_INTERVAL_MS = 24 * 3_600_000;
 /** What a check has found must be there again after this before anybody is told: events may be under way. */
 const CONFIRM_MS = 10 * 60_000;
-/** What it refused after it was taken is asked for so often, of so long ago: reports come late, and a daemon may have been off. */
+/** What it refused after it was taken is asked for so often: reports come late. */
 const REFUSED_INTERVAL_MS = 60 * 60_000;
-const REFUSED_BACK_MS = 3 * 24 * 3_600_000;
 /** A receiver that takes nothing for so long is told of. */
 const STUCK_MS = 60 * 60_000;
 const RETRY = { baseMs: 1_000, maxMs: 5 * 60_000 };
@@ -84,8 +83,6 @@ class OutletWatch {
   #heldAtMs = Number.NEGATIVE_INFINITY;
   #restUntilMs = 0;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
-  /** What this process has looked at: an event that is sent again after it was refused is not refused by the same report. */
-  readonly #refusalsNoted = new Set<string>();
   #failures = 0;
   /** Since when it takes nothing, by the monotonic clock, and why. */
   #stuck: { sinceMs: number; answer: string } | null = null;
@@ -179,11 +176,11 @@ class OutletWatch {
     const row = readOutlet(connection, outlet.name);
     if (receiver.refusedLater === undefined || row === undefined || clock.monotonic() < this.#refusedAtMs) return;
     this.#refusedAtMs = clock.monotonic() + REFUSED_INTERVAL_MS;
-    const { refused, unnamed } = await receiver.refusedLater(clock.now() - REFUSED_BACK_MS, signal);
-    const isNew = ([id]: [string, string]): boolean => !this.#refusalsNoted.has(id);
-    const found = await findRefused(this.#options, new Map([...refused].filter(isNew)), signal);
-    for (const id of refused.keys()) this.#refusalsNoted.add(id);
-    await (await this.#options.writer()).call('noteRefused', { name: outlet.name, refused: found, nowMs: clock.now() });
+    const sinceMs = row.reportsUntil === null ? 0 : Date.parse(row.reportsUntil);
+    const { refused: reported, unnamed, untilMs } = await receiver.refusedLater(sinceMs, signal);
+    const refused = await findRefused(this.#options, reported, signal);
+    const noted = { name: outlet.name, refused, untilMs, nowMs: clock.now() };
+    await (await this.#options.writer()).call('noteRefused', noted);
     if (unnamed > 0)
       logger.warn({ outlet: outlet.name, events: unnamed }, 'the receiver refused events it does not name');
   }

@@ -22,8 +22,8 @@ export interface Receiver {
    */
   probe(signal: AbortSignal): Promise<void>;
   /**
-   * What it refused since that time although it had answered that it took it. Absent: its answers say all. Raises as
-   * `usage` does.
+   * What it refused although it had answered that it took it, by its reports after that time. Absent: its answers say all.
+   * Raises as `usage` does.
    */
   refusedLater?(sinceMs: number, signal: AbortSignal): Promise<LateRefusals>;
 }
@@ -33,6 +33,8 @@ export interface LateRefusals {
   refused: ReadonlyMap<string, string>;
   /** Refused events that it counts and does not name: only `usage` shows that they are missing. */
   unnamed: number;
+  /** When the last of these reports was made, by the receiver's clock; null: there is none. */
+  untilMs: number | null;
 }
 
 /** What its documentation says; a type's file names the page. */

@@ -62,13 +62,17 @@ test('Stripe: what it refuses after its answer is found by id, and what it does 
   const outcomes = await receiver.send([...strangers, old, usageEvent('good', 1n)], NEVER);
   expect(new Set(outcomes.map(({ is }) => is))).toEqual(new Set(['taken']));
 
-  expect(await receiver.refusedLater?.(NOON, NEVER)).toEqual({ refused: new Map(), unnamed: 0 });
+  expect(await receiver.refusedLater?.(NOON, NEVER)).toEqual({ refused: new Map(), unnamed: 0, untilMs: null });
   clock.advance(12_000);
   const { refused, unnamed } = (await receiver.refusedLater?.(NOON, NEVER)) ?? { refused: new Map(), unnamed: 0 };
   expect([...refused.keys()]).toEqual([...strangers.slice(0, 10).map(({ id }) => id), 'old']);
   expect(refused.get('old')).toContain('timestamp_too_far_in_past');
   expect(unnamed).toBe(2);
-  expect(await receiver.refusedLater?.(NOON + 12_001, NEVER)).toEqual({ refused: new Map(), unnamed: 0 });
+  expect(await receiver.refusedLater?.(NOON + 12_001, NEVER)).toEqual({
+    refused: new Map(),
+    unnamed: 0,
+    untilMs: null,
+  });
 });
 
 test('Stripe: all pages of its reports are read', async () => {

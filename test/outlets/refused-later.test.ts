@@ -9,7 +9,7 @@ import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { writerOn } from '../support/run/real-run.ts';
 import { testClock } from '../support/time/test-clock.ts';
 import { startStripe } from './doubles/stripe-double.ts';
-import { ledgerSums } from './outlet-world.ts';
+import { ledgerSums, outletRow } from './outlet-world.ts';
 import { NEVER } from './receiver-world.ts';
 
 test('what Stripe refused after it had taken it is found until it was sent again, and not after that', async () => {
@@ -41,19 +41,26 @@ test('what Stripe refused after it had taken it is found until it was sent again
   const sweep = new Sweep(asking);
   await sweep.step(NEVER);
   expect(double.sums()).toEqual({ 'acme 2026-03': '5' });
+  // As a daemon does that has just started.
   const look = async () => {
-    const { refused } = (await receiver.refusedLater?.(nowMs - 1, NEVER)) ?? { refused: new Map() };
-    return findRefused(asking, refused, NEVER);
+    const { reportsUntil } = outletRow(connection);
+    const sinceMs = reportsUntil === null ? 0 : Date.parse(reportsUntil);
+    const reports = await receiver.refusedLater?.(sinceMs, NEVER);
+    const refused = await findRefused(asking, reports?.refused ?? new Map(), NEVER);
+    noteRefused(connection, { name: 'billing', refused, untilMs: reports?.untilMs ?? null, nowMs });
+    return refused;
   };
 
   const found = await look();
   expect(found).toEqual([{ entryId: 2, reason: expect.stringContaining('meter_event_customer_not_found') }]);
 
-  noteRefused(connection, { name: 'billing', refused: found, nowMs });
   double.customers.add('globex');
   settleEvents(connection, { name: 'billing', entryIds: [2], note: null, by: 'Ada', nowMs });
   await sweep.stepHeld(NEVER);
   expect(double.sums()).toEqual({ 'acme 2026-03': '5', 'globex 2026-03': '7' });
   expect(ledgerSums(connection)).toEqual({ 'acme 2026-03': 5n, 'globex 2026-03': 7n });
+  expect(await look()).toEqual([]);
+  // Not even when the customer lacks something else by then.
+  double.held.splice(0);
   expect(await look()).toEqual([]);
 });

@@ -22,7 +22,7 @@ type Ask = <T>(path: string, schema: z.ZodType<T>) => Promise<T>;
 
 /**
  * What Stripe refused of a meter's stream after it had taken it, by its reports since that time (docs.stripe.com/api/v2/core/
- * events/event-types): it keeps them for 30 days. The list has the latest first and is read up to that time; what a report
+ * events/event-types): it keeps them for 30 days. The list has the latest first and is read back to that time; what a report
  * says has to be asked of each.
  */
 export async function readStripeReports(
@@ -31,12 +31,14 @@ export async function readStripeReports(
 ): Promise<LateRefusals> {
   const refused = new Map<string, string>();
   let unnamed = 0;
+  let untilMs: number | null = null;
   const types = TYPES.map((type, at): [string, string] => [`types[${at}]`, type]);
   let path: string | null = `/v2/core/events?${new URLSearchParams([...types, ['limit', '100']])}`;
   while (path !== null) {
     const { data, next_page_url }: z.output<typeof listAnswer> = await ask(path, listAnswer);
-    const recent = data.filter(({ created }) => Date.parse(created) >= sinceMs);
-    for (const { id, related_object } of recent) {
+    const recent = data.filter(({ created }) => Date.parse(created) > sinceMs);
+    for (const { id, created, related_object } of recent) {
+      untilMs ??= Date.parse(created);
       if (related_object && related_object.id !== meter) continue;
       const { error_count, error_types } = (await ask(`/v2/core/events/${id}`, reportAnswer)).data.reason;
       const named = error_types.flatMap(({ code, sample_errors }) => sample_errors.map((error) => ({ code, error })));
@@ -45,5 +47,5 @@ export async function readStripeReports(
     }
     path = recent.length === data.length ? (next_page_url ?? null) : null;
   }
-  return { refused, unnamed };
+  return { refused, unnamed, untilMs };
 }

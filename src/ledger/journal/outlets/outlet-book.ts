@@ -214,10 +214,21 @@ export function resumeOutlet(connection: LedgerConnection, { name, perhaps, nowM
     .immediate();
 }
 
-/** What its receiver has refused after it had said that it took it. What is an exception already stays as it is. */
+export interface LateRefusalsRequest {
+  name: string;
+  refused: readonly Omit<OutletException, 'state'>[];
+  /** When the last report was made that says so; null: there is none. */
+  untilMs: number | null;
+  nowMs: number;
+}
+
+/**
+ * What its receiver has refused after it had said that it took it. What is an exception already stays as it is. Each report
+ * counts once: what is sent again after it was read is not refused by it.
+ */
 export function noteRefused(
   connection: LedgerConnection,
-  { name, refused, nowMs }: { name: string; refused: readonly Omit<OutletException, 'state'>[]; nowMs: number },
+  { name, refused, untilMs, nowMs }: LateRefusalsRequest,
 ): number {
   const since = isoTime(nowMs);
   return connection
@@ -225,6 +236,10 @@ export function noteRefused(
       const cursor = readOutlet(connection, name)?.cursor ?? 0;
       const passed = refused.filter(({ entryId }) => entryId <= cursor);
       const rows = passed.map((one) => ({ outlet: name, state: 'refused' as const, since, ...one }));
+      if (untilMs !== null) {
+        const reports = { reportsUntil: isoTime(untilMs) };
+        query(connection).update(outlets).set(reports).where(eq(outlets.name, name)).run();
+      }
       if (rows.length === 0) return 0;
       return query(connection).insert(outletEvents).values(rows).onConflictDoNothing().run().changes;
     })

@@ -23,6 +23,8 @@ export const outlets = sqliteTable('outlets', {
   /** The last comparison with what its receiver has, and JSON of what differed. */
   checkedAt: text('checked_at'),
   differences: text('differences'),
+  /** By its receiver's clock: reports of late refusals up to this time were read. Null: none was. */
+  reportsUntil: text('reports_until'),
 });
 
 /** The exceptions: entries up to the cursor that its receiver does not have from us. */
