@@ -123,7 +123,8 @@ async function startParts(
     async () => startSchedules(context, queue, { waits, ticks: overrides.ticks }),
   );
   intake.push(() => scheduling.stop());
-  const probe = probeOf(context, queue, { waits, publishing });
+  const waitingSince = waits.since.bind(waits);
+  const probe = createHealthProbe(context, queue, waitingSince, () => publishing.part?.health() ?? null);
   const watch = startStaleWatch({
     stale: () => staleChecks(probe, context.clock),
     raise: (stale) => context.raiseStale(stale),
@@ -242,23 +243,6 @@ function startSchedules(
     ...(ticks === undefined ? {} : { ticks }),
     clock,
     logger,
-  });
-}
-
-function probeOf(
-  context: Context,
-  queueSystem: SyncQueue,
-  { waits, publishing }: { waits: JobWaits; publishing: RemadePart<PublishWatch> },
-): HealthProbe {
-  const { clock } = context;
-  return createHealthProbe({
-    reader: context.reader(),
-    config: () => context.config,
-    clock,
-    queueSystem,
-    waitingSince: (workspaceId, lastAttemptAtMs) => waits.since(workspaceId, lastAttemptAtMs),
-    writerFault: () => context.writerFault,
-    publishing: () => publishing.part?.health() ?? null,
   });
 }
 

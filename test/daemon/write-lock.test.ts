@@ -47,14 +47,11 @@ it('is named by status and doctor while another process holds it', { timeout: 60
 });
 
 it('makes the daemon unready from the first write that it refuses until it is gone', { timeout: 60_000 }, async () => {
-  const { context, config, clock, sync } = await startFixture({ thread: true });
+  const { context, config, sync } = await startFixture({ thread: true });
   await sync();
-  const probe = createHealthProbe({
-    ...{ reader: context.reader(), clock, waitingSince: () => null, writerFault: () => context.writerFault },
-    config: () => config,
-    queueSystem: { redisUp: true, counts: () => Promise.reject(new Error('not asked')) },
-    publishing: () => null,
-  });
+  const queue = { redisUp: true, counts: () => Promise.reject(new Error('not asked')) };
+  const nothing = (): null => null;
+  const probe = createHealthProbe(context, queue, nothing, nothing);
   const { words, release } = await lockByShell(config.ledger.path);
   expect(await rejection(sync())).toMatchObject({ code: 'ledger_busy' });
   expect(readiness(probe)).toMatchObject({

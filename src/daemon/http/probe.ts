@@ -3,11 +3,10 @@ import { dirname } from 'node:path';
 import type { Severity } from '../../alerts/measures/judgement.ts';
 import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
-import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
-import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
+import type { Context } from '../../wiring/context.ts';
 import type { PublishHealth } from '../publish-watch.ts';
 import { isStale, staleAfterMs, syncFactsReader } from '../state/staleness.ts';
 import { outboxCounts } from '../state/status.ts';
@@ -27,30 +26,24 @@ export interface Freshness {
 /** What the pages of health and metrics ask. Only `queueCounts` goes beyond this machine; it may reject. */
 export type HealthProbe = ReturnType<typeof createHealthProbe>;
 
+export interface ProbedContext extends Pick<Context, 'clock' | 'reader' | 'writerFault'> {
+  readonly config: Pick<Config, 'ledger' | 'workspaces' | 'http'>;
+}
+
 /**
  * The probe of a running daemon; make it when the daemon starts, because from then on, or from when it comes into the
  * configuration, a workspace has time for its first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
  */
-export function createHealthProbe({
-  reader: { connection },
-  config,
-  clock,
-  queueSystem,
-  waitingSince,
-  writerFault,
-  publishing,
-}: {
-  reader: LedgerReader;
-  config: () => Pick<Config, 'ledger' | 'workspaces' | 'http'>;
-  clock: Clock;
-  queueSystem: Pick<SyncQueue, 'redisUp' | 'counts'>;
-  waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
-  /** What the ledger's writer has died of; null while it lives. */
-  writerFault: () => string | null;
-  publishing: () => PublishHealth | null;
-}) {
+export function createHealthProbe(
+  context: ProbedContext,
+  queueSystem: Pick<SyncQueue, 'redisUp' | 'counts'>,
+  waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null,
+  publishing: () => PublishHealth | null,
+) {
+  const { clock } = context;
+  const { connection } = context.reader();
   /** Since when each workspace is to be read by this daemon. */
-  const knownMs = new Map(config().workspaces.map(({ id }) => [id, clock.monotonic()]));
+  const knownMs = new Map(context.config.workspaces.map(({ id }) => [id, clock.monotonic()]));
   const limits = new Map<string, number>();
   const limitOf = (cron: string): number => {
     const limitMs = limits.get(cron) ?? staleAfterMs(cron, clock.now());
@@ -66,10 +59,10 @@ export function createHealthProbe({
 
   return {
     redisUp: () => queueSystem.redisUp,
-    ledgerWritable: () => writerFault() ?? ledgerFault(config().ledger.path),
+    ledgerWritable: () => context.writerFault ?? ledgerFault(context.config.ledger.path),
     freshness(): Freshness[] {
       const nowMs = clock.now();
-      return config().workspaces.map(({ id, cron, runMinutes }) => {
+      return context.config.workspaces.map(({ id, cron, runMinutes }) => {
         const facts = factsOf(id);
         const sinceMs = knownMs.get(id) ?? clock.monotonic();
         knownMs.set(id, sinceMs);
@@ -82,7 +75,7 @@ export function createHealthProbe({
       });
     },
     get mostStale(): number {
-      const { workspaces, http } = config();
+      const { workspaces, http } = context.config;
       return Math.floor((workspaces.length * http.readyWhenStalePercent) / 100);
     },
     /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */

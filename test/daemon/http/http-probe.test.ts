@@ -41,19 +41,18 @@ function probed(
   onTestFinished(() => reader.close());
   const workspaces = Object.entries(crons).map(([id, cron]) => ({ id, cron, runMinutes: 30 }) as WorkspaceConfig);
   const waiting = new Map<string, number>();
-  const probe = createHealthProbe({
-    reader,
-    config: () => ({
-      ledger: { path: ledger.path, retentionDays: 400 },
-      http: { readyWhenStalePercent: 10 } as Config['http'],
-      workspaces,
-    }),
-    clock,
-    queueSystem: { redisUp: true, counts: async () => counts },
-    waitingSince: (id) => waiting.get(id) ?? null,
-    writerFault: () => writerFault,
-    publishing: () => null,
-  });
+  const config = {
+    ledger: { path: ledger.path, retentionDays: 400 },
+    http: { readyWhenStalePercent: 10 } as Config['http'],
+    workspaces,
+  };
+  const queue = { redisUp: true, counts: async () => counts };
+  const probe = createHealthProbe(
+    { reader: () => reader, config, clock, writerFault },
+    queue,
+    (id) => waiting.get(id) ?? null,
+    () => null,
+  );
   return { ledger, clock, probe, waiting };
 }
 
