@@ -133,10 +133,13 @@ test('a ledger that was restored sends nothing that the receiver has, and then w
   expect(exceptions(restored.connection)).toEqual([]);
 });
 
+const WORLDS = Number(process.env.OUTLET_WORLDS ?? 5);
+
 /** Three of ten calls fail, half of those after they were taken; each run is another process; months are corrected, days pass. */
-test('whatever fails, the receiver has by customer and month what the ledger has', async () => {
-  const worlds = Number(process.env.OUTLET_WORLDS ?? 5);
-  for (let seed = 1; seed <= worlds; seed += 1) {
+test('whatever fails, the receiver has by customer and month what the ledger has', {
+  timeout: 60_000 + WORLDS * 6_000,
+}, async () => {
+  for (let seed = 1; seed <= WORLDS; seed += 1) {
     const random = new Random(seed);
     const world = await askedWorld();
     const { connection, double, clock } = world;

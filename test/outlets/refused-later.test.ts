@@ -3,7 +3,7 @@ import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
 import { beginOutlet, noteRefused, settleEvents } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
-import { findRefused } from '../../src/outlets/refused-later.ts';
+import { findRefused } from '../../src/outlets/read-back.ts';
 import { Sweep } from '../../src/outlets/sweep.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { writerOn } from '../support/run/real-run.ts';

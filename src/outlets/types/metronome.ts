@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { askFor, inParts, mismatch, numberText } from '../answers.ts';
-import { USAGE_EVENT_TYPE } from '../cloud-event.ts';
+import { askFor, inParts, mismatch, numberText, sendHalves } from '../answers.ts';
+import { USAGE_EVENT_TYPE } from '../events.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
-import { sendHalves } from '../send-halves.ts';
 
 export interface MetronomeOutlet {
   token: string;

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { askFor, inParts, mismatch, numberText } from '../answers.ts';
-import { cloudEvent, USAGE_EVENT_TYPE } from '../cloud-event.ts';
+import { askFor, inParts, mismatch, numberText, sendFitting, sendHalves } from '../answers.ts';
+import { cloudEvent, USAGE_EVENT_TYPE } from '../events.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
-import { sendFitting, sendHalves } from '../send-halves.ts';
 
 export interface OpenMeterOutlet {
   /** Null: one's own OpenMeter asks for none. */

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { askFor, inParts, numberText, outcomeOfQuestion, parsed, readAs } from '../answers.ts';
+import { askFor, inParts, numberText, outcomeOfQuestion, parsed, readAs, sendFitting, sendHalves } from '../answers.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
-import { sendFitting, sendHalves } from '../send-halves.ts';
-import { checkMeter, meterAnswer, type StripeMeter, streamEvent } from './stripe-meter.ts';
-import { readStripeReports } from './stripe-reports.ts';
+import { checkMeter, meterAnswer, readStripeReports, type StripeMeter, streamEvent } from './stripe-meter.ts';
 
 export interface StripeOutlet {
   token: string;

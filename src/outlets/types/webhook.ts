@@ -1,9 +1,9 @@
 import { webhookKey, webhookSignature } from '../../alerts/channels/webhook-signature.ts';
 import { AppError } from '../../core/errors.ts';
-import { cloudEvent } from '../cloud-event.ts';
+import { sendHalves } from '../answers.ts';
+import { cloudEvent } from '../events.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { Answer, ReceiverDeps } from '../receiver-http.ts';
-import { sendHalves } from '../send-halves.ts';
 
 export interface WebhookOutlet {
   /** Each of them signs. */
