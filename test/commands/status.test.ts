@@ -273,7 +273,7 @@ describe('alerts', () => {
     expect((await list('--period', '2026-02')).found).toEqual(all);
     expect((await list('--period', '2026-01')).found).toEqual([]);
     expect(await list('--limit', '1')).toEqual({ found: all.slice(0, 1), err: `${all.length - 1} more\n` });
-    expect((await list('--tenant', 'nobody')).err).toBe('no alert fits\n');
+    expect((await list('--tenant', 'nobody')).err).toContain('no alert fits\n');
   });
 
   it.each([

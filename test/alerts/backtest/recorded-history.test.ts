@@ -109,7 +109,9 @@ test('it prints what documentation shows', { timeout: 300_000 }, async () => {
   expect(examples).toHaveLength(1);
   for (const [, command = '', shown] of examples) {
     const { out, err } = await world.run(...command.split(' '));
-    expect(`${out}${err}`).toBe(shown);
+    const [before = '', after = ''] = (shown ?? '').split('...\n');
+    const printed = `${out}${err}`;
+    expect([printed.slice(0, before.length), printed.slice(-after.length)]).toEqual([before, after]);
   }
 });
 

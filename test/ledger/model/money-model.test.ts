@@ -291,12 +291,19 @@ function compareMargins(connection: LedgerConnection, model: MoneyModel, met: Se
   const due = [...costs].map(([key, { currency, amount }]) => [key, currency, amount]);
   expect(seen.sort()).toEqual(due.sort());
   const about = linesOf(connection);
+  // A charge beyond 64 bits has no lines: its document says no amount, whatever corrects it later.
+  const unknown = connection.prepare(
+    "SELECT period || ' ' || tenant_id FROM finance_charges WHERE charge_minor IS NULL",
+  );
+  const unpriced = unknown.pluck().all();
   for (const { period, tenant_id, currency, revenue_minor, cost_minor, margin_minor, no_margin, ...row } of rows) {
     const key = keyOf(String(tenant_id), String(period));
     const own = about.filter(
       (line) => keyOf(String(line.tenant_id), String(line.corrects_period ?? line.period)) === key,
     );
-    const isPlain = own.every((line) => line.currency === currency && line.amount_minor !== null);
+    const isPlain =
+      !unpriced.includes(`${period} ${tenant_id}`) &&
+      own.every((line) => line.currency === currency && line.amount_minor !== null);
     const isPriced = model.currencyOf(key) === currency && !model.isUnpriced(key) && cost_minor !== null;
     if (isPlain && isPriced && own.length > 0) expect([key, no_margin]).toEqual([key, null]);
     if (row.revenue_currency !== null && row.revenue_currency !== currency) {

@@ -1,6 +1,7 @@
 import { nextTurn } from '../../../core/clock.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { perConnection } from '../../store/schema/drizzle.ts';
 
 /** An entry with what an outlet asks of it. */
 export interface OutletEntry {
@@ -34,14 +35,21 @@ const NAMED = `JOIN tenants t ON t.tenant_key = e.tenant_key
 const JOINED = `JOIN runs r ON r.run_key = e.run_key AND r.digest IS NOT NULL
   JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${NAMED}`;
 
+const behind = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT ${COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
+       WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ?`,
+    )
+    .safeIntegers(),
+);
+
 /** The entries behind `cursor` up to `to`, in their order. */
 export function entriesBehind(
   connection: LedgerConnection,
   { cursor, to, limit }: { cursor: number; to: number; limit: number },
 ): OutletEntry[] {
-  const sql = `SELECT ${COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
-    WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ?`;
-  return connection.prepare(sql).safeIntegers().all(cursor, to, limit) as OutletEntry[];
+  return behind(connection).all(cursor, to, limit) as OutletEntry[];
 }
 
 /** Of each tenant with held entries the first one: whether it can go now is the same for all of them. */
@@ -122,6 +130,10 @@ export function periodsBehind(connection: LedgerConnection, cursor: number, to: 
     .all(cursor, to) as Period[];
 }
 
+const lastId = perConnection((connection) =>
+  connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck(),
+);
+
 export function lastEntryId(connection: LedgerConnection): number {
-  return connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get() as number;
+  return lastId(connection).get() as number;
 }
