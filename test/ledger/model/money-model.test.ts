@@ -116,10 +116,12 @@ const history = fc
 
 /** What a campaign of so many histories must have met to mean anything. */
 const MUST_MEET: readonly [histories: number, outcomes: readonly string[]][] = [
-  [40, ['corrected', 'closed', 'unclear cards', 'line', 'late line', 'revoked', 'requests', 'margin']],
+  [40, ['corrected', 'closed', 'unclear cards', 'line', 'requests', 'margin']],
   [
     400,
     [
+      'late line',
+      'revoked',
       'late revocation',
       'line taken back by a reopen',
       'line of a tenant without a price',
