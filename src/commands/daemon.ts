@@ -70,6 +70,7 @@ function listenForStop(cli: CliContext): Stop {
 }
 
 interface Reloads {
+  /** What is done at each SIGHUP from now on; at once if one has come before. */
   answerBy(reload: () => Promise<void>): void;
   end(): void;
 }

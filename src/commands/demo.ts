@@ -22,6 +22,7 @@ import { CliCommand, type CliContext, printProse, withStopSignal } from './share
 const STEP_MS = 30_000;
 const WORKSPACE = 'ws-demo';
 const JUMPING = 'blue-harbor';
+/** Credits a month, in the first of the five. */
 const TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
 const FINANCE_QUESTIONS = [
   'SELECT tenant_id, period, credits_used, request_count, state FROM finance_usage ORDER BY period DESC LIMIT 4',

@@ -48,6 +48,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
+/** Calls back every `intervalMs` in the background, until it is ended. */
 export function every(clock: Clock, intervalMs: number, call: () => void): Cancel {
   const again = (): void => {
     cancel = clock.after(intervalMs, again, { background: true });

@@ -12,6 +12,7 @@ export interface LogDestination {
 export interface LoggerOptions {
   level?: string;
   redact?: Redactor;
+  /** Where lines go; standard error when absent, because standard output carries results. */
   destination?: LogDestination | undefined;
 }
 

@@ -19,6 +19,7 @@ const MINOR_DIGITS: ReadonlyMap<string, number> = new Map(
   ),
 );
 
+/** True for a currency that can be billed in, such as `EUR`; codes are upper case. */
 export function isCurrency(code: string): boolean {
   return MINOR_DIGITS.has(code);
 }

@@ -2,6 +2,7 @@ export interface OneAtATime<T> {
   run(): Promise<T>;
   /** Work that begins after this call: behind that under way, one for all who ask meanwhile. */
   again(): Promise<T>;
+  /** Resolves when what is under way has ended, either way. */
   rest(): Promise<void>;
 }
 
@@ -31,6 +32,7 @@ export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
   };
 }
 
+/** Gives what `make` gives, which is asked once for each key. */
 export function onceEach<K, V>(make: (key: K) => V): (key: K) => V {
   const made = new Map<K, V>();
   return (key) => {

@@ -4,6 +4,7 @@ import { AppError } from './errors.ts';
 /** A billing month as the service labels it, `YYYY-MM`. */
 export type Period = string;
 
+/** Periods from the first to the last, both included; absent: no limit. */
 export interface PeriodWindow {
   from?: Period;
   to?: Period;
@@ -44,6 +45,7 @@ export function addPeriods(period: Period, months: number): Period {
   return periodFromIndex(periodIndex(period) + months);
 }
 
+/** The periods from `from` to `to`, both included; empty when `to` lies before `from`. */
 export function periodRange(from: Period, to: Period): Period[] {
   const first = periodIndex(from);
   const count = Math.max(0, periodIndex(to) - first + 1);

@@ -15,6 +15,7 @@ export interface PeriodicTaskOptions {
   work(stopping: AbortSignal): Promise<void>;
 }
 
+/** Work that is done every interval and never twice at once. After the stop it is not done any more. */
 export interface PeriodicTask {
   /** Does the work now, or joins that under way. Never rejects. */
   run(): Promise<void>;

@@ -12,6 +12,7 @@ interface ChildWords {
 }
 
 export interface ChildOrder extends ChildWords {
+  /** The script; it calls `answerParent`. */
   file: URL;
   /** Sent to it: what it is given on its command line could be read by everybody on this machine. */
   job: object;

@@ -200,6 +200,7 @@ class RemadePart<Part extends { stop(): Promise<void> }> {
   }
 }
 
+/** Loads the code for Postgres only where `publish:` is set. */
 async function startPublishing(context: Context, notified: () => void): Promise<PublishWatch | null> {
   const { clock, logger } = context;
   const { publish: target, ledger } = context.config;
@@ -221,6 +222,7 @@ async function startPublishing(context: Context, notified: () => void): Promise<
   });
 }
 
+/** Nothing of the billing systems is loaded where usage goes to none. */
 async function startSendingOn(context: Context, notified: () => void): Promise<{ stop(): Promise<void> } | null> {
   if (context.config.outlets.length === 0) return null;
   return (await import('./outlet-watch.ts')).startOutlets(context, notified);

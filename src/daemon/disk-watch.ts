@@ -26,6 +26,7 @@ export interface DiskWatchOptions extends PastLedger, Pick<PeriodicTaskOptions, 
   writeFault(): string | null;
   /** Raises the alert with what channels have heard already, or with null ends it; false: the ledger cannot be written. */
   tell(detail: string | null, heard: readonly DirectMessage[]): Promise<boolean>;
+  /** What channels were told of before this began. */
   unwritten?: UnwrittenFault | null;
 }
 

@@ -69,6 +69,7 @@ interface OutletWatchOptions {
   writer(): Promise<Writer>;
   clock: Clock;
   logger: Logger;
+  /** Raises the alert about the outlet, or with null ends it. */
   tell(detail: string | null): Promise<void>;
 }
 

@@ -108,6 +108,7 @@ export function startFileSchedules(context: Context, events: DaemonEvents): { st
   return { stop };
 }
 
+/** Forgets every hour, and at the start, what the ledger need not keep for longer than `retentionDays`. */
 export function startRetention({ prune, retentionDays, clock, logger }: RetentionOptions): PeriodicTask {
   return startPeriodicTask({
     clock,
@@ -139,6 +140,7 @@ interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'
   tell(detail: string | null): Promise<void>;
 }
 
+/** Says it once when the ledger holds times to come, and when it does no more. */
 export function startClockWatch({ timesAhead, tell, clock, logger }: ClockWatchOptions): PeriodicTask {
   let told: boolean | null = null;
   let toldMs = 0;

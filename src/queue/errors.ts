@@ -10,6 +10,7 @@ export class RedisUnavailableError extends AppError {
   }
 }
 
+/** No `redis-server` on PATH, and no `redis_url` that would make one unnecessary. */
 export class RedisMissingError extends AppError {
   constructor() {
     super('redis_missing', 'redis-server is not on PATH', {

@@ -22,6 +22,7 @@ export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<Periodic
   /** Enqueues an attempt. The same one may come again: its job must be the same then. */
   enqueue(entry: E, due: DueAttempt): Promise<unknown>;
   history(entry: E): SlotHistory;
+  /** Subscribes to the end of Redis outages; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;
   /** What calls at the times of a cron expression; false: only catching up finds what is due. Those of node-cron when absent. */
   ticks?: StartTicks | false;
@@ -126,6 +127,7 @@ function createLook<E extends ScheduleEntry>(
   const limit = createRepeatLimit(undefined, clock);
   /** Until when, by the monotonic clock. */
   const postponed = new Map<string, number>();
+  /** Enqueues what is due of an entry. False when enqueueing fails for now, whatever the slot. */
   const consider = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
     const found = look(entry, group, nowMs);
     if (found === null) return true;

@@ -11,11 +11,13 @@ export interface SlotHistory {
   refused: boolean;
 }
 
+/** A slot that is not done yet, and its attempt, counted from 1 over all slots since the last that was done. */
 export interface DueAttempt {
   slot: string;
   attempt: number;
 }
 
+/** Of a slot's first retries; the wait doubles from there. */
 const FIRST_RETRY_MS = 15_000;
 /** After so many failures in a row the retries within a slot end: its own tick is the next attempt. */
 const PATIENT_FAILURES = 10;

@@ -239,6 +239,7 @@ async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Pro
   }
 }
 
+/** The answer that a fault gives in the route's place; null when it lets the request go on. */
 function substitute(action: FaultAction | undefined): Reply | null {
   if (action?.type === 'status') {
     return failure(action.status, action.message ?? `InjectedFault with status ${action.status}`, action.headers);
@@ -286,6 +287,7 @@ function send({ request, response, record, actions }: Exchange, reply: Reply, da
   response.write(body.subarray(0, Math.max(1, keep)), () => request.socket.destroy());
 }
 
+/** The Date header, made once per second. */
 function createDateHeader(clock: Pick<Clock, 'now'>): () => string {
   let second = Number.NaN;
   let text = '';
@@ -311,6 +313,7 @@ interface RequestRecord {
 
 /** Keeps between `limit` and twice `limit` of the latest requests; with 0 it only counts. */
 class RequestLog {
+  /** All requests since the start or the last `clear`, whether kept or not. */
   count = 0;
   /** Oldest first; at least `limit` of them when there were so many. */
   records: RequestRecord[] = [];

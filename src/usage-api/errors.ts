@@ -39,6 +39,7 @@ export interface UnauthorizedErrorOptions extends ApiErrorOptions {
   clockSkewMs: number | null;
 }
 
+/** 401. */
 export class UnauthorizedError extends ApiError {
   /** Our clock minus the service's Date header, milliseconds; null when the service sent none. */
   readonly clockSkewMs: number | null;
@@ -49,6 +50,7 @@ export class UnauthorizedError extends ApiError {
   }
 }
 
+/** 403. */
 export class ForbiddenError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('forbidden', message, {
@@ -58,6 +60,7 @@ export class ForbiddenError extends ApiError {
   }
 }
 
+/** 404. */
 export class NotFoundError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('not_found', message, { hint: 'check the service address and the ids', ...options });
@@ -83,6 +86,7 @@ export class RateLimitedError extends ApiError {
   }
 }
 
+/** 5xx. */
 export class ServerError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('server_error', message, { retryable: true, ...options });

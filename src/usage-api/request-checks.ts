@@ -43,6 +43,7 @@ export function requireHeaderText(value: string, what: string): void {
   throw new InvalidRequestError(`${what} has characters that a header cannot carry`, 'give it as the service shows it');
 }
 
+/** The JSON of a body: our own fields and further ones, which cannot take their place. */
 export function bodyText(
   own: Readonly<Record<string, unknown>>,
   extra: Readonly<Record<string, unknown>> = {},

@@ -226,6 +226,7 @@ export class Context {
     return holder && `${holder} holds its lock`;
   }
 
+  /** Why the disk refused the last write; null when it took it. */
   get diskFault(): string | null {
     return this.#diskFault;
   }
@@ -317,6 +318,7 @@ export class Context {
     return result?.outcome !== 'retry' && result?.outcome !== 'cancelled';
   }
 
+  /** Composes messages of all that is due; returns how many. */
   async compose(): Promise<number> {
     const nowMs = this.clock.now();
     const writer = await this.writer();

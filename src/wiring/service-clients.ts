@@ -135,6 +135,7 @@ export class ServiceClients {
     });
   }
 
+  /** What the answers under way may take, in bytes. */
   get reservedBytes(): number {
     return this.#memory.reservedBytes(longestPage(this.#wiring.config.workspaces));
   }

@@ -17,6 +17,7 @@ export interface Comparison {
 
 export interface CardsComparison {
   months: (Comparison & { period: Period })[];
+  /** By the size of the difference, largest first. */
   tenants: (Comparison & { workspaceId: string; tenantId: string })[];
   /** Whom the other cards leave without a price, of those whom a card fits, and why. */
   unpriced: { workspaceId: string; tenantId: string; period: Period; why: string }[];

@@ -131,6 +131,7 @@ function firstThatCounts(a: RateCard, b: RateCard): number {
   return a.fromPeriod < b.fromPeriod ? 1 : a.fromPeriod > b.fromPeriod ? -1 : 0;
 }
 
+/** The larger counts first. */
 function rankOf({ tenant, workspace, priority }: RateCard): number[] {
   const stars = (tenant ?? '').split('*').length - 1;
   const characters = tenant === null ? -1 : tenant.length - stars;

@@ -3,6 +3,7 @@ import type { Period } from '../../core/period.ts';
 import { includesPattern, patternsOverlap } from '../../core/text/patterns.ts';
 import type { RateCardText } from './rate-card-schema.ts';
 
+/** A price for the credits up to a limit, counted from the first one that is not included. */
 export interface RateTier {
   /** Null: without limit; the last tier only. */
   upTo: number | null;

@@ -76,6 +76,7 @@ export class MoneySums {
     this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);
   }
 
+  /** In the order of their codes. */
   get money(): Money[] {
     const sorted = [...this.#byCurrency].sort(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([currency, amountMinor]) => ({ currency, amountMinor }));

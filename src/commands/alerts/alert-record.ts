@@ -222,6 +222,7 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
   ];
 }
 
+/** Commands to type next; one that does not fit goes on in a second line, as a shell takes it. */
 function nextLines(cli: CliContext, because: string | null, { now: { notification } }: AlertMoments): string[] {
   const { width } = cli.tableOptions;
   const instead = commandBesideMute(because);

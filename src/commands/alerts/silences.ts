@@ -109,6 +109,7 @@ function mutedWords(row: SilenceRow): string {
   ].join('');
 }
 
+/** `2026-04-01` where that day begins, else `2026-04-01 08:00`. */
 function moment(at: string): string {
   return formatMinute(at).replace(/ 00:00$/, '');
 }
@@ -166,6 +167,7 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
   });
 }
 
+/** Whom the alerts are about that an id stands for, each once; null without an id. */
 function subjectsOf(connection: LedgerConnection, alertId: string | undefined): (MutedSubject | null)[] {
   if (alertId === undefined) return [null];
   const subjects = requireAlerts(connection, alertId).map((alert) => alertRecord(connection, alert.alertId).alert);

@@ -25,6 +25,7 @@ import { broken, type Finding, fail, ok, warn } from './finding.ts';
 
 const ANSWER_MS = 2_000;
 
+/** Whether the daemon's pages have their port: it is free, or the daemon itself listens there. */
 export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<Finding[]> {
   if (port === 0) return [];
   const place = `${host}, port ${port}`;
@@ -61,6 +62,7 @@ async function isDaemon(host: string, port: number, clock: Clock): Promise<boole
 /** The daemon takes up to 19 s to stop. */
 const SHORTEST_KILL_TIMEOUT_MS = 20_000;
 
+/** What pm2's file in this folder says of the daemon, and whether pm2 is there; nothing when there is no such file. */
 export function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
   const file = join(cwd, 'ecosystem.config.cjs');
   if (!existsSync(file)) return [];
@@ -87,6 +89,7 @@ function checkPm2Home({ HOME = '', PM2_HOME: folder = join(HOME, '.pm2') }: Node
   return [warn('pm2', message, `chmod 700 ${folder}`)];
 }
 
+/** `npx pm2` takes it from the folder or one above, else from PATH. */
 function isInstalled(cwd: string, path: string): boolean {
   const above = dirname(cwd);
   if (existsSync(join(cwd, 'node_modules', '.bin', 'pm2'))) return true;

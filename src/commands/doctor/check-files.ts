@@ -46,6 +46,7 @@ const NAME = '.usage-ledger-doctor';
 /** A service that is well answers sooner. */
 const ANSWER_MS = 10_000;
 
+/** Whether backups and exports can leave this machine: a small object is written, found, read and deleted in each place. */
 export async function checkBuckets({ backup, exports }: Config, clock: Clock): Promise<Finding[]> {
   const places = new Map<string, S3Place>();
   for (const { to } of [...(backup === null ? [] : [backup]), ...exports]) {
@@ -154,6 +155,7 @@ function settingsWithin(value: unknown, path: Path): GivenSetting[] {
   ]);
 }
 
+/** Written out, not taken from the environment. */
 function isLiteral(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('${');
 }

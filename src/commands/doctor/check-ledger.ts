@@ -51,6 +51,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
 }
 
+/** Configured workspaces that the ledger no longer reads. What keeps it from being read, `ledger` tells. */
 export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): Finding[] {
   const ended = askLedger(ledger.path, endedWorkspaces, []);
   const remedy = 'take it out of the configuration, or take the end back with `usage-ledger workspace resume`';

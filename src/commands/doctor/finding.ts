@@ -2,6 +2,7 @@ import { summarizeError } from '../../core/errors.ts';
 
 export interface Finding {
   check: string;
+  /** Which one of several, such as a workspace's id. */
   subject: string | null;
   /** `fail`: it does not work, or will not. `warn`: it works, and somebody should look. */
   status: 'ok' | 'warn' | 'fail';

@@ -121,6 +121,7 @@ export async function putTable(cli: CliContext, table: string, { out }: SheetOpt
   cli.print(table);
 }
 
+/** The format that was asked for, where `--json` is another word for `--format json`. */
 export function chosenFormat<Format extends string>(
   { format, json }: { format?: Format | undefined; json?: boolean | undefined },
   otherwise: Format,

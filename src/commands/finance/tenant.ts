@@ -105,6 +105,7 @@ function entryRows(cli: CliContext, context: Context, workspaceId: string, optio
   return entries.map((entry) => ({ workspace_id: workspaceId, tenant_id: tenantId, display_name, ...entry }));
 }
 
+/** The named workspace, else every one that can be asked or whose ledger knows the tenant. */
 function workspacesToAsk(context: Context, tenantId: string, workspace: string | undefined, live: boolean): string[] {
   requireKnownWorkspace(context, workspace);
   if (workspace !== undefined) return [workspace];
@@ -139,9 +140,11 @@ function hasSomething({ usage, entries, live }: TenantReport): boolean {
 
 interface TenantReport {
   workspace_id: string;
+  /** What people call it there; null without a name. */
   display_name: string | null;
   usage: UsageRow[];
   entries: TenantEntry[];
+  /** Null unless the service was asked. */
   live: LiveReport | null;
 }
 

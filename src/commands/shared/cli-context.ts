@@ -149,6 +149,7 @@ export class CliContext {
     return { write: (line, level) => void (level === 'error' || level === 'fatal' ? stderr : stdout).write(line) };
   }
 
+  /** Has a line give way to whatever is written, until the returned function is called. */
   giveWay(line: ErasableLine): () => void {
     this.#line = line;
     return () => {
@@ -190,6 +191,7 @@ export class CliContext {
     }
   }
 
+  /** One JSON document on stdout; integers of any size are exact. */
   printJson(value: object): void {
     this.printDocument(renderJson(value));
   }
@@ -224,6 +226,7 @@ export class CliContext {
     return { code, message, hint };
   }
 
+  /** Says what went wrong and what to do about it; returns the exit code. */
   report(thrown: unknown): number {
     const error = systemFault(thrown) ?? thrown;
     const ours = error instanceof AppError;

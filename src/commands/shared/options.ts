@@ -24,6 +24,7 @@ export function parseWholeNumber(text: string, option: string, least: number, mo
   );
 }
 
+/** The periods that `--from` and `--to` name, both included; either may be absent. */
 export function parsePeriodWindow({ from, to }: { from?: string; to?: string }): PeriodWindow {
   const window = {
     ...(from === undefined ? {} : { from: parsePeriod(from, '--from') }),
@@ -62,6 +63,7 @@ export const BY_OPTION = ['--by <name>', 'who does it (default: the user of this
 
 export const LIMIT_OPTION = ['--limit <number>', 'show at most so many', parseLimit] as const;
 
+/** The first rows; says how many are left out. */
 export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: number | undefined): Row[] {
   const shown = rows.slice(0, limit);
   noteMore(cli, rows.length - shown.length);

@@ -173,10 +173,12 @@ export interface StatusReport {
   exports: ExportStanding[];
   /** What the daemon works by; null: none runs. */
   configuration: ConfigurationNotice | null;
+  /** Who keeps the ledger from being written; null when nobody does. */
   lockedBy: string | null;
   ahead: TimesAhead | null;
   skipped: SkippedMonth[];
   short: ShortHistory[];
+  /** The copy in Postgres; null: none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
   outlets: (OutletStanding & { trouble: string | null })[];
 }

@@ -81,6 +81,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'a group of settings';
 }
 
+/** One fault for each path, the first that was found, in the order of the paths. */
 export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
   const byPath = new Map<string, ConfigFault>();
   for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault);
@@ -118,6 +119,7 @@ export function isSetting(path: string): boolean {
   return remedies().has(placeOf(path));
 }
 
+/** List items are written `[]`. */
 function placeOf(path: string): string {
   return path.replace(/\[\d+\]/g, '[]');
 }

@@ -28,6 +28,7 @@ export function some<Schema extends z.ZodType>(item: Schema) {
   return z.array(item).min(1);
 }
 
+/** A setting that may be left out, and is null then. */
 export function orNull<Schema extends z.ZodType>(schema: Schema, remedy: string) {
   return schema
     .optional()

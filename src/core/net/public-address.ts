@@ -87,6 +87,7 @@ export function isHttpsOrLoopback(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
 }
 
+/** Where on this machine a program is reached that listens on a host, which may be every address. */
 export function localUrl(host: string, port: number): string {
   return urlOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port);
 }

@@ -3,6 +3,7 @@ interface Backoff {
   maxMs: number;
 }
 
+/** The wait after failure number `failures`, counted from 0. */
 export function backoffMs(failures: number, { baseMs, maxMs }: Backoff): number {
   return Math.min(maxMs, baseMs * 2 ** failures);
 }

@@ -77,6 +77,7 @@ export function groupId(name: string): number | undefined {
   return idOf(lines('/etc/group'), name) ?? idOf(askDirectory(name), name);
 }
 
+/** Users who are in a group beside `uid` and root, as `/etc/group` and `/etc/passwd` know them. */
 function othersInGroup(gid: number, uid: number): string[] {
   const users = lines('/etc/passwd').map(([name = '', , id, primary]) => ({
     name,

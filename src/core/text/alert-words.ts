@@ -27,6 +27,7 @@ export type Severity = (typeof SEVERITIES)[number];
 export const ALERT_STATES = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 
+/** The states of an alert whose cause has not ended. */
 export const OPEN_ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged'];
 /** The same as a list in SQL; a partial index has these very words. */
 export const OPEN_ALERT_STATES_SQL = `(${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`;

@@ -25,6 +25,7 @@ export function parseNumbers(
   );
 }
 
+/** JSON text in which bigints are integers with all their digits. */
 export function stringifyExact(value: unknown, space?: number): string {
   const text = json.stringify(
     value,

@@ -10,6 +10,7 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
+/** The value at a path, or undefined when the path leads nowhere. */
 export function valueAt(document: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, step) => (isGroup(value) ? value[step] : undefined), document);
 }

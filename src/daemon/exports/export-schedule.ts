@@ -98,6 +98,7 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
   });
 }
 
+/** Writes one file, in a process of its own. Nothing is left of one that was not finished. */
 async function writeExport(
   { config, clock, logger }: ExportScheduleOptions,
   wanted: ExportConfig,
@@ -135,6 +136,7 @@ async function writeExport(
   }
 }
 
+/** Deletes what is too old, in the bucket or the folder; returns the names. */
 async function rotate({ name, folder, keep, to }: ExportConfig, clock: Clock, signal: AbortSignal): Promise<string[]> {
   const limits = { keep, nowMs: clock.now() };
   const removed = rotateExports(folder, name, limits);

@@ -42,6 +42,7 @@ export function createMeasurements(context: Context, queues: readonly Queue[], w
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
     outlets: () => outletStandings(connection, context.config.outlets),
+    /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
     alerts: (): Pick<AlertCount, 'rule' | 'state' | 'count'>[] => countAlerts(connection),
     /** How long a channel has been owed what waits for no others; 0 without anything. */
     outboxAgeSeconds() {

@@ -47,7 +47,9 @@ export interface HttpOptions {
   host: string;
   /** 0 takes any free port: whoever reads `http.port: 0` as "off" does not call this. */
   port: number;
+  /** What every page but /healthz and /readyz asks for. */
   token: () => string;
+  /** Whether /metrics asks for none, either. */
   openMetrics: () => boolean;
   logger: Logger;
   version: string;

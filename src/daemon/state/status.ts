@@ -120,6 +120,7 @@ const NEVER_SYNCED = {
 
 interface LineSources {
   factsOf: (workspaceId: string) => SyncFacts;
+  /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   historyOf: ReturnType<typeof createSlotHistory>;
 }

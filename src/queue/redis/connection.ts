@@ -96,10 +96,12 @@ export function createRedisWatch(target: RedisTarget, logger: Logger): RedisWatc
   };
 }
 
+/** A connection whose commands end within about 5 s, by an error when Redis is away. */
 export function openProducerConnection(target: RedisTarget, watch: RedisWatch): Redis {
   return open(target, watch, 'producer', PRODUCER_OPTIONS);
 }
 
+/** A connection whose commands wait until Redis is there. */
 export function openWorkerConnection(target: RedisTarget, watch: RedisWatch): Redis {
   return open(target, watch, 'worker', WORKER_OPTIONS);
 }
@@ -134,6 +136,7 @@ export async function whenReady(connection: Redis): Promise<void> {
   }
 }
 
+/** First words of the answers by which Redis refuses a command that there is nothing wrong with. */
 const REFUSALS = [
   ...['BUSY', 'CLUSTERDOWN', 'EXECABORT', 'LOADING', 'MASTERDOWN', 'MISCONF', 'NOAUTH', 'NOPERM', 'NOREPLICAS', 'OOM'],
   ...['READONLY', 'TRYAGAIN', 'UNKILLABLE', 'WRONGPASS'],

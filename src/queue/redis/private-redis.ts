@@ -32,6 +32,7 @@ export interface PrivateRedisOptions {
 export interface PrivateRedis {
   readonly target: RedisTarget;
   readonly pid: number;
+  /** Stops the server and waits until it is gone. May be called twice. */
   close(): Promise<void>;
 }
 

@@ -95,6 +95,7 @@ export function rotateExports(folder: string, name: string, limits: Limits): str
   return removed;
 }
 
+/** The oldest files of an export, which are too many when `keep` are to stay; other names are not among them. */
 export function oldExports(files: readonly string[], name: string, { keep, nowMs }: Limits): string[] {
   const { timed, closed } = patternsOf(name);
   const latest = fileTime(Date.parse(latestKnown(nowMs)));

@@ -92,6 +92,7 @@ export function formatInteger(value: number | bigint): string {
   return withThousands(BigInt(value).toString());
 }
 
+/** A change: `+1,234`, `-5`, `0`. */
 export function formatSigned(value: bigint): string {
   return value > 0n ? `+${formatInteger(value)}` : formatInteger(value);
 }

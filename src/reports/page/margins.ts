@@ -8,7 +8,9 @@ interface PageMargin {
 }
 
 export interface PageMargins {
+  /** Of all tenants that have a margin, by currency. */
   totals: PageMargin[];
+  /** The lowest margins. */
   lowest: PageMargin[];
   without: { why: string; tenants: bigint }[];
 }

@@ -157,6 +157,7 @@ export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>,
   return section('Pace', `${legend(series)}${chartBox(text.title, charts.lines(rows, series, text))}${behind(table)}`);
 }
 
+/** Empty without budgets. */
 function budgetSection({ budgets }: PageData): string {
   if (budgets.length === 0) return '';
   const rows = budgets.map(({ name, credits, used }): Cell[] => {
@@ -167,6 +168,7 @@ function budgetSection({ budgets }: PageData): string {
   return section('Budgets', tableOf(['Of', 'Credits', 'Budget', 'Used'], rows));
 }
 
+/** Empty without cost cards. */
 function marginSection({ margins: { totals, lowest, without } }: PageData): string {
   if (totals.length + without.length === 0) return '';
   const rows = [...totals, ...lowest].map(({ name, currency, revenue, cost }): Cell[] => {

@@ -80,6 +80,7 @@ function cellHtml(cell: Cell): string {
   return `<td${isNumeric(cell) ? ' class="number"' : ''}>${cell.html}</td>`;
 }
 
+/** Light and dark by the reader's setting, phone and paper; nothing is fetched. */
 const PAGE_STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); margin: 0 auto; max-width: 60rem; padding: 1rem; }
@@ -133,11 +134,13 @@ interface AlertSentence {
   severity: string;
   state: string;
   since: string | null;
+  /** Why nobody is told; null where somebody is. */
   muted: string | null;
   summary: string;
 }
 
 export interface PageAlerts {
+  /** In the order of the list of alerts. */
   alerts: AlertSentence[];
   moreAlerts: number;
 }

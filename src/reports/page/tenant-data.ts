@@ -19,6 +19,7 @@ export interface TenantPageData
   withdrawn: boolean;
   lines: { kind: string; credits: bigint | null; amount: bigint | null; currency: string; card: string }[];
   adjustments: PageData['adjustments'];
+  /** The latest first. */
   entries: { at: string; period: string; kind: string; delta: bigint; after: bigint }[];
 }
 

@@ -33,6 +33,7 @@ const SUMS: Readonly<Record<string, readonly string[]>> = {
   finance_lines: ['amount'],
 };
 
+/** Rows come in this order, as far as a view has these columns. */
 const ORDER = [
   'workspace_id',
   'period',

@@ -153,6 +153,7 @@ function correctionsOf(connection: LedgerConnection, periodKey: number): MonthEn
   return { tenants, amounts: sums.map(({ currency, minor }) => ({ currency, amount: formatMinor(minor, currency) })) };
 }
 
+/** What a person types next; null where only time helps. */
 function commandFor(kind: Blocker['kind'], id: string, period: Period): string | null {
   const word = shellWord(id);
   const workspace = workspaceOption(id);
@@ -207,6 +208,7 @@ function bySize(a: TenantChange, b: TenantChange): number {
   return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
 }
 
+/** To a tenth; null of nothing. */
 function percentOf(change: bigint, of: bigint): number | null {
   return of === 0n ? null : Math.round((Number(change) / Number(sizeOf(of))) * 1000) / 10;
 }

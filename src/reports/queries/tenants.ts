@@ -159,6 +159,7 @@ export function workspacesOfTenant(connection: LedgerConnection, tenantId: strin
     .map((workspace) => workspace.workspaceId);
 }
 
+/** Everything that was ever recorded of a tenant, in the order in which it was. */
 export function tenantEntries(connection: LedgerConnection, workspaceId: string, tenantId: string): TenantEntry[] {
   // By the key of the entries: the view's joins do not say that a tenant belongs to one workspace, so it alone would
   // read every entry of the workspace.

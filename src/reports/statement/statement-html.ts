@@ -23,6 +23,7 @@ export function projectionWords({
   return [`${formatInteger(credits)} credits`, ...amounts].join(' and ');
 }
 
+/** Nothing that a browser would fetch. */
 export const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); margin: 0 auto; max-width: 52rem; padding: 1.5rem; }

@@ -33,6 +33,7 @@ const UNPRICED = {
   requests: null,
 };
 
+/** One row a line; a tenant without a rate card has one that says so. */
 export function* linesOf(
   { workspace_id, period, state }: Place,
   tenants: Iterable<Tenant>,

@@ -63,6 +63,7 @@ export function createSignatureChecker(
   };
 }
 
+/** True when both texts are equal; takes the same time whatever they share. */
 export function sameSecret(left: string, right: string): boolean {
   return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest());
 }
@@ -80,6 +81,7 @@ function createExpectation(signing: ScenarioSigning): (key: ApiKey, values: Sign
   };
 }
 
+/** Epoch milliseconds, or null when the text is not in the format of the scenario. */
 function parseValidUntil(text: string, format: ScenarioSigning['valid_until']): number | null {
   if (format === 'iso8601') {
     const parsed = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;

@@ -9,6 +9,7 @@ import { failure, type Reply, type SandboxCall, success } from './call.ts';
  * walks read in sequence, so throwing out the oldest page would throw out the one that is needed next.
  */
 interface PageCache {
+  /** The answer kept under this key, unless its stamp is another by now. */
   get(key: string, stamp: string): Buffer | null;
   put(key: string, stamp: string, body: Buffer): void;
 }
@@ -80,6 +81,7 @@ function integerParameter(text: string | null, fallback: number): number {
   return /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
+/** Keeps up to `limitBytes` of bodies; with 0 it keeps nothing. */
 function createPageCache(limitBytes: number): PageCache {
   const pages = new Map<string, { stamp: string; body: Buffer }>();
   let bytes = 0;

@@ -58,6 +58,7 @@ export interface UsageGenerator {
   readonly firstPeriod: Period;
   /** Pure in (options, start, period, instant, index): nothing depends on what was read before. */
   read(period: Period, nowMs: number): PeriodReader;
+  /** True when the usage of this period will never change after this instant. */
   settled(period: Period, nowMs: number): boolean;
 }
 
@@ -108,6 +109,7 @@ export function createGenerator(options: GenerateOptions, startedAtMs: number): 
   };
 }
 
+/** A number in [0, 1) that depends on nothing but the three integers. */
 function unit(seed: number, tenant: number, salt: number): number {
   return hash32(hash32(hash32(seed) ^ tenant) ^ salt) / 0x1_0000_0000;
 }

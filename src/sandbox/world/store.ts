@@ -13,6 +13,7 @@ export interface UsageRow {
 
 export type Usage = Pick<UsageRow, 'credits' | 'requests'>;
 
+/** A slice of a listing; null means no bound. `limit` may be Infinity. */
 export interface UsageQuery {
   from: Period | null;
   to: Period | null;
@@ -101,6 +102,7 @@ export class SandboxWorkspace {
     return true;
   }
 
+  /** Takes all records away, the generated ones too, also those of months to come. */
   clear(): void {
     this.#version += 1;
     this.#generator = null;

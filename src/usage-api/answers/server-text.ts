@@ -19,6 +19,7 @@ export function cleanServerText(text: string, redact: Redactor = NO_REDACTION): 
   return safe.length <= MAX_LENGTH ? safe : `${safe.slice(0, MAX_LENGTH - 1).replace(/\p{Cs}/gu, '')}…`;
 }
 
+/** The `message` of an envelope, cleaned; null when there is none. */
 export function envelopeMessage(value: unknown, redact?: Redactor): string | null {
   if (typeof value !== 'object' || value === null || !('message' in value)) return null;
   if (typeof value.message !== 'string') return null;

@@ -16,6 +16,7 @@ import {
 
 /** What ends one attempt early: an AbortSignal in small, at a tenth of its cost. */
 export class Attempt {
+  /** Null while it goes on. */
   reason: Error | null = null;
   #listeners: ((reason: Error) => void)[] = [];
 
@@ -26,6 +27,7 @@ export class Attempt {
     this.#listeners = [];
   }
 
+  /** Calls the listener once the attempt is ended, at once when it is already. */
   whenEnded(listener: (reason: Error) => void): void {
     if (this.reason !== null) listener(this.reason);
     else this.#listeners.push(listener);
@@ -162,6 +164,7 @@ function failure(error: ApiError, neverSent = false): AttemptFailure {
 
 interface FailedAnswer {
   endpoint: EndpointLabel;
+  /** The envelope's message, already cleaned. */
   serverMessage: string | null;
   /** Where a 3xx points to, already cleaned. */
   location: string | null;

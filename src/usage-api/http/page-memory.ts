@@ -72,6 +72,7 @@ class Places {
     return this.#count - this.#free;
   }
 
+  /** Resolves with what gives the place back. */
   async take(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;

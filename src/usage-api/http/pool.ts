@@ -4,6 +4,7 @@ import { type ProxySettings, proxyAgentOptions } from '../../core/net/proxy-opti
 /** What sends requests: undici's `Dispatcher`, or anything that answers as one. */
 export type RequestDispatcher = Pick<Dispatcher, 'dispatch'>;
 
+/** Connections to one origin, through a proxy where there is one. */
 export type OriginPool = RequestDispatcher & { close(): Promise<void> };
 
 export interface Route {

@@ -26,6 +26,7 @@ export interface TransportOptions {
   retry: RetryPolicy;
   /** Milliseconds for one attempt, from asking for a connection to the last byte. */
   requestTimeoutMs: number;
+  /** Decoded bytes. */
   maxBodyBytes: number;
   userAgent: string;
   clock: Clock;
@@ -56,6 +57,7 @@ export interface SendOptions {
 /** A 2xx answer, its body not yet looked at. */
 export interface Answer {
   status: number;
+  /** Decoded, in pieces. */
   body: Uint8Array[];
   /** Our clock when the attempt that succeeded was sent. */
   requestedAtMs: number;
@@ -252,6 +254,7 @@ function isTransient(error: ApiError): boolean {
   return answered && error.status !== null && RETRIED_STATUSES.has(error.status);
 }
 
+/** Waits; ends at once with CancelledError when the signal aborts. */
 async function waitFor(
   clock: Clock,
   ms: number,

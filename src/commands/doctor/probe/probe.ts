@@ -238,6 +238,7 @@ interface Asked {
 
 export interface Trial {
   ask(query: UsagePageQuery): Promise<Asked>;
+  /** The id of the key that the service took last; null before. */
   keyInUse(): string | null;
   close(): Promise<void>;
 }
