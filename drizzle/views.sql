@@ -50,7 +50,9 @@ SELECT workspace_id, tenant_id, period, credits_used, budget_credits, used_minor
 FROM (
   SELECT w.workspace_id, NULL AS tenant_id, p.period, f.credits_used, b.credits AS budget_credits, NULL AS used_minor,
     NULL AS budget_minor, NULL AS currency, f.as_of,
-    (SELECT sum(m.projection) FROM finance_month_to_date m WHERE m.workspace_id = w.workspace_id AND m.period = p.period) AS projection
+    -- Sums of projections may leave 64 bits, which as a double is no error.
+    (SELECT CAST(round(sum(1.0 * m.projection)) AS INTEGER) FROM finance_month_to_date m
+     WHERE m.workspace_id = w.workspace_id AND m.period = p.period) AS projection
   FROM budgets b
   JOIN workspaces w ON w.workspace_key = b.workspace_key AND w.ended_seq IS NULL
   JOIN periods p ON p.workspace_key = w.workspace_key AND p.closed_seq IS NULL
@@ -59,8 +61,8 @@ FROM (
   UNION ALL
   SELECT m.workspace_id, m.tenant_id, m.period, m.credits_used, b.credits,
     CASE WHEN b.amount_minor IS NOT NULL
-      THEN coalesce((SELECT c.amount_minor FROM charges c JOIN rate_cards k ON k.card_key = c.card_key AND k.currency = b.currency
-        WHERE c.period_key = p.period_key AND c.tenant_key = t.tenant_key), 0) END,
+      THEN (SELECT c.amount_minor FROM charges c JOIN rate_cards k ON k.card_key = c.card_key AND k.currency = b.currency
+        WHERE c.period_key = p.period_key AND c.tenant_key = t.tenant_key) END,
     b.amount_minor, b.currency, m.as_of, m.projection
   FROM finance_month_to_date m
   JOIN workspaces w ON w.workspace_id = m.workspace_id

@@ -12,6 +12,7 @@ const BUDGETS = [
   { tenant: 'a*', credits: 2000 },
   { tenant: 'acme', amount: '400.00', currency: 'EUR' },
   { tenant: 'w[x]?', credits: 50 },
+  { tenant: 'wxy', amount: '10.00', currency: 'GBP' },
 ];
 
 test('finance_budgets has the use of each budget by the configuration of the last run: an exact id before a pattern', async () => {
@@ -41,7 +42,21 @@ test('finance_budgets has the use of each budget by the configuration of the las
     },
     { tenant_id: 'axis', credits_used: 500, budget_credits: 2000, ...ofCredits, used_percent: 25 },
     { tenant_id: 'w[x]?', credits_used: 25, budget_credits: 50, ...ofCredits, used_percent: 50 },
+    {
+      ...{ tenant_id: 'wxy', credits_used: 7, budget_credits: null },
+      // No card prices it in that currency.
+      ...{ used_minor: null, budget_minor: 1000, currency: 'GBP', used_percent: null },
+    },
   ]);
+  const [{ projection } = {}, ...tenants] = world.query(
+    'SELECT projection FROM finance_budgets ORDER BY tenant_id',
+  ) as {
+    projection?: number | null;
+  }[];
+  const sum = tenants.every((one) => one.projection === null)
+    ? null
+    : tenants.reduce((total, one) => total + (one.projection ?? 0), 0);
+  expect(projection).toBe(sum);
   configure([{ tenant: 'wxy', credits: 10 }]);
   expect((await world.run('sync')).code).toBe(0);
   expect(read()).toEqual([{ tenant_id: 'wxy', credits_used: 7, budget_credits: 10, ...ofCredits, used_percent: 70 }]);
