@@ -10,23 +10,26 @@ const SECONDS = Number(process.env.SECONDS ?? 120);
 const { PLAYERS } = process.env;
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Lets the simulation play a copy of the program with one source changed. The seed and promise that showed it; null: nothing did. */
-export function search(file: string, changed: string): string | null {
+/**
+ * Lets the simulation play worlds of up to `days` days with a copy of the program in which one source is changed. The seed and
+ * promise that showed it; null: nothing did.
+ */
+export function search(file: string, changed: string, days = 1): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-mutant-'));
   try {
     for (const part of ['src', 'test/simulation', 'test/support', 'test/billing/rates', 'drizzle', 'package.json'])
       cpSync(join(root, part), join(folder, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, file), changed);
-    return simulateIn(folder);
+    return simulateIn(folder, days);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function simulateIn(folder: string): string | null {
+function simulateIn(folder: string, days: number): string | null {
   const simulation = join(folder, 'test/simulation/simulate.ts');
-  const options = ['--minutes', String(SECONDS / 60), '--first', '--days', '1', '--from', '1'];
+  const options = ['--minutes', String(SECONDS / 60), '--first', '--days', String(days), '--from', '1'];
   if (PLAYERS !== undefined) options.push('--players', PLAYERS);
   const { status, stdout, stderr } = spawnSync(process.execPath, [simulation, ...options], {
     cwd: folder,

@@ -1,0 +1,107 @@
+import type { Planted } from './all.ts';
+
+/** What receivers are told, and what stays the last word although it is not so any more: weeks show it. */
+export const NEWS: Planted = {
+  'src/alerts/notify/alert-book.ts': {
+    'ends-lost-in-the-first-run': [
+      'who was told that a workspace cannot be read never hears that it can, when its first run ends that',
+      '      if (seeding && !isSelfRule(rule)) {',
+      '      if (seeding) {',
+    ],
+  },
+  'src/alerts/notify/news.ts': {
+    'ends-kept-quiet': [
+      'who was told that a workspace cannot be read never hears that it can',
+      "if (!alert.holding) return told?.open === true ? send('closed') : nothing('unheard');",
+      "if (!alert.holding) return nothing('unheard');",
+    ],
+    'ends-of-what-nobody-heard': [
+      'a receiver that was away hears the end of what it never heard of',
+      "if (!alert.holding) return told?.open === true ? send('closed') : nothing('unheard');",
+      "if (!alert.holding) return told?.event !== 'closed' ? send('closed') : nothing('unheard');",
+    ],
+    'second-outage-waits-for-a-day': [
+      'of a second outage on one day nobody hears',
+      'const waitMs = alert.own !== null || change.passed ? 0',
+      'const waitMs = change.passed ? 0',
+    ],
+  },
+  'src/alerts/track/alert-rows.ts': {
+    'ends-not-looked-for': [
+      'what has ended is asked for by nobody, so that nobody hears of its end',
+      'AND (n.open = 1 OR n.due_at IS NOT NULL))`;',
+      'AND n.due_at IS NOT NULL)`;',
+    ],
+  },
+  'src/alerts/notify/notifier.ts': {
+    'one-receiver-told': [
+      'of all receivers that are to hear of a fault the first one does',
+      'for (const route of this.#routes) {',
+      'for (const route of this.#routes.slice(0, 1)) {',
+    ],
+    'reminded-too-often': [
+      'a reminder every four hours comes every half hour',
+      '(route.remindAfterMs ?? null) : null,',
+      '(route.remindAfterMs ?? Number.NaN) / 8 || null : null,',
+    ],
+  },
+  'src/alerts/track/mutes.ts': {
+    'planned-and-told': [
+      'what grows as somebody has planned is told',
+      'const row = rows.find((each) => mutes(each, subject));',
+      "const row = rows.find((each) => each.kind === 'silence' && mutes(each, subject));",
+    ],
+    'silenced-and-told': [
+      'what somebody has silenced is told',
+      'const row = rows.find((each) => mutes(each, subject));',
+      "const row = rows.find((each) => each.kind === 'plan' && mutes(each, subject));",
+    ],
+  },
+  'src/alerts/notify/evaluate-due.ts': {
+    'renamed-and-untold': [
+      'a channel that was renamed hears of open faults only when something else is asked',
+      '      evaluateAgain(connection, null, nowMs);\n',
+      '',
+    ],
+  },
+};
+
+/** The same, as weeks show it. */
+export const NEWS_OF_WEEKS: Planted = {
+  'src/alerts/track/mutes.ts': {
+    'muted-for-ever': [
+      'what a silence has muted is told to nobody when it ends',
+      "and(hasBegun, gt(silences.until, sql.placeholder('now')), isNull(silences.endedAt))",
+      'and(hasBegun, isNull(silences.endedAt))',
+    ],
+  },
+  'src/alerts/notify/news.ts': {
+    'unrouted-and-open': [
+      'a channel that takes an alert no more never hears its end',
+      "if (!policy.routed) return told?.open === true ? send('closed') : nothing('unrouted');",
+      "if (!policy.routed) return nothing('unrouted');",
+    ],
+    'episodes-told-once': [
+      'what has ended and begins again is told to nobody who heard of the first time',
+      "if (told === null || told.episode < alert.episode || (!told.open && told.event !== 'baseline')) {",
+      'if (told === null) {',
+    ],
+    'levels-untold': [
+      'who heard that something is likely never hears that it has happened',
+      "if (steps !== 0) return { event: steps > 0 ? 'worse' : 'eased', toldTimes: 0 };",
+      "if (steps < 0) return { event: 'eased', toldTimes: 0 };",
+    ],
+    'reminded-of-what-is-in-hand': [
+      'who has acknowledged a fault is reminded of it day and night',
+      "  if (acknowledged) return nothing('acknowledged');\n",
+      '',
+    ],
+  },
+  'src/alerts/notify/notifier.ts': {
+    'acknowledged-and-closed': [
+      'who acknowledges an alert has everybody told that it is over',
+      "holding: state === 'firing' || state === 'acknowledged',",
+      "holding: state === 'firing',",
+    ],
+  },
+};
