@@ -23,8 +23,6 @@ const TELLING_RATIO = 1.3;
 const TELLING_SHARE = 0.25;
 
 const DAY_MS = 86_400_000;
-/** Of today, so much must have passed before it says anything of a day's rate. */
-const TELLING_PART_OF_DAY = 0.25;
 
 /** The credits of a tenant in a period from a moment on. */
 export interface Reading {
@@ -60,28 +58,22 @@ export function buildCourse({ period, elapsedMs, current, previous, wasRead }: C
   const lastDay = (elapsedMs % DAY_MS) / DAY_MS || 1;
   const ratesBefore = previous.total === null ? [] : dailyRates(days.previous, 1);
   const rates = dailyRates(days.current, lastDay);
-  const telling = lastDay >= TELLING_PART_OF_DAY || rates.length <= 1;
-  if (!telling) rates.pop();
+  // What a day comes to is known at its end: much of it may be used at its beginning.
+  if (lastDay < 1) rates.pop();
   const all = [...ratesBefore, ...rates];
   // A correction is no rate.
   const found = all.some((rate) => rate < 0) ? null : findStep(all);
-  const step = found !== null && isDayRead(days, found.at - ratesBefore.length) ? found : null;
+  const step = found !== null && isDaySeen(days, found.at - ratesBefore.length) ? found : null;
   const elapsedDays = elapsedMs / DAY_MS;
   const whole = previous.total === null ? null : perDay(previous.total, previousLengthMs / DAY_MS);
   const soFar = current.total === null || elapsedDays <= 0 ? null : perDay(current.total, elapsedDays);
   return {
     since: step === null ? null : dayOf(startMs + (step.at - ratesBefore.length) * DAY_MS),
     usual_daily_credits: step === null ? whole : BigInt(Math.round(step.before)),
-    recent_daily_credits: step === null ? soFar : sinceStep(all.slice(step.at), telling ? lastDay : 1),
+    recent_daily_credits: step === null ? soFar : BigInt(Math.round(step.after)),
     previous_same_point: samePoint(before, elapsedMs, previous, wasRead),
     days,
   };
-}
-
-/** The mean of the days since a step, without guessing the rest of today: a day that has begun counts as one. */
-function sinceStep(rates: readonly number[], lastDay: number): bigint {
-  const used = rates.reduce((sum, rate, index) => sum + rate * (index === rates.length - 1 ? lastDay : 1), 0);
-  return BigInt(Math.round(used / Math.max(1, rates.length - 1 + lastDay)));
 }
 
 function atDayEnds(
@@ -105,10 +97,13 @@ function atDayEnds(
   });
 }
 
-/** Whether the use of a day is known by itself; below zero it is one of the month before. Nobody knows on which day of several a rate changed. */
-function isDayRead({ previous, current }: Course['days'], day: number): boolean {
+/**
+ * Whether a rate may have changed on a day: its use is known by itself, and that of the day before. Nobody knows on which of several
+ * days it changed; a month begins all the same. Below zero it is a day of the month before.
+ */
+function isDaySeen({ previous, current }: Course['days'], day: number): boolean {
   const rates = day < 0 ? ratesOfDays(previous) : ratesOfDays(current);
-  return rates.at(day) != null;
+  return rates.at(day) != null && (day === 0 || rates.at(day - 1) != null);
 }
 
 /** Credits of each day; null for one at whose end, or beginning, nobody looked. */

@@ -49,6 +49,25 @@ describe('the course of a tenant', () => {
     expect(course).toMatchObject({ since: '2026-03-11', usual_daily_credits: 300n, recent_daily_credits: 0n });
   });
 
+  it('takes no day for the beginning that has only begun, however much is used in its first hours', () => {
+    const current = [...readings(MARCH_MS, 6, () => 300), { atMs: MARCH_MS + 6.1 * DAY_MS, credits: 2_100n }];
+    const course = buildCourse({
+      ...{ period: '2026-03', elapsedMs: 6.3 * DAY_MS, wasRead: ALWAYS },
+      current: { readings: current, total: 2_100n },
+      previous: { readings: readings(FEBRUARY_MS, 28, () => 300), total: 8_400n },
+    });
+    expect(course).toMatchObject({ since: null, usual_daily_credits: 300n });
+  });
+
+  it('takes no day for the beginning that follows on days that nobody read', () => {
+    const course = courseAfter(
+      16,
+      (day) => (day < 10 ? 300 : 1_500),
+      (day) => day < '2026-03-05' || day > '2026-03-11',
+    );
+    expect(course.since).toBeNull();
+  });
+
   it('counts credits of days that nobody read as used evenly, and takes no day of them for the beginning', () => {
     const outage = (day: string) => day < '2026-03-05' || day > '2026-03-08';
     const course = courseAfter(16, () => 300, outage);
