@@ -23,9 +23,6 @@ function severityOf({ docs, severity, causes = {} }, of) {
   return of === '' ? '' : of === 'likely' ? 'warning' : 'critical';
 }
 
-/** A channel's cause goes on with its name. */
-const causeWords = (cause) => `\`${cause}${cause === 'channel' ? ':NAME' : ''}\``;
-
 /** In figures: a row for each level or cause. */
 function figureRows([name, kind]) {
   const { docs, causes = {} } = kind;
@@ -35,7 +32,7 @@ function figureRows([name, kind]) {
     ...Object.entries(holds).map(([level, words]) =>
       row(level === '' ? `\`${name}\`` : `\`${name}\` ${level}`, words, severityOf(kind, level)),
     ),
-    ...of.map(([cause, { docs: words }]) => row(`: ${causeWords(cause)}`, words, severityOf(kind, cause))),
+    ...of.map(([cause, { docs: words }]) => row(`\`${name}:${cause}\``, words, severityOf(kind, cause))),
   ];
 }
 
