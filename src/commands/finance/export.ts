@@ -13,7 +13,7 @@ import { chooseWorkspace, noteNearTenants, requireKnownWorkspace } from '../shar
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, noteMore, type PeriodOptions } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
-import { addSheetOptions, chosenFormat, firstOf, putSheet, type SheetOptions } from './sheet-output.ts';
+import { addSheetOptions, chosenFormat, firstOf, noteWritten, putSheet, type SheetOptions } from './sheet-output.ts';
 
 interface ExportOptions extends SheetOptions, PeriodOptions {
   format?: SheetFormat;
@@ -88,6 +88,7 @@ async function exportWorkbook(
     const twice = sheets.find(({ name }, at) => sheets.findIndex((other) => other.name === name) !== at);
     if (twice !== undefined) throw new UsageError(`${twice.name} is named twice`, 'name each view once');
     await writeWorkbook(sheets, resolve(cli.io.cwd, options.out));
+    noteWritten(cli, options.out);
     for (const { seen } of left) noteMore(cli, seen.rows - (options.limit ?? seen.rows));
   } finally {
     connection.exec('COMMIT');

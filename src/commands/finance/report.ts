@@ -6,6 +6,7 @@ import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, plainCommand } from '../shared/cli-context.ts';
 import { noteOtherRates } from './rates.ts';
+import { noteWritten } from './sheet-output.ts';
 
 interface ReportOptions {
   period?: string;
@@ -35,4 +36,5 @@ async function writeReport(cli: CliContext, context: Context, options: ReportOpt
     import('../../reports/page/page-html.ts'),
   ]);
   await writeTextFile(resolve(cli.io.cwd, options.out), [pageHtml(data, await createCharts())]);
+  noteWritten(cli, options.out);
 }

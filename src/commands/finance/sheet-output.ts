@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import {
   isTextFormat,
   SHEET_FORMATS,
@@ -56,6 +57,7 @@ export async function putSheet(
   const sheet = { ...given, rows: firstOf(given.rows, options.limit, seen) };
   if (options.out !== undefined) {
     await writeSheetFile(sheet, { path: resolve(cli.io.cwd, options.out), format, style });
+    noteWritten(cli, options.out);
   } else if (isTextFormat(format)) {
     await cli.printPieces(textPieces(sheet, format, { ...style, terminal: cli.io.stdout.isTTY === true }));
   } else {
@@ -101,6 +103,11 @@ export function* firstOf<Row>(rows: Iterable<Row>, limit: number | undefined, se
   }
 }
 
+/** A person at a terminal hears that a file was written; a script has the exit code. */
+export function noteWritten(cli: CliContext, path: string): void {
+  if (cli.io.stderr.isTTY === true) cli.note(`${inertText(path)} is written`);
+}
+
 export async function putText(cli: CliContext, text: string, options: Pick<SheetOptions, 'out'>): Promise<void> {
   await putPieces(cli, [text], options);
 }
@@ -111,7 +118,10 @@ export async function putPieces(
   { out }: Pick<SheetOptions, 'out'>,
 ): Promise<void> {
   if (out === undefined) await cli.printPieces(pieces);
-  else await writeTextFile(resolve(cli.io.cwd, out), pieces);
+  else {
+    await writeTextFile(resolve(cli.io.cwd, out), pieces);
+    noteWritten(cli, out);
+  }
 }
 
 /** @throws UsageError when it is to go into a file: a table is for the eye. */
