@@ -1,6 +1,6 @@
 import type { DirectMessage } from '../alerts/notify/direct-message.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
-import { counted } from '../core/text/words.ts';
+import { counted, withThousands } from '../core/text/words.ts';
 
 const CHECK_INTERVAL_MS = 60_000;
 /** How fast the disk fills is the middle of what it lost in each of these spans of the last three hours, so that no backup counts. */
@@ -95,7 +95,7 @@ export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
 }
 
 export function freeWords(bytes: number): string {
-  return `${Math.floor(bytes / 1024 ** 2)} MiB are free`;
+  return `${withThousands(String(Math.floor(bytes / 1024 ** 2)))} MiB are free`;
 }
 
 class Room {
@@ -115,6 +115,6 @@ class Room {
     if (bytes < LEAST_BYTES * factor) return left;
     const perHour = this.#spans.toSorted((a, b) => a - b)[Math.floor(this.#spans.length / 2)] ?? 0;
     if (this.#spans.length < LEAST_SPANS || perHour <= 0 || bytes / perHour >= LEAST_HOURS * factor) return null;
-    return `${left}, enough for ${counted(Math.floor(bytes / perHour), 'hour')} at the rate of the last three`;
+    return `${left}, enough for ${counted(Math.floor(bytes / perHour), 'hour')} at the rate of the last three hours`;
   }
 }

@@ -175,7 +175,10 @@ export interface StakeSides {
   compared: bigint;
 }
 
-/** What is at stake lies between these; `projected` is what an open period comes to. */
+/**
+ * What is at stake lies between these; `projected` is what an open period comes to. Null where a rule says nothing of it, and of
+ * who has used no less than before it stopped.
+ */
 export function stakeSides(
   rule: RuleName,
   {
@@ -184,8 +187,9 @@ export function stakeSides(
     projected,
     threshold,
   }: { previous: bigint; current: bigint; projected: bigint | null; threshold: bigint | null },
-): StakeSides {
-  const { isGrowth, overThreshold } = usageKind(rule) ?? {};
+): StakeSides | null {
+  const { isGrowth, isFall, overThreshold, words } = usageKind(rule) ?? {};
+  if (words?.cost === undefined || (isFall === true && current >= previous)) return null;
   if (overThreshold === true && threshold !== null) {
     const most = projected !== null && projected > current ? projected : current;
     return { likely: most > threshold ? most : threshold, compared: threshold };

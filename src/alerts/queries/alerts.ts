@@ -1,9 +1,11 @@
+import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import type { AlertState } from '../../core/text/alert-words.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
+import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { RuleName } from '../measures/judgement.ts';
@@ -11,6 +13,7 @@ import { phaseOf } from '../measures/phase.ts';
 import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../notify/evidence.ts';
 import { readBasis } from '../track/basis.ts';
 import type { FeedbackLabel } from '../track/feedback.ts';
+import { readMutes } from '../track/mutes.ts';
 import { OPEN_ALERTS } from '../track/open-alerts.ts';
 import { mutedBy } from '../wording/muted.ts';
 import type { StakeMoney } from '../wording/notification.ts';
@@ -38,8 +41,33 @@ export interface ListedAlert extends AlertRow {
   at_stake_money: StakeMoney | null;
 }
 
+/** Says why nobody is told of an alert now: a silence may be younger than its last change. */
+export function createMutedNow(connection: LedgerConnection, nowMs: number): (alert: AlertRow) => string | null {
+  const mutesOf = onceEach((workspaceId: string | null) => {
+    const workspace = workspaceId === null ? undefined : findWorkspace(connection, workspaceId);
+    return readMutes(connection, workspace?.workspaceKey ?? null, nowMs);
+  });
+  return ({
+    state,
+    muted_because,
+    rule,
+    cause,
+    tenant_id: tenantId,
+    workspace_id,
+    period,
+    current_credits: credits,
+  }) => {
+    if (state !== 'firing') return muted_because;
+    const mute = mutesOf(workspace_id).by({ rule: rule as RuleName, cause, tenantId, period, credits });
+    return mute === null ? muted_because : `silence:${mute.id}`;
+  };
+}
+
 /** The alerts: critical ones first, of them those about ourselves, then by the credits at stake; what one explains stands below it. */
-export function alertRows(connection: LedgerConnection, { states, ...filters }: AlertFilters): ListedAlert[] {
+export function alertRows(
+  connection: LedgerConnection,
+  { states, nowMs, ...filters }: AlertFilters & { nowMs: number },
+): ListedAlert[] {
   const { where, values } = whereClause({
     'f.state': Array.isArray(states) ? states : undefined,
     'f.workspace_id': filters.workspaceId,
@@ -63,12 +91,14 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
   const { workspaceId, tenantId } = filters;
   const nameOf = rows.length === 0 ? () => null : tenantNames(connection, { workspaceId, tenantId });
   const pricerOf = onceEach((workspace: string) => creditPricer(connection, workspace));
+  const mutedNow = createMutedNow(connection, nowMs);
   const alerts = rows
     .map(({ read_at, basis, ...row }): ListedAlert => {
       const { workspace_id, tenant_id, period } = row;
       const sides = sidesOf(row, { read_at, basis });
       return {
         ...row,
+        muted_because: mutedNow(row),
         tenant_name: tenant_id === null || workspace_id === null ? null : nameOf(workspace_id, tenant_id),
         at_stake_credits: sides === null ? null : creditsAtStake(sides),
         at_stake_money:
@@ -112,10 +142,15 @@ function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredBeside, '
   });
 }
 
+/** Faults of our own come before all usage. */
+function sizeOf({ period, at_stake_credits: credits }: ListedAlert): bigint {
+  return period === null ? LARGEST_FIGURE + 1n : (credits ?? 0n);
+}
+
 /** `critical` stands before `warning` in the alphabet, too. */
 function compareAlerts(a: ListedAlert, b: ListedAlert): number {
-  const [stakeA, stakeB] = [a.at_stake_credits, b.at_stake_credits];
+  const [stakeA, stakeB] = [sizeOf(a), sizeOf(b)];
   if (a.severity !== b.severity) return a.severity < b.severity ? -1 : 1;
-  if (stakeA !== stakeB) return stakeA === null || (stakeB !== null && stakeA > stakeB) ? -1 : 1;
+  if (stakeA !== stakeB) return stakeA > stakeB ? -1 : 1;
   return a.alert_id < b.alert_id ? -1 : 1;
 }

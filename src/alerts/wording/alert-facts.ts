@@ -14,7 +14,7 @@ export interface Fact {
 /** What people read below the sentence that sums an alert up; only what is known, in the order in which it is asked. */
 export function alertFacts(told: Facts): Fact[] {
   const { credits, requests, evidence } = told;
-  const { course, at_stake_credits, at_stake_money, projection, former_tenant, detail } = evidence;
+  const { course, at_stake_credits, at_stake_money, projection, former_tenant } = evidence;
   return facts([
     ['Tenant', told.tenant_id],
     ['Name', told.tenant_name],
@@ -31,11 +31,9 @@ export function alertFacts(told: Facts): Fact[] {
     ['Difference', at_stake_credits === null ? null : differenceWords(told, BigInt(at_stake_credits))],
     [
       'Cost',
-      at_stake_money === null || BigInt(at_stake_credits ?? 0n) === 0n ? null : moneyWords(told, at_stake_money),
+      at_stake_money === null || BigInt(at_stake_money.amount_minor) === 0n ? null : moneyWords(told, at_stake_money),
     ],
     ['New id of', former_tenant === null ? null : former_tenant.tenant_id],
-    // What is said of usage says it in its sentence.
-    ['Detail', told.period === null ? detail : null],
   ]);
 }
 
@@ -51,7 +49,7 @@ function pairWords(
   const { previous, current, change, change_percent = null } = figures;
   if (period === previous_period && change === 0n) return `${grouped(current)} in ${period}, as before`;
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
-  const difference = ` (${signed(change)}${percent})`;
+  const difference = change === 0n ? '' : ` (${signed(change)}${percent})`;
   if (period === previous_period) return `${grouped(current)} in ${period}, ${grouped(previous)} before${difference}`;
   // Nobody knows yet by how much a month differs that goes on.
   const isPart = isOpen(told) && change < 0n;

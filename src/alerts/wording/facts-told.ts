@@ -86,6 +86,12 @@ export function heads(facts: Facts): { who: string; month: string; used: string;
   return { who: subjectOf(facts), month: monthOf(facts), used: grouped(current), previous, current };
 }
 
+/** `over the limit of 15,000`; who has come to it is not over it. */
+export function overWords({ credits, threshold }: Facts): string {
+  const isOver = BigInt(credits?.current ?? 0n) > BigInt(threshold ?? 0n);
+  return `${isOver ? 'over ' : ''}the limit of ${grouped(threshold ?? 0n)}`;
+}
+
 /** The day of an open month that its forecast is of. */
 export function forecastWords(facts: Facts): string {
   return facts.evidence.projection === null ? '' : `, forecast ${forecast(facts)}${day(facts)}`;

@@ -1,6 +1,6 @@
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
-import { baselineMonth, monthOf, ownWords, placeOf, subjectOf, toldCredits } from './facts-told.ts';
+import { baselineMonth, monthOf, ownWords, placeOf, settled, subjectOf, toldCredits } from './facts-told.ts';
 import type { UsageKind } from './kinds/kind.ts';
 import { KINDS } from './kinds/table.ts';
 import { grouped, signed } from './names.ts';
@@ -38,7 +38,17 @@ export function groupLine(all: readonly Facts[], ofAll: OfAll): string {
   const sum = sumOf(all);
   const together = sum === null ? '' : `, ${isForetold(all) ? 'forecast ' : ''}${signed(sum)} credits together`;
   const said = first.event === 'closed' ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
-  return [`${said}.`, largest, readWords(first)].filter((sentence) => sentence !== '').join(' ');
+  return [`${said}.`, ...addsOfMany(rule, all), largest, readWords(first)].filter((words) => words !== '').join(' ');
+}
+
+/** What the message adds to the ones before it. */
+function addsOfMany(rule: UsageKind, all: readonly Facts[]): string[] {
+  const [first] = all as [Facts];
+  if (first.event === 'closed') return [];
+  const haveSettled = rule.ofSettled === true && all.every(({ level }) => level === 'settled');
+  const what = isForetold(all) ? 'The forecasts have' : 'They have';
+  const grown = rule.words.grown ?? `${what} grown since the last message.`;
+  return [haveSettled ? settled(first) : '', first.event === 'grown' ? grown : ''];
 }
 
 /** By how many credits all differ together from what they are compared with; null where these are figures of several kinds. */

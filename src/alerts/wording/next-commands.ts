@@ -1,6 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodStartMs } from '../../core/period.ts';
-import { isOfGrowth, isSelfRule } from './kinds/table.ts';
+import { ownWords } from './facts-told.ts';
+import { isOfGrowth, isSelfRule, ownKind } from './kinds/table.ts';
 import { roundedUp } from './names.ts';
 import type { Facts } from './notification.ts';
 
@@ -11,12 +12,19 @@ export function nextCommands(told: Facts, nowMs: number): string[] {
   const { alert_id, rule, state } = told;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
   if (isSelfRule(rule)) {
-    return state === 'resolved' ? [] : ['usage-ledger doctor', about('ack', '--note "..."')];
+    return state === 'resolved' ? [] : [...commandsOf(told), about('ack', '--note "..."')];
   }
-  const feedback = about('feedback', 'real|expected|false');
+  const feedback = about('feedback', 'real # expected, false');
   if (state === 'resolved' || state === 'expired') return [feedback];
   const silence = muting('silence', told, nowMs);
   return [about('ack', '--note "..."'), silence, ...(isPlannable(told) ? [muting('plan', told, nowMs)] : []), feedback];
+}
+
+/** What a fault of our own asks to type. */
+function commandsOf(told: Facts): string[] {
+  const kind = ownKind(told.rule);
+  const todo = kind === null ? '' : ownWords(kind, told).todo;
+  return [...todo.matchAll(/`(usage-ledger [^`]+)`/g)].flatMap(([, command]) => command ?? []);
 }
 
 /** The command that mutes what an alert is about: a plan of what its period comes to, or where none fits a silence. */

@@ -1,5 +1,5 @@
 import { inertText } from '../../core/text/inert-text.ts';
-import { monthOf, ownWords, placeOf, subjectOf } from './facts-told.ts';
+import { isOpen, monthOf, ownWords, placeOf, subjectOf } from './facts-told.ts';
 import type { OwnKind } from './kinds/kind.ts';
 import { KINDS, usageKind } from './kinds/table.ts';
 import { amountWords, dateName, named } from './names.ts';
@@ -26,7 +26,7 @@ const SINCE: Partial<Record<Facts['event'], string>> = {
   again: 'It had ended, and has come back.',
   eased: 'By the figures and the limit of now it has not happened, as the last message said.',
   reminder: 'Nobody has acknowledged this yet.',
-  flapping: 'It comes and goes: the next message comes when it has stayed for an hour.',
+  flapping: 'It comes and goes: the next message comes when nothing has changed for an hour.',
 };
 
 function grownWords({ rule, level, evidence }: Facts): string {
@@ -64,10 +64,16 @@ function whose(facts: Facts): string {
 
 /** What it costs; nothing where no card prices it. */
 function costWords(facts: Facts, of: string | undefined): string {
-  const { at_stake_money: money, projection } = facts.evidence;
+  const { at_stake_money: money } = facts.evidence;
   if (of === undefined || money === null || BigInt(money.amount_minor) === 0n) return '';
-  const goesOn = projection !== null && projection.credits > (facts.credits?.current ?? 0n);
-  return `${of} ${amountWords(money)}${goesOn ? ` by the end of ${monthOf(facts)}` : ''}.`;
+  return `${of} ${amountWords(money)}${isOfMonthEnd(facts) ? ` by the end of ${monthOf(facts)}` : ''}.`;
+}
+
+/** Whether what is at stake is what an open month comes to: what it grows to, or what will be missing if nothing more is used. */
+export function isOfMonthEnd(facts: Facts): boolean {
+  const { rule, credits, evidence } = facts;
+  if (usageKind(rule)?.isFall === true) return isOpen(facts);
+  return evidence.projection !== null && evidence.projection.credits > (credits?.current ?? 0n);
 }
 
 /** Why an alert is over, or is told no more. */

@@ -22,10 +22,11 @@ export function firstOf(names: readonly string[], most: number, count = names.le
   return count > most ? `${shown} and ${withThousands(String(count - most))} more` : shown;
 }
 
-/** A text that was cut, up to the end of its last clause; null where that would leave less than half of it. */
+/** A text that was cut, up to the end of its last sentence or else clause; null where that would leave less than half of it. */
 export function lastClause(cut: string): string | null {
-  const end = Math.max(...['. ', '; ', ': ', ', '].map((mark) => cut.lastIndexOf(mark)));
-  return end > cut.length / 2 ? cut.slice(0, end) : null;
+  const [sentence, ...clauses] = ['. ', '; ', ': ', ', '].map((mark) => cut.lastIndexOf(mark)) as [number, ...number[]];
+  const end = [sentence, Math.max(...clauses)].find((each) => each > cut.length / 2);
+  return end === undefined ? null : cut.slice(0, end);
 }
 
 /** Whole digits with a comma at each thousand, exact at any length; a locale of Intl takes 15 ms to load for the first one. */

@@ -56,7 +56,7 @@ test('a group shows its members, the largest first, with their ids, what they co
   expect(view.next).toEqual([
     `usage-ledger alerts ack ${id} --note "..."`,
     `usage-ledger alerts silence --alert ${id} --until 2026-05-08 --reason "..."`,
-    `usage-ledger alerts feedback ${id} real|expected|false`,
+    `usage-ledger alerts feedback ${id} real # expected, false`,
   ]);
   const { text, html } = emailText(view);
   expect(text).toContain('tenant-1: 400,000 credits, 100,000 before (+300,000), alert_1');
@@ -94,7 +94,7 @@ test('a group about workspaces has no figures, and what has ended needs no ackno
     state: 'resolved',
     closed_because: 'gone',
   });
-  expect(ended.view.next).toEqual([`usage-ledger alerts feedback ${ended.id} real|expected|false`]);
+  expect(ended.view.next).toEqual([`usage-ledger alerts feedback ${ended.id} real # expected, false`]);
 });
 
 test('the table of a group fits a phone and a window, however long the names are', async () => {

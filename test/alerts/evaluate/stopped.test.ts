@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { Random } from '../../support/random.ts';
 import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
 
@@ -61,6 +62,24 @@ test('who has stopped and goes on in a later month has not stopped any more', as
   expect(world.told()).toEqual(['drop likely firing acme', 'drop likely resolved acme']);
   const [ended] = world.rows("SELECT max(at) FROM alert_transitions WHERE change = 'resolved'") as [string];
   expect(ended.slice(0, 10)).toBe('2026-04-06');
+});
+
+test('who stops is told what will be missing by the end of the month, and who had used more than before it is told nothing of it', async () => {
+  const world = dayWorld({ ratio: 100 });
+  const price = { name: 'plain', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
+  setCards(world.connection, { cards: [price], costs: [], source: 'import', nowMs: Date.UTC(2026, 0, 1) });
+  for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 2, 20); dayMs += DAY_MS) {
+    world.post('steady', dayMs, 300);
+    if (dayMs < Date.UTC(2026, 2, 11)) {
+      world.post('less', dayMs, 300);
+      world.post('more', dayMs, dayMs < Date.UTC(2026, 2, 1) ? 300 : 900);
+    }
+    await world.read(dayMs + 12 * HOUR_MS);
+  }
+  expect(world.summaries('drop')).toEqual([
+    'ws-1: less has used nothing for 3 days, longer than it paused in the four weeks before: 3,000 credits in March; February was 8,400. The credits that are missing cost 54.00 EUR by the end of March.',
+    'ws-1: more has used nothing for 3 days, longer than it paused in the four weeks before: 9,000 credits in March; February was 8,400.',
+  ]);
 });
 
 test('all tenants at a standstill at once are one message of the workspace within a day, and no stop of each', async () => {

@@ -25,7 +25,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   await world.deliverAt('2026-04-03T07:00:00Z');
   expect(world.digests().at(-1)).toMatchObject([
     { summary: expect.stringMatching(/^ws-1: a used .* has settled/) },
-    { summary: 'ws-1: March has settled without the 5,000 credits that new had lost: 0.' },
+    { summary: 'ws-1: March has settled at 0 credits, without the 5,000 that new had lost.' },
   ]);
 });
 

@@ -111,7 +111,11 @@ describe('the summary', () => {
   });
 
   it.each([
-    [{ rule: 'budget' as const }, 'acme has used 180,000 credits in February, 120% of its budget of 150,000.'],
+    [{ rule: 'budget' as const }, 'acme has used 180,000 credits in February so far, 120% of its budget of 150,000.'],
+    [
+      { rule: 'budget' as const, read_at: '2026-03-03T00:00:00.000Z' },
+      'acme ended February with 180,000 credits, 120% of its budget of 150,000.',
+    ],
     [
       { rule: 'budget' as const, previous: null, current: null, threshold: null },
       'ws-123: acme has no budget any more.',

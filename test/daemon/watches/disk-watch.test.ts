@@ -52,7 +52,7 @@ test('a disk that fills within a day is told after an hour, and that it has room
   expect(told.splice(0)).toEqual([null]);
   await pass(30, fill(GIB));
   expect(told).toEqual([
-    expect.stringMatching(/^\d{4} MiB are free, enough for [89] hours at the rate of the last three$/),
+    expect.stringMatching(/^\d,\d{3} MiB are free, enough for [89] hours at the rate of the last three hours$/),
   ]);
   free = 100 * GIB;
   await pass(200, fill(0));

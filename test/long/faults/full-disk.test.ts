@@ -33,7 +33,7 @@ test('a daemon that starts on a full disk tells each channel once, and begins it
   await daemon.line('the ledger cannot be written: the start waits for room');
   await eventually(() => expect(receiver.received).toHaveLength(1));
   const [told] = toldBy();
-  expect(told.summary).toContain('The disk of the ledger fills up, or fails: 0 MiB are free.');
+  expect(told.summary).toContain('The disk of the ledger needs attention: 0 MiB are free.');
   rmSync(join(data, 'filler'));
   await daemon.line('ready');
   const ledger = viewLedger(join(data, 'ledger.db'));

@@ -88,10 +88,10 @@ const lastUseOf = perConnection((connection) =>
     .pluck(),
 );
 
-/** Of who had used credits before: that it is back, and since when; else null. */
+/** The last month in which it used credits before; null for who never did. */
 function backSince({ connection }: Judging, { periodKey, tenantKey }: TenantFacts): string | null {
   const period = lastUseOf(connection).get(tenantKey, periodKey, workspaceKeyOf(periodKey)) as Period | undefined;
-  return period === undefined ? null : `back after its last credits in ${period}`;
+  return period ?? null;
 }
 
 export interface NewSpendInput {

@@ -1,5 +1,5 @@
 import { percentOf } from '../../measures/percent.ts';
-import { day, forecast as forecastOf, forecastWords, goesOn, heads } from '../facts-told.ts';
+import { day, forecast as forecastOf, forecastWords, goesOn, heads, isOpen } from '../facts-told.ts';
 import { dayName, daysOf, grouped } from '../names.ts';
 import type { Facts } from '../notification.ts';
 import type { UsageKind } from './kind.ts';
@@ -22,7 +22,8 @@ export const budget: UsageKind = {
     over(facts) {
       const { who, month, used } = heads(facts);
       if (facts.credits === null || facts.threshold === null) return `${who} has no budget any more.`;
-      return `${who} has used ${used} credits in ${month}${partOfBudget(facts)}${forecastWords(facts)}.`;
+      if (!isOpen(facts)) return `${who} ended ${month} with ${used} credits${partOfBudget(facts)}.`;
+      return `${who} has used ${used} credits in ${month} so far${partOfBudget(facts)}${forecastWords(facts)}.`;
     },
     manyFound: (month) => `are near or over their ${month} budget`,
     cost: 'The part over the budget costs',

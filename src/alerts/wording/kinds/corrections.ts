@@ -22,7 +22,7 @@ export const regression: UsageKind = {
     over(facts) {
       const { who, month, used, previous, current } = heads(facts);
       return previous > current
-        ? `${month} has settled without the ${grouped(previous - current)} credits that ${who} had lost: ${used}.`
+        ? `${month} has settled at ${used} credits, without the ${grouped(previous - current)} that ${who} had lost.`
         : `The credits of ${month} that ${who} had lost are back: ${used} now.`;
     },
     manyFound: (month) => `lost credits of ${month}`,

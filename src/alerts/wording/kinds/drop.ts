@@ -1,4 +1,4 @@
-import { baselineWords, heads, settled } from '../facts-told.ts';
+import { baselineWords, heads, isOpen, settled } from '../facts-told.ts';
 import { dateName, grouped } from '../names.ts';
 import type { UsageKind } from './kind.ts';
 
@@ -38,7 +38,7 @@ export const drop: UsageKind = {
     over(facts) {
       const { who, month, used } = heads(facts);
       return facts.level === 'likely'
-        ? `${who} ${facts.evidence.detail ?? 'is told as stopped no more'}; it has ${used} credits in ${month}.`
+        ? `${who} ${facts.evidence.detail ?? 'is told as stopped no more'}; it ${isOpen(facts) ? 'has' : 'had'} ${used} credits in ${month}.`
         : `${who} is told as fallen no more: ${used} credits in ${month}; ${baselineWords(facts)}.`;
     },
     manyFound: (month, likely) =>
@@ -74,6 +74,5 @@ export const standstill: UsageKind = {
     },
     over: (facts) => `Figures of ${heads(facts).who} change again.`,
     manyFound: () => 'have come to a standstill',
-    cost: 'That costs',
   },
 };

@@ -7,6 +7,7 @@ import {
   goesOn,
   heads,
   limitReason,
+  overWords,
   plan,
   settled,
 } from '../facts-told.ts';
@@ -30,7 +31,7 @@ const WORDS: UsageWords = {
     }
     return [
       `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
-      `That is over the limit of ${limit}${limitReason(facts)}${reached(facts)}.`,
+      `That is ${overWords(facts)}${limitReason(facts)}${reached(facts)}.`,
       settled(facts),
       goesOn(facts),
       driver(facts),

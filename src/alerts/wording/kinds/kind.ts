@@ -63,7 +63,7 @@ export interface UsageWords {
   manyFound: (month: string, likely: 'all' | 'some' | 'none') => string;
   /** What a message adds that is told because it grew; absent: that it has. */
   grown?: string;
-  /** What the money at stake is the price of; absent: it is not told. */
+  /** What the money at stake is the price of; absent: nothing is at stake. */
   cost?: string;
   /** What the figure of one of many is compared with; absent: that of the months before. */
   beside?: (facts: Facts) => string;

@@ -1,5 +1,5 @@
-import { baselineMonth, goesOn, heads, plan } from '../facts-told.ts';
-import { dateName, grouped, named } from '../names.ts';
+import { baselineMonth, goesOn, heads, overWords, plan } from '../facts-told.ts';
+import { dateName, grouped, monthName, named } from '../names.ts';
 import type { UsageKind } from './kind.ts';
 
 export const newSpend: UsageKind = {
@@ -20,7 +20,7 @@ export const newSpend: UsageKind = {
   words: {
     found(facts) {
       const { who, month, used } = heads(facts);
-      const { former_tenant: former } = facts.evidence;
+      const { former_tenant: former, detail: last } = facts.evidence;
       if (former !== null) {
         const since = dateName(former.last_day, facts.created_at);
         return [
@@ -31,10 +31,10 @@ export const newSpend: UsageKind = {
         ];
       }
       return [
-        `${who} is ${facts.evidence.detail ?? 'new'}: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
+        `${who} is ${last === null ? 'new' : `back after its last credits in ${monthName(last, facts.created_at)}`}: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
         // What was told as likely was a new id.
         facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
-        `That is over the limit of ${grouped(facts.threshold ?? 0n)} for new tenants.`,
+        `That is ${overWords(facts)} for new tenants.`,
         goesOn(facts),
         plan(facts),
       ];

@@ -30,7 +30,7 @@ const SYNC_CAUSES = {
   credentials: {
     found: (where) => `The service refuses the credentials of ${where}`,
     over: (where) => `The service accepts the credentials of ${where} again.`,
-    todo: 'Check its key and secret, then run `usage-ledger doctor`.',
+    todo: 'Check key and secret, then run `usage-ledger doctor`.',
     docs: 'the service refused them',
   },
   clock: {
@@ -85,16 +85,16 @@ const JOBS = {
   },
   disk: {
     severity: 'critical',
-    found: () => 'The disk of the ledger fills up, or fails',
-    over: () => 'The disk of the ledger has room, and is written.',
-    todo: 'Make room, or give it a larger disk; nothing that was read is lost.',
+    found: () => 'The disk of the ledger needs attention',
+    over: () => 'The disk of the ledger has room again, and can be written.',
+    todo: 'Make room, or move the ledger to another disk; nothing that was read is lost.',
     docs: 'less than 500 MiB are free on the disk of the ledger, or less than it takes in a day, or it cannot be written',
   },
   backup: {
     severity: 'warning',
     found: () => 'The last backup failed',
     over: () => 'A backup was made again.',
-    todo: 'Run `usage-ledger doctor`, and look at the disk of the backups.',
+    todo: 'Run `usage-ledger doctor`, and look at where backups are kept.',
     docs: 'the last scheduled backup could not be made',
   },
   checkpoint: {
@@ -120,8 +120,8 @@ const JOBS = {
   },
   outlet: {
     severity: 'warning',
-    found: (name) => `Usage does not all go on to ${name}`,
-    over: (name) => `Usage goes on to ${name}, and it has all of it.`,
+    found: (name) => `Outlet ${name} does not get all usage`,
+    over: (name) => `Outlet ${name} has all usage again.`,
     todo: 'Run `usage-ledger outlets status`.',
     docs: 'an outlet is paused, takes nothing for an hour, refuses events or gets them too late, waits for names of tenants, or has something else than was sent there',
   },

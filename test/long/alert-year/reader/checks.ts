@@ -1,7 +1,7 @@
 import { DAY_MS } from '../calendar.ts';
 import { boundsOf, daysOf } from '../oracle/seen.ts';
 import type { Truth } from './truth.ts';
-import { monthOf, nameOf, numberOf } from './words.ts';
+import { monthOf, nameOf, numberOf, sentence } from './words.ts';
 
 /** What a message says of one alert, as far as a reader asks. */
 export interface Word {
@@ -34,6 +34,16 @@ export interface Read {
 /** What is wrong with it. */
 export type Complaint = string | null;
 
+export interface Sentence {
+  pattern: RegExp;
+  rules: readonly string[];
+  check: (read: Read) => Complaint[];
+}
+
+export function of(rules: readonly string[], pattern: string, check: Sentence['check']): Sentence {
+  return { rules, pattern: sentence(pattern), check };
+}
+
 const MINUTE_MS = 60_000;
 
 /** Whom it names, of which month. */
@@ -65,6 +75,12 @@ export function none({ said, truth, tenant, month, atMs }: Read): Complaint[] {
     same('the month before', monthOf(said.base, atMs), month - 1),
     same('nothing in it', truth.credits(tenant, month - 1), 0),
   ];
+}
+
+/** Who has come to a limit is not over it. */
+export function overIt({ said, truth, tenant, month }: Read): Complaint[] {
+  const beyond = truth.credits(tenant, month) - numberOf(said.limit);
+  return [isSo('it has come to it', beyond >= 0), same('it is over it', said.over !== undefined, beyond > 0)];
 }
 
 /** How a limit came about: `1.5 x February`, `610 + 1,000, August as a whole month`. */

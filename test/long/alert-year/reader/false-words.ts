@@ -11,9 +11,9 @@ export const FALSE_WORDS: Readonly<Record<string, (word: Word) => string | null>
     event !== 'closed' || summary.includes('no longer') || period === null
       ? null
       : `ws-year: ${monthName(period, created_at)} is no longer looked at: the jump of ${tenant_id} is closed.`,
-  'who is new is back': swap(/ is new: /, () => ' is back after its last credits in 2025-10: '),
+  'who is new is back': swap(/ is new: /, () => ' is back after its last credits in October 2025: '),
   'credits that are used in a month that is over': swap(
-    / uses credits again; it has ([\d,]+) credits in (\w+)\./,
+    / uses credits again; it ha[sd] ([\d,]+) credits in (\w+)\./,
     (_, credits, month) => ` uses credits again: ${credits} in ${month}.`,
   ),
   'an end that was none': adds('opened', 'It had ended, and has come back.'),

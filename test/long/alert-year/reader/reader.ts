@@ -17,7 +17,7 @@ export interface ReadMessage extends Omit<Word, 'alert_id' | 'evidence'> {
 }
 
 const SEVERAL = sentence(
-  '(?:{count:n} of {tenants:n} tenants of {place:who} {what:text}|{more:n}(?: more)? tenants of {where:who} {how:text}, {inAll:n} of {all:n} in all)(?:, (?:forecast )?{sum:s} credits together)?\\. Largest: {largest:text}\\.',
+  '(?:{count:n} of {tenants:n} tenants of {place:who} {what:text}|{more:n}(?: more)? tenants of {where:who} {how:text}, {inAll:n} of {all:n} in all)(?:, (?:forecast )?{sum:s} credits together)?\\.(?: {settled:m} has settled\\.)?(?: (?:{grown:text} grown|More has been lost) since the last message\\.)? Largest: {largest:text}\\.',
 );
 const ENDS = sentence(
   'The (?:\\w+ )*?{title:text} of {count:n} tenants of {place:who} is {what:text}\\. Largest: {largest:text}\\.',
@@ -25,6 +25,9 @@ const ENDS = sentence(
 const SUMMARY = sentence(
   'Daily summary of {when:text} UTC(?:, part {part:n} of {parts:n})?: (?:{firing:n} alerts? firing)?(?:(?:, )?{resolved:n}(?: alerts?)? resolved)?\\.',
 );
+
+/** Rules that compare settled months. */
+const SETTLE = ['jump', 'workspace_jump', 'drop'];
 
 /** Reads every message of a world back, and holds what it says against what the service had answered by then. */
 export class Reader {
@@ -119,6 +122,14 @@ export class Reader {
       isEnd || numberOf(said.tenants ?? said.all) === this.#truth.tenantsIn(month)
         ? null
         : `there are ${this.#truth.tenantsIn(month)} tenants`,
+      (said.settled !== undefined) ===
+      (!isEnd && SETTLE.includes(first.rule) && words.every(({ level }) => level === 'settled'))
+        ? null
+        : `it is said to have settled: ${said.settled}`,
+      said.settled === undefined || this.#truth.hasSettled(month) ? null : 'the month has not settled',
+      / since the last message\./.test(message.summary) === (message.event === 'grown')
+        ? null
+        : 'what has grown is another',
       isEnd || inAll === null || words.some(({ level }) => level === 'likely') || over === inAll
         ? null
         : `it is so of ${inAll} in all`,

@@ -1,10 +1,9 @@
-import { periodFromIndex, periodIndex } from '../../../../src/core/period.ts';
+import { periodIndex } from '../../../../src/core/period.ts';
 import { DAY_MS } from '../calendar.ts';
 import { isDrop, silenceOf, thresholdOf } from '../oracle/month-rules.ts';
 import { boundsOf } from '../oracle/seen.ts';
 import {
   beside,
-  type Complaint,
   changeAfter,
   driver,
   foretold,
@@ -12,21 +11,17 @@ import {
   lostIn,
   near,
   none,
-  type Read,
+  of,
+  overIt,
   reason,
+  type Sentence,
   same,
   subject,
   subjectOnly,
   truth4Days,
   used,
 } from './checks.ts';
-import { dayOf, monthOf, nameOf, numberOf, sentence } from './words.ts';
-
-export interface Sentence {
-  pattern: RegExp;
-  rules: readonly string[];
-  check: (read: Read) => Complaint[];
-}
+import { dayOf, monthOf, nameOf, numberOf } from './words.ts';
 
 const JUMPS = ['jump', 'workspace_jump'];
 const ANY: readonly string[] = [];
@@ -36,18 +31,22 @@ export const SENTENCES: readonly Sentence[] = [
     ...subject(read),
     ...beside(read),
   ]),
-  of(JUMPS, 'That is over the limit of {limit:n}(?: \\({reason:text}\\))?(?:, reached by {day:d})?\\.', (read) => {
-    const { truth, tenant, month, said, atMs } = read;
-    const limit = truth.limit(tenant, month);
-    const day = said.day === undefined ? null : dayOf(said.day, atMs);
-    return [
-      same('the limit', numberOf(said.limit), limit),
-      isSo('it is over it', truth.credits(tenant, month) >= (limit ?? 0)),
-      ...reason(read, said.reason),
-      day === null ? null : same('its month', day.month, month),
-      day === null ? null : same('the day it was reached by', day.day, truth.reachedBy(tenant, month, limit ?? 0)),
-    ];
-  }),
+  of(
+    JUMPS,
+    'That is (?:{over} )?the limit of {limit:n}(?: \\({reason:text}\\))?(?:, reached by {day:d})?\\.',
+    (read) => {
+      const { truth, tenant, month, said, atMs } = read;
+      const limit = truth.limit(tenant, month);
+      const day = said.day === undefined ? null : dayOf(said.day, atMs);
+      return [
+        same('the limit', numberOf(said.limit), limit),
+        ...overIt(read),
+        ...reason(read, said.reason),
+        day === null ? null : same('its month', day.month, month),
+        day === null ? null : same('the day it was reached by', day.day, truth.reachedBy(tenant, month, limit ?? 0)),
+      ];
+    },
+  ),
   of(ANY, '{month:m} has settled\\.', ({ truth, said, month, atMs }) => [
     same('the month', monthOf(said.month, atMs), month),
     isSo('it has settled', truth.hasSettled(month)),
@@ -225,13 +224,15 @@ export const SENTENCES: readonly Sentence[] = [
       isSo('so much is a fall', thresholdOf(most, order) <= was && thresholdOf(most + 1, order) > was && now <= most),
     ];
   }),
-  of(['drop'], '{who} uses credits again; it has {n} credits in {month:m}\\.', (read) => [
+  of(['drop'], '{who} uses credits again; it {tense:text} {n} credits in {month:m}\\.', (read) => [
     ...subject(read),
+    same('the tense', read.said.tense, read.truth.isOver(read.month) ? 'had' : 'has'),
     isSo('what changed last was use', (changeAfter(read)?.by ?? 0) > 0),
     isSo('it was lately', truth4Days(read)),
   ]),
-  of(['drop'], '{who} is told as stopped no more; it has {n} credits in {month:m}\\.', (read) => [
+  of(['drop'], '{who} is told as stopped no more; it {tense:text} {n} credits in {month:m}\\.', (read) => [
     ...subject(read),
+    same('the tense', read.said.tense, read.truth.isOver(read.month) ? 'had' : 'has'),
     isSo('it has used none', (changeAfter(read)?.by ?? 0) <= 0),
   ]),
   of(['drop'], '{who} is told as fallen no more: {n} credits in {month:m}; {base:m} was {was:n}\\.', (read) => {
@@ -246,13 +247,14 @@ export const SENTENCES: readonly Sentence[] = [
   // New spend.
   of(
     ['new_spend'],
-    '{who} is (?:new|back after its last credits in {last:text}): {n} credits in {month:m}, none in {base:m}\\.',
+    '{who} is (?:new|back after its last credits in {last:m}): {n} credits in {month:m}, none in {base:m}\\.',
     (read) => {
-      const { truth, tenant, month, said } = read;
+      const { truth, tenant, month, said, atMs } = read;
       const months = [...(truth.seen.tenants.get(tenant ?? '')?.months.keys() ?? [])];
       const used = months.filter((each) => each < month && truth.credits(tenant, each) > 0);
-      const last = used.length === 0 ? undefined : periodFromIndex(Math.max(...used));
-      return [...subject(read), ...none(read), same('its last use', said.last, last)];
+      const last = used.length === 0 ? null : Math.max(...used);
+      const named = said.last === undefined ? null : monthOf(said.last, atMs);
+      return [...subject(read), ...none(read), same('its last use', named, last)];
     },
   ),
   of(
@@ -292,9 +294,9 @@ export const SENTENCES: readonly Sentence[] = [
       ];
     },
   ),
-  of(['new_spend'], 'That is over the limit of {limit:n} for new tenants\\.', ({ truth, tenant, month, said }) => [
-    same('the limit', numberOf(said.limit), truth.order.minCredits),
-    isSo('it is over it', truth.credits(tenant, month) >= truth.order.minCredits),
+  of(['new_spend'], 'That is (?:{over} )?the limit of {limit:n} for new tenants\\.', (read) => [
+    same('the limit', numberOf(read.said.limit), read.truth.order.minCredits),
+    ...overIt(read),
   ]),
   of(['new_spend'], '{who} has {n} credits in {month:m}, under the limit of {limit:n} for new tenants\\.', (read) => [
     ...subject(read),
@@ -328,7 +330,7 @@ export const SENTENCES: readonly Sentence[] = [
       ),
     ];
   }),
-  of(['regression'], '{month:m} has settled without the {lost:n} credits that {who} had lost: {n}\\.', (read) => [
+  of(['regression'], '{month:m} has settled at {n} credits, without the {lost:n} that {who} had lost\\.', (read) => [
     ...subject(read),
     isSo('it has settled', read.truth.hasSettled(read.month)),
     same('what was lost', numberOf(read.said.lost), lostIn(read.before.at(-1))),
@@ -388,7 +390,3 @@ export const SENTENCES: readonly Sentence[] = [
     return [...subjectOnly(read), isSo('it is not', read.month < current - read.truth.order.lookback)];
   }),
 ];
-
-function of(rules: readonly string[], pattern: string, check: Sentence['check']): Sentence {
-  return { rules, pattern: sentence(pattern), check };
-}

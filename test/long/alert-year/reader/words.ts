@@ -13,6 +13,7 @@ const PARTS: Readonly<Record<string, string>> = {
   m: MONTH,
   d: `\\d{1,2} ${MONTH}`,
   who: '"(?:\\\\.|[^"\\\\])*"|[^\\s"(),;:]+',
+  over: 'over',
   text: '.*?',
 };
 
