@@ -3,10 +3,7 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import type { financeAlertMessages } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
-import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
-import type { RuleName } from '../measures/judgement.ts';
-import { readMutes } from '../track/mutes.ts';
 import type { AlertRow } from './alerts.ts';
 
 export interface AlertRecord {
@@ -44,16 +41,6 @@ export interface OwedMessage {
   /** It goes with a group or with the daily summary; null: by itself. */
   goes_with: 'group' | 'digest' | null;
   failures: bigint;
-}
-
-/** Why nobody is told of an alert now: a silence may be younger than its last change. */
-export function mutedNow(connection: LedgerConnection, alert: AlertRow, nowMs: number): string | null {
-  if (alert.state !== 'firing') return alert.muted_because;
-  const { rule, cause, tenant_id: tenantId, workspace_id, period, current_credits: credits } = alert;
-  const workspace = workspace_id === null ? undefined : findWorkspace(connection, workspace_id);
-  const mutes = readMutes(connection, workspace?.workspaceKey ?? null, nowMs);
-  const mute = mutes.by({ rule: rule as RuleName, cause, tenantId, period, credits });
-  return mute === null ? alert.muted_because : `silence:${mute.id}`;
 }
 
 /** The record of one alert. Throws `unknown_alert`. */

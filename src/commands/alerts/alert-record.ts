@@ -4,9 +4,9 @@ import {
   type AlertMessage,
   type AlertRecord,
   alertRecord,
-  mutedNow,
   type OwedMessage,
 } from '../../alerts/queries/alert-record.ts';
+import { createMutedNow } from '../../alerts/queries/alerts.ts';
 import { shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
 import { alertFacts } from '../../alerts/wording/alert-facts.ts';
 import { commandBesideMute, mutedWords } from '../../alerts/wording/muted.ts';
@@ -24,6 +24,14 @@ import { BY_OPTION } from '../shared/options.ts';
 
 const SHOWN_ENTRIES = 5;
 
+/** Why a change was no message, beside what keeps alerts quiet. */
+const UNTOLD: Readonly<Record<string, string>> = {
+  quiet: 'no news',
+  unheard: 'nobody had heard of it',
+  told: 'told already',
+  acknowledged: 'acknowledged',
+};
+
 export function showCommand(cli: CliContext): CliCommand {
   return reportingCommand('show')
     .description('Show one alert: figures, changes and deliveries.')
@@ -34,7 +42,7 @@ export function showCommand(cli: CliContext): CliCommand {
         const record = alertRecord(context.reader().connection, id);
         if (cli.json) return cli.printJson(record);
         const { connection } = context.reader();
-        const because = mutedNow(connection, record.alert, context.clock.now());
+        const because = createMutedNow(connection, context.clock.now())(record.alert);
         const head = alertHead(record, alertMoments(connection)(record.alert), { ...cli.tableOptions, because });
         for (const line of head) cli.print(line);
         cli.print('');
@@ -47,7 +55,11 @@ export function showCommand(cli: CliContext): CliCommand {
               { name: 'level', header: 'Level' },
               { name: 'current_credits', header: 'Credits', align: 'right' },
               { name: 'actor', header: 'By' },
-              { name: 'muted_because', header: 'Not told because', words: (why) => mutedWords(why) ?? why ?? '' },
+              {
+                name: 'muted_because',
+                header: 'Not told because',
+                words: (why) => mutedWords(why) ?? UNTOLD[why ?? ''] ?? '',
+              },
               { name: 'note', header: 'Note' },
             ],
             cli.tableOptions,
@@ -59,10 +71,14 @@ export function showCommand(cli: CliContext): CliCommand {
         }
         const { messages, owed } = record;
         if (messages.length + owed.length > 0) cli.print('');
+        const print = (words: string): void => {
+          for (const line of wrapped(words, '', cli.tableOptions)) cli.print(line);
+        };
         for (const message of messages) {
-          cli.print(`${inertText(message.channel)}  ${messageLine(message)}  ${message.notification_id}`);
+          const at = formatMinute(message.delivered_at ?? message.made_at);
+          print(`${at}  ${inertText(message.channel)}  ${messageLine(message)}  ${message.notification_id}`);
         }
-        for (const one of owed) cli.print(`${inertText(one.channel)}  ${owedLine(one)}`);
+        for (const one of owed) print(`${inertText(one.channel)}  ${owedLine(one)}`);
       }),
     );
 }
@@ -79,7 +95,7 @@ export function explainCommand(cli: CliContext): CliCommand {
         const moments = alertMoments(connection)(record.alert);
         const { told, now } = moments;
         if (cli.json) return cli.printJson({ alert: record.alert, told: momentJson(told), now: momentJson(now) });
-        const because = mutedNow(connection, record.alert, context.clock.now());
+        const because = createMutedNow(connection, context.clock.now())(record.alert);
         const sections = [
           alertHead(record, moments, { ...cli.tableOptions, because }),
           alertFactLines(moments, cli.tableOptions),

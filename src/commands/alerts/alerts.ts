@@ -10,7 +10,9 @@ import { placeOf } from '../../alerts/wording/facts-told.ts';
 import { rulesWith } from '../../alerts/wording/kinds/table.ts';
 import { mutedBy, mutedWords } from '../../alerts/wording/muted.ts';
 import { muteCommand } from '../../alerts/wording/next-commands.ts';
+import type { Facts } from '../../alerts/wording/notification.ts';
 import { quietSetting } from '../../alerts/wording/quiet-setting.ts';
+import { isOfMonthEnd } from '../../alerts/wording/summary.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
@@ -89,7 +91,7 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
   const states = listedStates(options);
   const { workspace, tenant, rule, severity } = options;
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
-  const filters = { states, workspaceId: workspace, tenantId: tenant, period, rule, severity };
+  const filters = { states, nowMs: cli.now(), workspaceId: workspace, tenantId: tenant, period, rule, severity };
   const fitting = alertRows(context.reader().connection, filters);
   const narrowed = [tenant, period, rule, severity].some((filter) => filter !== undefined);
   if (fitting.length === 0) {
@@ -100,7 +102,7 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
   const momentsOf = alertMoments(context.reader().connection);
   const spoken = (alert: ListedAlert): SpokenAlert => ({
     ...alert,
-    summary: momentsOf(alert).now.notification.summary,
+    ...saidNow(momentsOf(alert).now.notification),
   });
   const asked = { tenant_id: tenant ?? null, period: period ?? null, rule: rule ?? null, severity: severity ?? null };
   if (cli.json) {
@@ -140,7 +142,11 @@ function markOf(alert: ListedAlert): string {
   return SHORT_STATES[alert.state] ?? (isQuiet ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
 }
 
-type SpokenAlert = ListedAlert & { summary: string };
+type SpokenAlert = ListedAlert & ReturnType<typeof saidNow>;
+
+function saidNow(told: Facts & { summary: string }) {
+  return { summary: told.summary, at_stake_by_month_end: isOfMonthEnd(told) };
+}
 
 const MARK_WIDTH = 5;
 const INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
@@ -152,7 +158,9 @@ function alertLines(alert: SpokenAlert, known: string, { width = 80, color = fal
   const since = (first_fired_at ?? '').slice(0, 10).padEnd(10);
   const room = Math.max(20, width - INDENT.length);
   const says = inertText(summary.startsWith(known) ? summary.slice(known.length) : summary);
-  const about = [`${alert_id}  ${differenceWords(alert)}`.trimEnd(), mutedWords(alert.muted_because) ?? ''];
+  const size = differenceWords(alert);
+  const line = `${alert_id}  ${size}`.trimEnd();
+  const about = [...(textWidth(line) <= room ? [line] : [alert_id, size]), mutedWords(alert.muted_because) ?? ''];
   return [
     `${mark}  ${since}  ${textWidth(says) <= room ? says : firstClauses(says, room)}`,
     ...about.flatMap((words) => (words === '' ? [] : wrapText(words, room))).map((line) => `${INDENT}${line}`),
@@ -168,9 +176,11 @@ function styleOf({ state, severity }: ListedAlert): CellStyle {
   return state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow';
 }
 
-function differenceWords({ at_stake_credits: credits, at_stake_money: money }: ListedAlert): string {
+function differenceWords({ at_stake_credits: credits, at_stake_money: money, ...alert }: SpokenAlert): string {
+  if (credits === null || credits === 0n) return '';
   const cost = money === null ? '' : `, ${moneyWords(money)}`;
-  return credits === null ? '' : `difference ${formatInteger(credits)}${cost}`;
+  const end = alert.at_stake_by_month_end ? ` by the end of ${alert.period}` : '';
+  return `difference ${formatInteger(credits)}${end}${cost}`;
 }
 
 function moneyWords(money: ListedAlert['at_stake_money']): string {

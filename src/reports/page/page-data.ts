@@ -155,7 +155,7 @@ export function readPageData(
     }),
     days: daysOf(connection, last, rows.at(-2) ?? null),
     tenants,
-    ...openAlerts(connection, { workspaceId }, ROWS),
+    ...openAlerts(connection, { workspaceId, nowMs }, ROWS),
     margins: marginsOf(connection, { workspaceId, period, limit: ROWS / 2, nameOf }),
     adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
       `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at

@@ -148,7 +148,7 @@ export interface PageAlerts {
 /** The open alerts of a workspace, or of one tenant of it: that page says nothing of what the tenant costs. */
 export function openAlerts(
   connection: LedgerConnection,
-  subject: { workspaceId: string; tenantId?: string },
+  subject: { workspaceId: string; tenantId?: string; nowMs: number },
   limit: number,
 ): PageAlerts {
   const open = alertRows(connection, { states: 'open', ...subject });

@@ -92,7 +92,7 @@ export function readTenantPage(
        FROM finance_charge_lines WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY line_number NULLS LAST`,
       period,
     ),
-    ...openAlerts(connection, { workspaceId, tenantId }, ROWS),
+    ...openAlerts(connection, { workspaceId, tenantId, nowMs }, ROWS),
     adjustments: all<{ corrects: string; credits: bigint; at: string }>(
       `SELECT corrects_period AS corrects, credits_delta AS credits, recorded_at AS at FROM finance_adjustments
        WHERE workspace_id = ? AND tenant_id = ? AND booked_period = ? ORDER BY recorded_at DESC LIMIT ${ROWS}`,

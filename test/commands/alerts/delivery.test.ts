@@ -193,7 +193,7 @@ describe('a digest', () => {
     ]);
     const digest = JSON.parse(receiver.received[0]?.body.toString() ?? '').notification_id;
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
-      new RegExp(`^daily {2}opened: delivered with the daily summary {2}${digest}$`, 'm'),
+      new RegExp(`daily {2}opened: delivered with the daily summary {2}${digest}$`, 'm'),
     );
   });
 

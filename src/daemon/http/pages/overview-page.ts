@@ -1,6 +1,7 @@
 import { alertMoments } from '../../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../../alerts/queries/alerts.ts';
 import { mutedWords } from '../../../alerts/wording/muted.ts';
+import { isOfMonthEnd } from '../../../alerts/wording/summary.ts';
 import { within } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';
@@ -86,7 +87,7 @@ ${
           `<span class="firm ${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
           `<span class="firm">${htmlText((alert.first_fired_at ?? '').slice(0, 10))}</span>`,
           `${htmlText(alert.summary)}${quietWords(alert)}`,
-          alert.at_stake_credits === null ? '' : formatInteger(alert.at_stake_credits),
+          stakeWords(alert),
           `<code>${htmlText(alert.alert_id)}</code>`,
         ]),
       )
@@ -97,6 +98,11 @@ ${facts(overview)}
 </body>
 </html>
 `;
+}
+
+function stakeWords({ at_stake_credits: credits, period, isOfMonthEnd }: Overview['alerts'][number]): string {
+  if (credits === null || credits === 0n) return '';
+  return `${formatInteger(credits)}${isOfMonthEnd ? ` <small>by the end of ${period}</small>` : ''}`;
 }
 
 function quietWords({ state, muted_because }: Overview['alerts'][number]): string {
@@ -206,7 +212,7 @@ export async function readOverview(context: Context, probe: HealthProbe, measure
   const { connection } = context.reader();
   const nowMs = clock.now();
   const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
-  const open = alertRows(connection, { states: 'open' });
+  const open = alertRows(connection, { states: 'open', nowMs });
   const momentsOf = alertMoments(connection);
   return {
     version,
@@ -214,9 +220,10 @@ export async function readOverview(context: Context, probe: HealthProbe, measure
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
     workspaces: worstFirst(readWorkspaces(context, probe)),
-    alerts: open
-      .slice(0, SHOWN_ALERTS)
-      .map((alert) => ({ ...alert, summary: momentsOf(alert).now.notification.summary })),
+    alerts: open.slice(0, SHOWN_ALERTS).map((alert) => {
+      const { notification } = momentsOf(alert).now;
+      return { ...alert, summary: notification.summary, isOfMonthEnd: isOfMonthEnd(notification) };
+    }),
     hiddenAlerts: Math.max(0, open.length - SHOWN_ALERTS),
     outbox: probe.outbox(),
     outlets: measured.outlets(),
