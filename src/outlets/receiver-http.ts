@@ -68,22 +68,20 @@ export class ReceiverHttp {
   /** One request, once. Never rejects for what becomes of it. */
   async call({ method, base, path = '', headers = {}, body }: ReceiverCall, signal: AbortSignal): Promise<Answer> {
     const { url, allowPrivate, timeoutMs, clock } = this.#options;
-    const [{ request }, { guardedAgent }] = await Promise.all([
-      import('undici'),
-      import('../alerts/channels/outbound/guarded-agent.ts'),
-    ]);
+    const { guardedAgent } = await import('../alerts/channels/outbound/guarded-agent.ts');
     const target = new URL(`${base ?? url}${path}`);
     const refused = refusedLiteral(target.hostname, { allowPrivate });
     if (refused !== null) return noAnswer(refused);
     this.#agent ??= guardedAgent({ allowPrivate }, this.#options);
     const limit = attemptLimit(clock, timeoutMs, signal);
     try {
-      const answer = await request(target, {
+      const answer = await (this.#options.dispatcher ?? this.#agent).request({
+        origin: target.origin,
+        path: `${target.pathname}${target.search}`,
         method,
         headers: { 'user-agent': 'usage-ledger', ...headers },
         body: body ?? null,
         signal: limit.signal,
-        dispatcher: this.#options.dispatcher ?? this.#agent,
       });
       const after = parseRetryAfter([answer.headers['retry-after'] ?? []].flat()[0], clock.now());
       const text = await textOf(answer.body);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { S3Access, S3Place } from '../config/types.ts';
 import { type Clock, isoTime, sleep } from '../core/clock.ts';
 import { AppError, systemFault } from '../core/errors.ts';
@@ -86,11 +86,12 @@ export class S3Client {
     const what = `${method} ${this.addressOf(name)}`;
     const { url, headers } = await this.#sign(order);
     try {
-      const answer = await request(url, {
+      const answer = await this.#agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
         method,
         headers: Object.fromEntries(headers),
         body: body ?? null,
-        dispatcher: this.#agent,
         ...(cleansUp === true ? { headersTimeout: LAST_ANSWER_MS } : { signal: this.#way.signal }),
       });
       if (answer.statusCode >= 200 && answer.statusCode < 300) return await read(answer);

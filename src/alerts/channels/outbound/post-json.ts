@@ -23,20 +23,22 @@ const ANSWER_BYTES = 4096;
 /** Posts JSON once and says what became of it, by the status of the answer. Redirects are not followed. */
 export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   // Loaded with the first notification only: every command would pay for it at its start.
-  const [{ request }, { guardedAgent }] = await Promise.all([import('undici'), import('./guarded-agent.ts')]);
+  const { guardedAgent } = await import('./guarded-agent.ts');
   const limit = attemptLimit(post.clock, post.timeoutMs, post.signal);
   // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
   const dispatcher = guardedAgent(post.policy, post);
   try {
     const refused = refusedLiteral(post.url.hostname, post.policy);
     if (refused !== null) return refusedAddress(refused);
-    const answer = await request(post.url, {
+    const { origin, pathname, search } = post.url;
+    const answer = await dispatcher.request({
+      origin,
+      path: `${pathname}${search}`,
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'usage-ledger', ...post.headers },
       body: post.body,
       reset: true,
       signal: limit.signal,
-      dispatcher,
     });
     const retryAfter = [answer.headers['retry-after'] ?? []].flat()[0];
     const result = webhookOutcome(answer.statusCode, retryAfter, post.clock.now());
