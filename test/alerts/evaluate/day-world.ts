@@ -5,6 +5,7 @@ import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
 import { periodAt } from '../../../src/core/period.ts';
+import type { Answer } from '../../long/alert-year/reader/truth.ts';
 import { type Message, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
@@ -27,6 +28,8 @@ export interface DayWorld {
   told(): string[];
   summaries(rule: string): string[];
   notifications(): Message[];
+  /** What the service had answered by each run. */
+  answers: Answer[];
   /** All of it as it is now, to begin others with. */
   image(): DayImage;
 }
@@ -59,11 +62,13 @@ export function dayWorld(
     figures.set(key, known);
     return known;
   };
+  const answers: Answer[] = [];
   const rows = (sql: string) => connection.prepare(sql).pluck().all();
   const workspace = { id: 'ws-1', lookbackPeriods: 1, alerts: { ...DEFAULT_ALERT_RULES, tenants: [], ...alerts } };
   return {
     connection,
     rows,
+    answers,
     post: (tenantId, atMs, credits) => {
       recordOf(tenantId, periodAt(atMs)).credits += BigInt(credits);
     },
@@ -71,7 +76,14 @@ export function dayWorld(
       recordOf(tenantId, period).credits = credits;
     },
     async read(nowMs) {
-      const source = listingOf('ws-1', [...figures.values()], 1_000);
+      const records = [...figures.values()];
+      const source = listingOf('ws-1', records, 1_000);
+      const from = records.map(({ period }) => period).sort()[0] ?? periodAt(nowMs);
+      answers.push({
+        atMs: nowMs,
+        from,
+        records: records.map((record) => ({ ...record, credits: Number(record.credits) })),
+      });
       await realRun({ writer, source, now: () => nowMs, workspace: { ...workspace, ...settings } });
       acceptAll(connection, nowMs);
     },

@@ -101,14 +101,33 @@ export function reason({ truth, tenant, month, atMs }: Read, text: string | unde
 }
 
 /** A range of an open month, and how far that is. */
-export function foretold({ said, truth, tenant, month, atMs }: Read): Complaint[] {
+export function foretold(read: Read): Complaint[] {
+  const { said, truth, tenant, month, atMs } = read;
   const [low, high] = [numberOf(said.low), numberOf(said.high ?? said.low)];
   const elapsed = (truth.nowMs - boundsOf(month)[0]) / DAY_MS;
   return [
     isSo('the month is open', !truth.isOver(month) && atMs >= truth.nowMs),
     isSo('the range rises', low <= high),
     isSo('no month ends below what it has', low >= truth.credits(tenant, month)),
+    ...goesOnAs(read, low, high),
     same('how far it is', said.elapsed, `day ${Math.floor(elapsed) + 1} of ${daysOf(month)}`),
+  ];
+}
+
+/** The rest of a month goes on at the rate that is so now: from half of what the last days were to three times that. */
+function goesOnAs({ truth, tenant, month }: Read, low: number, high: number): Complaint[] {
+  const [startMs, endMs] = boundsOf(month);
+  const leftDays = (endMs - truth.nowMs) / DAY_MS;
+  const days = Array.from({ length: 7 }, (_, day) => truth.nowMs - day * DAY_MS).filter(
+    (atMs) => atMs - DAY_MS > startMs,
+  );
+  const used = days.map((atMs) => truth.creditsAt(tenant, month, atMs) - truth.creditsAt(tenant, month, atMs - DAY_MS));
+  if (used.length < 3) return [];
+  const now = truth.credits(tenant, month);
+  const [least, most] = [Math.min(...used.slice(0, 3)), Math.max(...used)];
+  return [
+    isSo(`the month comes to ${now + (leftDays * least) / 2} at least`, high >= now + (leftDays * least) / 2),
+    isSo(`the month comes to ${now + leftDays * most * 3} at most`, low <= now + leftDays * most * 3 + 1),
   ];
 }
 

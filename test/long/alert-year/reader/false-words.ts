@@ -59,6 +59,10 @@ export const FALSE_COUNTS: Readonly<Record<string, (summary: string) => string |
       : null,
   'fewer tenants': (summary) =>
     / of [\d,]+ tenants/.test(summary) ? summary.replace(/ of [\d,]+ tenants/, ' of 5 tenants') : null,
+  'another figure of the largest': (summary) =>
+    / [\d,]+ \(/.test(summary) ? summary.replace(/ ([\d,]+) \(/, ' 1$1 (') : null,
+  'another month before': (summary) =>
+    / \((?!before)\w+ [\d,]+\)/.test(summary) ? summary.replace(/ \((?!before)(\w+) ([\d,]+)\)/, ' ($1 1$2)') : null,
   'another sum': (summary) =>
     / [+-][\d,]+ credits together/.test(summary)
       ? summary.replace(/ ([+-])([\d,]+) credits together/, ' $11$2 credits together')

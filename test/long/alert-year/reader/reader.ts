@@ -1,8 +1,8 @@
 import { periodIndex } from '../../../../src/core/period.ts';
-import type { Complaint, Word } from './checks.ts';
+import { type Complaint, same, type Word } from './checks.ts';
 import { SENTENCES } from './sentences.ts';
 import type { Answer, Truth } from './truth.ts';
-import { nameOf, numberOf, sentence } from './words.ts';
+import { monthOf, nameOf, numberOf, sentence } from './words.ts';
 
 /** A message as a receiver got it: about one alert, a group in one or more parts, or a daily summary. */
 export interface ReadMessage extends Omit<Word, 'alert_id' | 'evidence'> {
@@ -26,6 +26,8 @@ const SUMMARY = sentence(
   'Daily summary of {when:text} UTC(?:, part {part:n} of {parts:n})?: (?:{firing:n} alerts? firing)?(?:(?:, )?{resolved:n}(?: alerts?)? resolved)?\\.',
 );
 
+const LARGEST =
+  /(?<who>"(?:\\.|[^"\\])*"|[^\s"(),;:]+) (?<foretold>forecast )?(?<now>-?\d[\d,]*\d|-?\d)(?: \((?<base>[^()]*) (?<was>-?[\d,]+)\))?/g;
 /** Rules that compare settled months. */
 const SETTLE = ['jump', 'workspace_jump', 'drop'];
 
@@ -116,6 +118,7 @@ export class Reader {
     const sum = words.reduce((total, each) => total + of(each) - compared(each), 0);
     const inAll = ['jump'].includes(first.rule) && !isLikely ? this.#truth.overLimit(month).length : null;
     const over = numberOf(said.inAll ?? said.count);
+    const least = isEnd ? 0 : this.#heardOf(first, words);
     return [
       nameOf(said.place ?? said.where) === first.workspace_id ? null : 'another workspace is named',
       !isWhole || numberOf(said.count ?? said.more) === words.length ? null : 'their number is another',
@@ -126,6 +129,8 @@ export class Reader {
       (!isEnd && SETTLE.includes(first.rule) && words.every(({ level }) => level === 'settled'))
         ? null
         : `it is said to have settled: ${said.settled}`,
+      ...this.#largest(message, said.largest ?? '', isLikely),
+      over >= least ? null : `it was told of ${least} that it is so`,
       said.settled === undefined || this.#truth.hasSettled(month) ? null : 'the month has not settled',
       / since the last message\./.test(message.summary) === (message.event === 'grown')
         ? null
@@ -144,6 +149,36 @@ export class Reader {
         ? null
         : `the JSON says ${message.credits_change}`,
     ];
+  }
+
+  /** The largest ones, each with its figure beside that of the month before; of a loss beside what it was without. */
+  #largest({ alerts = [], created_at }: ReadMessage, text: string, isLikely: boolean): Complaint[] {
+    return [...text.matchAll(LARGEST)].flatMap((found) => {
+      const { who, foretold, now, base, was } = found.groups ?? {};
+      const word = alerts.find(({ tenant_id }) => tenant_id === nameOf(who));
+      if (word === undefined) return [];
+      const month = periodIndex(word.period ?? '');
+      const so = isLikely ? word.evidence.projection?.credits : this.#truth.credits(word.tenant_id, month);
+      const isBeside = base !== undefined && base !== 'before';
+      return [
+        same(`what ${who} is told by`, foretold !== undefined, isLikely),
+        same(`the figure of ${who}`, numberOf(now), so),
+        isBeside ? same('the month before', monthOf(base, Date.parse(created_at)), month - 1) : null,
+        isBeside ? same(`what ${who} had`, numberOf(was), this.#truth.credits(word.tenant_id, month - 1)) : null,
+      ];
+    });
+  }
+
+  /** Of how many the receiver has been told the same, with these, and of no end. */
+  #heardOf(first: Word, words: readonly Word[]): number {
+    const isLikely = (word: Word) => word.level === 'likely';
+    const kinds = new Set(words.map(isLikely));
+    const open = [...this.#before.values()].flatMap((told) => told.at(-1) ?? []);
+    const same = open.filter((word) => {
+      const isOfAll = word.rule === first.rule && word.period === first.period;
+      return isOfAll && word.type !== 'alert.resolved' && kinds.has(isLikely(word));
+    });
+    return new Set([...same, ...words].map(({ alert_id }) => alert_id)).size;
   }
 
   #note(summary: string, complaints: readonly Complaint[]): void {

@@ -286,7 +286,7 @@ export const SENTENCES: readonly Sentence[] = [
     'It is not the new id of another tenant: that one uses credits again\\.',
     ({ before, truth, month }) => {
       const named = before
-        .map(({ summary }) => /new id of ([^\s,]+),/.exec(summary)?.[1])
+        .map(({ summary }) => /new id of ("(?:\\.|[^"\\])*"|[^\s,]+),/.exec(summary)?.[1])
         .findLast((id) => id !== undefined);
       const last = named === undefined ? null : truth.lastChange(nameOf(named), month - 1, month + 1);
       return [
