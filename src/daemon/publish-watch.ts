@@ -2,6 +2,7 @@ import { summarizeError } from '../core/errors.ts';
 import { backoffMs } from '../core/net/retry.ts';
 import { oneAtATime } from '../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import { counted } from '../core/text/words.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import type { PublishReport } from '../publish/publish-ledger.ts';
 import { lagOf } from '../publish/standing.ts';
@@ -68,7 +69,9 @@ export class PublishWatch {
     const { stale, fault, position } = this.health();
     if (!stale && (this.#isRaised === false || position === null)) return;
     const minutes = Math.round(this.#failedAfterMs / 60_000);
-    await this.#options.tell(stale ? `nothing published for ${minutes} minutes: ${fault?.message ?? ''}` : null);
+    await this.#options.tell(
+      stale ? `nothing published for ${counted(minutes, 'minute')}: ${fault?.message ?? ''}` : null,
+    );
     this.#isRaised = stale;
   }
 

@@ -66,7 +66,9 @@ export function troubleOf(standing: OutletStanding, isByHand: boolean): string |
   const parts = [
     ...((state === 'paused' && !isByHand) || state === 'differs' ? [`nothing is sent: ${reason}`] : []),
     ...exceptions,
-    ...(differences === null ? [] : [`${counted(differences.length, 'customer')} differ from what was sent`]),
+    ...(differences === null
+      ? []
+      : [`${counted(differences.length, 'customer differs', 'customers differ')} from what was sent`]),
   ];
   return parts.length === 0 ? null : parts.join('; ');
 }

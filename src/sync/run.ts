@@ -213,7 +213,7 @@ async function refuseSuspicious(
   }
   const share = workspace.suspiciousShrink;
   if (share === 1 || known < FEW_RECORDS || missing < known * share) return;
-  throw new UnprovenError('suspicious_shrink', `the service lists ${missing} of ${known} records no more`, {
+  throw new UnprovenError('suspicious_shrink', `the service no longer lists ${missing} of ${known} records`, {
     hint: `${ask}; if it did, let one run pass with \`suspicious_shrink: 1\``,
   });
 }

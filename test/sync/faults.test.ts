@@ -90,7 +90,7 @@ test('a listing that lacks half of what was known is withheld, unless the settin
 
   const error = await expectNothingPublished(fixture, fixture.sync, 'suspicious_shrink');
 
-  expect(error.message).toBe('the service lists 125 of 250 records no more');
+  expect(error.message).toBe('the service no longer lists 125 of 250 records');
   const willing = fixture.another((config) => ({
     ...config,
     workspaces: config.workspaces.map((workspace) => ({ ...workspace, suspiciousShrink: 1 })),

@@ -32,7 +32,9 @@ test('two channels that both refuse everything tell each other once, and no more
   await world.jump('a', 16_000);
   await world.deliverAll();
   await world.deliverAll();
-  expect(messages(world.view()).filter(({ payload }) => payload.rule === 'job_failed')).toHaveLength(2);
+  const notices = messages(world.view()).filter(({ payload }) => payload.rule === 'job_failed');
+  expect(notices).toHaveLength(2);
+  for (const { payload } of notices) expect(payload.summary).toMatch(/the newest is "ws-1: a used 16,000 /);
 });
 
 async function startWorld(otherStatus = 204) {

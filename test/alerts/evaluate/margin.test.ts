@@ -29,16 +29,19 @@ async function playFebruary(
     for (const [tenant, on] of Object.entries(once)) if (day === on) world.post(tenant, atMs, 400);
     await world.read(atMs + DAY_MS / 2);
   }
-  return { told: world.told(), summaries: world.summaries('margin') };
+  const stakes = world.notifications().map(({ payload }) => payload.evidence.at_stake_money);
+  return { told: world.told(), summaries: world.summaries('margin'), stakes };
 }
 
 test('who is below cost so far and will cover it by the end is not told; who will not, is, with what it comes to', async () => {
   // 28,000 bring 180.00 and cost 112.00, though the first 10,000 bring nothing; 11,400 bring 14.00 and cost 45.60.
-  const { told, summaries } = await playFebruary([COST], { large: 1_000, small: 400 }, 32);
+  const { told, summaries, stakes } = await playFebruary([COST], { large: 1_000, small: 400 }, 32);
   expect(told).toEqual(['margin happened firing small']);
   expect(summaries[0]).toBe(
     'ws-1: small is below cost in February and will probably stay so: at the 11,400 credits that it is likely to come to (day 7 of 28), it pays 14.00 and costs 45.60 EUR.',
   );
+  // What it used more than the month before is no loss.
+  expect(stakes).toEqual([null]);
 });
 
 test('whose forecast nobody can say is told once the month is over', async () => {

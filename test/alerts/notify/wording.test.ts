@@ -63,6 +63,14 @@ describe('what a message says', () => {
     );
   });
 
+  it('reminds of what nobody has acknowledged, and says nothing else of it', () => {
+    expect(said({ event: 'reminder' })).toMatch(/limit of 15,000\. Nobody has acknowledged this yet\.$/);
+  });
+
+  it('says of who has come to the limit that it is there, and not over it', () => {
+    expect(said({ current: { credits: 15_000n, requests: 100n } })).toContain('10,000. That is the limit of 15,000.');
+  });
+
   it('compares with the month that the rule compares with', () => {
     const threshold = { ...BUILT, baseline_period: '2025-03' };
     expect(said({ previous_period: '2025-03', evidence: { ...NO_EVIDENCE, threshold } })).toContain(

@@ -127,7 +127,7 @@ const JOBS = {
   },
   clock: {
     severity: 'warning',
-    found: () => 'The clock of this machine was set back',
+    found: () => 'Times in the ledger lie ahead of the clock',
     over: () => 'No time in the ledger lies ahead of the clock any more.',
     todo: 'Keep the clock by NTP; what is due stays due.',
     docs: 'runs or closes of the ledger have times more than a minute to come: the clock was ahead and has been set back',

@@ -130,8 +130,10 @@ export const SENTENCES: readonly Sentence[] = [
     const earlier = before.at(-1)?.evidence.projection?.credits;
     return [isSo('it was lower then', (word.evidence.projection?.credits ?? 0) > (earlier ?? Number.NaN))];
   }),
-  of(ANY, '(?:It|The difference) has grown since the last message\\.', ({ word, before }) => [
+  of(ANY, '(?:It|{difference}) has grown since the last message\\.', ({ word, before, said }) => [
     isSo('it was told before', before.length > 0 && word.event === 'grown'),
+    same('what has grown', said.difference !== undefined, word.rule === 'restatement'),
+    isSo('it is no loss', word.rule !== 'regression'),
   ]),
   of(['regression'], 'More has been lost since the last message\\.', ({ before, word }) => [
     isSo('it was less then', lostIn(before.at(-1)) < lostIn(word)),

@@ -14,6 +14,7 @@ const PARTS: Readonly<Record<string, string>> = {
   d: `\\d{1,2} ${MONTH}`,
   who: '"(?:\\\\.|[^"\\\\])*"|[^\\s"(),;:]+',
   over: 'over',
+  difference: 'The difference',
   text: '.*?',
 };
 
