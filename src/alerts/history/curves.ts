@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { once, onceEach } from '../../core/one-at-a-time.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
@@ -10,9 +10,9 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { DAYS_BACK, type Past, readDays } from '../measures/forecast/past.ts';
-import type { UsageFigures } from '../measures/judgement.ts';
+import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
 import { countUpTo, keptReadings, type Readings, readingsOf } from './readings.ts';
-import { keptRunTimes, LATEST_RUNS, type LastRead, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
+import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -42,9 +42,13 @@ export class Curves {
   readonly #moments: RunMoments;
   readonly #readings: Readings;
   readonly #firstPeriods: Map<number, number | null>;
-  /** What was read of the tenant that was looked at last, by period: as it stands now, and by last entry. */
-  #lastRead: { tenantKey: number | null; periods: Map<number, Reached> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
+  readonly #figures;
+  /** Credits that were read of the tenant that was looked at last, by period and last entry. */
+  #lastRead: { tenantKey: number | null; periods: Map<number, (entryId: number) => bigint> } = {
+    tenantKey: 0,
+    periods: new Map(),
+  };
 
   constructor(sources: CurveSources) {
     const { connection, workspaceKey, nowMs, kept } = sources;
@@ -52,36 +56,8 @@ export class Curves {
     this.#moments = new RunMoments(kept?.runs ?? runTimesOf(connection, workspaceKey), nowMs);
     this.#readings = kept?.readings ?? readingsOf(connection);
     this.#firstPeriods = kept?.firstPeriods ?? new Map();
-    this.#statements = {
-      state: figuresReader(connection),
-      // Of a run whose clock was ahead, those after it show how late it was at most.
-      ends: connection
-        .prepare(
-          `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (
-             SELECT run_key, finished_at FROM runs
-             WHERE workspace_key = @workspaceKey AND run_key >= @runKey AND status = 'applied'
-             ORDER BY run_key LIMIT ${LATEST_RUNS})`,
-        )
-        .pluck(),
-      endBefore: connection
-        .prepare(
-          `SELECT finished_at FROM runs WHERE workspace_key = ? AND run_key < ? AND status = 'applied'
-           ORDER BY run_key DESC LIMIT 1`,
-        )
-        .pluck(),
-      firstRun: connection
-        .prepare(
-          `SELECT r.finished_at FROM workspaces w JOIN runs r ON r.run_key = w.first_run_key
-           WHERE w.workspace_key = ? AND r.status = 'applied'`,
-        )
-        .pluck(),
-      firstPeriod: connection
-        .prepare(
-          `SELECT p.period_key FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
-           WHERE p.workspace_key = ? ORDER BY p.period LIMIT 1`,
-        )
-        .pluck(),
-    };
+    this.#statements = statementsOf(connection);
+    this.#figures = figuresReader(connection);
   }
 
   /**
@@ -129,11 +105,11 @@ export class Curves {
   });
 
   /** When the last run before this one was applied whose time is known; null when there is none. */
-  lastRunMs(): number | null {
+  readonly lastRunMs = once((): number | null => {
     const { connection, workspaceKey, nowMs } = this.sources;
     const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });
     return run === undefined ? null : Date.parse(run.finishedAt ?? '');
-  }
+  });
 
   /** The last entry up to the run that found a period settled; null when no earlier run did. */
   settledEntry(periodKey: number): number | null {
@@ -148,31 +124,33 @@ export class Curves {
   settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
     const lastEntryId = this.settledEntry(periodKey);
     if (lastEntryId === null) return null;
-    return this.#readings(periodKey, tenantKey, [lastEntryId])[0] ?? null;
+    const figures = this.#statements.reading.get(periodKey, tenantKey, lastEntryId) as [bigint, bigint] | undefined;
+    return figures === undefined ? NO_USAGE : { credits: figures[0], requests: figures[1] };
   }
 
   /** Credits in a period as they had been read by a moment; null when nothing had been read by then. */
   reading(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
-    const { startMs, endMs } = this.#monthOf(periodKey);
-    if (atMs <= startMs) return 0n;
-    if (atMs >= this.sources.nowMs || atMs >= endMs) return this.#state(periodKey, tenantKey);
-    const place = this.#moments.placeOf(atMs);
-    if (place === null) return null;
-    const { earlier, later } = place;
-    const before = this.#readAt(periodKey, tenantKey, earlier);
-    if (later === null) return before;
-    // Readings of a day that nobody read: on a straight line from the one to the other, from the period's start on.
-    const fromMs = Math.max(earlier.atMs, startMs);
-    const toMs = Math.min(later.atMs, endMs);
-    const after =
-      later.atMs >= this.sources.nowMs ? this.#state(periodKey, tenantKey) : this.#readAt(periodKey, tenantKey, later);
-    return toMs <= fromMs ? before : before + ((after - before) * BigInt(atMs - fromMs)) / BigInt(toMs - fromMs);
+    const mark = this.#markOf(periodKey, atMs);
+    return mark === null ? null : onTheWay(mark, this.#knownOf(periodKey, tenantKey));
   }
 
   /** The past of a tenant, or of the workspace as a whole, seen from the open period. */
   of(periodKey: number, tenantKey: number | null): Past {
     const { nowMs } = this.sources;
-    const reached = (daysAgo: number) => this.sinceStart(periodKey, tenantKey, nowMs - daysAgo * DAY_MS);
+    const { marks, ends } = this.#days(periodKey);
+    let month: number | null = null;
+    let credits: readonly bigint[] = [];
+    let between = 0n;
+    const reached = (daysAgo: number): bigint | null => {
+      const mark = marks[daysAgo] ?? null;
+      if (mark === null) return null;
+      if (mark.periodKey !== month) {
+        month = mark.periodKey;
+        credits = this.#creditsBy(month, tenantKey, ends.get(month) ?? []);
+        if (month < periodKey) between += this.#state(month, tenantKey);
+      }
+      return onTheWay(mark, (place) => credits[place] ?? 0n) - between;
+    };
     const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
     const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
     const rest = (key: number): number | null => {
@@ -189,8 +167,7 @@ export class Curves {
 
   /** Credits at a moment, counted from the start of the open period: below zero for what lies before it. */
   sinceStart(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
-    let key = periodKey;
-    while (atMs < this.#monthOf(key).startMs) key -= 1;
+    const key = this.#monthAt(periodKey, atMs);
     const reached = this.reading(key, tenantKey, atMs);
     if (reached === null) return null;
     let credits = reached;
@@ -204,57 +181,134 @@ export class Curves {
     return { startMs: periodStartMs(period), endMs: periodEndMs(period) };
   });
 
-  /** The entries that the days before now end with in a period: who is asked for one of them is asked for all. */
-  readonly #dayEnds = onceEach((periodKey: number): ReadonlySet<number> => {
+  #monthAt(latestKey: number, atMs: number): number {
+    let key = latestKey;
+    while (atMs < this.#monthOf(key).startMs) key -= 1;
+    return key;
+  }
+
+  #markOf(periodKey: number, atMs: number): Mark | null {
+    const { nowMs } = this.sources;
     const { startMs, endMs } = this.#monthOf(periodKey);
-    const entryIds = new Set<number>();
-    for (let days = 1; days <= DAYS_BACK; days += 1) {
-      const atMs = this.sources.nowMs - days * DAY_MS;
-      if (atMs <= startMs || atMs >= endMs) continue;
-      const place = this.#moments.placeOf(atMs);
-      for (const read of [place?.earlier, place?.later]) if (read != null) entryIds.add(read.lastEntryId);
-    }
-    return entryIds;
+    const alone = (entryId: number): Mark => ({ periodKey, earlier: entryId, later: null, passed: 0n, whole: 1n });
+    if (atMs <= startMs) return alone(NOTHING);
+    if (atMs >= nowMs || atMs >= endMs) return alone(NOW);
+    const place = this.#moments.placeOf(atMs);
+    if (place === null) return null;
+    const { earlier, later } = place;
+    // Readings of a day that nobody read: on a straight line from the one to the other, from the period's start on.
+    const fromMs = Math.max(earlier.atMs, startMs);
+    const toMs = Math.min(later?.atMs ?? 0, endMs);
+    if (later === null || toMs <= fromMs) return alone(earlier.lastEntryId);
+    return {
+      periodKey,
+      earlier: earlier.lastEntryId,
+      later: later.atMs >= nowMs ? NOW : later.lastEntryId,
+      passed: BigInt(atMs - fromMs),
+      whole: BigInt(toMs - fromMs),
+    };
+  }
+
+  /** Where now lies and the days before it, seen from an open period: by places among the entries that end days of their month. */
+  readonly #days = onceEach((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } => {
+    const ends = new Map<number, number[]>();
+    const marks = Array.from({ length: DAYS_BACK + 1 }, (_, daysAgo) => {
+      const atMs = this.sources.nowMs - daysAgo * DAY_MS;
+      const mark = this.#markOf(this.#monthAt(periodKey, atMs), atMs);
+      if (mark === null) return null;
+      const entryIds = ends.get(mark.periodKey) ?? [];
+      ends.set(mark.periodKey, entryIds);
+      const placeOf = (entryId: number) =>
+        entryIds.includes(entryId) ? entryIds.indexOf(entryId) : entryIds.push(entryId) - 1;
+      return { ...mark, earlier: placeOf(mark.earlier), later: mark.later === null ? null : placeOf(mark.later) };
+    });
+    return { marks, ends };
   });
 
-  readonly #totals = onceEach((periodKey: number) => totalsOf(this.sources.connection, periodKey, this.sources.nowMs));
+  readonly #totals = onceEach((periodKey: number) => totalsOf(this.sources.connection, periodKey));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
-    const reached = this.#reached(periodKey, tenantKey);
-    reached.now ??=
-      tenantKey === null
-        ? sumUsage(this.sources.connection, periodKey).creditsUsed
-        : (this.#statements.state(periodKey, tenantKey)?.credits ?? 0n);
-    return reached.now;
+    return this.#knownOf(periodKey, tenantKey)(NOW);
   }
 
-  /** Where runs are rare, many moments of a tenant have one reading. */
-  #readAt(periodKey: number, tenantKey: number | null, { lastEntryId }: LastRead): bigint {
-    if (tenantKey === null) return this.#totals(periodKey)(lastEntryId);
-    const { byEntry } = this.#reached(periodKey, tenantKey);
-    const known = byEntry.get(lastEntryId);
-    if (known !== undefined) return known;
-    const days = this.#dayEnds(periodKey);
-    const entryIds = days.has(lastEntryId) ? [...days] : [lastEntryId];
-    for (const [place, { credits }] of this.#readings(periodKey, tenantKey, entryIds).entries()) {
-      byEntry.set(entryIds[place] as number, credits);
-    }
-    return byEntry.get(lastEntryId) ?? 0n;
-  }
-
-  #reached(periodKey: number, tenantKey: number | null): Reached {
+  /** What had been read up to an entry of the tenant that was looked at last: where runs are rare, many moments have one reading. */
+  #knownOf(periodKey: number, tenantKey: number | null): (entryId: number) => bigint {
     if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
     const { periods } = this.#lastRead;
-    const known = periods.get(periodKey) ?? { now: null, byEntry: new Map() };
+    const read = (entryId: number): bigint => {
+      if (entryId !== NOW) return this.#creditsBy(periodKey, tenantKey, [entryId])[0] ?? 0n;
+      if (tenantKey === null) return sumUsage(this.sources.connection, periodKey).creditsUsed;
+      return this.#figures(periodKey, tenantKey)?.credits ?? 0n;
+    };
+    const known = periods.get(periodKey) ?? onceEach(read);
     periods.set(periodKey, known);
     return known;
   }
+
+  #creditsBy(periodKey: number, tenantKey: number | null, entryIds: readonly number[]): bigint[] {
+    const read =
+      tenantKey === null ? entryIds.map(this.#totals(periodKey)) : this.#readings(periodKey, tenantKey, entryIds);
+    return read.map((credits, place) => (entryIds[place] === NOW ? this.#state(periodKey, tenantKey) : credits));
+  }
 }
 
-interface Reached {
-  now: bigint | null;
-  byEntry: Map<number, bigint>;
+/** Stand for what is there now, and for what was there before any entry. */
+const NOW = Number.MAX_SAFE_INTEGER;
+const NOTHING = -1;
+
+/**
+ * A moment of a period between two readings, each by its last entry, and which part of the way from the one to the other has
+ * passed; `later` is null where one reading speaks for it.
+ */
+interface Mark {
+  periodKey: number;
+  earlier: number;
+  later: number | null;
+  passed: bigint;
+  whole: bigint;
 }
+
+function onTheWay({ earlier, later, passed, whole }: Mark, creditsBy: (entry: number) => bigint): bigint {
+  const before = creditsBy(earlier);
+  return later === null ? before : before + ((creditsBy(later) - before) * passed) / whole;
+}
+
+const statementsOf = perConnection((connection) => ({
+  reading: connection
+    .prepare(
+      `SELECT credits_after, requests_after FROM usage_entries
+       WHERE period_key = ? AND tenant_key = ? AND entry_id <= ? ORDER BY entry_id DESC LIMIT 1`,
+    )
+    .safeIntegers()
+    .raw(),
+  // Of a run whose clock was ahead, those after it show how late it was at most.
+  ends: connection
+    .prepare(
+      `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (
+         SELECT run_key, finished_at FROM runs
+         WHERE workspace_key = @workspaceKey AND run_key >= @runKey AND status = 'applied'
+         ORDER BY run_key LIMIT ${LATEST_RUNS})`,
+    )
+    .pluck(),
+  endBefore: connection
+    .prepare(
+      `SELECT finished_at FROM runs WHERE workspace_key = ? AND run_key < ? AND status = 'applied'
+       ORDER BY run_key DESC LIMIT 1`,
+    )
+    .pluck(),
+  firstRun: connection
+    .prepare(
+      `SELECT r.finished_at FROM workspaces w JOIN runs r ON r.run_key = w.first_run_key
+       WHERE w.workspace_key = ? AND r.status = 'applied'`,
+    )
+    .pluck(),
+  firstPeriod: connection
+    .prepare(
+      `SELECT p.period_key FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
+       WHERE p.workspace_key = ? ORDER BY p.period LIMIT 1`,
+    )
+    .pluck(),
+}));
 
 const { placeholder } = sql;
 const isOfWorkspace = eq(runs.workspaceKey, placeholder('workspaceKey'));
@@ -262,7 +316,7 @@ const isApplied = eq(runs.status, 'applied').inlineParams();
 
 const lastApplied = prepared((db) =>
   db
-    .select()
+    .select({ finishedAt: runs.finishedAt })
     .from(runs)
     .where(and(isOfWorkspace, isApplied, lte(runs.finishedAt, placeholder('latest'))))
     .orderBy(desc(runs.runKey))
@@ -286,11 +340,11 @@ const lastWithEntries = prepared((db) =>
     .limit(1),
 );
 
-const statementsOf = perConnection((history) => ({
+const totalStatements = perConnection((history) => ({
   runs: history.prepare(
     `SELECT run_key AS runKey, first_entry_id AS firstEntryId, first_entry_id + entries - 1 AS lastEntryId FROM runs
      WHERE workspace_key = ? AND applied_seq IS NOT NULL AND first_entry_id IS NOT NULL
-       AND finished_at >= ? AND finished_at < ? ORDER BY run_key`,
+       AND run_key > ? AND finished_at >= ? ORDER BY run_key`,
   ),
   added: history
     .prepare(
@@ -299,9 +353,16 @@ const statementsOf = perConnection((history) => ({
     )
     .safeIntegers()
     .pluck(),
-  /** What applied runs have added to periods: it never changes, and is summed up once. */
-  known: new Map<string, bigint>(),
+  /** What applied runs have added to a period never changes, and is summed up once. */
+  periods: onceEach((_: number): Totals => ({ runKey: 0, credits: 0n, lastEntryIds: [], totals: [] })),
 }));
+
+interface Totals {
+  runKey: number;
+  credits: bigint;
+  lastEntryIds: number[];
+  totals: bigint[];
+}
 
 interface RunEntries {
   runKey: number;
@@ -309,19 +370,16 @@ interface RunEntries {
   lastEntryId: number;
 }
 
-/** Returns what all tenants together had come to in a period by an entry, of what was read until now. */
-function totalsOf(history: Database.Database, periodKey: number, nowMs: number): (entryId: number) => bigint {
-  const { runs, added, known } = statementsOf(history);
+/** Returns what all tenants together had come to in a period by an entry. */
+function totalsOf(history: Database.Database, periodKey: number): (entryId: number) => bigint {
+  const { runs, added, periods } = totalStatements(history);
+  const known = periods(periodKey);
   const since = isoTime(periodStartMs(periodOfKey(periodKey)));
-  const rows = runs.all(workspaceKeyOf(periodKey), since, isoTime(nowMs)) as RunEntries[];
-  let total = 0n;
-  const totals = rows.map(({ runKey, ...entries }) => {
-    const key = `${periodKey} ${runKey}`;
-    const credits = known.get(key) ?? (added.get({ ...entries, periodKey }) as bigint);
-    known.set(key, credits);
-    total += credits;
-    return total;
-  });
-  const lastEntryIds = Float64Array.from(rows, ({ lastEntryId }) => lastEntryId);
-  return (entryId) => totals[countUpTo(lastEntryIds, entryId) - 1] ?? 0n;
+  for (const { runKey, ...entries } of runs.all(workspaceKeyOf(periodKey), known.runKey, since) as RunEntries[]) {
+    known.runKey = runKey;
+    known.credits += added.get({ ...entries, periodKey }) as bigint;
+    known.lastEntryIds.push(entries.lastEntryId);
+    known.totals.push(known.credits);
+  }
+  return (entryId) => known.totals[countUpTo(known.lastEntryIds, entryId) - 1] ?? 0n;
 }

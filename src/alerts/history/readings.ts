@@ -1,24 +1,22 @@
 import type Database from 'better-sqlite3';
-import { NO_USAGE, pair, type UsageFigures } from '../measures/judgement.ts';
 
-/** What runs had read of a tenant's period up to each of these entries. */
-export type Readings = (periodKey: number, tenantKey: number, entryIds: readonly number[]) => UsageFigures[];
+/** Credits that runs had read of a tenant's period up to each of these entries. */
+export type Readings = (periodKey: number, tenantKey: number, entryIds: readonly number[]) => bigint[];
 
 /** Looks each up in the ledger: one seek in the entries' index. */
 export function readingsOf(history: Database.Database): Readings {
-  const figures = history
+  const credits = history
     .prepare(
-      `SELECT e.credits_after, e.requests_after FROM json_each(@entryIds) each LEFT JOIN usage_entries e ON e.entry_id = (
-         SELECT max(entry_id) FROM usage_entries
-         WHERE period_key = @periodKey AND tenant_key = @tenantKey AND entry_id <= each.value)
-       ORDER BY each.key`,
+      `SELECT coalesce((
+         SELECT credits_after FROM usage_entries
+         WHERE period_key = @periodKey AND tenant_key = @tenantKey AND entry_id <= each.value
+         ORDER BY entry_id DESC LIMIT 1), 0)
+       FROM json_each(@entryIds) each ORDER BY each.key`,
     )
     .safeIntegers()
-    .raw();
-  return (periodKey, tenantKey, entryIds) => {
-    const rows = figures.all({ periodKey, tenantKey, entryIds: JSON.stringify(entryIds) });
-    return (rows as [bigint | null, bigint | null][]).map((row) => pair(...row) ?? NO_USAGE);
-  };
+    .pluck();
+  return (periodKey, tenantKey, entryIds) =>
+    credits.all({ periodKey, tenantKey, entryIds: JSON.stringify(entryIds) }) as bigint[];
 }
 
 /** Entries that are kept at most, some hundred megabytes of them. */
@@ -27,14 +25,13 @@ const MOST_KEPT = 5_000_000;
 interface Series {
   entryIds: Float64Array;
   credits: BigInt64Array;
-  requests: BigInt64Array;
 }
 
 /** Keeps in memory what was looked up once: for a history that does not change while it is gone through again and again. */
 export function keptReadings(history: Database.Database): Readings {
   const entries = history
     .prepare(
-      `SELECT entry_id, credits_after, requests_after FROM usage_entries
+      `SELECT entry_id, credits_after FROM usage_entries
        WHERE period_key = ? AND tenant_key = ? ORDER BY entry_id`,
     )
     .safeIntegers()
@@ -44,7 +41,7 @@ export function keptReadings(history: Database.Database): Readings {
   const seriesOf = (periodKey: number, tenantKey: number): Series => {
     const known = tenants.get(tenantKey)?.get(periodKey);
     if (known !== undefined) return known;
-    const rows = entries.all(periodKey, tenantKey) as [bigint, bigint, bigint][];
+    const rows = entries.all(periodKey, tenantKey) as [bigint, bigint][];
     if (kept + rows.length > MOST_KEPT) {
       tenants.clear();
       kept = 0;
@@ -53,23 +50,19 @@ export function keptReadings(history: Database.Database): Readings {
     const series = {
       entryIds: Float64Array.from(rows, ([entryId]) => Number(entryId)),
       credits: BigInt64Array.from(rows, ([, credits]) => credits),
-      requests: BigInt64Array.from(rows, ([, , requests]) => requests),
     };
     const ofTenant = tenants.get(tenantKey) ?? new Map<number, Series>();
     tenants.set(tenantKey, ofTenant.set(periodKey, series));
     return series;
   };
   return (periodKey, tenantKey, asked) => {
-    const { entryIds, credits, requests } = seriesOf(periodKey, tenantKey);
-    return asked.map((entryId) => {
-      const place = countUpTo(entryIds, entryId) - 1;
-      return place < 0 ? NO_USAGE : { credits: credits[place] ?? 0n, requests: requests[place] ?? 0n };
-    });
+    const { entryIds, credits } = seriesOf(periodKey, tenantKey);
+    return asked.map((entryId) => credits[countUpTo(entryIds, entryId) - 1] ?? 0n);
   };
 }
 
 /** How many of these ascending numbers are not above a bound. */
-export function countUpTo(ascending: Float64Array, bound: number): number {
+export function countUpTo(ascending: ArrayLike<number>, bound: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {
     const middle = (low + high) >> 1;
