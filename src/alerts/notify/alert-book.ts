@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { ageMs } from '../../core/stored-time.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
@@ -16,7 +15,7 @@ import { createExplainer } from '../track/explained.ts';
 import { type AlertChangeKind, advance } from '../track/lifecycle.ts';
 import { readMutes } from '../track/mutes.ts';
 import { isSelfRule } from '../wording/kinds/table.ts';
-import { writeBaseline } from './notified.ts';
+import { readStandings, writeBaseline } from './notified.ts';
 import { type DueMessage, Notifier, type Planned } from './notifier.ts';
 
 interface Draft {
@@ -37,6 +36,8 @@ export class AlertBook {
   readonly #context: BookContext;
   readonly #rows: AlertRows;
   readonly #isCrowd: Crowds;
+  /** What there is to evaluate, once somebody has asked for it. */
+  #read: Map<number, StoredAlert> | null = null;
   #drafts: Draft[] = [];
   due: readonly DueMessage[] = [];
 
@@ -47,7 +48,8 @@ export class AlertBook {
   }
 
   open(): StoredAlert[] {
-    return this.#rows.open();
+    this.#read ??= new Map(this.#rows.toEvaluate().map((alert) => [alert.alertKey, alert]));
+    return [...this.#read.values()].filter(isOpen);
   }
 
   tenantId(tenantKey: number): string {
@@ -77,7 +79,8 @@ export class AlertBook {
       if (change === 'fired') alert.firstFiredAt ??= at;
       if (NEWS.includes(change)) alert.toldTimes = 0;
     }
-    if (!isDeepStrictEqual(known, alert)) this.#rows.write(alert);
+    this.#rows.write(alert, known);
+    this.#read?.set(alert.alertKey, alert);
   }
 
   /** While many wait, a pace gives the others another day to be told together with it, and is then told all the same. */
@@ -91,18 +94,24 @@ export class AlertBook {
   expire(alert: StoredAlert): void {
     const expired: StoredAlert = { ...alert, state: 'expired', clearRunKey: null, pendingSinceMs: null };
     this.#change(expired, 'expired');
-    this.#rows.write(expired);
+    this.#rows.write(expired, alert);
+    this.#read?.set(alert.alertKey, expired);
   }
 
   /** Asks what there is to tell, of all alerts or those with the keys, and writes down what happened with who hears of it. */
   finish({ only }: { only?: SQL } = {}): RunAlerts {
     const { connection, workspaceKey, nowMs, seeding } = this.#context;
-    const wanted = only === undefined ? this.#rows.toEvaluate() : this.#rows.among(only);
-    const open =
-      only === undefined ? wanted.filter(({ state }) => OPEN_ALERT_STATES.includes(state)) : this.#rows.open();
+    const alerts = only === undefined ? this.#current() : this.#rows.among(only);
+    const standings = readStandings(
+      connection,
+      alerts.map(({ alertKey }) => alertKey),
+    );
+    const wanted =
+      only === undefined ? alerts.filter((alert) => isOpen(alert) || standings.isHeard(alert.alertKey)) : alerts;
     const notifier = new Notifier(this.#context, {
+      standings,
       mutes: readMutes(connection, workspaceKey, nowMs),
-      explains: createExplainer(open),
+      explains: createExplainer(only === undefined ? wanted.filter(isOpen) : this.#rows.explaining()),
       tenantId: (tenantKey) => this.tenantId(tenantKey),
     });
     const drafted = new Map(this.#drafts.map((draft) => [draft.alert.alertKey, draft]));
@@ -124,13 +133,19 @@ export class AlertBook {
     return { changes, due: notifier.fresh };
   }
 
+  /** What there is to evaluate, as this book has left it. */
+  #current(): StoredAlert[] {
+    if (this.#read === null) return this.#rows.toEvaluate();
+    return [...this.#read.values()].sort((a, b) => a.alertKey - b.alertKey);
+  }
+
   /** What was told without anything having happened to the alert stands in its history, too. */
   #note(alert: StoredAlert, { news, toldTimes }: Planned, hasChanged: boolean): void {
     const grows = news.includes('grown');
     if (hasChanged && !grows) return;
     if (grows) Object.assign(alert, { toldTimes, ...(alert.state === 'acknowledged' ? { state: 'firing' } : {}) });
     if (!hasChanged) this.#change(alert, grows ? 'grown' : 'told');
-    this.#rows.write(alert);
+    this.#rows.write(alert, null);
   }
 
   #change(alert: StoredAlert, change: AlertChangeKind): void {
@@ -183,6 +198,10 @@ export class AlertBook {
       period: periodKey === null ? null : periodOfKey(periodKey),
     };
   }
+}
+
+function isOpen({ state }: StoredAlert): boolean {
+  return OPEN_ALERT_STATES.includes(state);
 }
 
 /** Why nobody hears of a change; null when somebody does. */

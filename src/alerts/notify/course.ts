@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
-import { and, eq, gte, lt, query, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, gte, isNotNull, lt, query, sql, statements } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { TOLERANCE_MS } from '../history/run-moments.ts';
@@ -183,19 +183,16 @@ interface CourseSubject {
 
 /** Returns what works out the course of tenants; the days on which a workspace was read are looked up once. */
 export function createCourses(connection: Database.Database): (subject: CourseSubject) => Course {
-  const entriesOf = connection
-    .prepare(
-      // The run that is being applied has no end yet.
-      `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
+  const entriesOf = statements(connection)(
+    // The run that is being applied has no end yet.
+    `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
        WHERE e.period_key = ? AND e.tenant_key = ? ORDER BY e.entry_id`,
-    )
-    .safeIntegers()
-    .raw();
+  ).raw();
   const figuresOf = figuresReader(connection);
   const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
   const readDays = onceEach((periodKey: number): ReadonlySet<string> => {
     const period = periodOfKey(periodKey);
-    const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), eq(runs.status, 'applied'));
+    const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), isNotNull(runs.appliedSeq));
     const isSince = gte(runs.finishedAt, isoTime(periodStartMs(addPeriods(period, -1))));
     const isBefore = lt(runs.finishedAt, isoTime(periodEndMs(period) + TOLERANCE_MS));
     const rows = query(connection)

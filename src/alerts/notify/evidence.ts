@@ -4,6 +4,7 @@ import { once, onceEach } from '../../core/one-at-a-time.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import { statements } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
@@ -31,14 +32,12 @@ export function createEvidence(
   const total = onceEach((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
   const courseOf = createCourses(connection);
   const isOwn = 'period_key IN (@periodKey, @periodKey - 1) AND tenant_key = @tenantKey';
-  const entriesOf = connection
-    .prepare(
-      `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after, (
+  const entriesOf = statements(connection)(
+    `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after, (
          SELECT count(*) FROM usage_entries WHERE ${isOwn}) AS entry_count
        FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
        WHERE ${isOwn} ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
-    )
-    .safeIntegers();
+  );
   const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {
     const { periodKey } = seen;
     if (priceOf === null || periodKey === null) return null;

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
-import { eq, placeholders, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
+import { placeholders, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { Notified } from './news.ts';
 import { NO_WAIT, type Wait } from './wait.ts';
 
@@ -17,26 +17,38 @@ export interface ChannelStanding {
   deliveryKey: number | null;
 }
 
-const rowsOfAlert = prepared((db) =>
+const rowsOfAlerts = prepared((db) =>
   db
     .select()
     .from(alertNotified)
-    .where(eq(alertNotified.alertKey, sql.placeholder('alertKey'))),
+    .where(sql`${alertNotified.alertKey} IN (SELECT value FROM json_each(${sql.placeholder('alertKeys')}))`),
 );
 
-export function readStandings(connection: Database.Database, alertKey: number): (channel: string) => ChannelStanding {
-  const rows = rowsOfAlert(connection).all({ alertKey });
-  const known = new Map(rows.map((row) => [row.channel, row]));
-  const baseline = known.get(EVERYBODY);
-  return (channel) => {
-    const row = known.get(channel);
-    const last = row === undefined || row.event === null ? baseline : row;
-    return {
-      notified: last === undefined ? null : notifiedOf(last),
-      wait: row ?? NO_WAIT,
-      revision: row?.revision ?? 0,
-      deliveryKey: row?.deliveryKey ?? null,
-    };
+export interface Standings {
+  of(alertKey: number, channel: string): ChannelStanding;
+  /** Somebody was told of it and not of its end, or something of it waits. */
+  isHeard(alertKey: number): boolean;
+}
+
+/** Reads what all channels have of alerts. */
+export function readStandings(connection: Database.Database, alertKeys: readonly number[]): Standings {
+  const known = Map.groupBy(
+    rowsOfAlerts(connection).all({ alertKeys: JSON.stringify(alertKeys) }),
+    (row) => row.alertKey,
+  );
+  return {
+    of(alertKey, channel) {
+      const rows = known.get(alertKey) ?? [];
+      const row = rows.find((one) => one.channel === channel);
+      const last = row === undefined || row.event === null ? rows.find((one) => one.channel === EVERYBODY) : row;
+      return {
+        notified: last === undefined ? null : notifiedOf(last),
+        wait: row ?? NO_WAIT,
+        revision: row?.revision ?? 0,
+        deliveryKey: row?.deliveryKey ?? null,
+      };
+    },
+    isHeard: (alertKey) => known.get(alertKey)?.some(({ open, dueAt }) => open === 1 || dueAt !== null) === true,
   };
 }
 

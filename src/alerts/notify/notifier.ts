@@ -15,7 +15,7 @@ import { MessageComposer } from './compose-message.ts';
 import { renderEvidence } from './evidence.ts';
 import { GroupWait, isOutOfLine } from './group-wait.ts';
 import { type AlertNow, news, type Policy } from './news.ts';
-import { readStandings, writeWait } from './notified.ts';
+import { readStandings, type Standings, writeWait } from './notified.ts';
 import { digestAtOf, nextWait, type Wait } from './wait.ts';
 
 export interface Planned {
@@ -43,6 +43,7 @@ export interface DueMessage {
 }
 
 interface Sources {
+  standings: Standings;
   mutes: Mutes;
   explains: Explainer;
   tenantId(tenantKey: number): string;
@@ -75,14 +76,13 @@ export class Notifier {
 
   plan(alert: StoredAlert): Planned {
     const { connection, nowMs, at } = this.#context;
-    const standingOf = readStandings(connection, alert.alertKey);
     const about = this.#about(alert);
     const now = this.#now(alert);
     const planned: Planned = { news: [], toldTimes: 0, because: 'unrouted', evidence: null };
     const silent: string[] = [];
     for (const route of this.#routes) {
       const { channel } = route;
-      const { notified, wait: before, revision, deliveryKey } = standingOf(channel);
+      const { notified, wait: before, revision, deliveryKey } = this.#sources.standings.of(alert.alertKey, channel);
       if (deliveryKey !== null) {
         planned.because = null;
         continue;
@@ -154,7 +154,8 @@ export class Notifier {
   /** Whether a channel is told of what explains another alert, or was before somebody muted that. */
   #isTold(alert: StoredAlert, route: ChannelRoute): boolean {
     const { tenantId, mute } = this.#about(alert);
-    const standingOf = () => readStandings(this.#context.connection, alert.alertKey)(route.channel);
+    const standingOf = () =>
+      readStandings(this.#context.connection, [alert.alertKey]).of(alert.alertKey, route.channel);
     const isMuted = !isSelfRule(alert.rule) && mute !== null && standingOf().notified?.open !== true;
     return !isMuted && takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId });
   }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { AppError } from '../../core/errors.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
-import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
+import { OPEN_ALERT_STATES, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { alerts, deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import {
@@ -12,7 +13,7 @@ import {
   getTableColumns,
   inArray,
   isNull,
-  or,
+  perConnection,
   placeholders,
   prepared,
   query,
@@ -22,7 +23,7 @@ import {
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { ensurePeriod } from '../../ledger/store/subjects.ts';
 import type { AlertSubject } from '../measures/observation.ts';
-import { KINDS } from '../wording/kinds/table.ts';
+import { EXPLAINING, KINDS } from '../wording/kinds/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
 
@@ -48,9 +49,9 @@ export interface SubjectNames {
   period: Period | null;
 }
 
-/** What an evaluation works with; the rest of a row never changes. */
+/** What an evaluation works with, beside the version of the rule; the rest of a row never changes. */
 const WRITTEN = [
-  ...['ruleVersion', 'level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'toldTimes'],
+  ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'toldTimes'],
   ...['measure', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
   ...Object.keys(figureColumns(NO_FIGURES)),
 ];
@@ -88,8 +89,13 @@ const alertById = prepared((db) =>
     .where(eq(alerts.alertId, placeholder('alertId'))),
 );
 
-const openAlerts = prepared((db) => {
-  return db.select().from(alerts).where(and(isOfWorkspace, isOpenAlert)).orderBy(asc(alerts.alertKey));
+const explainingAlerts = prepared((db) => {
+  const mayExplain = inArray(alerts.rule, EXPLAINING).inlineParams();
+  return db
+    .select()
+    .from(alerts)
+    .where(and(isOfWorkspace, isOpenAlert, mayExplain))
+    .orderBy(asc(alerts.alertKey));
 });
 
 const insertAlert = prepared((db) =>
@@ -103,21 +109,27 @@ const insertAlert = prepared((db) =>
     .returning(),
 );
 
-const updateAlert = prepared((db) =>
-  db
-    .update(alerts)
-    .set(placeholders(WRITTEN))
-    .where(eq(alerts.alertKey, placeholder('alertKey'))),
+/** Sets these columns: what is not set costs no look at the digests of rows. */
+const updateOf = perConnection((connection) =>
+  onceEach((columns: string) =>
+    query(connection)
+      .update(alerts)
+      .set(placeholders(columns.split(' ')))
+      .where(eq(alerts.alertKey, placeholder('alertKey')))
+      .prepare(),
+  ),
 );
 
 /** Open ones, those that somebody was told of and not of their end, and those of which something waits. */
 const alertsToEvaluate = prepared((db) => {
-  const isToldOrWaits = sql`EXISTS (
-    SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
+  const keys = sql`(
+    SELECT a.alert_key FROM alerts a
+    WHERE a.workspace_key IS ${placeholder('workspaceKey')} AND a.state IN ${sql.raw(OPEN_ALERT_STATES_SQL)}
+    UNION SELECT n.alert_key FROM alert_notified n WHERE n.open = 1 OR n.due_at IS NOT NULL)`;
   return db
     .select()
     .from(alerts)
-    .where(and(isOfWorkspace, or(isOpenAlert, isToldOrWaits)))
+    .where(and(isOfWorkspace, sql`${alerts.alertKey} IN ${keys}`))
     .orderBy(asc(alerts.alertKey));
 });
 
@@ -136,8 +148,9 @@ export class AlertRows {
     return row === undefined ? null : toAlert(row);
   }
 
-  open(): StoredAlert[] {
-    return openAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
+  /** Open ones that may explain others. */
+  explaining(): StoredAlert[] {
+    return explainingAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
   }
 
   toEvaluate(): StoredAlert[] {
@@ -172,14 +185,13 @@ export class AlertRows {
     return { ...toAlert(row), ...status };
   }
 
-  write(alert: StoredAlert): void {
-    const { previous: _, current: __, ...plain } = alert;
-    updateAlert(this.#connection).run({
-      ...plain,
-      ...figureColumns(alert),
-      ruleVersion: KINDS[alert.rule].version,
-      pendingSince: alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString(),
-    });
+  /** Writes what differs from what is stored; null: all of it. */
+  write(alert: StoredAlert, stored: StoredAlert | null): void {
+    const [row, before] = [rowOf(alert), stored && rowOf(stored)];
+    const changed = WRITTEN.filter((column) => before === null || row[column] !== before[column]);
+    if (changed.length === 0) return;
+    const columns = ['ruleVersion', ...changed].join(' ');
+    updateOf(this.#connection)(columns).run({ ...row, ruleVersion: KINDS[alert.rule].version });
   }
 }
 
@@ -232,6 +244,11 @@ function alertIdOf({ rule, cause }: AlertSubject, place: string, { tenantId, per
 
 export function shortHash(text: string, characters: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, characters);
+}
+
+function rowOf(alert: StoredAlert): Record<string, unknown> {
+  const pendingSince = alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString();
+  return { ...alert, ...figureColumns(alert), pendingSince };
 }
 
 function toAlert({ pendingSince, ...row }: StoredRow): StoredAlert {

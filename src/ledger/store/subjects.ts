@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { type Period, periodBounds } from '../../core/period.ts';
-import { and, eq, max, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
+import { and, eq, max, perConnection, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from './schema/keys.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
@@ -73,15 +73,12 @@ export function findTenant(connection: Database.Database, workspaceKey: number, 
   return tenantById(connection).get({ workspaceKey, tenantId });
 }
 
-const tenantByKey = prepared((db) =>
-  db
-    .select({ tenantId: tenants.tenantId })
-    .from(tenants)
-    .where(eq(tenants.tenantKey, sql.placeholder('tenantKey'))),
+const tenantByKey = perConnection((connection) =>
+  connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck(),
 );
 
 export function tenantIdOf(connection: Database.Database, tenantKey: number): string {
-  const found = tenantByKey(connection).get({ tenantKey });
+  const found = tenantByKey(connection).get(tenantKey) as string | undefined;
   if (found === undefined) throw new Error(`the ledger has no tenant with the key ${tenantKey}`);
-  return found.tenantId;
+  return found;
 }

@@ -2,7 +2,18 @@ import { isoTime } from '../../../core/clock.ts';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
-import { and, eq, gt, lte, max, min, perConnection, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
+import {
+  and,
+  eq,
+  gt,
+  isNotNull,
+  lte,
+  max,
+  min,
+  perConnection,
+  prepared,
+  sql,
+} from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import {
@@ -220,7 +231,8 @@ const EARLY_MS = 1_800_000;
 const { placeholder } = sql;
 
 const runsFinishedBetween = prepared((db) => {
-  const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), eq(runs.status, 'applied').inlineParams());
+  // In the words of the index by time.
+  const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), isNotNull(runs.appliedSeq));
   const isBetween = and(gt(runs.finishedAt, placeholder('from')), lte(runs.finishedAt, placeholder('until')));
   const ends = db.select({ first: min(runs.runKey), last: max(runs.runKey) });
   return ends.from(runs).where(and(isApplied, isBetween));
@@ -248,7 +260,11 @@ function silentBetween(merged: MergedRun, periodKey: number, times: { from: stri
   const ends = runsFinishedBetween(connection).get({ workspaceKey: run.workspaceKey, ...times });
   const { first = null, last = null } = ends ?? {};
   if (first === null || last === null) return [];
-  return connection
+  return silentOf(connection).all({ periodKey, first, last }) as number[];
+}
+
+const silentOf = perConnection((connection) =>
+  connection
     .prepare(
       `SELECT tenant_key FROM tenant_usage
        WHERE period_key = @periodKey AND changed_run_key BETWEEN @first AND @last AND withdrawn = 0 AND credits_used > 0
@@ -259,6 +275,5 @@ function silentBetween(merged: MergedRun, periodKey: number, times: { from: stri
            WHERE cur.period_key = @periodKey AND cur.tenant_key = prev.tenant_key
              AND (cur.credits_used > 0 OR cur.withdrawn = 1))`,
     )
-    .pluck()
-    .all({ periodKey, first, last }) as number[];
-}
+    .pluck(),
+);

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
-import { count, eq, query } from '../../../ledger/store/schema/drizzle.ts';
+import { count, eq, query, statements } from '../../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../../ledger/store/schema/run-tables.ts';
 import { pair } from '../../measures/judgement.ts';
 import type { Judging, TenantFacts } from './judging.ts';
@@ -57,17 +57,15 @@ export function findCandidates(
   const source = few
     ? `(${ENTERED} UNION ${ENTERED_BEFORE}) e CROSS JOIN tenant_usage cur ON cur.tenant_key = e.tenant_key`
     : 'tenant_usage cur';
-  const rows = connection
-    .prepare(
-      `SELECT cur.tenant_key, cur.credits_used, cur.request_count, prev.credits_used, prev.request_count,
+  const rows = statements(connection)(
+    `SELECT cur.tenant_key, cur.credits_used, cur.request_count, prev.credits_used, prev.request_count,
          ${conditions.map(({ where }) => `(${where})`).join(', ')}
        FROM ${source}
        LEFT JOIN tenant_usage prev ON prev.period_key = @period - 1 AND prev.tenant_key = cur.tenant_key
        WHERE cur.period_key = @period AND cur.withdrawn = 0
          ${all || few ? '' : 'AND (cur.changed_run_key = @run OR prev.changed_run_key = @run)'}
          AND (${conditions.map(({ where }) => `(${where})`).join(' OR ')})`,
-    )
-    .safeIntegers()
+  )
     .raw()
     .all(values) as [bigint, bigint, bigint, bigint | null, bigint | null, ...(bigint | null)[]][];
   return rows.map(([tenantKey, credits, requests, creditsBefore, requestsBefore, ...fits]) => ({

@@ -48,6 +48,14 @@ export function rulesWith(isSo: (kind: UsageKind) => boolean): readonly RuleName
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
 export const SELF_RULES = RULES.filter(isSelfRule);
 
+/** Rules whose alerts may explain others. */
+export const EXPLAINING: readonly RuleName[] = RULES.filter((rule) => {
+  const { rename, explainsStops, explainsJumps } = usageKind(rule) ?? {};
+  return (
+    (ownKind(rule)?.explains ?? 0) > 0 || rename === 'newcomer' || explainsStops === true || explainsJumps === true
+  );
+});
+
 export function isSelfRule(rule: RuleName): boolean {
   return KINDS[rule].kind === 'own';
 }

@@ -64,19 +64,23 @@ type Connection = Database.Database;
 /** Statements of a connection that are kept by their text: preparing one again takes a tenth of a small workspace's run. */
 const MOST_STATEMENTS = 500;
 
-/**
- * The query builder over a connection, typed by the tables. Integers come from SQLite as bigints, so that none is rounded,
- * and the column says what becomes of them: `integer` a number, `int64` a bigint. In `sql` beside columns, say it by `mapWith`.
- */
-export const query: (connection: Connection) => BetterSQLite3Database = perConnection((connection) => {
+/** Returns what prepares SQL by hand that is put together, once for each text; its integers come as bigints. */
+export const statements = perConnection((connection) => {
   const known = new Map<string, Database.Statement>();
-  const prepare = (text: string): Database.Statement => {
+  return (text: string): Database.Statement => {
     const statement = known.get(text) ?? connection.prepare(text).safeIntegers();
     if (known.size >= MOST_STATEMENTS) known.clear();
     known.set(text, statement);
     return statement;
   };
-  const client = { prepare };
+});
+
+/**
+ * The query builder over a connection, typed by the tables. Integers come from SQLite as bigints, so that none is rounded,
+ * and the column says what becomes of them: `integer` a number, `int64` a bigint. In `sql` beside columns, say it by `mapWith`.
+ */
+export const query: (connection: Connection) => BetterSQLite3Database = perConnection((connection) => {
+  const client = { prepare: statements(connection) };
   return drizzle({ client: client as unknown as Connection });
 });
 
