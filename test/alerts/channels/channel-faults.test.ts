@@ -1,7 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { tellOfChannel } from '../../../src/alerts/channels/channel-faults.ts';
 import { checkChannels } from '../../../src/commands/doctor/doctor.ts';
 import type { ChannelConfig } from '../../../src/config/types.ts';
 import { deliverWaiting, messages } from '../../support/messages.ts';
+import { openLedger } from '../../support/open-ledger.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -35,6 +37,24 @@ test('two channels that both refuse everything tell each other once, and no more
   const notices = messages(world.view()).filter(({ payload }) => payload.rule === 'job_failed');
   expect(notices).toHaveLength(2);
   for (const { payload } of notices) expect(payload.summary).toMatch(/the newest is "ws-1: a used 16,000 /);
+});
+
+test('a notice about a channel quotes what usage did, and no notice about another channel', async () => {
+  const world = await startWorld(400);
+  await world.jump('a', 16_000);
+  await world.deliverAll();
+  const third = world.another(({ alerts, ...config }) => ({
+    ...config,
+    alerts: { channels: [...alerts.channels, { type: 'log', name: 'third' }] },
+  }));
+  await third.evaluateAll();
+  const { connection } = openLedger(world.config.ledger.path);
+  for (const reason of [null, 'HTTP 400']) tellOfChannel(connection, { channel: 'other', reason }, world.clock.now());
+  await third.compose();
+  const told = messages(connection).filter(
+    ({ channel, payload }) => channel === 'third' && payload.cause === 'channel:other',
+  );
+  expect(told.at(-1)?.payload.summary).toMatch(/2 alerts were not delivered; the newest is "ws-1: a used 16,000 /);
 });
 
 async function startWorld(otherStatus = 204) {

@@ -15,6 +15,8 @@ const GIVEN_UP_MS = 50 * 3_600_000;
 const DAY_MS = 86_400_000;
 /** Who has heard so many messages of one rule and workspace within a day, or a group, hears of more a day after the last. */
 const CROWD = 5;
+/** A message that waits for its first attempt for longer is made anew; many before it may take their time. */
+const OUTDATED_MS = 3 * 60_000;
 /** What a sender takes for the last day is by so much more than that, at most: it writes down what it knows of. */
 const CROWD_SLACK_MS = 3_600_000;
 
@@ -52,9 +54,17 @@ interface Waiting {
   last: Attempt | null;
 }
 
+interface UnderWay extends Waiting {
+  /** When somebody took it in hand; infinite while nobody has. */
+  claimedMs: number;
+}
+
 interface Owed extends Waiting {
   owed: string;
-  underWay: boolean;
+  /** Since when a message about it is under way; null while none is. */
+  underWayMs: number | null;
+  /** How many such messages in a row were refused, whatever is written down of them. */
+  refusals: number;
 }
 
 export interface DeliveriesMoment {
@@ -62,6 +72,7 @@ export interface DeliveriesMoment {
   clocksRightSinceMs: number;
   /** Since when some daemon could have sent what is due. */
   someoneFitSinceMs: number;
+  disksWellSinceMs: number;
   /** Since when a channel is configured; infinite while it is not. */
   servedSinceMs(channel: string): number;
   /** Whether a workspace is in this ledger now, or none is meant. */
@@ -71,6 +82,8 @@ export interface DeliveriesMoment {
 const COLUMNS = 'notification_id, channel, state, failures';
 const UNDER_WAY = `SELECT ${COLUMNS} FROM deliveries WHERE state IN ('fresh', 'trying', 'possible')`;
 const ONE = `SELECT ${COLUMNS} FROM deliveries WHERE notification_id = ?`;
+const REMINDS = `SELECT a.alert_id FROM deliveries d JOIN delivery_members m USING (delivery_key) JOIN alerts a USING (alert_key)
+  WHERE d.notification_id = ? AND m.event = 'reminder' AND a.state = 'acknowledged'`;
 const OWED = `SELECT n.channel, a.alert_id, a.rule, w.workspace_id, t.tenant_id, n.owed, n.failures, n.goes_with IS 'digest' AS digest,
     n.delivery_key IS NOT NULL AS under_way
   FROM alert_notified n JOIN alerts a USING (alert_key) LEFT JOIN workspaces w USING (workspace_key)
@@ -85,7 +98,7 @@ export class DeliveriesOracle {
   readonly #slackMs: number;
   readonly #receivers: ReadonlyMap<string, Receiver>;
   /** The messages under way, by their ids. */
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, UnderWay>();
   /** By channel and alert. */
   readonly #owed = new Map<string, Owed>();
   /** When a message was written down, by the world's time, in whichever ledger. */
@@ -105,7 +118,7 @@ export class DeliveriesOracle {
   }
 
   /** Of every attempt, as soon as it was made. */
-  checkAttempts({ nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
+  checkAttempts({ nowMs, clocksRightSinceMs, disksWellSinceMs }: DeliveriesMoment): void {
     for (const { name, attempts } of this.#receivers.values()) {
       for (const attempt of attempts.slice(this.#seen.get(name) ?? 0)) {
         const { notificationId, outcome, atMs } = attempt;
@@ -114,11 +127,6 @@ export class DeliveriesOracle {
         if (outcome === 'delivered') this.#accepted.add(notificationId);
         if (outcome === 'rejected') this.#rejected.add(notificationId);
         if (attempt.mayHaveArrived) this.#possible.add(notificationId);
-        const waiting = this.#waiting.get(notificationId);
-        if (waiting === undefined) continue;
-        // A clock that is put right in the same moment was wrong when the last attempt began.
-        if (clocksRightSinceMs < (waiting.last?.atMs ?? nowMs)) checkTiming(attempt, waiting, atMs);
-        waiting.last = attempt;
         for (const alertId of alertsIn(attempt.payload)) {
           const owed = this.#owed.get(`${name} ${alertId}`);
           if (owed === undefined) continue;
@@ -126,6 +134,20 @@ export class DeliveriesOracle {
             checkNext(attempt, owed, clocksRightSinceMs < owed.last.atMs);
           owed.last = attempt;
         }
+        // One that was made just now was not seen yet.
+        const waiting = this.#waiting.get(notificationId);
+        if (waiting === undefined) continue;
+        // What a sender that died had in hand may have arrived.
+        const madeMs = waiting.last === null && waiting.claimedMs > nowMs - CLAIM_MS ? waiting.sinceMs : nowMs;
+        const isPrompt = attempt.isPrompt && Math.max(clocksRightSinceMs, disksWellSinceMs) <= madeMs;
+        if (isPrompt && atMs - madeMs > OUTDATED_MS)
+          throw new PromiseBroken(
+            'what is sent is true when it is sent',
+            `${notificationId} is ${atMs - madeMs} ms old`,
+          );
+        // A clock that is put right in the same moment was wrong when the last attempt began.
+        if (clocksRightSinceMs < (waiting.last?.atMs ?? nowMs)) checkTiming(attempt, waiting, atMs);
+        waiting.last = attempt;
       }
       this.#seen.set(name, attempts.length);
     }
@@ -137,15 +159,22 @@ export class DeliveriesOracle {
     const dated = clocksRightSinceMs <= nowMs;
     const times = { sinceMs: nowMs, failedMs: nowMs, dated, gatheredMs: 0, last: null };
     const underWay = new Set<string>();
-    for (const { notification_id, channel, failures: counted } of ledger.all<Row>(UNDER_WAY)) {
+    for (const { notification_id, channel, state, failures: counted } of ledger.all<Row>(UNDER_WAY)) {
       underWay.add(notification_id);
       const failures = Number(counted);
+      const claimedMs = state === 'fresh' ? Number.POSITIVE_INFINITY : nowMs;
       const known = this.#waiting.get(notification_id);
       if (known === undefined) {
         this.#delivered.delete(notification_id);
         if (!this.#made.has(notification_id)) this.#made.set(notification_id, nowMs);
-        this.#waiting.set(notification_id, { ...times, channel, failures });
-      } else if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
+        const [inHand] = ledger.all<{ alert_id: string }>(REMINDS, notification_id);
+        if (inHand !== undefined)
+          throw new PromiseBroken('nobody is reminded of what is acknowledged', `${inHand.alert_id} to ${channel}`);
+        this.#waiting.set(notification_id, { ...times, channel, failures, claimedMs });
+        continue;
+      }
+      known.claimedMs = Math.min(known.claimedMs, claimedMs);
+      if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
     }
     for (const [id, { sinceMs }] of this.#waiting) {
       if (underWay.has(id)) continue;
@@ -194,7 +223,6 @@ export class DeliveriesOracle {
       const key = `${channel} ${row.alert_id}`;
       rows.add(key);
       const failures = Number(row.failures);
-      const underWay = row.under_way === 1n;
       const known = this.#owed.get(key);
       if (known === undefined || known.owed !== owed) {
         const heard = this.#receivers.get(channel)?.attempts ?? [];
@@ -203,13 +231,21 @@ export class DeliveriesOracle {
         // Something else is owed in its place: its receiver is left alone for as long as before.
         const failedMs = known !== undefined && failures > 0 ? known.failedMs : nowMs;
         const times = { sinceMs: nowMs, failedMs, dated, gatheredMs, last: known?.last ?? null };
-        this.#owed.set(key, { ...times, channel, owed, failures, underWay });
+        const underWayMs = row.under_way === 1n ? nowMs : null;
+        const refusals = failures > 0 ? (known?.refusals ?? 0) : 0;
+        this.#owed.set(key, { ...times, channel, owed, failures, underWayMs, refusals });
         continue;
       }
+      const { underWayMs, last } = known;
+      known.underWayMs = row.under_way === 1n ? (underWayMs ?? nowMs) : null;
+      const isFreed = underWayMs !== null && known.underWayMs === null;
+      if (isFreed && last !== null && last.atMs >= underWayMs && last.isKnown && last.outcome === 'retry')
+        known.refusals += 1;
+      // Somebody has it tried at once.
+      if (failures < known.failures) known.refusals = failures;
       if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
       // One that was made and not tried in time is made anew.
-      if (known.underWay && !underWay && known.failures === failures) Object.assign(known, { failedMs: nowMs, dated });
-      known.underWay = underWay;
+      if (isFreed && known.failures === failures) Object.assign(known, { failedMs: nowMs, dated });
     }
     for (const key of this.#owed.keys()) if (!rows.has(key)) this.#owed.delete(key);
   }
@@ -217,7 +253,7 @@ export class DeliveriesOracle {
   /** Every now and then: what is due is written and sent once somebody can. */
   checkDue(moment: DeliveriesMoment): void {
     for (const [id, waiting] of this.#waiting) this.#checkDueOne(id, waiting, moment);
-    for (const [key, owed] of this.#owed) if (!owed.underWay) this.#checkDueOne(key, owed, moment);
+    for (const [key, owed] of this.#owed) if (owed.underWayMs === null) this.#checkDueOne(key, owed, moment);
   }
 
   #checkDueOne(
@@ -290,13 +326,18 @@ function checkTiming({ notificationId }: Attempt, { last, failures, failedMs }: 
 }
 
 /** A message about an alert of which another has been tried. */
-function checkNext({ notificationId, atMs }: Attempt, { last, failures, failedMs }: Owed, dated: boolean): void {
+function checkNext(
+  { notificationId, atMs }: Attempt,
+  { last, refusals, failedMs, ...owed }: Owed,
+  dated: boolean,
+): void {
   if (last === null) return;
   if (atMs < last.endsMs)
     throw new PromiseBroken(
       'messages of one alert go one after the other',
       `${notificationId} beside ${last.notificationId}`,
     );
+  const failures = Math.max(owed.failures, refusals);
   if (!dated || failures === 0 || failedMs < last.endsMs || last.outcome !== 'retry') return;
   const waitMs = Math.max(SHORTEST * waitAfter(failures), last.retryAfterMs);
   if (atMs < failedMs + waitMs - 1_000)

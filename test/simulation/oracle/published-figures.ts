@@ -7,6 +7,7 @@ import type { LedgerView } from './ledger-view.ts';
 export interface AppliedRun {
   runId: string;
   workspaceId: string;
+  kind: string;
   from: string | null;
   to: string | null;
   beganMs: number;
@@ -28,8 +29,16 @@ const STANDING = `SELECT t.tenant_id, p.period, u.credits_used, u.request_count,
 /** Every figure of an applied run is one that the service said between the run's beginning and its end. */
 export class PublishedFiguresOracle {
   readonly #before = new Map<string, Map<string, Standing>>();
+  /** Live keys that the last run of their workspace has missed, if it was honest. */
+  readonly #missed = new Map<string, Set<string>>();
 
-  check(ledger: LedgerView, service: SimulatedService, run: AppliedRun, given: readonly Given[]): void {
+  /** `isFair`: since before the run began nothing was in the way of asking the service. */
+  check(
+    ledger: LedgerView,
+    service: SimulatedService,
+    run: AppliedRun,
+    { given, isFair }: { given: readonly Given[]; isFair: boolean },
+  ): void {
     const before = this.#before.get(run.workspaceId) ?? new Map<string, Standing>();
     const now = new Map(
       ledger.all<Standing>(STANDING, run.workspaceId).map((row) => [keyOf(row.tenant_id, row.period), row]),
@@ -62,15 +71,27 @@ export class PublishedFiguresOracle {
       if (row.withdrawn === 0n && !heard.some(({ rows }) => rows.some((said) => saidSo(said, row)))) {
         throw broken('each figure is one that the service said', run, row);
       }
+      const history = heard.findLast(({ tenantId }) => tenantId === row.tenant_id);
+      if (row.withdrawn === 1n && (history === undefined || history.rows.some(({ period }) => period === row.period)))
+        throw broken('what the own history of a tenant has is not withdrawn', run, row);
     }
     for (const key of before.keys())
       if (!now.has(key)) throw new PromiseBroken('absence is not deletion', `${run.runId}: ${key} is gone`);
+    const missedBefore = this.#missed.get(run.workspaceId) ?? new Set();
+    const missed = new Set<string>();
+    this.#missed.set(run.workspaceId, missed);
     if (!honest) return;
     for (const tenant of service.tenants) {
       for (let month = monthOf(tenant.sinceMs); month <= monthOf(run.endedMs); month = after(month)) {
-        if (month < from || month > to) continue;
+        // A reconciliation reads all that there is.
+        if ((month < from && run.kind !== 'reconcile') || month > to) continue;
         const said = moments.map((atMs) => service.rowAt(atMs, tenant, month));
-        const row = now.get(keyOf(tenant.id, month));
+        const key = keyOf(tenant.id, month);
+        const row = now.get(key);
+        if (row?.withdrawn === 0n && said.every((one) => one === null)) {
+          missed.add(key);
+          if (isFair && missedBefore.has(key)) throw broken('what two runs in a row lack is withdrawn', run, row);
+        }
         if (said.every((one) => one !== null) && (row === undefined || row.withdrawn === 1n)) {
           throw new PromiseBroken(
             'what the service says is in the ledger',

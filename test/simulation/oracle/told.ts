@@ -17,6 +17,8 @@ export interface WorkspaceTruth {
 const SLACK_MS = 15 * 60_000;
 /** Whoever was refused is asked again after an hour at the latest. */
 const LATEST_RETRY_MS = 70 * 60_000;
+/** `remind_after_hours` of the configurations that have it. */
+const REMINDED_AFTER_MS = 4 * 3_600_000;
 /** Faults of ourselves that keep a workspace from being read. */
 export const READING_RULES = ['sync_stale', 'sync_failed'];
 const OUR_RULES = [...READING_RULES, 'job_failed'];
@@ -34,7 +36,7 @@ export interface ToldMoment {
 /** What a receiver got: no two messages under one id, no secret in any, none that was not so, and in the end what is so. */
 export class ToldOracle {
   readonly #payloads = new Map<string, string>();
-  readonly #last = new Map<string, { notificationId: string; word: Message }>();
+  readonly #last = new Map<string, { notificationId: string; word: Message; atMs: number }>();
   readonly #secrets: readonly string[];
   readonly #lateMs: number;
 
@@ -51,16 +53,17 @@ export class ToldOracle {
 
   /** `madeMs` is when the message was written down: what was to be said then is known while every clock is right. */
   check(
-    { channel, notificationId, payload }: Received,
-    { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind }: ToldMoment,
+    message: Received,
+    { madeMs, clocksRightSinceMs, ...moment }: ToldMoment,
     truthOf: (id: string) => WorkspaceTruth,
   ): void {
+    const { notificationId, payload } = message;
     const known = this.#payloads.get(notificationId) ?? payload;
     this.#payloads.set(notificationId, payload);
     if (known !== payload) throw new PromiseBroken('an id is one message', notificationId);
     this.checkSecrets(payload, notificationId);
     for (const word of wordsIn(payload)) {
-      this.#checkOrder(channel, notificationId, word, { mayHaveBeenTold, isLeftBehind });
+      this.#checkOrder(message, word, { clocksRightSinceMs, ...moment });
       this.#checkReal(word, { madeMs, clocksRightSinceMs }, truthOf);
     }
   }
@@ -70,10 +73,9 @@ export class ToldOracle {
    * where the workspace was before may come late, and counts as told then.
    */
   #checkOrder(
-    channel: string,
-    notificationId: string,
+    { channel, notificationId, atMs }: Received,
     word: Message,
-    { mayHaveBeenTold, isLeftBehind }: Pick<ToldMoment, 'mayHaveBeenTold' | 'isLeftBehind'>,
+    { clocksRightSinceMs, mayHaveBeenTold, isLeftBehind }: Omit<ToldMoment, 'madeMs'>,
   ): void {
     const { alert_id, revision = 0 } = word;
     if (alert_id === undefined) return;
@@ -81,7 +83,7 @@ export class ToldOracle {
     const last = this.#last.get(key);
     if (last?.notificationId === notificationId) return;
     const isNewer = revision > (last?.word.revision ?? 0);
-    if (isNewer) this.#last.set(key, { notificationId, word });
+    if (isNewer) this.#last.set(key, { notificationId, word, atMs });
     if (isLeftBehind) return;
     if (!isNewer)
       throw new PromiseBroken('what comes later is newer', `${key}: ${revision} after ${last?.word.revision}`);
@@ -89,6 +91,9 @@ export class ToldOracle {
       throw new PromiseBroken('nothing is closed before it was opened', `${key}: ${word.summary}`);
     if (word.event === 'opened' && isOpenWord(last?.word))
       throw new PromiseBroken('what was told is not told anew', `${key}: ${word.summary}`);
+    const sinceMs = last === undefined || last.atMs < clocksRightSinceMs ? Infinity : atMs - last.atMs;
+    if (word.event === 'reminder' && sinceMs < REMINDED_AFTER_MS)
+      throw new PromiseBroken('a reminder waits for its hours', `${key}: ${sinceMs} ms after the last word`);
   }
 
   #checkReal(

@@ -7,12 +7,13 @@ interface Published {
   run_id: string;
   applied_seq: bigint;
   workspace_id: string;
+  kind: string;
   from_period: string | null;
   to_period: string | null;
   finished_at: string;
 }
 
-const PUBLISHED = `SELECT r.run_key, r.run_id, r.applied_seq, w.workspace_id, r.from_period, r.to_period, r.finished_at
+const PUBLISHED = `SELECT r.run_key, r.run_id, r.applied_seq, w.workspace_id, r.kind, r.from_period, r.to_period, r.finished_at
   FROM runs r JOIN workspaces w ON w.workspace_key = r.workspace_key WHERE r.applied_seq > ? ORDER BY r.applied_seq`;
 
 /** Follows the runs of one ledger, with the world's times of their beginning and end. */
@@ -40,7 +41,13 @@ export class AppliedRuns {
       this.#position = row.applied_seq;
       this.of(row.workspace_id).push({ atMs: nowMs, storedMs: Date.parse(row.finished_at) });
       return {
-        ...{ runId: row.run_id, workspaceId: row.workspace_id, from: row.from_period, to: row.to_period },
+        ...{
+          runId: row.run_id,
+          workspaceId: row.workspace_id,
+          kind: row.kind,
+          from: row.from_period,
+          to: row.to_period,
+        },
         ...{ beganMs: this.#began.get(row.run_key) ?? lastLookMs, endedMs: nowMs },
       };
     });

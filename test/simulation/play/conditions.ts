@@ -33,7 +33,7 @@ export class Conditions {
     const { network, services, hosts, everyHost, broker } = this.#world;
     for (const one of services) {
       const { workspaceId } = one;
-      const isHonest = one.clockSkewMs === 0 && !one.hasForgottenAll(nowMs);
+      const isHonest = one.clockSkewMs === 0 && one.unlisted.size === 0 && !one.hasForgottenAll(nowMs);
       const trouble = network.troubles.get(workspaceId)?.fault ?? null;
       const service = this.#services.get(workspaceId);
       service?.fair.look(isHonest && (trouble === null || trouble === 'slow'), nowMs);

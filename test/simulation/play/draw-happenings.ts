@@ -37,6 +37,8 @@ const WEIGHTS: Record<HappeningKind, number> = {
   service_clock: 1,
   restate: 2,
   forget: 2,
+  // Drawn with who leaves the listing.
+  unlist: 0,
   bulge: 2,
   receiver: 5,
   // Drawn with the outlet.
@@ -140,6 +142,8 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       return { ...when, kind, workspace, tenant, monthsAgo, credits: random.between(-50_000, 50_000) };
     case 'forget':
       return { ...when, kind, workspace, tenant, monthsAgo, forMs, returns: random.chance(0.5) };
+    case 'unlist':
+      return { ...when, kind, workspace, tenant, forMs };
     case 'bulge':
       return { ...when, kind, workspace, tenant, times: random.pick([0, 2, 5, 300]) };
     case 'receiver': {

@@ -2,6 +2,7 @@ import type { Random } from '../../support/random.ts';
 import { BILLING_FAULTS } from '../world/billing.ts';
 import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS, type ServiceFault } from '../world/network.ts';
+import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import type { Cast, Drawn } from './draw-happenings.ts';
 import type { CommandKind } from './happening.ts';
@@ -233,6 +234,36 @@ export function drawSplits(random: Random, cast: Cast): Drawn[] {
     { ...split, atMs, during },
     ...(settings === null ? [] : [{ kind: 'configure' as const, settings, atMs: changedMs, during: null }]),
     ...(split.resumed ? [{ ...split, resumed: false, atMs: changedMs + HOUR_MS, during: null }] : []),
+  ];
+}
+
+/** A tenant leaves the listing for some slots, for good or not, or only the listing lacks it. */
+export function drawAbsence(random: Random, cast: Cast): Drawn[] {
+  const pauseMs = Math.min(...cast.pausesMs);
+  const workspace = cast.pausesMs.indexOf(pauseMs);
+  const tenant = random.below(9);
+  const atMs = Math.round((0.1 + 0.4 * random.below(1000) * 0.001) * cast.forMs);
+  const forMs = random.between(3, 6) * pauseMs;
+  const when = { atMs, during: null, workspace, tenant, forMs };
+  if (random.chance(0.5)) return [{ ...when, kind: 'unlist' }];
+  const sync = { kind: 'command', command: 'sync', workspace, tenant, monthsAgo: 0, during: null } as const;
+  // So soon that the service says the same.
+  const syncs = random.chance(0.5) ? [1, 3].map((minutes) => ({ ...sync, atMs: atMs + minutes * MINUTE_MS })) : [];
+  return [{ ...when, kind: 'forget', monthsAgo: random.pick([0, 1, 1]), returns: random.chance(0.5) }, ...syncs];
+}
+
+/** A service fails while a receiver does not listen. */
+export function drawDeafness(random: Random, cast: Cast): Drawn[] {
+  const pauseMs = Math.min(...cast.pausesMs);
+  const workspace = cast.pausesMs.indexOf(pauseMs);
+  const when = { atMs: Math.round((0.05 + 0.3 * random.below(1000) * 0.001) * cast.forMs), during: null };
+  const outageMs = Math.round(random.pick([1.2, 2.5, 4]) * pauseMs) + 10 * MINUTE_MS;
+  const deafMs = random.pick([20 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS]);
+  const fault = random.pick(RECEIVER_FAULTS);
+  const probability = random.pick([0.5, 1]);
+  return [
+    { ...when, kind: 'receiver', receiver: random.below(cast.receivers), fault, probability, forMs: deafMs },
+    { ...when, kind: 'service', workspace, fault: random.pick(OUTAGES), probability: 1, forMs: outageMs },
   ];
 }
 

@@ -14,6 +14,8 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'service_clock'; workspace: number; skewMs: number; forMs: number }
   | { kind: 'restate'; workspace: number; tenant: number; monthsAgo: number; credits: number }
   | { kind: 'forget'; workspace: number; tenant: number; monthsAgo: number; forMs: number; returns: boolean }
+  /** The listing leaves a tenant out, whose own history is there. */
+  | { kind: 'unlist'; workspace: number; tenant: number; forMs: number }
   | { kind: 'bulge'; workspace: number; tenant: number; times: number }
   | { kind: 'receiver'; receiver: number; fault: ReceiverFault; probability: number; forMs: number }
   | { kind: 'billing'; fault: BillingFault; probability: number; forMs: number }

@@ -52,6 +52,12 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     amend(world, { workspace, tenant, monthsAgo, credits: BigInt(credits) }),
   forget: ({ world }, { workspace, tenant, monthsAgo, forMs, returns }) =>
     amend(world, { workspace, tenant, monthsAgo, credits: null }, returns ? forMs : undefined),
+  unlist({ world }, { workspace, tenant }, afterwards) {
+    const { tenants, unlisted } = at(world.services, workspace);
+    const { id } = at(tenants, tenant);
+    unlisted.add(id);
+    afterwards(() => unlisted.delete(id));
+  },
   bulge({ world }, { workspace, tenant, times }) {
     const { tenants } = at(world.services, workspace);
     at(tenants, tenant).bulges.set(monthOf(world.clock.now()), times);
@@ -184,7 +190,10 @@ export function calm({ world, seats, ends }: Stage): void {
   world.steps.forget();
   for (const drop of ends) drop();
   world.network.troubles.clear();
-  for (const service of world.services) service.clockSkewMs = 0;
+  for (const service of world.services) {
+    service.clockSkewMs = 0;
+    service.unlisted.clear();
+  }
   for (const receiver of world.receivers) receiver.trouble = null;
   world.billing.trouble = null;
   for (const host of world.hosts) {

@@ -118,7 +118,7 @@ export class People {
       reopen: () => ['reopen', period, '--workspace', id, '--by', 'ada', '--note', 'a simulation'],
       ack: () => {
         const alert = this.#ledger()?.value<string | undefined>(
-          'SELECT alert_id FROM finance_alerts ORDER BY 1 LIMIT 1',
+          "SELECT alert_id FROM finance_alerts WHERE state = 'firing' ORDER BY severity, 1 LIMIT 1",
         );
         return alert === undefined ? null : ['alerts', 'ack', alert, '--by', 'ada'];
       },

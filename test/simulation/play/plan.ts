@@ -1,6 +1,15 @@
 import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
-import { drawEarlySlot, drawOutlet, drawRefusals, drawSplits, drawSyncs, RARE_CRON } from './draw-themes.ts';
+import {
+  drawAbsence,
+  drawDeafness,
+  drawEarlySlot,
+  drawOutlet,
+  drawRefusals,
+  drawSplits,
+  drawSyncs,
+  RARE_CRON,
+} from './draw-themes.ts';
 import type { Happening } from './happening.ts';
 
 const MINUTE_MS = 60_000;
@@ -62,6 +71,10 @@ const REFUSALS = 0.12;
 /** In so many worlds usage goes on to where it is billed. */
 const OUTLETS = 0.5;
 const EARLY_SLOTS = 0.2;
+/** In so many worlds a tenant leaves the listing. */
+const ABSENCES = 0.3;
+/** In so many worlds nobody listens when there is something to tell. */
+const DEAFNESS = 0.3;
 
 /** Hours in which much happens, days, or weeks. */
 export type Pace = 'busy' | 'days' | 'weeks';
@@ -134,11 +147,15 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const syncs = syncing.chance(SYNCS);
   const selling = new Random(seed * 0x9e37 + 6);
   const outlet = selling.chance(OUTLETS) ? selling.pick(['tenant_id', 'external_ref'] as const) : null;
+  const leaving = new Random(seed * 0x9e37 + 7);
+  const deafening = new Random(seed * 0x9e37 + 8);
   const beside = [
     ...(splits ? drawSplits(splitting, cast) : []),
     ...(syncs ? drawSyncs(syncing, cast) : []),
     ...(refused ? drawRefusals(refusing, cast) : []),
     ...(outlet === null ? [] : drawOutlet(selling, cast)),
+    ...(leaving.chance(ABSENCES) ? drawAbsence(leaving, cast) : []),
+    ...(deafening.chance(DEAFNESS) ? drawDeafness(deafening, cast) : []),
   ];
   const happenings = slips ? [] : drawn;
   for (const one of slips ? drawEarlySlot(slipping, cast, startMs) : beside)

@@ -145,10 +145,10 @@ export class Watch {
     if (this.#fault !== null) throw this.#fault;
     const nowMs = this.#world.clock.now();
     this.#conditions.look(nowMs);
-    const { clocksRightSinceMs, someoneFitSinceMs } = this.#conditions;
+    const { clocksRightSinceMs, someoneFitSinceMs, disksWellSinceMs } = this.#conditions;
     const configuredMs = this.#world.decided?.sinceMs ?? Number.POSITIVE_INFINITY;
     const servedSinceMs = (channel: string): number => this.#conditions.servedSinceMs(channel);
-    const conditions = { clocksRightSinceMs, someoneFitSinceMs, configuredMs, servedSinceMs };
+    const conditions = { clocksRightSinceMs, someoneFitSinceMs, disksWellSinceMs, configuredMs, servedSinceMs };
     const moment = { nowMs, ...conditions, isOurs: this.#isOurs };
     this.#deliveries.checkAttempts(moment);
     const ledger = this.#open();
@@ -194,14 +194,16 @@ export class Watch {
       checkSecrets: (text, where) => this.#known.told.checkSecrets(text, where),
       goesOn: (name) => this.#world.processes.get(name)?.goesOn === true,
     });
+    const { services, given } = this.#world.network;
     for (const run of this.#applied.follow(ledger, nowMs, this.#lastLookMs)) {
-      const service = this.#world.network.services.get(run.workspaceId);
-      if (service !== undefined) this.#known.figures.check(ledger, service, run, this.#world.network.given);
+      const service = services.get(run.workspaceId);
+      const isFair = this.#conditions.faultlessSinceMs(run.workspaceId) <= run.beganMs;
+      if (service !== undefined) this.#known.figures.check(ledger, service, run, { given, isFair });
       this.meet('run applied');
     }
-    const isAct = this.stage.people.isAt('rates');
-    this.#money.check(ledger, { head: this.#soundness.head, isAct, has: this.#isOurs });
-    this.#world.note(`head ${this.#soundness.head}`);
+    const { head } = this.#soundness;
+    this.#money.check(ledger, { head, isAct: this.stage.people.isAt('rates'), has: this.#isOurs });
+    this.#world.note(`head ${head}`);
   }
 
   /** What receivers have heard, from whichever ledger: each has looked before, so that it is known when a message was made. */
@@ -352,9 +354,8 @@ export class Watch {
     this.#runs.checkAtRest(ledger);
     if (this.#isFirst) this.#known.billed.checkAtRest(ledger, this.#world.clock.now(), this.#isOurs);
     this.#known.told.checkAtRest(ledger, this.#complete(), this.#isOurs, (id) => this.#isReadable(id));
-    for (const [index, seat] of this.stage.seats.entries()) {
+    for (const [index, seat] of this.stage.seats.entries())
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
-    }
     if (this.stage.isSplitting && this.#plan.workspaces.every(({ id }) => this.#applied.of(id).length > 0))
       throw new PromiseBroken('a split that was broken off can be done again', 'it is not done at rest');
     if (this.#world.clock.waiting > 500)
@@ -378,8 +379,7 @@ export class Watch {
   #checkWords(ledger: LedgerView, moment: WordsMoment): void {
     const complete = this.#complete();
     this.#words.checkCriticals(ledger, complete, moment);
-    const hadClocks = this.#plan.happenings.some(({ kind }) => kind === 'clock' || kind === 'service_clock');
-    if (hadClocks) return;
+    if (this.#plan.happenings.some(({ kind }) => kind === 'clock' || kind === 'service_clock')) return;
     this.#words.checkSettled(ledger, complete, {
       ...moment,
       firstRunMs: (id) => Math.max(this.hasSinceMs(id), this.#applied.of(id)[0]?.storedMs ?? Number.POSITIVE_INFINITY),

@@ -43,6 +43,8 @@ export const PLAIN_LIES: readonly ServiceFault[] = ['wrong_totals', 'contradict_
 export interface Given {
   atMs: number;
   workspaceId: string;
+  /** Of whose history it is; absent: of the listing. */
+  tenantId: string | undefined;
   rows: readonly ServiceRow[];
   honest: boolean;
   /** What was wrong with it. */
@@ -145,14 +147,16 @@ export class Network {
   }
 
   #page(service: SimulatedService, { query, path }: Asked, fault: ServiceFault | null): string {
-    const tenantId = path.split('/')[7];
+    const encoded = path.split('/')[7];
+    const tenantId = encoded && decodeURIComponent(encoded);
     const from = query.get('from_period');
     const to = query.get('to_period');
     const page = Number(query.get('page') ?? 1);
     const perPage = Number(query.get('per_page') ?? 50);
-    let rows = service
-      .rowsAt(this.#clock.now(), from, to)
-      .filter((row) => tenantId === undefined || row.tenantId === decodeURIComponent(tenantId));
+    const all = service.rowsAt(this.#clock.now(), from, to);
+    let rows = all.filter((row) =>
+      tenantId === undefined ? !service.unlisted.has(row.tenantId) : row.tenantId === tenantId,
+    );
     if (fault === 'say_nothing_is_there') rows = [];
     if (fault === 'shuffle_between_pages') rows = this.#random.shuffled(rows);
     if (fault === 'lose_rows') rows = rows.filter(() => !this.#random.chance(0.2));
@@ -165,12 +169,14 @@ export class Network {
       shown = [...shown, { ...first, credits: first.credits + 1n }];
     if (fault === 'out_of_window' && first !== undefined)
       shown = [...shown.slice(0, -1), { ...first, period: '2001-01' }];
-    const honest = fault === null || HONEST.includes(fault);
+    const isWhole = tenantId !== undefined || rows.length === all.length;
+    const honest = isWhole && (fault === null || HONEST.includes(fault));
     if (fault !== 'cut_off') {
-      this.given.push({ atMs: this.#clock.now(), workspaceId: service.workspaceId, rows: shown, honest, fault });
+      const { workspaceId } = service;
+      this.given.push({ atMs: this.#clock.now(), workspaceId, tenantId, rows: shown, honest, fault });
     }
     const usage = shown.map((row, index) => itemText(row, index === 0 ? fault : null)).join(',');
-    const tenant = tenantId === undefined ? '' : `"tenant_id":${JSON.stringify(decodeURIComponent(tenantId))},`;
+    const tenant = tenantId === undefined ? '' : `"tenant_id":${JSON.stringify(tenantId)},`;
     const data = `{"workspace_id":${JSON.stringify(service.workspaceId)},${tenant}"usage":[${usage}],"total_records":${totalRecords},"total_pages":${totalPages}}`;
     return `{"message":"ok","success":true,"data":${data}}`;
   }

@@ -30,6 +30,9 @@ export interface Attempt {
   retryAfterMs: number;
   /** Its sender knows what came of it; one that has died meanwhile never does. */
   isKnown: boolean;
+  isCut: boolean;
+  /** Its sender did not stand still just before. */
+  isPrompt: boolean;
 }
 
 /** A channel is given up waiting for after this, as the real ones are. */
@@ -59,14 +62,15 @@ export class Receiver {
       deliver: (message, { signal }) =>
         new Promise((resolve) => {
           const { afterMs, result } = this.#take(message);
-          const attempt = this.#noteAttempt(message, afterMs, result);
+          const attempt = this.#noteAttempt(message, afterMs, result, process.goesOn);
           const cutOff = (): void => {
             attempt.endsMs = Math.min(attempt.endsMs, this.#clock.now());
+            attempt.isCut = true;
             resolve({ outcome: 'cancelled' });
           };
           signal.addEventListener('abort', cutOff, { once: true });
           const answer = (): void => {
-            attempt.isKnown = true;
+            attempt.isKnown = !attempt.isCut;
             resolve(result);
           };
           this.#clock.after(afterMs, () => process.deliver(answer));
@@ -123,7 +127,12 @@ export class Receiver {
     );
   }
 
-  #noteAttempt({ notificationId, payload }: ChannelMessage, afterMs: number, result: DeliveryResult): Attempt {
+  #noteAttempt(
+    { notificationId, payload }: ChannelMessage,
+    afterMs: number,
+    result: DeliveryResult,
+    isPrompt: boolean,
+  ): Attempt {
     const atMs = this.#clock.now();
     const retryAfterMs = result.outcome === 'retry' ? (result.retryAfterMs ?? 0) : 0;
     const { outcome } = result;
@@ -137,6 +146,8 @@ export class Receiver {
       mayHaveArrived,
       retryAfterMs,
       isKnown: false,
+      isCut: false,
+      isPrompt,
     };
     this.attempts.push(attempt);
     return attempt;

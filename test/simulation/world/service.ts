@@ -42,6 +42,8 @@ export class SimulatedService {
   readonly secretKey: string;
   readonly tenants: Tenant[];
   readonly #amendments: Amendment[] = [];
+  /** Tenants that the listing leaves out. */
+  readonly unlisted = new Set<string>();
   /** Added to the world's time in the Date header and where signatures are judged. */
   clockSkewMs = 0;
 
