@@ -72,7 +72,9 @@ export function showCommand(cli: CliContext): CliCommand {
         const { messages, owed } = record;
         if (messages.length + owed.length > 0) cli.print('');
         const print = (words: string): void => {
-          for (const line of wrapped(words, '', cli.tableOptions)) cli.print(line);
+          const { width } = cli.tableOptions;
+          const lines = width === undefined ? [words] : wrapText(words, width - 2);
+          for (const [index, line] of lines.entries()) cli.print(`${index === 0 ? '' : '  '}${line.trimEnd()}`);
         };
         for (const message of messages) {
           const at = formatMinute(message.delivered_at ?? message.made_at);
