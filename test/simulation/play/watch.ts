@@ -219,7 +219,7 @@ export class Watch {
           const holder = this.#holderOf(id);
           return madeMs < holder.hasSinceMs(id) || !hasMade(holder.#ledger, message.notificationId);
         });
-        const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId);
+        const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId, message.notificationId);
         const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind };
         this.#known.told.check(message, moment, (id) => ({
           runs: this.#applied.of(id),

@@ -113,11 +113,13 @@ export class Receiver {
   }
 
   /**
-   * Whether a sender could not know what became of a try: it died before it knew, another one went on beside it, or it was refused
-   * and came again.
+   * Whether a sender could not know what became of a try, but for those of the message `but`: it died before it knew, another one went
+   * on beside it, or it was refused and came again.
    */
-  mayBeUnknown(alertId: string): boolean {
-    const about = this.attempts.filter(({ payload }) => payload.includes(alertId));
+  mayBeUnknown(alertId: string, but: string): boolean {
+    const about = this.attempts.filter(
+      ({ notificationId, payload }) => notificationId !== but && payload.includes(alertId),
+    );
     return about.some(
       ({ notificationId, endsMs, outcome, isKnown }, index) =>
         !isKnown ||
