@@ -69,6 +69,8 @@ function bundle(input, output) {
     external: isExternal,
     resolve: { alias: { undici$: join(root, 'scripts', 'undici-parts.mjs') } },
     output: { format: 'esm', sourcemap: true, ...output },
+    // What is shared is in one file, whoever imports it late.
+    checks: { ineffectiveDynamicImport: false },
     logLevel: 'warn',
   });
 }

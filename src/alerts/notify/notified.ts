@@ -21,7 +21,7 @@ const rowsOfAlerts = prepared((db) =>
   db
     .select()
     .from(alertNotified)
-    .where(sql`${alertNotified.alertKey} IN (SELECT value FROM json_each(${sql.placeholder('alertKeys')}))`),
+    .where(sql`${alertNotified.alertKey} IN (SELECT value FROM json_each(${sql.placeholder('alertKeys')}) each)`),
 );
 
 export interface Standings {

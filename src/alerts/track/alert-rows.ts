@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { AppError } from '../../core/errors.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
-import { OPEN_ALERT_STATES, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
+import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { alerts, deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import {
@@ -13,6 +13,7 @@ import {
   getTableColumns,
   inArray,
   isNull,
+  or,
   perConnection,
   placeholders,
   prepared,
@@ -122,14 +123,12 @@ const updateOf = perConnection((connection) =>
 
 /** Open ones, those that somebody was told of and not of their end, and those of which something waits. */
 const alertsToEvaluate = prepared((db) => {
-  const keys = sql`(
-    SELECT a.alert_key FROM alerts a
-    WHERE a.workspace_key IS ${placeholder('workspaceKey')} AND a.state IN ${sql.raw(OPEN_ALERT_STATES_SQL)}
-    UNION SELECT n.alert_key FROM alert_notified n WHERE n.open = 1 OR n.due_at IS NOT NULL)`;
+  const isToldOrWaits = sql`EXISTS (
+    SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
   return db
     .select()
     .from(alerts)
-    .where(and(isOfWorkspace, sql`${alerts.alertKey} IN ${keys}`))
+    .where(and(isOfWorkspace, or(isOpenAlert, isToldOrWaits)))
     .orderBy(asc(alerts.alertKey));
 });
 
