@@ -29,8 +29,8 @@ export const NEWS: Planted = {
   'src/alerts/track/alert-rows.ts': {
     'ends-not-looked-for': [
       'what has ended is asked for by nobody, so that nobody hears of its end',
-      'WHERE n.open = 1 OR n.due_at IS NOT NULL)`;',
-      'WHERE n.due_at IS NOT NULL)`;',
+      'AND (n.open = 1 OR n.due_at IS NOT NULL))`;',
+      'AND n.due_at IS NOT NULL)`;',
     ],
   },
   'src/alerts/notify/notifier.ts': {
