@@ -283,7 +283,9 @@ export class DeliveriesOracle {
   /** Everything that this receiver was to hear, it has heard. */
   hasAll(name: string, ledger: LedgerView): boolean {
     const underWay = "SELECT 1 FROM deliveries WHERE channel = ? AND state IN ('fresh', 'trying', 'possible', 'dead')";
-    const owed = "SELECT 1 FROM alert_notified WHERE channel = ? AND owed IS NOT NULL AND goes_with IS NOT 'digest'";
+    // A summary waits for its hour; one that was refused waits for its receiver.
+    const waits = "(goes_with IS NOT 'digest' OR failures > 0)";
+    const owed = `SELECT 1 FROM alert_notified WHERE channel = ? AND owed IS NOT NULL AND ${waits}`;
     return ledger.all(`${underWay} UNION ALL ${owed} LIMIT 1`, name, name).length === 0;
   }
 }
