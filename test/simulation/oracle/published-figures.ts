@@ -90,7 +90,10 @@ export class PublishedFiguresOracle {
         const row = now.get(key);
         if (row?.withdrawn === 0n && said.every((one) => one === null)) {
           missed.add(key);
-          if (isFair && missedBefore.has(key)) throw broken('what two runs in a row lack is withdrawn', run, row);
+          // The history of a tenant by this name has no address of its own.
+          const canBeAsked = tenant.id !== '.' && tenant.id !== '..';
+          if (isFair && canBeAsked && missedBefore.has(key))
+            throw broken('what two runs in a row lack is withdrawn', run, row);
         }
         if (said.every((one) => one !== null) && (row === undefined || row.withdrawn === 1n)) {
           throw new PromiseBroken(
