@@ -51,13 +51,13 @@ export async function deliverNotification(
   signal.throwIfAborted();
   const claimed = await access.claim({ notificationId, nowMs: clock.now() });
   if (claimed === null) return { state: 'skipped' };
-  const { channel } = claimed;
+  const { channel, claimedAt } = claimed;
   const result = await attemptOnce({ access, channels }, claimed, signal);
   onAttempt?.(channel, result.outcome);
   const { outcome, ...ended } = judge(result, claimed, random);
   const nowMs = clock.now();
   const says = outcome === null ? null : reportOf(outcome, claimed, { result, isServed: channels.has(channel) });
-  await access.record({ notificationId, ...ended, nowMs, about: says === null ? null : { channel, says } });
+  await access.record({ notificationId, claimedAt, ...ended, nowMs, about: says === null ? null : { channel, says } });
   if (outcome === null) throw signal.reason;
   return outcome;
 }

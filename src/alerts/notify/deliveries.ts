@@ -21,10 +21,14 @@ export interface ClaimedDelivery {
   attempts: number;
   failures: number;
   members: number;
+  /** When, ISO-8601 UTC; a later claim has another. */
+  claimedAt: string;
 }
 
 export interface AttemptRecord {
   notificationId: string;
+  /** Of the claim that it is of: the failure of a sender that was overtaken moves nothing. Absent: of the last one. */
+  claimedAt?: string;
   event: DeliveryEvent;
   /** Until it, or what it was about, is tried again. */
   delayMs: number;
@@ -121,7 +125,7 @@ export function nextDueMs(connection: Connection, nowMs: number): number | null 
 const selectOne = perConnection((connection) =>
   connection.prepare(
     `SELECT delivery_key AS deliveryKey, notification_id AS notificationId, channel, payload, state, attempts, failures,
-       due_at <= @at AS isDue, (SELECT count(*) FROM delivery_members m WHERE m.delivery_key = d.delivery_key) AS members
+       due_set_at AS claimedAt, due_at <= @at AS isDue, (SELECT count(*) FROM delivery_members m WHERE m.delivery_key = d.delivery_key) AS members
      FROM deliveries d WHERE notification_id = @notificationId`,
   ),
 );
@@ -144,17 +148,18 @@ export function claimDelivery(
       const isServed = currentRoutes(connection).some(({ channel }) => channel === known.channel);
       const next = DELIVERY_TABLE[known.state].claim;
       if (next === null || (known.state === 'fresh' && !isServed)) return null;
-      const wait = { dueAt: isoTime(nowMs + CLAIM_MS), dueSetAt: isoTime(nowMs) };
+      const claimedAt = isoTime(nowMs);
+      const wait = { dueAt: isoTime(nowMs + CLAIM_MS), dueSetAt: claimedAt };
       update(connection, known.deliveryKey, { state: next.state, ...wait });
       const { channel, payload, attempts, failures, members } = known;
-      return { notificationId, channel, payload, attempts, failures, members };
+      return { notificationId, channel, payload, attempts, failures, members, claimedAt };
     })
     .immediate();
 }
 
 /** Writes down what came of an attempt. Runs inside the caller's transaction; nothing happens where it comes too late. */
 export function recordAttempt(connection: Connection, record: AttemptRecord): void {
-  const { notificationId, event, delayMs, error, tooLarge, nowMs } = record;
+  const { notificationId, claimedAt, event, delayMs, error, tooLarge, nowMs } = record;
   const now = isoTime(nowMs);
   const known = selectOne(connection).get({ notificationId, at: now }) as KnownDelivery | undefined;
   const next = known === undefined ? null : DELIVERY_TABLE[known.state][event];
@@ -162,10 +167,15 @@ export function recordAttempt(connection: Connection, record: AttemptRecord): vo
   const { deliveryKey, channel } = known;
   const retryAt = isoTime(nowMs + delayMs);
   const isOver = next.members !== undefined;
+  const attempts = known.attempts + (event === 'cut_off' ? 0 : 1);
+  if (!isOver && claimedAt !== undefined && claimedAt !== known.claimedAt) {
+    update(connection, deliveryKey, { attempts });
+    return;
+  }
   const failures = failuresAfter(record, known.failures);
   update(connection, deliveryKey, {
     state: next.state,
-    attempts: known.attempts + (event === 'cut_off' ? 0 : 1),
+    attempts,
     failures,
     dueAt: isOver ? null : retryAt,
     dueSetAt: isOver ? null : now,

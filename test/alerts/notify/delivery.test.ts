@@ -119,6 +119,23 @@ test('a claim whose sender died runs out after a minute, and the notification is
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);
 });
 
+test('a sender that stood still and was overtaken has nobody asked earlier by what it says of its own attempt', async () => {
+  const { receiver, context, id, clock, row } = await startWithNotification([503, 204]);
+  const writer = await context.writer();
+  const claimed = await writer.call('claimDelivery', { notificationId: id, nowMs: clock.now() });
+  clock.advance(60_000);
+  expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending', delayMs: 5_000 });
+  const late = { notificationId: id, claimedAt: claimed?.claimedAt ?? '', event: 'refused', error: 'late' } as const;
+  await writer.call('recordAttempt', { ...late, delayMs: 0, nowMs: clock.now(), about: null });
+
+  expect(row()).toMatchObject({ state: 'pending', attempts: 2 });
+  clock.advance(4_000);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  clock.advance(1_000);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(receiver.received).toHaveLength(2);
+});
+
 test.each([
   ['refused', 503, 'nine hours', 9 * 3_600_000],
   ['refused', 503, 'ten minutes, less than it waits,', 600_000],

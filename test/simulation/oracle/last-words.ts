@@ -5,6 +5,7 @@ import { isOpenWord, type Listener, type Message, takes, wordsIn } from './messa
 import { READING_RULES } from './told.ts';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** Looks come late, and a sender that was frozen has to be overtaken first. */
 const UNTOLD_MS = 25 * 60_000;
 /** What happened less than a day ago may wait for its digest, or for the day since the last news to end. */
@@ -69,7 +70,11 @@ export class LastWordsOracle {
   }
 
   /** Every now and then: who can be reached has heard what is critical and ours. */
-  checkCriticals(ledger: LedgerView, complete: readonly Listener[], moment: WordsMoment): void {
+  checkCriticals(
+    ledger: LedgerView,
+    { listeners, complete }: { listeners: readonly Listener[]; complete: readonly string[] },
+    moment: WordsMoment,
+  ): void {
     // What somebody has acknowledged explains the rest as well: whoever was told of it knows.
     const rows = ledger.all<AlertRow>(`${ALERTS} WHERE state IN ('firing', 'acknowledged') AND severity = 'critical'`);
     const critical = rows.filter((row) => READING_RULES.includes(row.rule) && moment.isOurs(row.workspace_id));
@@ -80,12 +85,16 @@ export class LastWordsOracle {
       const sinceMs = this.#critical.get(id) ?? moment.nowMs;
       this.#critical.set(id, sinceMs);
       if (moment.nowMs - Math.max(sinceMs, possibleSinceMs(moment)) < UNTOLD_MS + this.#lateMs) continue;
-      for (const { receiver, route } of complete) {
+      for (const { receiver, route } of listeners) {
         const own = critical.filter((row) => row.workspace_id === id && takes(route, row));
         const { words } = this.#heardBy(receiver);
         if (own.length === 0 || own.some(({ alert_id }) => isOpenWord(words.get(alert_id)))) continue;
         const rules = own.map(({ rule }) => rule).join(', ');
-        throw new PromiseBroken('what is critical is told', `${receiver.name} has not heard of ${rules} of ${id}`);
+        const what = `${receiver.name} has not heard of ${rules} of ${id}`;
+        if (complete.includes(receiver.name)) throw new PromiseBroken('what is critical is told', what);
+        const takenMs = takenAfterRefusal(receiver, own);
+        if (moment.nowMs - takenMs > UNTOLD_MS + this.#lateMs)
+          throw new PromiseBroken('what was refused is told when its receiver takes something else a day later', what);
       }
     }
   }
@@ -136,6 +145,20 @@ export class LastWordsOracle {
     this.#heard.set(receiver, heard);
     return heard;
   }
+}
+
+/**
+ * When a receiver that has refused all that was last tried about these alerts has taken something else, a day or more later; infinite:
+ * not since.
+ */
+function takenAfterRefusal({ attempts }: Receiver, alerts: readonly AlertRow[]): number {
+  const isAbout = (payload: string): boolean => alerts.some(({ alert_id }) => payload.includes(alert_id));
+  const last = attempts.findLast(({ payload }) => isAbout(payload));
+  if (last?.outcome !== 'rejected') return Number.POSITIVE_INFINITY;
+  const taken = attempts.find(({ outcome, atMs, isKnown }) => {
+    return outcome === 'delivered' && isKnown && atMs > last.endsMs + DAY_MS;
+  });
+  return taken?.endsMs ?? Number.POSITIVE_INFINITY;
 }
 
 /** Since when nothing has been in the way of telling anybody. */

@@ -4,7 +4,8 @@ import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
-import { drawSplit, drawTheme } from './draw-themes.ts';
+import { drawSplit } from './draw-scenes.ts';
+import { drawTheme } from './draw-themes.ts';
 import { COMMANDS, type CommandKind, type Happening, type HappeningKind } from './happening.ts';
 import type { Pace } from './plan.ts';
 

@@ -28,7 +28,7 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'queue_away'; forMs: number }
   | { kind: 'lock_lost' }
   | { kind: 'configure'; settings: SettingsKind }
-  /** Who copies, ends or resumes dies after `dies` statements, and who restores after `diesRestoring`. */
+  /** Who copies, ends or resumes dies after `dies` statements, and who restores after `diesRestoring`, or does it twice. */
   | {
       kind: 'split';
       workspace: number;
@@ -37,6 +37,7 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
       dies: number | null;
       diesRestoring: number | null;
       disk: DiskFault | null;
+      twice: boolean;
     }
   | { kind: 'command'; command: CommandKind; workspace: number; tenant: number; monthsAgo: number }
 );

@@ -1,15 +1,22 @@
 import { Random } from '../../support/random.ts';
-import { drawHappenings } from './draw-happenings.ts';
+import { type Cast, type Drawn, drawHappenings } from './draw-happenings.ts';
 import {
   drawAbsence,
   drawDeafness,
   drawEarlySlot,
+  drawGivenUp,
+  drawInHand,
+  drawMutedGrowth,
+  drawOldMonths,
   drawOutlet,
+  drawOvertaken,
   drawRefusals,
+  drawReopening,
   drawSplits,
   drawSyncs,
+  drawUnsent,
   RARE_CRON,
-} from './draw-themes.ts';
+} from './draw-scenes.ts';
 import type { Happening } from './happening.ts';
 
 const MINUTE_MS = 60_000;
@@ -71,10 +78,27 @@ const REFUSALS = 0.12;
 /** In so many worlds usage goes on to where it is billed. */
 const OUTLETS = 0.5;
 const EARLY_SLOTS = 0.2;
-/** In so many worlds a tenant leaves the listing. */
-const ABSENCES = 0.3;
-/** In so many worlds nobody listens when there is something to tell. */
-const DEAFNESS = 0.3;
+
+/** What happens beside the rest, in so many worlds, drawn from a stream of its own each: another scene leaves them as they are. */
+interface Scene {
+  stream: number;
+  share: number;
+  draw: (random: Random, cast: Cast) => Drawn[];
+}
+const SCENES: readonly Scene[] = [
+  { stream: 7, share: 0.3, draw: drawAbsence },
+  { stream: 8, share: 0.3, draw: drawDeafness },
+  { stream: 9, share: 0.2, draw: drawOvertaken },
+  { stream: 10, share: 0.15, draw: drawMutedGrowth },
+  { stream: 11, share: 0.15, draw: drawUnsent },
+  { stream: 12, share: 0.15, draw: drawReopening },
+];
+/** Those that take days. */
+const SCENES_OF_WEEKS: readonly Scene[] = [
+  { stream: 13, share: 0.3, draw: drawGivenUp },
+  { stream: 14, share: 0.3, draw: drawInHand },
+  { stream: 15, share: 0.3, draw: drawOldMonths },
+];
 
 /** Hours in which much happens, days, or weeks. */
 export type Pace = 'busy' | 'days' | 'weeks';
@@ -147,15 +171,16 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const syncs = syncing.chance(SYNCS);
   const selling = new Random(seed * 0x9e37 + 6);
   const outlet = selling.chance(OUTLETS) ? selling.pick(['tenant_id', 'external_ref'] as const) : null;
-  const leaving = new Random(seed * 0x9e37 + 7);
-  const deafening = new Random(seed * 0x9e37 + 8);
+  const scenes = pace === 'weeks' ? [...SCENES, ...SCENES_OF_WEEKS] : SCENES;
   const beside = [
     ...(splits ? drawSplits(splitting, cast) : []),
     ...(syncs ? drawSyncs(syncing, cast) : []),
     ...(refused ? drawRefusals(refusing, cast) : []),
     ...(outlet === null ? [] : drawOutlet(selling, cast)),
-    ...(leaving.chance(ABSENCES) ? drawAbsence(leaving, cast) : []),
-    ...(deafening.chance(DEAFNESS) ? drawDeafness(deafening, cast) : []),
+    ...scenes.flatMap(({ stream, share, draw }) => {
+      const own = new Random(seed * 0x9e37 + stream);
+      return own.chance(share) ? draw(own, cast).filter(({ atMs }) => atMs < forMs) : [];
+    }),
   ];
   const happenings = slips ? [] : drawn;
   for (const one of slips ? drawEarlySlot(slipping, cast, startMs) : beside)

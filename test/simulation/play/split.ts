@@ -17,7 +17,7 @@ const LAST_END = `SELECT e.action FROM acts e JOIN workspaces w USING (workspace
  */
 export async function splitMachine(
   stage: Stage,
-  { workspaceId, gapMs, resumed, dies, diesRestoring, disk }: { workspaceId: string } & Splitting,
+  { workspaceId, gapMs, resumed, dies, diesRestoring, disk, twice }: { workspaceId: string } & Splitting,
 ): Promise<void> {
   const { world, people, seats } = stage;
   // Of a workspace that was never read there is nothing to copy.
@@ -41,8 +41,8 @@ export async function splitMachine(
   }
   const second = stage.openSecond(workspaceId);
   const [host] = second.world.hosts;
+  const restoring = ['restore', `../${FILE}`, '--as-new'];
   await until(world, async (isFirst) => {
-    const restoring = ['restore', `../${FILE}`, '--as-new'];
     if (host !== undefined && disk !== null && isFirst) host.disk = { fault: disk, probability: 0.05 };
     const code = await second.people.run(
       isFirst ? restoring : [...restoring, '--replace-other'],
@@ -51,13 +51,18 @@ export async function splitMachine(
     if (host !== undefined) host.disk = null;
     return code === 0;
   });
+  // As by somebody who does not know that it is done.
+  if (twice) await until(world, async () => (await second.people.run([...restoring, '--replace-other'])) === 0);
   for (const other of knownIn(second.world)) if (other !== workspaceId) await end(second, other, null);
   stage.second = second;
   second.begin();
   stage.meet('machine split');
 }
 
-type Splitting = Pick<Extract<Happening, { kind: 'split' }>, 'gapMs' | 'resumed' | 'dies' | 'diesRestoring' | 'disk'>;
+type Splitting = Pick<
+  Extract<Happening, { kind: 'split' }>,
+  'gapMs' | 'resumed' | 'dies' | 'diesRestoring' | 'disk' | 'twice'
+>;
 
 async function end({ world, people }: Stage, workspaceId: string, dies: number | null): Promise<void> {
   const ending = ['workspace', 'end', workspaceId, '--elsewhere', '--note', 'a simulation', '--by', 'ada'];

@@ -362,14 +362,20 @@ export class Watch {
       throw new PromiseBroken('nothing piles up', `${this.#world.clock.waiting} timers wait`);
   }
 
-  /** The channels that there are and that were sent all that they were to hear. */
-  #complete(): readonly Listener[] {
+  /** The channels that there are. */
+  #listeners(): readonly Listener[] {
     const { decided, receivers } = this.#world;
     return (decided?.routes ?? []).flatMap((route) => {
       const receiver = receivers.find(({ name }) => name === route.name);
-      const hasAll = this.#known.watches.every((watch) => watch.hasSentAll(route.name));
-      return receiver === undefined || !hasAll ? [] : [{ receiver, route }];
+      return receiver === undefined ? [] : [{ receiver, route }];
     });
+  }
+
+  /** Those that were sent all that they were to hear. */
+  #complete(): readonly Listener[] {
+    return this.#listeners().filter(({ receiver: { name } }) =>
+      this.#known.watches.every((watch) => watch.hasSentAll(name)),
+    );
   }
 
   hasSentAll(channel: string): boolean {
@@ -378,7 +384,8 @@ export class Watch {
 
   #checkWords(ledger: LedgerView, moment: WordsMoment): void {
     const complete = this.#complete();
-    this.#words.checkCriticals(ledger, complete, moment);
+    const names = complete.map(({ receiver }) => receiver.name);
+    this.#words.checkCriticals(ledger, { listeners: this.#listeners(), complete: names }, moment);
     if (this.#plan.happenings.some(({ kind }) => kind === 'clock' || kind === 'service_clock')) return;
     this.#words.checkSettled(ledger, complete, {
       ...moment,

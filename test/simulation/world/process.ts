@@ -17,6 +17,7 @@ export interface Host {
   readonly met: Map<DiskFault, number>;
 }
 
+const MESSAGE = /^\s*INSERT INTO deliveries /;
 const READS = /^\s*(SELECT|PRAGMA|EXPLAIN|ROLLBACK|WITH)\b/i;
 
 /**
@@ -122,6 +123,7 @@ export class SimulatedProcess implements StatementOwner {
     if (!this.alive) throw new ProcessDied(`${this.name} is dead`);
     this.#connections.add(connection);
     if (sql === 'COMMIT') this.onStep('commit');
+    if (MESSAGE.test(sql)) this.onStep('message');
     this.#dieAt(sql);
     const { disk, met } = this.host;
     if (disk === null || connection.readonly || READS.test(sql) || !this.#random.chance(disk.probability)) return;

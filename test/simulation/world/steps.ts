@@ -1,10 +1,10 @@
 import type { Host, SimulatedProcess } from './process.ts';
 
 /**
- * What a process comes to again and again: a request that it sends, a commit that is about to be, a message in a receiver's
- * hands, events on their way to where they are billed.
+ * What a process comes to again and again: a request that it sends, a commit that is about to be, a message that is written down,
+ * one in a receiver's hands, events on their way to where they are billed.
  */
-export const STEPS = ['request', 'commit', 'delivery', 'push'] as const;
+export const STEPS = ['request', 'commit', 'message', 'delivery', 'push'] as const;
 export type Step = (typeof STEPS)[number];
 
 interface Awaited {
