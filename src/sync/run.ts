@@ -92,7 +92,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const ended = signal.aborted ? signal.reason : error;
     const cause = nameWait(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
-    const fault = request.signal.aborted || failure.code === 'fenced' ? null : toFault(cause);
+    const fault = request.signal.aborted ? null : toFault(cause);
     const end = { runKey: claimed.runKey, failure, fault, nowMs: clock.now() };
     try {
       await writer.call('failRun', end);
@@ -233,7 +233,7 @@ function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; 
   return { signal: lost.signal, stop };
 }
 
-/** Whether an operator has to know: not of a stop that was asked for, nor of a run that another one overtook. */
+/** What an operator has to know. */
 function toFault(error: unknown): RunFault {
   const { code, message, retryable } = summarizeError(error);
   const clockSkewMs = error instanceof UnauthorizedError ? error.clockSkewMs : null;

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLOCKS } from './clocks.ts';
 import { COPIES } from './copies.ts';
-import { FIGURES } from './figures.ts';
+import { FIGURES, FIGURES_OF_WEEKS } from './figures.ts';
 import { MESSAGES, MESSAGES_OF_WEEKS } from './messages.ts';
 import { MONEY } from './money.ts';
 import { NEWS, NEWS_OF_WEEKS } from './news.ts';
-import { RUNS } from './runs.ts';
+import { RUNS, RUNS_OF_DAYS } from './runs.ts';
 
 /** Defects that the program has had, or could have: by the file that each is in, and by name. */
 export type Planted = Record<string, Record<string, Defect>>;
@@ -24,7 +24,8 @@ interface Placed {
 
 export const PLANTED: readonly Placed[] = [
   ...[CLOCKS, RUNS, FIGURES, MESSAGES, NEWS, MONEY, COPIES].flatMap((planted) => placed(planted, 1)),
-  ...[MESSAGES_OF_WEEKS, NEWS_OF_WEEKS].flatMap((planted) => placed(planted, 60)),
+  ...placed(RUNS_OF_DAYS, 3),
+  ...[FIGURES_OF_WEEKS, MESSAGES_OF_WEEKS, NEWS_OF_WEEKS].flatMap((planted) => placed(planted, 60)),
 ];
 
 function placed(planted: Planted, days: number): Placed[] {

@@ -47,6 +47,10 @@ export const FIGURES: Planted = {
       '',
     ],
   },
+};
+
+/** The same, as weeks show it. */
+export const FIGURES_OF_WEEKS: Planted = {
   'src/sync/plan.ts': {
     'old-months-left-alone': [
       'what a service corrects in an older month never comes in, because no run asks for it',
