@@ -18,7 +18,7 @@ const ENTRIES = {
 };
 /** Packages of many modules that most commands load; each of the others is loaded as it is installed. */
 const BUNDLED =
-  /^(?:ansi-regex|commander|cron-parser|drizzle-orm|emoji-regex|is-fullwidth-code-point|luxon|string-width|strip-ansi|undici|yaml|zod)(?:\/|$)/;
+  /^(?:ansi-regex|commander|croner|drizzle-orm|emoji-regex|is-fullwidth-code-point|string-width|strip-ansi|undici|yaml|zod)(?:\/|$)/;
 /** What so many commands and processes share is one file: Node looks up, reads and links each file on its own. */
 const SHARED_BY = 25;
 const isExternal = (id) => /^[^./]/.test(id) && !BUNDLED.test(id);

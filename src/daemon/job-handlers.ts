@@ -1,9 +1,10 @@
 import { isoTime, type WallClock } from '../core/clock.ts';
+import { latestTime } from '../core/cron.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
 import { endedWorkspaces } from '../ledger/journal/ended.ts';
 import type { SyncHandler } from '../queue/jobs.ts';
-import { latestSlot, nextSlot } from '../queue/slots.ts';
+import { nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/run-deadline.ts';
 import type { Context } from '../wiring/context.ts';
 import { cronOf, scheduleKey } from './schedules.ts';
@@ -77,7 +78,7 @@ export function createSyncHandler(context: Context, { onBegin, notified, postpon
  * not come since the clock was set back.
  */
 function latestOf(slot: string, cron: string, nowMs: number): string {
-  const latestMs = latestSlot(cron, nowMs);
+  const latestMs = latestTime(cron, nowMs);
   const slotMs = Date.parse(slot);
   return latestMs !== null && (latestMs > slotMs || !canHaveHappened(slotMs, nowMs)) ? isoTime(latestMs) : slot;
 }

@@ -24,7 +24,7 @@ export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<Periodic
   history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;
-  /** What calls at the times of a cron expression; false: only catching up finds what is due. Those of node-cron when absent. */
+  /** What calls at each minute; false: only catching up finds what is due. Those of node-cron when absent. */
   ticks?: StartTicks | false;
   intervalMs?: number;
 }
@@ -39,7 +39,6 @@ export interface Scheduler {
 
 /** The entries of one cron expression: reading it takes its time, so it is read once for all of them. */
 interface CronGroup<E> {
-  cron: string;
   entries: E[];
   spanAt(nowMs: number): SlotSpan | null;
 }
@@ -71,20 +70,16 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
   });
   const startTicks = (): (() => Promise<void>) => {
     if (ticks === false) return async () => undefined;
-    const ends = groups.map((group) => {
-      // A timer may be early by a moment, and the slot has begun when its tick says so.
-      const tick = async (slotMs: number): Promise<void> => {
-        if (!stopped) await track(considerAll(group, slotMs).then(() => undefined));
-      };
-      return ticks({ cron: group.cron, logger, tick, missed: () => void catchUp.run() });
-    });
-    return async () => {
-      await Promise.all(ends.map((end) => end()));
+    // A timer may be early by a moment, and the slot has begun when its tick says so.
+    const tick = async (minuteMs: number): Promise<void> => {
+      const due = groups.filter(({ spanAt }) => spanAt(minuteMs)?.slotMs === minuteMs);
+      if (!stopped) await Promise.all(due.map((group) => track(considerAll(group, minuteMs).then(() => undefined))));
     };
+    return ticks({ logger, tick, missed: () => void catchUp.run() });
   };
   let endTicks = startTicks();
-  // node-cron goes through every tick that a jump has left out, which takes a minute for half a year of minutes: its tasks
-  // are made anew instead. Only the latest slot counts anyway.
+  // node-cron goes through every tick that a jump has left out, which takes a minute for half a year of minutes: its task
+  // is made anew instead. Only the latest slot counts anyway.
   const endJumpWatch = watchClockJumps(clock, (jumpMs) => {
     logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock has jumped');
     const endOutdated = endTicks;
@@ -208,7 +203,7 @@ function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<
   const groups = new Map<string, CronGroup<E>>();
   for (const entry of entries) {
     const { cron } = entry;
-    const group = groups.get(cron) ?? { cron, entries: [], spanAt: createSlotFinder(cron) };
+    const group = groups.get(cron) ?? { entries: [], spanAt: createSlotFinder(cron) };
     group.entries.push(entry);
     groups.set(cron, group);
   }

@@ -1,4 +1,4 @@
-import { CronExpressionParser } from 'cron-parser';
+import { latestTime, timesAfter } from '../core/cron.ts';
 import { ageMs, canHaveHappened } from '../core/stored-time.ts';
 
 export interface SlotHistory {
@@ -25,22 +25,11 @@ const FIRST_REFUSED_MS = 5 * 60_000;
 const LONGEST_REFUSED_MS = 60 * 60_000;
 
 /**
- * The latest time that the expression (UTC) names and that is not after `nowMs`, in milliseconds since the epoch; null
- * when there never was one. Throws on an expression that cannot be read: the configuration was checked before.
- */
-export function latestSlot(cron: string, nowMs: number): number | null {
-  // `prev` looks strictly before its date, and a slot lasts from its second on.
-  const currentDate = new Date((Math.floor(nowMs / 1000) + 1) * 1000);
-  const expression = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate });
-  return expression.hasPrev() ? expression.prev().getTime() : null;
-}
-
-/**
  * The slot that is due for catching up, as an ISO time: the latest one, once, however many were missed; null when the
  * last one that is done is not older. Without a last slot one is due at once.
  */
 export function dueSlot(cron: string, lastSlot: string | null, nowMs: number): string | null {
-  const latestMs = latestSlot(cron, nowMs);
+  const latestMs = latestTime(cron, nowMs);
   if (latestMs === null) return null;
   if (isDone(lastSlot, latestMs, nowMs)) return null;
   return new Date(latestMs).toISOString();
@@ -59,8 +48,7 @@ function hasComeAgain({ doneSlot, failures, failedSlot, failedAtMs }: SlotHistor
 
 /** The first time that the expression (UTC) names after `nowMs`, milliseconds since the epoch; infinite when there is none. */
 export function nextSlot(cron: string, nowMs: number): number {
-  const expression = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
-  return expression.hasNext() ? expression.next().getTime() : Number.POSITIVE_INFINITY;
+  return timesAfter(cron, nowMs).next().value ?? Number.POSITIVE_INFINITY;
 }
 
 export interface SlotSpan {
@@ -68,12 +56,12 @@ export interface SlotSpan {
   nextMs: number;
 }
 
-/** Tells the slot of a time as `latestSlot` does, and remembers it until the next one: reading cron takes its time. */
+/** Tells the slot of a time as `latestTime` does, and remembers it until the next one: reading cron takes its time. */
 export function createSlotFinder(cron: string): (nowMs: number) => SlotSpan | null {
   let known: SlotSpan | null = null;
   return (nowMs) => {
     if (known !== null && nowMs >= known.slotMs && nowMs < known.nextMs) return known;
-    const slotMs = latestSlot(cron, nowMs);
+    const slotMs = latestTime(cron, nowMs);
     if (slotMs === null) return null;
     known = { slotMs, nextMs: nextSlot(cron, slotMs) };
     return known;
@@ -105,18 +93,4 @@ export function restMs({ failures, refused }: Pick<SlotHistory, 'failures' | 're
   if (refused) return Math.min(FIRST_REFUSED_MS * 2 ** Math.min(failures - 1, 10), LONGEST_REFUSED_MS);
   const backoffMs = FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20);
   return Math.min(backoffMs, failures > PATIENT_FAILURES ? paceMs : paceMs / 2);
-}
-
-/**
- * The expression in the words of node-cron: six fields, lists written out. Where both the day of the month and the day
- * of the week are given, cron means either; node-cron means both, so it gets one expression for each.
- */
-export function tickExpressions(cron: string): string[] {
-  const fields = CronExpressionParser.parse(cron, { tz: 'UTC' }).stringify(true).split(' ');
-  const [second, minute, hour, dayOfMonth, month, dayOfWeek] = fields;
-  if (dayOfMonth === '*' || dayOfWeek === '*') return [fields.join(' ')];
-  return [
-    [second, minute, hour, dayOfMonth, month, '*'].join(' '),
-    [second, minute, hour, '*', month, dayOfWeek].join(' '),
-  ];
 }

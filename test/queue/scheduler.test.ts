@@ -98,30 +98,31 @@ describe('ticks', () => {
     vi.useRealTimers();
   });
 
-  test('name the scheduled second exactly, one after the other', async () => {
+  test('name the scheduled minute exactly, one after the other, where the cron names it', async () => {
     vi.useFakeTimers({
       toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
       now: NOW + 400,
     });
     const slots: string[] = [];
     start({
-      entries: [{ key: 'every second', cron: '* * * * * *' }],
+      entries: [{ key: 'every second minute', cron: '*/2 * * * *' }],
       clock: systemClock,
+      intervalMs: 3_600_000,
       history: () => done(slots.at(-1) ?? null),
       enqueue: async (_entry, { slot }) => {
         slots.push(slot);
       },
     });
-    await vi.advanceTimersByTimeAsync(3_000);
+    await vi.advanceTimersByTimeAsync(7 * 60_000);
     // The first is caught up at the start.
-    expect(slots).toEqual([0, 1, 2, 3].map((second) => new Date(NOW + second * 1000).toISOString()));
+    expect(slots).toEqual([0, 2, 4, 6].map((minute) => new Date(NOW + minute * 60_000).toISOString()));
   });
 
   test('end with stop, which waits for what is being enqueued', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     let ended = false;
     const made = start({
-      entries: [{ key: 'a', cron: '* * * * * *' }],
+      entries: [{ key: 'a', cron: '* * * * *' }],
       enqueue: async () => {
         await opened;
         ended = true;

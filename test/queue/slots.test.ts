@@ -1,15 +1,14 @@
 import { CronExpressionParser } from 'cron-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { latestTime, timesAfter } from '../../src/core/cron.ts';
 import {
   createSlotFinder,
   dueAttempt,
   dueSlot,
-  latestSlot,
   nextAttemptMs,
   restMs,
   type SlotHistory,
-  tickExpressions,
 } from '../../src/queue/slots.ts';
 
 const at = (iso: string): number => Date.parse(iso);
@@ -24,12 +23,12 @@ describe('the latest slot', () => {
     ['0 0 29 2 *', '2026-03-01T00:00:00.000Z', '2024-02-29T00:00:00.000Z'],
     ['0 0 1 * 1', '2026-03-04T00:00:00.000Z', '2026-03-02T00:00:00.000Z'],
   ])('of %s at %s is %s', (cron, now, expected) => {
-    expect(iso(latestSlot(cron, at(now)))).toBe(expected);
+    expect(iso(latestTime(cron, at(now)))).toBe(expected);
   });
 
   test('is at 02:30 UTC also on the night when that hour does not exist in Berlin', () => {
-    expect(iso(latestSlot('30 2 * * *', at('2026-03-29T12:00:00Z')))).toBe('2026-03-29T02:30:00.000Z');
-    expect(iso(latestSlot('30 2 * * *', at('2026-10-25T12:00:00Z')))).toBe('2026-10-25T02:30:00.000Z');
+    expect(iso(latestTime('30 2 * * *', at('2026-03-29T12:00:00Z')))).toBe('2026-03-29T02:30:00.000Z');
+    expect(iso(latestTime('30 2 * * *', at('2026-10-25T12:00:00Z')))).toBe('2026-10-25T02:30:00.000Z');
   });
 
   test('is never after now, is a time that the expression names, and has no other one up to now', () => {
@@ -37,16 +36,43 @@ describe('the latest slot', () => {
     const times = fc.integer({ min: at('2020-01-01T00:00:00Z'), max: at('2035-01-01T00:00:00Z') });
     fc.assert(
       fc.property(fc.constantFrom(...crons), times, (cron, now) => {
-        const slot = latestSlot(cron, now);
+        const slot = latestTime(cron, now);
         if (slot === null) throw new Error('these have slots');
         const parsed = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(slot) });
         expect(slot).toBeLessThanOrEqual(now);
         expect(parsed.includesDate(new Date(slot))).toBe(true);
         expect(parsed.next().getTime()).toBeGreaterThan(now);
-        expect(latestSlot(cron, slot)).toBe(slot);
+        expect(latestTime(cron, slot)).toBe(slot);
       }),
     );
   });
+});
+
+test('the next times of any expression are those that another reader of cron names', () => {
+  const some = (from: number, to: number): fc.Arbitrary<string> => {
+    const value = fc.integer({ min: from, max: to });
+    const range = fc.tuple(value, value).map((ends) => ends.toSorted((a, b) => a - b).join('-'));
+    return fc.oneof({ weight: 2, arbitrary: fc.constant('*') }, value.map(String), range);
+  };
+  const stepped = (from: number, to: number): fc.Arbitrary<string> => {
+    const step = fc.integer({ min: 1, max: 7 });
+    return fc.oneof(
+      some(from, to),
+      fc.tuple(some(from, to), step).map((parts) => parts.join('/')),
+    );
+  };
+  // Of days of the week the other one counts Sunday twice.
+  const cron = fc.tuple(stepped(0, 59), stepped(0, 23), stepped(1, 28), stepped(1, 12), some(0, 6));
+  const times = fc.integer({ min: at('2026-01-01T00:00:00Z'), max: at('2030-01-01T00:00:00Z') });
+  fc.assert(
+    fc.property(cron, times, (fields, now) => {
+      const expression = fields.join(' ');
+      const parsed = CronExpressionParser.parse(expression, { tz: 'UTC', currentDate: new Date(now) });
+      const slots = timesAfter(expression, now);
+      for (let nth = 0; nth < 5; nth += 1) expect(slots.next().value).toBe(parsed.next().getTime());
+    }),
+    { numRuns: 300 },
+  );
 });
 
 describe('the due slot', () => {
@@ -69,16 +95,6 @@ describe('the due slot', () => {
 
   test('is there at once for an entry that never ran', () => {
     expect(dueSlot('17 3 * * 0', null, now)).toBe('2026-03-01T03:17:00.000Z');
-  });
-});
-
-describe('the expressions given to node-cron', () => {
-  test('write out what node-cron cannot read', () => {
-    expect(tickExpressions('5/20 * * * *')).toEqual(['0 5,25,45 * * * *']);
-  });
-
-  test('tick on the day of the month and on the day of the week, where both are given', () => {
-    expect(tickExpressions('0 3 1 * 1')).toEqual(['0 0 3 1 * *', '0 0 3 * * 1']);
   });
 });
 
@@ -173,9 +189,9 @@ test('a slot finder says the same as looking each time, in any order of times', 
       const find = createSlotFinder(cron);
       for (const now of nows) {
         const span = find(now);
-        expect(span?.slotMs).toBe(latestSlot(cron, now));
-        expect(latestSlot(cron, (span?.nextMs ?? 0) - 1)).toBe(span?.slotMs);
-        expect(latestSlot(cron, span?.nextMs ?? 0)).toBe(span?.nextMs);
+        expect(span?.slotMs).toBe(latestTime(cron, now));
+        expect(latestTime(cron, (span?.nextMs ?? 0) - 1)).toBe(span?.slotMs);
+        expect(latestTime(cron, span?.nextMs ?? 0)).toBe(span?.nextMs);
       }
     }),
   );

@@ -1,4 +1,3 @@
-import { CronExpressionParser } from 'cron-parser';
 import { tryMailServer } from '../../alerts/channels/email-channel.ts';
 import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
 import { disabledChannels } from '../../alerts/notify/channel-states.ts';
@@ -6,6 +5,7 @@ import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../config/types.ts';
+import { timesAfter } from '../../core/cron.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
@@ -310,8 +310,8 @@ function tooDense(host: string, wanted: number, rate: number, demands: readonly 
 
 /** The middle one of the next pauses, in milliseconds: a night without slots says nothing about the day. */
 function usualPauseMs(cron: string, nowMs: number): number {
-  const slots = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
-  const times = Array.from({ length: LOOKED_AT_SLOTS }, () => slots.next().getTime());
+  const slots = timesAfter(cron, nowMs);
+  const times = Array.from({ length: LOOKED_AT_SLOTS }, () => slots.next().value ?? nowMs);
   const pauses = times.slice(1).map((time, index) => time - (times[index] ?? time));
   return pauses.toSorted((a, b) => a - b)[Math.floor(pauses.length / 2)] ?? Number.POSITIVE_INFINITY;
 }

@@ -1,4 +1,4 @@
-import { CronExpressionParser } from 'cron-parser';
+import { timesAfter } from '../../core/cron.ts';
 import { ageMs, knownTime } from '../../core/stored-time.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
@@ -81,9 +81,15 @@ export function isStale(
 }
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 /** A week and a day: every pause that a cron expression makes at night or on certain weekdays lies within. */
-const SPAN_MS = 8 * DAY_MS;
+const LONGEST_SPAN_MS = 8 * DAY_MS;
+/** Each hour or day of these is like the next. */
+const SPANS_MS = [
+  [/^\S+ \* \* \* \*$/, HOUR_MS],
+  [/ \* \* \*$/, DAY_MS],
+] as const;
 /** Expressions that come due more seldom still show a few pauses. */
 const MIN_SLOTS = 4;
 
@@ -101,24 +107,17 @@ export function staleAfterMs(cron: string, nowMs: number): number {
  * expression that cannot be read: the configuration was checked before.
  */
 export function longestPauseMs(cron: string, nowMs: number): number {
-  const slots = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
-  const { minute, hour, dayOfMonth, month, dayOfWeek } = slots.fields;
-  if ([dayOfMonth, month, dayOfWeek].every(({ isWildcard }) => isWildcard)) {
-    return longestPauseOfDay(hour.values.flatMap((at) => minute.values.map((past) => at * 60 + past)));
-  }
-  const firstMs = slots.next().getTime();
+  const spanMs = SPANS_MS.find(([shape]) => shape.test(cron))?.[1] ?? LONGEST_SPAN_MS;
+  const slots = timesAfter(cron, nowMs);
+  const firstMs = slots.next().value ?? nowMs;
   let longestMs = 0;
   let lastMs = firstMs;
-  for (let seen = 1; seen < MIN_SLOTS || lastMs - firstMs < SPAN_MS; seen += 1) {
-    const slotMs = slots.next().getTime();
+  let seen = 1;
+  for (const slotMs of slots) {
     longestMs = Math.max(longestMs, slotMs - lastMs);
     lastMs = slotMs;
+    seen += 1;
+    if (seen >= MIN_SLOTS && lastMs - firstMs >= spanMs) break;
   }
   return longestMs;
-}
-
-/** Of a day that is like the next; `minutes` are the slots, in minutes since midnight and in order. */
-function longestPauseOfDay(minutes: readonly number[]): number {
-  const ends = [...minutes.slice(1), DAY_MS / MINUTE_MS + (minutes[0] ?? 0)];
-  return Math.max(...minutes.map((minute, slot) => ((ends[slot] ?? minute) - minute) * MINUTE_MS));
 }

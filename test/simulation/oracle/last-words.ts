@@ -57,7 +57,7 @@ interface Heard {
 const ALERTS = `SELECT alert_id, rule, cause, level, state, severity, workspace_id, tenant_id,
   period, current_credits, threshold, first_fired_at, last_changed_at FROM finance_alerts`;
 
-/** What each receiver heard last of each alert is what is so. `complete` are those for whom nothing waits. */
+/** What each receiver heard last of each alert is what is so. */
 export class LastWordsOracle {
   readonly #lateMs: number;
   /** Since when a workspace has an alert of its own that is critical. */
@@ -70,11 +70,7 @@ export class LastWordsOracle {
   }
 
   /** Every now and then: who can be reached has heard what is critical and ours. */
-  checkCriticals(
-    ledger: LedgerView,
-    { listeners, complete }: { listeners: readonly Listener[]; complete: readonly string[] },
-    moment: WordsMoment,
-  ): void {
+  checkCriticals(ledger: LedgerView, listeners: readonly Listener[], moment: WordsMoment): void {
     // What somebody has acknowledged explains the rest as well: whoever was told of it knows.
     const rows = ledger.all<AlertRow>(`${ALERTS} WHERE state IN ('firing', 'acknowledged') AND severity = 'critical'`);
     const critical = rows.filter((row) => READING_RULES.includes(row.rule) && moment.isOurs(row.workspace_id));
@@ -85,13 +81,13 @@ export class LastWordsOracle {
       const sinceMs = this.#critical.get(id) ?? moment.nowMs;
       this.#critical.set(id, sinceMs);
       if (moment.nowMs - Math.max(sinceMs, possibleSinceMs(moment)) < UNTOLD_MS + this.#lateMs) continue;
-      for (const { receiver, route } of listeners) {
+      for (const { receiver, route, hasAll } of listeners) {
         const own = critical.filter((row) => row.workspace_id === id && takes(route, row));
         const { words } = this.#heardBy(receiver);
         if (own.length === 0 || own.some(({ alert_id }) => isOpenWord(words.get(alert_id)))) continue;
         const rules = own.map(({ rule }) => rule).join(', ');
         const what = `${receiver.name} has not heard of ${rules} of ${id}`;
-        if (complete.includes(receiver.name)) throw new PromiseBroken('what is critical is told', what);
+        if (hasAll) throw new PromiseBroken('what is critical is told', what);
         const takenMs = takenAfterRefusal(receiver, own);
         if (moment.nowMs - takenMs > UNTOLD_MS + this.#lateMs)
           throw new PromiseBroken('what was refused is told when its receiver takes something else a day later', what);
@@ -102,7 +98,7 @@ export class LastWordsOracle {
   /** Of what has been so for a day, in a world whose clocks are right. */
   checkSettled(
     ledger: LedgerView,
-    complete: readonly Listener[],
+    listeners: readonly Listener[],
     { firstRunMs, audibleSinceMs, ...moment }: Exceptions & WordsMoment,
   ): void {
     for (const row of ledger.all<AlertRow>(ALERTS).filter((one) => moment.isOurs(one.workspace_id))) {
@@ -111,7 +107,7 @@ export class LastWordsOracle {
       const isNews = workspace_id === null || Date.parse(first_fired_at ?? '') > firstRunMs(workspace_id);
       const audibleMs = workspace_id === null ? 0 : audibleSinceMs(workspace_id);
       const soMs = Math.max(possibleSinceMs(moment), Date.parse(last_changed_at), audibleMs);
-      for (const { receiver, route } of complete) {
+      for (const { receiver, route } of listeners.filter(({ hasAll }) => hasAll)) {
         const { words, ofRule } = this.#heardBy(receiver);
         const word = words.get(alert_id);
         // What moves many is told a day after the last word of it.

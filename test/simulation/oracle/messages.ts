@@ -47,6 +47,8 @@ export function lastWords(inbox: readonly Received[]): Map<string, Message> {
 export interface Listener {
   receiver: Receiver;
   route: Route;
+  /** It was sent all that it was to hear, and has taken it. */
+  hasAll: boolean;
 }
 
 /** What a route looks at. */

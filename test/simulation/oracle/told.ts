@@ -116,12 +116,11 @@ export class ToldOracle {
   }
 
   /**
-   * Once everything has been quiet for a while. `complete` are the channels that were sent all that they were to hear and
-   * have taken it.
+   * Once everything has been quiet for a while.
    */
   checkAtRest(
     ledger: LedgerView,
-    complete: readonly Listener[],
+    listeners: readonly Listener[],
     isOurs: (workspaceId: string | null) => boolean,
     isReadable: (workspaceId: string) => boolean,
   ): void {
@@ -138,6 +137,7 @@ export class ToldOracle {
       JSON.stringify(OUR_RULES),
     );
     const rows = all.filter(({ workspace_id }) => isOurs(workspace_id));
+    const complete = listeners.filter(({ hasAll }) => hasAll);
     const known = complete.map((listener) => ({ ...listener, words: lastWords(listener.receiver.inbox) }));
     for (const row of rows) {
       const { alert_id, rule, state, workspace_id } = row;

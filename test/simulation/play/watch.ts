@@ -353,7 +353,7 @@ export class Watch {
     this.#soundness.checkAtRest(ledger);
     this.#runs.checkAtRest(ledger);
     if (this.#isFirst) this.#known.billed.checkAtRest(ledger, this.#world.clock.now(), this.#isOurs);
-    this.#known.told.checkAtRest(ledger, this.#complete(), this.#isOurs, (id) => this.#isReadable(id));
+    this.#known.told.checkAtRest(ledger, this.#listeners(), this.#isOurs, (id) => this.#isReadable(id));
     for (const [index, seat] of this.stage.seats.entries())
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
     if (this.stage.isSplitting && this.#plan.workspaces.every(({ id }) => this.#applied.of(id).length > 0))
@@ -367,15 +367,9 @@ export class Watch {
     const { decided, receivers } = this.#world;
     return (decided?.routes ?? []).flatMap((route) => {
       const receiver = receivers.find(({ name }) => name === route.name);
-      return receiver === undefined ? [] : [{ receiver, route }];
+      const hasAll = this.#known.watches.every((watch) => watch.hasSentAll(route.name));
+      return receiver === undefined ? [] : [{ receiver, route, hasAll }];
     });
-  }
-
-  /** Those that were sent all that they were to hear. */
-  #complete(): readonly Listener[] {
-    return this.#listeners().filter(({ receiver: { name } }) =>
-      this.#known.watches.every((watch) => watch.hasSentAll(name)),
-    );
   }
 
   hasSentAll(channel: string): boolean {
@@ -383,11 +377,10 @@ export class Watch {
   }
 
   #checkWords(ledger: LedgerView, moment: WordsMoment): void {
-    const complete = this.#complete();
-    const names = complete.map(({ receiver }) => receiver.name);
-    this.#words.checkCriticals(ledger, { listeners: this.#listeners(), complete: names }, moment);
+    const listeners = this.#listeners();
+    this.#words.checkCriticals(ledger, listeners, moment);
     if (this.#plan.happenings.some(({ kind }) => kind === 'clock' || kind === 'service_clock')) return;
-    this.#words.checkSettled(ledger, complete, {
+    this.#words.checkSettled(ledger, listeners, {
       ...moment,
       firstRunMs: (id) => Math.max(this.hasSinceMs(id), this.#applied.of(id)[0]?.storedMs ?? Number.POSITIVE_INFINITY),
       audibleSinceMs: (id) => {
