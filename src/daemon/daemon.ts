@@ -96,7 +96,7 @@ async function startParts(
   overrides: DaemonOverrides,
   { intake, rest }: Ends,
 ): Promise<Omit<Daemon, 'stop'> & { deliveries: Deliveries }> {
-  await context.warm();
+  await Promise.all([context.warm(), context.warmPost()]);
   await context.evaluateAll();
   await context.tellOfJob({ job: 'configuration', detail: null });
   await applyConfiguredRates(context);

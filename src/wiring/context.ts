@@ -3,9 +3,8 @@ import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import { isAnythingDue } from '../alerts/notify/compose.ts';
-import { dueDeliveries, nextDueMs } from '../alerts/notify/deliveries.ts';
 import type { DirectMessage } from '../alerts/notify/direct-message.ts';
+import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/notify/due.ts';
 import type { JobNews } from '../alerts/rules/own.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
@@ -34,7 +33,7 @@ import type { UsageApiClient } from '../usage-api/client.ts';
 import type { WriterStart } from '../writer/session.ts';
 import { openThreadedWriter, type ThreadedWriter } from '../writer/threaded-writer.ts';
 import { DISK_FAULTS, noticeFaults, type Writer } from '../writer/writer.ts';
-import { deliver, sendTest, type TestReport } from './post.ts';
+import type { TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
 
@@ -267,6 +266,11 @@ export class Context {
     await Promise.all([this.writer(), import('../sync/run.ts'), ...clients]);
   }
 
+  /** Loads what messages are sent with: a package that is replaced while a daemon runs may lack it later. */
+  async warmPost(): Promise<void> {
+    await Promise.all([import('./post.ts'), import('../alerts/channels/open-channel.ts')]);
+  }
+
   async sync(order: SyncOrder): Promise<SyncOutcome> {
     const workspace = this.workspace(order.workspaceId);
     const { client, giveBack } = this.#clients.borrow(workspace);
@@ -342,12 +346,12 @@ export class Context {
     return dueMs === null ? null : dueMs - nowMs;
   }
 
-  deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    return deliver(this, notificationId, signal);
+  async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+    return (await import('./post.ts')).deliver(this, notificationId, signal);
   }
 
-  test(name: string, signal: AbortSignal): Promise<TestReport> {
-    return sendTest(this, name, signal);
+  async test(name: string, signal: AbortSignal): Promise<TestReport> {
+    return (await import('./post.ts')).sendTest(this, name, signal);
   }
 
   /** Closes everything that was opened. May be called twice. */

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { compose } from '../../src/alerts/notify/compose.ts';
-import { claimDelivery, dueDeliveries, recordAttempt } from '../../src/alerts/notify/deliveries.ts';
+import { claimDelivery, recordAttempt } from '../../src/alerts/notify/deliveries.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type DeliveryState } from '../../src/alerts/notify/delivery-states.ts';
+import { dueDeliveries } from '../../src/alerts/notify/due.ts';
 import { currentRoutes } from '../../src/alerts/track/routes.ts';
 import { inertJson } from '../../src/core/text/inert-text.ts';
 import type { Context } from '../../src/wiring/context.ts';

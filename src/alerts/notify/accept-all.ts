@@ -2,8 +2,9 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { currentRoutes } from '../track/routes.ts';
-import { compose, isAnythingDue } from './compose.ts';
-import { claimDelivery, dueDeliveries, recordAttempt } from './deliveries.ts';
+import { compose } from './compose.ts';
+import { claimDelivery, recordAttempt } from './deliveries.ts';
+import { dueDeliveries, isAnythingDue } from './due.ts';
 
 const summariesNow = perConnection((connection) =>
   connection.prepare("UPDATE alert_notified SET due_at = ? WHERE goes_with = 'digest' AND due_at IS NOT NULL"),

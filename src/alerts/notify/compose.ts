@@ -7,13 +7,13 @@ import { type ChannelRoute, currentRoutes, hourOf, nextSummaryMs } from '../trac
 import { isOfReading } from '../wording/kinds/table.ts';
 import { mostBytesOf } from './channel-states.ts';
 import { dailySummaries } from './daily-summary.ts';
-import { dueMoments, IS_DUE, moveDelivery, writeDelivery } from './deliveries.ts';
+import { moveDelivery, writeDelivery } from './deliveries.ts';
+import { dueMoments } from './due.ts';
 import { evaluateDue } from './evaluate-due.ts';
 import { groupMessages } from './group-message.ts';
 import { GROUPED, isOutOfLine } from './group-wait.ts';
 import type { MadeMessage, Rendered } from './in-parts.ts';
 import { renderPayload } from './notification.ts';
-import { EVERYBODY } from './notified.ts';
 import type { DueMessage } from './notifier.ts';
 
 type Connection = Database.Database;
@@ -59,21 +59,6 @@ export function compose(connection: Connection, { nowMs }: { nowMs: number }): n
     })
     .immediate();
 }
-
-export function isAnythingDue(connection: Connection, channels: readonly string[], nowMs: number): boolean {
-  return (
-    selectAnyDue(connection).get({ channels: JSON.stringify([...channels, EVERYBODY]), ...dueMoments(nowMs) }) !==
-    undefined
-  );
-}
-
-const selectAnyDue = perConnection((connection) =>
-  connection.prepare(
-    `SELECT 1 FROM alert_notified WHERE due_at IS NOT NULL AND ${IS_DUE}
-       AND channel IN (SELECT value FROM json_each(@channels))
-     UNION ALL SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND (due_set_at > @latest OR state = 'fresh') LIMIT 1`,
-  ),
-);
 
 /** Of these, messages wait for their first attempt. */
 const busyChannels = perConnection((connection) =>

@@ -9,7 +9,8 @@ import { and, asc, eq, notInArray, query, type SQL, sql } from '../../ledger/sto
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { AlertBook } from './alert-book.ts';
-import { dueMoments, moveDelivery } from './deliveries.ts';
+import { moveDelivery } from './deliveries.ts';
+import { dueMoments } from './due.ts';
 import { EVERYBODY } from './notified.ts';
 import type { DueMessage } from './notifier.ts';
 

@@ -2,14 +2,8 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import {
-  isTextFormat,
-  SHEET_FORMATS,
-  type SheetFormat,
-  textPieces,
-  writeSheetFile,
-  writeTextFile,
-} from '../../reports/files/write-sheet.ts';
+import { isTextFormat, SHEET_FORMATS, type SheetFormat } from '../../reports/files/sheet-formats.ts';
+import { textPieces, writeSheetFile, writeTextFile } from '../../reports/files/write-sheet.ts';
 import { type Column, type Sheet, sheetOf } from '../../reports/formats/columns.ts';
 import type { CsvStyle } from '../../reports/formats/csv.ts';
 import { documentPieces } from '../../reports/formats/json.ts';

@@ -5,7 +5,7 @@ import { fileTime } from '../../core/clock.ts';
 import { folderFault, makeFolder } from '../../core/process/folder-fault.ts';
 import { ageMs, latestKnown } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
-import { SHEET_FORMATS, type SheetFormat } from './write-sheet.ts';
+import { SHEET_FORMATS, type SheetFormat } from './sheet-formats.ts';
 
 /** What an export's file is of: a moment (ISO-8601 UTC), or a close of a period. */
 export type ExportOccasion = { at: string } | { period: string; eventSeq: number };

@@ -5,15 +5,7 @@ import { jsonPieces, ndjsonPieces } from '../formats/json.ts';
 import { writeParquet } from '../formats/parquet.ts';
 import { fillWorkbook } from '../xlsx/workbook.ts';
 import { writeAtomically } from './atomic-file.ts';
-
-const TEXT_FORMATS = ['csv', 'json', 'ndjson'] as const;
-export const SHEET_FORMATS = [...TEXT_FORMATS, 'xlsx', 'parquet'] as const;
-export type TextFormat = (typeof TEXT_FORMATS)[number];
-export type SheetFormat = (typeof SHEET_FORMATS)[number];
-
-export function isTextFormat(format: SheetFormat): format is TextFormat {
-  return TEXT_FORMATS.some((known) => known === format);
-}
+import type { SheetFormat, TextFormat } from './sheet-formats.ts';
 
 /** Rows as text, a piece at a time; memory does not grow with their number. */
 export function textPieces(sheet: Sheet, format: TextFormat, style: CsvStyle = {}): Generator<string> {

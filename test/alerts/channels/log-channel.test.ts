@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLogChannel } from '../../../src/alerts/channels/create-channels.ts';
+import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { HOSTILE_NAMES } from './hostile.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
-import { createLogChannel } from '../../../src/alerts/channels/create-channels.ts';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
 import { dailySummaries } from '../../../src/alerts/notify/daily-summary.ts';

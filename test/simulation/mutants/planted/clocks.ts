@@ -66,7 +66,7 @@ export const CLOCKS: Planted = {
       '      if (detail !== null) await tell(detail);',
     ],
   },
-  'src/alerts/notify/deliveries.ts': {
+  'src/alerts/notify/due.ts': {
     'postponed-by-a-clock-ahead': [
       'what a clock that was ahead has put off waits until that time has come',
       'latest: isoTime(nowMs + CLOCK_SLACK_MS) }',

@@ -13,11 +13,6 @@ export const MESSAGES: Planted = {
       'dueAt: isoTime(nowMs + CLAIM_MS)',
       'dueAt: isoTime(nowMs)',
     ],
-    'retries-forgotten': [
-      'what has perhaps arrived at the first attempt is never tried again',
-      "AND (state <> 'fresh' OR",
-      "AND state <> 'possible' AND (state <> 'fresh' OR",
-    ],
     'patience-lost-with-the-message': [
       'a receiver that is away is asked every five seconds, because each attempt makes another message',
       'due_set_at = @now, failures = coalesce(@failures, failures)\n',
@@ -27,6 +22,13 @@ export const MESSAGES: Planted = {
       'of a group the first counts as told: the others are told again and again',
       'event, toldTimes, revision } of members) {',
       'event, toldTimes, revision } of members.slice(0, 1)) {',
+    ],
+  },
+  'src/alerts/notify/due.ts': {
+    'retries-forgotten': [
+      'what has perhaps arrived at the first attempt is never tried again',
+      "AND (state <> 'fresh' OR",
+      "AND state <> 'possible' AND (state <> 'fresh' OR",
     ],
   },
   'src/alerts/notify/delivery-states.ts': {

@@ -1,0 +1,29 @@
+import type { Logger } from '../../core/logger.ts';
+import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
+import { type Payload, readPayload, summaryItems } from './read-payload.ts';
+
+/**
+ * Writes each notification, and each alert of a daily summary, as one short line: `error` for a critical one, `warn` for all
+ * others and for what is resolved. At `debug` the whole notification follows. Numbers stay exact; strings are made
+ * inert, because log lines end up on terminals.
+ */
+export function createLogChannel(name: string, logger: Logger): Channel {
+  const deliver = async ({ notificationId, payload, attempt }: ChannelMessage): Promise<DeliveryResult> => {
+    const notification = readPayload(payload);
+    if (notification === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
+    const items = summaryItems(notification);
+    for (const about of items ?? [notification]) {
+      const { alert_id, rule } = about;
+      const carrier = items === null ? {} : { daily_summary: notificationId };
+      const words = String(about.summary ?? notificationId);
+      logger[levelOf(about)]({ channel: name, ...carrier, alert_id, rule }, words);
+    }
+    logger.debug({ channel: name, attempt, notification }, 'the notification as a whole');
+    return { outcome: 'delivered', detail: 'logged' };
+  };
+  return { name, type: 'log', deliver };
+}
+
+function levelOf({ severity, state }: Payload): 'error' | 'warn' {
+  return severity === 'critical' && state !== 'resolved' ? 'error' : 'warn';
+}
