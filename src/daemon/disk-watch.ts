@@ -1,4 +1,4 @@
-import type { DirectMessage } from '../alerts/notify/direct-message.ts';
+import type { DirectMessage, DirectOutcome } from '../alerts/notify/direct-message.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { counted, withThousands } from '../core/text/words.ts';
 
@@ -16,8 +16,7 @@ const OVER = 1.25;
 export interface PastLedger {
   /** What each channel is to hear while nothing can be written. */
   messages(detail: string): Promise<DirectMessage[]>;
-  /** False: it is to be tried again. */
-  send(message: DirectMessage, signal: AbortSignal): Promise<boolean>;
+  send(message: DirectMessage, signal: AbortSignal): Promise<DirectOutcome>;
 }
 
 export interface DiskWatchOptions extends PastLedger, Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
@@ -33,7 +32,7 @@ export interface DiskWatchOptions extends PastLedger, Pick<PeriodicTaskOptions, 
 /** A fault that the ledger could not take yet: it goes to each channel once. */
 export class UnwrittenFault {
   readonly detail: string;
-  readonly heard: DirectMessage[] = [];
+  readonly #heard: DirectMessage[] = [];
   #waiting: readonly DirectMessage[] | null = null;
 
   constructor(detail: string) {
@@ -42,9 +41,18 @@ export class UnwrittenFault {
 
   async tell({ messages, send }: PastLedger, signal: AbortSignal): Promise<void> {
     this.#waiting ??= await messages(this.detail);
+    const waiting: DirectMessage[] = [];
     const sent = await Promise.all(this.#waiting.map((message) => send(message, signal)));
-    this.heard.push(...this.#waiting.filter((_, place) => sent[place]));
-    this.#waiting = this.#waiting.filter((_, place) => !sent[place]);
+    for (const [place, message] of this.#waiting.entries()) {
+      if (sent[place] === 'heard') this.#heard.push(message);
+      else waiting.push(sent[place] === 'unknown' ? { ...message, isPossible: true } : message);
+    }
+    this.#waiting = waiting;
+  }
+
+  /** What channels have heard, or may have. */
+  get told(): DirectMessage[] {
+    return [...this.#heard, ...(this.#waiting ?? []).filter(({ isPossible }) => isPossible)];
   }
 }
 
@@ -62,7 +70,7 @@ export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
 
   async function tellAll(detail: string | null, signal: AbortSignal): Promise<void> {
     if (unwritten !== null) {
-      if (!(await tell(unwritten.detail, unwritten.heard))) return unwritten.tell(options, signal);
+      if (!(await tell(unwritten.detail, unwritten.told))) return unwritten.tell(options, signal);
       [isTold, unwritten] = [true, null];
     }
     if (isTold === (detail !== null)) return;

@@ -29,12 +29,22 @@ export function quantityOf({ credits, requests }: { credits: bigint; requests: b
   return send === 'credits' ? credits : requests;
 }
 
+interface Judging {
+  scope: OutletScope;
+  outlet: Sending;
+  limits: ReceiverLimits;
+  flightTo?: number;
+}
+
 export type Judged = { event: UsageEvent } | { exception: OutletException } | null;
 
-/** An entry as its receiver gets it, or why it does not get it now; null: it is not for this outlet. */
+/**
+ * An entry as its receiver gets it, or why it does not get it now; null: it is not for this outlet. What was perhaps sent, up to
+ * `flightTo`, goes again whoever reads its workspace since: else nobody would know whether its receiver has it.
+ */
 export function judgeEntry(
   entry: OutletEntry,
-  { scope, outlet, limits }: { scope: OutletScope; outlet: Sending; limits: ReceiverLimits },
+  { scope, outlet, limits, flightTo = 0 }: Judging,
   nowMs: number,
 ): Judged {
   const { workspaceId, tenantId, period, credits, requests } = entry;
@@ -45,7 +55,7 @@ export function judgeEntry(
   const except = (state: OutletException['state'], reason: string): Judged => ({
     exception: { entryId, state, reason },
   });
-  if (entry.ended === 1n) return except('held', 'its workspace is ended');
+  if (entry.ended === 1n && entryId > flightTo) return except('held', 'its workspace is ended');
   const customer = customerOf(entry, outlet);
   if (customer === null) return except('held', `the tenant has no ${outlet.customer}`);
   if (quantity < 0n && !limits.takesNegative) return except('late', 'the receiver takes no negative quantity');

@@ -104,9 +104,12 @@ export class Sweep {
     const stoppedAt = undecided < 0 ? null : judged.events[undecided];
     const upTo = stoppedAt == null ? Number(last.entryId) : stoppedAt.entryId - 1;
     const refused = judged.events.flatMap(({ entryId }, at) => exceptionOf(entryId, outcomes[at]));
+    const unsent = judged.exceptions.map((one) =>
+      one.entryId > (flightTo ?? 0) ? one : { ...one, postedAt: row.flightSince },
+    );
     return this.#note(row, outcomes, {
       to: upTo,
-      exceptions: [...judged.exceptions, ...refused].filter(({ entryId }) => entryId <= upTo),
+      exceptions: [...unsent, ...refused].filter(({ entryId }) => entryId <= upTo),
       taken: [],
       unposted: [],
       landed: flightTo === null && undecided >= 0 && outcomes.slice(undecided).every(isCertain),
@@ -160,7 +163,7 @@ export class Sweep {
 
   #judge(entries: readonly OutletEntry[], row: OutletRow) {
     const { outlet, receiver, ledgerId, clock } = this.#deps;
-    const by = { scope: scopeOf(row, ledgerId), outlet, limits: receiver.limits };
+    const by = { scope: scopeOf(row, ledgerId), outlet, limits: receiver.limits, flightTo: row.flightTo ?? 0 };
     const nowMs = clock.now();
     const events: { entryId: number; event: UsageEvent }[] = [];
     const exceptions: OutletException[] = [];

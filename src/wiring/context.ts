@@ -3,7 +3,7 @@ import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import type { DirectMessage } from '../alerts/notify/direct-message.ts';
+import type { DirectMessage, DirectOutcome } from '../alerts/notify/direct-message.ts';
 import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/notify/due.ts';
 import type { JobNews } from '../alerts/rules/own.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
@@ -304,7 +304,7 @@ export class Context {
 
   /**
    * Raises an alert about a job of the ledger, or with `detail` null ends it; returns how often somebody is owed a message. `heard`
-   * is what channels were told of it by `sendDirectly`.
+   * is what channels were told of it by `sendDirectly`, or may have been.
    */
   async tellOfJob(news: JobNews, heard: readonly DirectMessage[] = []): Promise<number> {
     const writer = await this.writer();
@@ -316,10 +316,11 @@ export class Context {
     return directMessages(this.reader().connection, this.#routes, news, this.clock.now());
   }
 
-  /** Makes one attempt to send without the ledger; false: it may be tried again. */
-  async sendDirectly({ channel, notificationId, payload }: DirectMessage, signal: AbortSignal): Promise<boolean> {
+  /** Makes one attempt to send without the ledger. */
+  async sendDirectly({ channel, notificationId, payload }: DirectMessage, signal: AbortSignal): Promise<DirectOutcome> {
     const result = await this.channels.get(channel)?.deliver({ notificationId, payload, attempt: 1 }, { signal });
-    return result?.outcome !== 'retry' && result?.outcome !== 'cancelled';
+    if (result?.outcome === 'retry') return result.unknown ? 'unknown' : 'refused';
+    return result?.outcome === 'cancelled' ? 'unknown' : 'heard';
   }
 
   /** Composes messages of all that is due; returns how many. */

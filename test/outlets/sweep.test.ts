@@ -233,6 +233,51 @@ test('an ended workspace is not sent until it is read again', async () => {
   expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
 });
 
+test('what was perhaps sent of a workspace goes again though it was ended since, so that nothing is in doubt later', async () => {
+  const world = await outletWorld();
+  const { connection, double, clock } = world;
+  const act = { workspaceId: 'ws-1', by: 'Ada', note: 'moved', nowMs: NOON };
+  await publish(connection, [usageRecord('acme', 5)]);
+  world.begin();
+  double.mood = () => ({ status: 502, taken: true });
+  await world.run();
+  endWorkspace(connection, { ...act, elsewhere: true }, () => undefined);
+  double.mood = () => null;
+  await world.run();
+  expect([exceptions(connection), outletRow(connection).flightTo]).toEqual([[], null]);
+
+  clock.advance(30 * DAY);
+  double.nowMs = clock.now();
+  resumeWorkspace(connection, { ...act, nowMs: clock.now() }, () => undefined);
+  await world.run();
+  expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
+});
+
+test('what was perhaps sent of a tenant that lost its name is not sent again once its receiver may have forgotten it', async () => {
+  const world = await outletWorld({ settings: { customer: 'external_ref' } });
+  const { connection, double, clock } = world;
+  const name = (externalRef: string) => {
+    const names = [{ tenantId: 'acme', externalRef, displayName: null, labels: {} }];
+    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
+  };
+  await publish(connection, [usageRecord('acme', 5)]);
+  name('C-1');
+  world.begin();
+  double.mood = () => ({ status: 502, taken: true });
+  await world.run();
+  name('');
+  double.mood = () => null;
+  await world.run();
+  expect(exceptions(connection)[0]?.slice(3)).toEqual(['held', 'the tenant has no external_ref']);
+
+  clock.advance(30 * DAY);
+  double.nowMs = clock.now();
+  name('C-1');
+  await world.run();
+  expect(double.sums()).toEqual({ 'C-1 2026-03': 5n });
+  expect(exceptions(connection)[0]?.slice(3)).toEqual(['refused', expect.stringContaining('perhaps sent')]);
+});
+
 test('begun again for more months and workspaces, it sends what it has passed over, once', async () => {
   const world = await outletWorld({ settings: { workspaces: ['ws-1'] } });
   const { connection, double, outlet } = world;

@@ -14,7 +14,12 @@ export interface DirectMessage {
   payload: string;
   revision: number;
   createdAt: string;
+  /** Its channel may have it, whatever came of the last attempt. */
+  isPossible: boolean;
 }
+
+/** `refused`: for sure, so it is tried again; `unknown`: its channel may have it, so it is tried again as it is. */
+export type DirectOutcome = 'heard' | 'unknown' | 'refused';
 
 /** What each channel is to hear of a job that fails while the ledger can only be read. */
 export function directMessages(
@@ -37,7 +42,8 @@ export function directMessages(
       const notification = composer.message(alert, { tenantId: null, evidence }, place);
       const { notification_id: notificationId } = notification;
       const { channel } = route;
-      return { channel, notificationId, payload: renderPayload(notification), revision, createdAt: at };
+      const payload = renderPayload(notification);
+      return { channel, notificationId, payload, revision, createdAt: at, isPossible: false };
     });
 }
 
@@ -67,18 +73,22 @@ function alertOf(connection: Database.Database, news: Pick<JobNews, 'job' | 'det
   };
 }
 
-/** Writes down what channels have heard of an alert before the ledger could take it. Inside the caller's transaction. */
+/**
+ * Writes down what channels have heard of an alert before the ledger could take it, or may have: that is tried again as it is. Inside
+ * the caller's transaction.
+ */
 export function noteHeard(
   connection: Database.Database,
   { rule, cause }: { rule: StoredAlert['rule']; cause: string },
   heard: readonly DirectMessage[],
 ): void {
-  for (const { channel, notificationId, payload, revision, createdAt } of heard) {
+  for (const { channel, notificationId, payload, revision, createdAt, isPossible } of heard) {
     const alert = requireAlert(connection, ownAlertId(connection, rule, cause));
     const delivery = { notificationId, channel, form: 'single' as const, payload, failures: 0, at: createdAt };
     writeDelivery(connection, delivery, [{ alert, event: 'opened', toldTimes: 0, revision }]);
     const nowMs = Date.parse(createdAt);
     claimDelivery(connection, { notificationId, nowMs });
-    recordAttempt(connection, { notificationId, event: 'accepted', delayMs: 0, error: null, nowMs });
+    const event = isPossible ? 'unknown' : 'accepted';
+    recordAttempt(connection, { notificationId, event, delayMs: 0, error: null, nowMs });
   }
 }

@@ -3,7 +3,7 @@ import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { type DirectMessage, directMessages } from '../../../src/alerts/notify/direct-message.ts';
 import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startDiskWatch } from '../../../src/daemon/disk-watch.ts';
+import { startDiskWatch, UnwrittenFault } from '../../../src/daemon/disk-watch.ts';
 import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
 import { DISK_FAULTS } from '../../../src/writer/writer.ts';
 import { answerWaiting, messages, owedMessages } from '../../support/messages.ts';
@@ -23,7 +23,7 @@ function watchOf(options: Partial<Options>) {
     writeFault: () => null,
     tell: async () => true,
     messages: async () => [],
-    send: async () => true,
+    send: async () => 'heard',
     clock,
     logger: createLogger({ level: 'silent' }),
     ...options,
@@ -114,9 +114,9 @@ test('what the ledger cannot take goes straight to the channels, once, and into 
     },
     messages: async (detail) => directMessages(connection, routes, { job: 'disk', detail }, clock.now()),
     async send(message) {
-      if (away.includes(message.channel)) return false;
+      if (away.includes(message.channel)) return 'refused';
       sent.push(message);
-      return true;
+      return 'heard';
     },
   });
   isFull(true);
@@ -154,4 +154,25 @@ test('what the ledger cannot take goes straight to the channels, once, and into 
   expect(connection.prepare("SELECT alert_id, state FROM alerts WHERE cause = 'disk'").all()).toEqual([
     { alert_id: told.alert_id, state: 'resolved' },
   ]);
+});
+
+test('what may have arrived past the ledger is tried again there under its id', async () => {
+  const { connection } = openLedger();
+  const routes = routesOf([{ type: 'log', name: 'a' }]);
+  setRoutes(connection, routes, NOON);
+  const news = { job: 'disk', detail: 'it cannot be written' } as const;
+  const sent: DirectMessage[] = [];
+  const unwritten = new UnwrittenFault(news.detail);
+  const past = {
+    messages: async () => directMessages(connection, routes, news, NOON),
+    send: async (message: DirectMessage) => {
+      sent.push(message);
+      return sent.length === 1 ? ('unknown' as const) : ('refused' as const);
+    },
+  };
+  for (let pass = 0; pass < 2; pass += 1) await unwritten.tell(past, new AbortController().signal);
+  evaluateJob(connection, news, NOON, unwritten.told);
+
+  expect(messages(connection).map(({ id, state }) => [id, state])).toEqual([[sent[0]?.notificationId, 'pending']]);
+  expect(new Set(sent.map(({ notificationId }) => notificationId)).size).toBe(1);
 });

@@ -15,6 +15,8 @@ export interface OutletException {
   entryId: number;
   state: Exclude<EventState, 'settled'>;
   reason: string;
+  /** Since when its receiver may have it all the same; absent: it does not. */
+  postedAt?: string | null;
 }
 
 /** The outlets that were begun. */
@@ -134,11 +136,11 @@ export function advanceOutlet(connection: LedgerConnection, request: AdvanceRequ
         .set({ cursor: to, ...flight, ...pausedBy(pause, at) })
         .where(eq(outlets.name, name))
         .run();
-      for (const { entryId, state, reason } of exceptions) {
+      for (const { entryId, state, reason, postedAt = null } of exceptions) {
         const target = [outletEvents.outlet, outletEvents.entryId];
         db.insert(outletEvents)
-          .values({ outlet: name, entryId, state, reason, since: at })
-          .onConflictDoUpdate({ target, set: { state, reason, since: at, postedAt: null } })
+          .values({ outlet: name, entryId, state, reason, since: at, postedAt })
+          .onConflictDoUpdate({ target, set: { state, reason, since: at, postedAt } })
           .run();
       }
       if (taken.length > 0) db.delete(outletEvents).where(ofEntries(name, taken)).run();
