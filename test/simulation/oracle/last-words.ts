@@ -2,6 +2,7 @@ import type { Receiver } from '../world/receiver.ts';
 import { PromiseBroken } from './fault.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { isOpenWord, type Listener, type Message, takes, wordsIn } from './messages.ts';
+import { hasMade } from './split.ts';
 import { READING_RULES } from './told.ts';
 
 const HOUR_MS = 3_600_000;
@@ -88,7 +89,7 @@ export class LastWordsOracle {
         const rules = own.map(({ rule }) => rule).join(', ');
         const what = `${receiver.name} has not heard of ${rules} of ${id}`;
         if (hasAll) throw new PromiseBroken('what is critical is told', what);
-        const takenMs = takenAfterRefusal(receiver, own);
+        const takenMs = takenAfterRefusal(receiver, own, (id) => hasMade(ledger, id));
         if (moment.nowMs - takenMs > UNTOLD_MS + this.#lateMs)
           throw new PromiseBroken('what was refused is told when its receiver takes something else a day later', what);
       }
@@ -144,15 +145,19 @@ export class LastWordsOracle {
 }
 
 /**
- * When a receiver that has refused all that was last tried about these alerts has taken something else, a day or more later; infinite:
- * not since.
+ * When a receiver that has refused all that was last tried about these alerts has taken something else of the same ledger, a day or
+ * more later; infinite: not since.
  */
-function takenAfterRefusal({ attempts }: Receiver, alerts: readonly AlertRow[]): number {
+function takenAfterRefusal(
+  { attempts }: Receiver,
+  alerts: readonly AlertRow[],
+  isOurs: (notificationId: string) => boolean,
+): number {
   const isAbout = (payload: string): boolean => alerts.some(({ alert_id }) => payload.includes(alert_id));
   const last = attempts.findLast(({ payload }) => isAbout(payload));
   if (last?.outcome !== 'rejected') return Number.POSITIVE_INFINITY;
-  const taken = attempts.find(({ outcome, atMs, isKnown }) => {
-    return outcome === 'delivered' && isKnown && atMs > last.endsMs + DAY_MS;
+  const taken = attempts.find(({ notificationId, outcome, atMs, isKnown }) => {
+    return outcome === 'delivered' && isKnown && atMs > last.endsMs + DAY_MS && isOurs(notificationId);
   });
   return taken?.endsMs ?? Number.POSITIVE_INFINITY;
 }

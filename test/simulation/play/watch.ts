@@ -220,7 +220,9 @@ export class Watch {
           return madeMs < holder.hasSinceMs(id) || !hasMade(holder.#ledger, message.notificationId);
         });
         const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId, message.notificationId);
-        const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind };
+        const isTakenBack = (id: string, notificationId: string, atMs: number): boolean =>
+          atMs < this.#holderOf(id).hasSinceMs(id) && !receiver.hasSaidYes(notificationId);
+        const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind, isTakenBack };
         this.#known.told.check(message, moment, (id) => ({
           runs: this.#applied.of(id),
           pauseMs: this.#pauseOf(id),
@@ -342,8 +344,7 @@ export class Watch {
   }
 
   get isReading(): boolean {
-    const running = this.#ledger?.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'");
-    return running !== undefined && running > 0n;
+    return (this.#ledger?.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'") ?? 0n) > 0n;
   }
 
   lookAtRest(): void {
@@ -367,14 +368,12 @@ export class Watch {
     const { decided, receivers } = this.#world;
     return (decided?.routes ?? []).flatMap((route) => {
       const receiver = receivers.find(({ name }) => name === route.name);
-      const hasAll = this.#known.watches.every((watch) => watch.hasSentAll(route.name));
+      const hasAll = this.#known.watches.every((watch) => watch.#hasSentAll(route.name));
       return receiver === undefined ? [] : [{ receiver, route, hasAll }];
     });
   }
 
-  hasSentAll(channel: string): boolean {
-    return this.#ledger !== null && this.#deliveries.hasAll(channel, this.#ledger);
-  }
+  #hasSentAll = (channel: string): boolean => this.#ledger !== null && this.#deliveries.hasAll(channel, this.#ledger);
 
   #checkWords(ledger: LedgerView, moment: WordsMoment): void {
     const listeners = this.#listeners();
