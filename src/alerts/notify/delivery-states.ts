@@ -36,6 +36,8 @@ export interface Next {
 const STAYS_POSSIBLE: Next = { state: 'possible' };
 const DELIVERED: Next = { state: 'delivered', members: 'notified' };
 const WITHDRAWN: Next = { state: 'refused', members: 'dropped' };
+/** Its receiver may have it, and hears its end should this ledger go on. */
+const TAKEN_BACK: Next = { state: 'refused', members: 'notified' };
 
 /** Whatever comes, comes too late. */
 const OVER: Record<DeliveryEvent, null> = {
@@ -76,7 +78,7 @@ export const DELIVERY_TABLE: Record<DeliveryState, Record<DeliveryEvent, Next | 
     cut_off: STAYS_POSSIBLE,
     outdated: null,
     replay: null,
-    withdraw: WITHDRAWN,
+    withdraw: TAKEN_BACK,
   },
   possible: {
     claim: STAYS_POSSIBLE,
@@ -88,7 +90,7 @@ export const DELIVERY_TABLE: Record<DeliveryState, Record<DeliveryEvent, Next | 
     cut_off: STAYS_POSSIBLE,
     outdated: null,
     replay: STAYS_POSSIBLE,
-    withdraw: WITHDRAWN,
+    withdraw: TAKEN_BACK,
   },
   delivered: OVER,
   refused: OVER,

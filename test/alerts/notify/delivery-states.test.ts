@@ -46,7 +46,10 @@ describe('the states of a message', () => {
         (event) => `${state} ${event}`,
       ),
     );
-    expect(notified).toEqual(['trying accepted', 'possible accepted', 'possible rejected', 'possible exhausted']);
+    expect(notified).toEqual([
+      ...['trying accepted', 'trying withdraw'],
+      ...['possible accepted', 'possible rejected', 'possible exhausted', 'possible withdraw'],
+    ]);
   });
 
   it('free the members of what nobody has, and nothing else', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { carryOut } from '../../../src/writer/commands.ts';
 import { plainSession } from '../../../src/writer/session.ts';
-import { JUMPS, ROUTES, TAKEN, world } from './receivers-scene.ts';
+import { GONE, JUMPS, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
 
 test('a channel that was renamed while another ledger read the workspace hears of what is open once the end is taken back', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
@@ -16,4 +16,21 @@ test('a channel that was renamed while another ledger read the workspace hears o
   pass(1);
   deliver(TAKEN);
   expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
+});
+
+test('a channel that had perhaps heard of it before the workspace was ended hears of its end, and nothing twice', async () => {
+  const { connection, state, look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(UNKNOWN);
+  const session = plainSession(connection);
+  const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
+  carryOut(session, 'endWorkspace', { ...said, elsewhere: true, nowMs: state.nowMs });
+  pass(86_400_000);
+  carryOut(session, 'resumeWorkspace', { ...said, nowMs: state.nowMs });
+  pass(1);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened']);
+  look(GONE);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened', 'closed']);
 });

@@ -31,8 +31,6 @@ export interface ToldMoment {
   mayHaveBeenTold(alertId: string): boolean;
   /** Whether its ledger has given the workspace away since: what has waited there may come after what is newer. */
   isLeftBehind: boolean;
-  /** Whether a message was taken back when its workspace was ended, which is read again since, and nobody knows whether it was told. */
-  isTakenBack(workspaceId: string, notificationId: string, atMs: number): boolean;
 }
 
 /** What a receiver got: no two messages under one id, no secret in any, none that was not so, and in the end what is so. */
@@ -77,7 +75,7 @@ export class ToldOracle {
   #checkOrder(
     { channel, notificationId, atMs }: Received,
     word: Message,
-    { clocksRightSinceMs, mayHaveBeenTold, isLeftBehind, isTakenBack }: Omit<ToldMoment, 'madeMs'>,
+    { clocksRightSinceMs, mayHaveBeenTold, isLeftBehind }: Omit<ToldMoment, 'madeMs'>,
   ): void {
     const { alert_id, revision = 0 } = word;
     if (alert_id === undefined) return;
@@ -91,9 +89,7 @@ export class ToldOracle {
       throw new PromiseBroken('what comes later is newer', `${key}: ${revision} after ${last?.word.revision}`);
     if (!isOpenWord(word) && !isOpenWord(last?.word) && !mayHaveBeenTold(alert_id))
       throw new PromiseBroken('nothing is closed before it was opened', `${key}: ${word.summary}`);
-    const workspaceId = word.workspace_id ?? '';
-    const isOpen = last !== undefined && isOpenWord(last.word);
-    if (word.event === 'opened' && isOpen && !isTakenBack(workspaceId, last.notificationId, last.atMs))
+    if (word.event === 'opened' && isOpenWord(last?.word))
       throw new PromiseBroken('what was told is not told anew', `${key}: ${word.summary}`);
     const sinceMs = last === undefined || last.atMs < clocksRightSinceMs ? Infinity : atMs - last.atMs;
     if (word.event === 'reminder' && sinceMs < REMINDED_AFTER_MS)

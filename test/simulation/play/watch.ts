@@ -220,9 +220,7 @@ export class Watch {
           return madeMs < holder.hasSinceMs(id) || !hasMade(holder.#ledger, message.notificationId);
         });
         const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId, message.notificationId);
-        const isTakenBack = (id: string, notificationId: string, atMs: number): boolean =>
-          atMs < this.#holderOf(id).hasSinceMs(id) && !receiver.hasSaidYes(notificationId);
-        const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind, isTakenBack };
+        const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind };
         this.#known.told.check(message, moment, (id) => ({
           runs: this.#applied.of(id),
           pauseMs: this.#pauseOf(id),

@@ -129,11 +129,6 @@ export class Receiver {
     );
   }
 
-  /** Whether whoever has sent a message could know that it was taken. */
-  hasSaidYes(notificationId: string): boolean {
-    return this.attempts.some((one) => one.notificationId === notificationId && one.outcome === 'delivered');
-  }
-
   #noteAttempt(
     { notificationId, payload }: ChannelMessage,
     afterMs: number,
