@@ -116,10 +116,9 @@ export function drawSplits(random: Random, cast: Cast): Drawn[] {
 
 /** A tenant leaves the listing for some slots, for good or not, or only the listing lacks it. */
 export function drawAbsence(random: Random, cast: Cast): Drawn[] {
-  const pauseMs = Math.min(...cast.pausesMs);
-  const workspace = cast.pausesMs.indexOf(pauseMs);
+  const { workspace, pauseMs } = busiest(cast);
   const tenant = random.below(9);
-  const atMs = Math.round((0.1 + 0.4 * random.below(1000) * 0.001) * cast.forMs);
+  const atMs = partOf(random, cast, 0.1, 0.5);
   const forMs = random.between(3, 6) * pauseMs;
   const when = { atMs, during: null, workspace, tenant, forMs };
   if (random.chance(0.5)) return [{ ...when, kind: 'unlist' }];
@@ -131,9 +130,8 @@ export function drawAbsence(random: Random, cast: Cast): Drawn[] {
 
 /** A service fails while a receiver does not listen. */
 export function drawDeafness(random: Random, cast: Cast): Drawn[] {
-  const pauseMs = Math.min(...cast.pausesMs);
-  const workspace = cast.pausesMs.indexOf(pauseMs);
-  const when = { atMs: Math.round((0.05 + 0.3 * random.below(1000) * 0.001) * cast.forMs), during: null };
+  const { workspace, pauseMs } = busiest(cast);
+  const when = { atMs: partOf(random, cast, 0.05, 0.35), during: null };
   const outageMs = Math.round(random.pick([1.2, 2.5, 4]) * pauseMs) + 10 * MINUTE_MS;
   const deafMs = random.pick([20 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS]);
   const fault = random.pick(RECEIVER_FAULTS);
@@ -146,15 +144,13 @@ export function drawDeafness(random: Random, cast: Cast): Drawn[] {
 
 /** Usage goes on to where it is billed: begun, in the middle of it killed or by hand beside, and badly answered. */
 export function drawOutlet(random: Random, cast: Cast): Drawn[] {
-  const moment = (from: number): number => Math.round((from + (0.9 - from) * random.below(1000) * 0.001) * cast.forMs);
-  const typed = (command: CommandKind, atMs: number, workspace = 0): Drawn => {
-    return { kind: 'command', command, workspace, tenant: 0, monthsAgo: 0, atMs, during: null };
-  };
+  const moment = (from: number): number => partOf(random, cast, from, 0.9);
   const begunMs = Math.round(random.pick([0.05, 0.1, 0.3]) * cast.forMs);
-  const drawn = [typed('begin', begunMs), typed('begin', moment(0.2))];
+  const drawn = [typed('begin', { atMs: begunMs, workspace: 0 }), typed('begin', { atMs: moment(0.2), workspace: 0 })];
   for (const [workspace] of cast.pausesMs.entries())
-    if (random.chance(0.7)) drawn.push(typed('names', moment(0.1), workspace));
-  for (let times = random.below(4); times > 0; times -= 1) drawn.push(typed('push', moment(0.3)));
+    if (random.chance(0.7)) drawn.push(typed('names', { atMs: moment(0.1), workspace }));
+  for (let times = random.below(4); times > 0; times -= 1)
+    drawn.push(typed('push', { atMs: moment(0.3), workspace: 0 }));
   for (let times = random.between(1, 4); times > 0; times -= 1) {
     const forMs = Math.min(random.pick([0.02, 0.1, 0.3]) * cast.forMs, 2 * DAY_MS);
     const probability = random.pick([0.3, 1]);
