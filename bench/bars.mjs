@@ -2,7 +2,7 @@ import { SITUATIONS } from './measure-sizes.mjs';
 
 const MILLION = 1_000_000;
 /** How many times the floor a whole sync of a million records may take. */
-const TIMES_FLOOR = { unchanged: 1.2, changed: 2.5, empty: 3.5 };
+const TIMES_FLOOR = { unchanged: 1.2, changed: 1.7, empty: 3 };
 
 /** How many times as long as the whole command a peer takes for a million records, at least. */
 const PEER_BARS = [
@@ -13,10 +13,12 @@ const PEER_BARS = [
 ];
 
 /** Every bar with what was measured: `passed` is null where nothing was. */
-export function holdAgainstBars({ sizes, latency, peers, start, daemon }) {
+export function holdAgainstBars({ sizes, card, latency, peers, start, daemon }) {
   const size = (records) => sizes?.find((one) => one.records === records) ?? null;
   const million = size(MILLION);
   const three = size(3 * MILLION);
+  const script = start?.medians.script ?? null;
+  const overScript = (value, field) => ratio(value ?? null, script?.[field] ?? null);
   const bars = [];
   const atMost = (name, limit, value, unit) => bars.push(bar(name, '<=', limit, value, unit));
   const atLeast = (name, limit, value, unit) => bars.push(bar(name, '>=', limit, value, unit));
@@ -32,6 +34,13 @@ export function holdAgainstBars({ sizes, latency, peers, start, daemon }) {
     atMost(`3M over 1M, ${name}`, 3.5, ratio(timeOf(three, name), timeOf(million, name)), 'x');
   }
   atMost('1M: ledger on disk after the first sync', 110, million?.medians.empty.ledgerMb, 'MB');
+  atMost('10M: peak memory, any sync', 420, most(size(10 * MILLION), 'rssMb'), 'MB');
+  atMost(
+    '1M: first sync with a flat card over one without',
+    1.4,
+    card?.records === MILLION ? card.overPlain : null,
+    'x',
+  );
   const delayed = latency === null ? '80 ms latency' : `${latency.latencyMs} ms latency, ${latency.records} records`;
   atMost(`${delayed}: over ideal`, 1.2, latency?.overIdeal, 'x');
   atLeast(`${delayed}: faster than one by one`, 13, latency?.overSequential, 'x');
@@ -40,10 +49,17 @@ export function holdAgainstBars({ sizes, latency, peers, start, daemon }) {
     const times = ratio(ms?.[`${peer} ${situation}`] ?? null, ms?.[`usage-ledger ${situation}`] ?? null);
     atLeast(`1M ${situation}: ${peer}'s time over that of the command`, limit, times, 'x');
   }
-  atMost('2,500 records: first sync, beyond starting Node', 750, start?.firstMs, 'ms');
-  atMost('2,500 records: next sync, beyond starting Node', 750, start?.againMs, 'ms');
+  atMost('2,500 records: first sync over the script for Node', 1.8, overScript(start?.medians.first.ms, 'ms'), 'x');
+  atMost(
+    '2,500 records: first sync, processor time over the script',
+    2.2,
+    overScript(start?.medians.first.cpuMs, 'cpuMs'),
+    'x',
+  );
+  atMost('status over the script for Node', 1.1, overScript(start?.medians.status.ms, 'ms'), 'x');
+  atMost('daemon ready over the script for Node', 2.75, overScript(daemon?.readyMs, 'ms'), 'x');
   atMost('idle daemon: CPU', 0.5, daemon?.cpuPercent, '%');
-  atMost('idle daemon: memory', 165, daemon?.rssMb, 'MB');
+  atMost('idle daemon: memory', 125, daemon?.rssMb, 'MB');
   return bars;
 }
 

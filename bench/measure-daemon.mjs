@@ -16,7 +16,10 @@ const START_DEADLINE_MS = 30_000;
 /** Once a year: nothing is due while we look. */
 const SCHEDULE = '    cron: "0 0 1 1 *"\n    reconcile_cron: "0 0 1 1 *"\n';
 
-/** CPU and memory of a daemon that has nothing to do, its pages on and its private Redis beside it: medians of rounds. */
+/**
+ * When a daemon is ready, and its CPU and memory while it has nothing to do, its pages on and its private Redis beside it:
+ * medians of rounds.
+ */
 export async function measureDaemon(bench, say) {
   const { idleSeconds, startRecords, quick } = bench.options;
   if (process.platform !== 'linux') return { notMeasured: 'needs /proc' };
@@ -35,12 +38,14 @@ export async function measureDaemon(bench, say) {
 async function watchDaemon(bench, config) {
   const { idleSeconds, root } = bench.options;
   const command = [...NODE_ARGS, commandFile(root), 'daemon', '--config', config];
+  const startedMs = performance.now();
   const daemon = bench.children.spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const gone = once(daemon, 'exit').then(() => {
     throw new Error('the daemon has ended');
   });
   // It says `ready` to whoever started it with a channel, as pm2 does.
   await Promise.race([once(daemon, 'message', { signal: AbortSignal.timeout(START_DEADLINE_MS) }), gone]);
+  const readyMs = performance.now() - startedMs;
   await wait(SETTLE_MS);
   const before = cpuSeconds(daemon.pid);
   await wait(idleSeconds * 1_000);
@@ -48,7 +53,7 @@ async function watchDaemon(bench, config) {
   const rssMb = residentMb(daemon.pid);
   gone.catch(() => undefined);
   await stopChild(daemon);
-  return { cpuPercent, rssMb };
+  return { readyMs, cpuPercent, rssMb };
 }
 
 async function freePort() {

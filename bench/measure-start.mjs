@@ -1,38 +1,41 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { commandFile } from './build.mjs';
 import { FIRST_MONTH, startService } from './service.mjs';
-import { median } from './stats.mjs';
+import { medians } from './stats.mjs';
 
-/** `usage-ledger sync` of a small workspace as a new process, beside a Node that does nothing. */
+const ENV = { ...process.env, API_KEY_ID: 'ak_bench', SECRET_KEY: 'sk_bench_not_a_secret' };
+const PEERS = fileURLToPath(new URL('peers', import.meta.url));
+
+/**
+ * `usage-ledger sync` of a small workspace, twice, and `usage-ledger status`, each as a new process, beside a Node that does
+ * nothing and the first run of what one would write in an afternoon.
+ */
 export async function measureStart(bench, say) {
-  const { startRecords: records, rounds, root } = bench.options;
+  const { startRecords: records, startRounds, root } = bench.options;
   const service = await startService(bench, { records });
   const config = service.configure('start');
-  const command = [commandFile(root), 'sync', '--from', FIRST_MONTH, '--config', config];
-  const measured = [];
-  say(`usage-ledger sync of ${records} records, as a new process`);
-  for (let round = 0; round < rounds; round += 1) {
-    const nodeMs = await timeOf(bench, ['--eval', '0']);
-    const firstMs = await timeOf(bench, command);
-    const againMs = await timeOf(bench, command);
+  const command = (...args) => [commandFile(root), ...args, '--config', config];
+  const rounds = [];
+  say(`usage-ledger sync of ${records} records, and the script for Node, as new processes, ${startRounds} rounds`);
+  for (let round = 0; round < startRounds; round += 1) {
+    const database = join(bench.folder, `start-${round}.db`);
+    const time = (args, cwd) => bench.children.time(process.execPath, args, { env: ENV, cwd });
+    rounds.push({
+      node: await time(['--eval', '0']),
+      script: await time(['script.mjs', service.url, 'ws-bench', database], PEERS),
+      first: await time(command('sync', '--from', FIRST_MONTH)),
+      next: await time(command('sync', '--from', FIRST_MONTH)),
+      status: await time(command('status')),
+    });
     rmSync(join(bench.folder, 'start'), { recursive: true });
-    measured.push({ nodeMs, firstMs, againMs });
   }
   await service.stop();
-  const middle = (field) => median(measured.map((round) => round[field]));
-  const node = middle('nodeMs');
+  const names = Object.keys(rounds[0]);
   return {
     records,
-    nodeMs: node,
-    firstMs: middle('firstMs') - node,
-    againMs: middle('againMs') - node,
-    rounds: measured,
+    medians: Object.fromEntries(names.map((name) => [name, medians(rounds.map((round) => round[name]))])),
+    rounds,
   };
-}
-
-async function timeOf({ children }, args) {
-  const startedMs = performance.now();
-  await children.run(process.execPath, args);
-  return performance.now() - startedMs;
 }

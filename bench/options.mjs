@@ -10,7 +10,7 @@ built is what is measured. Prints medians and ratios and holds them against the 
   --quick             under a minute: fewer rounds, up to 1,000,000 records, bars are indicative
   --records <list>    sizes of the listing, such as 100000,1000000 (full: 10000,100000,1000000,3000000)
   --rounds <number>   measurements of each kind, of which the median counts (full: 5, quick: 2)
-  --only <list>       of sizes, latency, peers, start, daemon
+  --only <list>       of sizes, card, latency, peers, start, daemon
   --out <file>        keeps everything that was measured as JSON
   --root <folder>     measures another checkout of this project, as it is built there
   --help              shows this
@@ -19,7 +19,7 @@ Exit codes: 0 done and, unless --quick, no bar failed; 1 the bench itself failed
 130 interrupted.
 `;
 
-const PARTS = ['sizes', 'latency', 'peers', 'start', 'daemon'];
+const PARTS = ['sizes', 'card', 'latency', 'peers', 'start', 'daemon'];
 
 /** Reads the command line. Throws an Error with a plain message when it makes no sense. */
 export function parseOptions(argv) {
@@ -36,7 +36,7 @@ export function parseOptions(argv) {
     },
   });
   const { quick, help, out = null, root = null } = values;
-  const parts = values.only?.split(',') ?? PARTS.filter((part) => !quick || part !== 'daemon');
+  const parts = values.only?.split(',') ?? PARTS.filter((part) => !quick || !['card', 'daemon'].includes(part));
   const unknown = parts.find((part) => !PARTS.includes(part));
   if (unknown !== undefined) throw new Error(`--only knows ${PARTS.join(', ')}, not ${JSON.stringify(unknown)}`);
   return {
@@ -57,9 +57,12 @@ export function parseOptions(argv) {
     /** One request after the other takes minutes: left out when there is no time. */
     latencySequential: !quick,
     latencyMs: 80,
+    cardRecords: quick ? 100_000 : 1_000_000,
+    cardRounds: quick ? 1 : 3,
     peerSizes: quick ? [2_500] : [2_500, 100_000, 1_000_000],
     peerRounds: quick ? 1 : 3,
     startRecords: 2_500,
+    startRounds: quick ? 3 : 9,
     idleSeconds: quick ? 5 : 20,
     concurrency: 16,
     cores: cpus().length,

@@ -2,13 +2,18 @@ import { PEER_SITUATIONS } from './measure-peers.mjs';
 import { SITUATIONS } from './measure-sizes.mjs';
 
 /** The whole result as lines of text. */
-export function renderReport({ machine, sizes, latency, peers, start, daemon, bars, options }) {
+export function renderReport({ machine, sizes, card, latency, peers, start, daemon, bars, options }) {
   const lines = [
     '',
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}, load ${machine.load.join(' ')}`,
     `Node ${machine.node}, SQLite ${machine.sqlite}, undici ${machine.undici}, usage-ledger ${machine['usage-ledger']}`,
   ];
   if (sizes !== null) lines.push('', ...renderSizes(sizes));
+  if (card !== null) {
+    const { records, plainMs, pricedMs, rssMb } = card;
+    const priced = `with a flat card ${seconds(pricedMs)}, ${megabytes(rssMb)}`;
+    lines.push('', `first sync of ${count(records)} records: ${seconds(plainMs)}, ${priced}`);
+  }
   if (latency !== null) {
     const { records, latencyMs, concurrency, parallelMs, idealMs, sequentialMs } = latency;
     lines.push(
@@ -20,11 +25,7 @@ export function renderReport({ machine, sizes, latency, peers, start, daemon, ba
     );
   }
   if (peers !== null) lines.push('', ...renderPeers(peers));
-  if (start !== null) {
-    const { records, nodeMs, firstMs, againMs } = start;
-    lines.push('', `usage-ledger sync of ${count(records)} records as a new process: first ${seconds(firstMs)}, next`);
-    lines.push(`  ${seconds(againMs)}, beyond the ${seconds(nodeMs)} that Node takes to start`);
-  }
+  if (start !== null) lines.push('', ...renderStart(start));
   if (daemon !== null) lines.push('', renderDaemon(daemon));
   lines.push('', options.quick ? 'Bars (indicative: a quick run decides nothing)' : 'Bars', ...bars.map(renderBar));
   return lines.join('\n');
@@ -78,10 +79,22 @@ function renderPeers({ sizes, notMeasured }) {
   return [...align(rows), ...notMeasured.map((what) => `not measured: there is no ${what}`)];
 }
 
+/** How long each takes beside the script's first run, in time and in processor time. */
+function renderStart({ records, medians }) {
+  const rows = [[`${count(records)} records, new processes`, 'time', 'x script', 'CPU', 'x script']];
+  const { script } = medians;
+  for (const [name, { ms, cpuMs }] of Object.entries(medians)) {
+    const times = [seconds(ms), (ms / script.ms).toFixed(2), seconds(cpuMs), (cpuMs / script.cpuMs).toFixed(2)];
+    rows.push([name, ...times]);
+  }
+  return align(rows);
+}
+
 function renderDaemon(daemon) {
   if (daemon.notMeasured !== undefined) return `idle daemon: not measured, ${daemon.notMeasured}`;
-  const { cpuPercent, rssMb, idleSeconds } = daemon;
-  return `idle daemon: ${cpuPercent.toFixed(2)} % CPU over ${idleSeconds} s, ${megabytes(rssMb)}`;
+  const { readyMs, cpuPercent, rssMb, idleSeconds } = daemon;
+  const idle = `idle ${cpuPercent.toFixed(2)} % CPU over ${idleSeconds} s, ${megabytes(rssMb)}`;
+  return `daemon: ready after ${seconds(readyMs)}, ${idle}`;
 }
 
 function renderBar({ name, sense, limit, unit, measured, passed }) {

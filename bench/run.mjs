@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { holdAgainstBars } from './bars.mjs';
 import { Children } from './children.mjs';
 import { describeMachine } from './machine.mjs';
+import { measureCard } from './measure-card.mjs';
 import { measureDaemon } from './measure-daemon.mjs';
 import { measureLatency } from './measure-latency.mjs';
 import { measurePeers } from './measure-peers.mjs';
@@ -16,6 +17,7 @@ import { renderReport } from './report.mjs';
 const EXIT = { failed: 1, usage: 2, barFailed: 4, interrupted: 130 };
 const PARTS = {
   sizes: measureSizes,
+  card: measureCard,
   latency: measureLatency,
   peers: measurePeers,
   start: measureStart,
