@@ -96,6 +96,7 @@ async function startParts(
   overrides: DaemonOverrides,
   { intake, rest }: Ends,
 ): Promise<Omit<Daemon, 'stop'> & { deliveries: Deliveries }> {
+  const openQueue = overrides.openQueue ?? bullmqOpener(context, rest);
   await Promise.all([context.warm(), context.warmPost()]);
   await context.evaluateAll();
   await context.tellOfJob({ job: 'configuration', detail: null });
@@ -104,7 +105,6 @@ async function startParts(
   const events = createDaemonEvents();
   const notified = (): void => void events.emit('notified');
   await startUpkeep(context, rest);
-  const openQueue = overrides.openQueue ?? bullmqOpener(context, rest);
   const queue = await openQueue({ ledgerId: ledgerId(connection), concurrency: context.config.workers });
   rest.push(async () => void (await queue.stop(JOBS_TIMES)));
   const publishing = new RemadePart(

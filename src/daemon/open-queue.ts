@@ -12,14 +12,25 @@ export interface QueueOrder {
 
 export type OpenQueue = (order: QueueOrder) => Promise<SyncQueue>;
 
-/** BullMQ on the configured Redis, or on a private one that runs as long as its releaser is not called. */
-export function bullmqOpener({ config, logger }: Context, releasers: Releasers): OpenQueue {
-  const openRedis = async (): Promise<RedisTarget> => {
-    if (config.redisUrl !== null) return { kind: 'url', url: config.redisUrl };
-    const redis = await startPrivateRedis({ dir: privateRedisFolder(config.ledger.path), logger });
-    releasers.push(() => redis.close());
-    return redis.target;
-  };
+/**
+ * BullMQ on the configured Redis, or on a private one that runs as long as its releaser is not called. A private one starts
+ * at once, while the ledger is opened.
+ */
+export function bullmqOpener(context: Context, releasers: Releasers): OpenQueue {
+  const { logger } = context;
+  const target = openRedis(context, releasers);
+  // Whoever opens the queue hears of it.
+  target.catch(() => undefined);
   return async ({ ledgerId, concurrency }) =>
-    openBullmqQueue({ ledgerId, target: await openRedis(), logger, settings: { syncConcurrency: concurrency } });
+    openBullmqQueue({ ledgerId, target: await target, logger, settings: { syncConcurrency: concurrency } });
+}
+
+async function openRedis({ config, logger }: Context, releasers: Releasers): Promise<RedisTarget> {
+  if (config.redisUrl !== null) return { kind: 'url', url: config.redisUrl };
+  const starting = startPrivateRedis({ dir: privateRedisFolder(config.ledger.path), logger });
+  releasers.push(async () => {
+    const redis = await starting.catch(() => null);
+    await redis?.close();
+  });
+  return (await starting).target;
 }

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { createReload } from '../../src/daemon/reload.ts';
 import type { ConfigurationNotice } from '../../src/ledger/store/file/daemon-lock.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
-import { privateRedisFolder } from '../../src/queue/redis/target.ts';
+import { isListening, privateRedisFolder } from '../../src/queue/redis/target.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
@@ -59,6 +60,17 @@ test('a daemon can be given another queue: it reads and stops without any Redis,
   expect(daemon.probe.freshness()).toMatchObject([{ workspaceId: 'ws-1', stale: false }]);
   await daemon.stop();
   expect(existsSync(privateRedisFolder(fixture.config.ledger.path))).toBe(false);
+});
+
+test('a private Redis that starts while the ledger is opened is stopped when that fails', async () => {
+  const fixture = await startFixture();
+  const openWriter = async (): Promise<never> => {
+    throw new Error('it does not open');
+  };
+  const context = fixture.another(undefined, { openWriter });
+  await expect(startDaemon(context)).rejects.toThrow('it does not open');
+  expect(existsSync(join(privateRedisFolder(context.config.ledger.path), 'appendonlydir'))).toBe(true);
+  expect(await isListening(join(privateRedisFolder(context.config.ledger.path), 'redis.sock'))).toBe(false);
 });
 
 test('what a run has to tell that ends during the stop is looked after before the deliveries end', async () => {
