@@ -8,6 +8,7 @@ import {
   heldTenants,
   lastEntryId,
   type OutletEntry,
+  setApart,
 } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import { HostPacer } from '../sync/pacer.ts';
@@ -93,23 +94,28 @@ export class Sweep {
     const entries = entriesBehind(connection, { cursor, to, limit: STEP });
     const last = entries.at(-1);
     if (last === undefined) return NOTHING;
-    const judged = this.#judge(entries, row);
+    const lastId = Number(last.entryId);
+    const apart = setApart(connection, { outlet: row.name, cursor, to: lastId });
+    const judged = this.#judge(
+      entries.filter(({ entryId }) => !apart.has(entryId)),
+      row,
+    );
+    const exceptions = judged.exceptions.map((one) =>
+      one.entryId > (flightTo ?? 0) ? one : { ...one, postedAt: row.flightSince },
+    );
     const sending = judged.events.map(({ event }) => event);
     if (sending.length > 0) {
-      const mark = { name: row.name, cursor, to: Number(last.entryId), held: [], nowMs: clock.now() };
+      const mark = { name: row.name, cursor, to: lastId, exceptions, held: [], nowMs: clock.now() };
       await (await this.#deps.writer()).call('markFlight', mark);
     }
     const outcomes = await this.#send(sending, receiver, signal);
     const undecided = outcomes.findIndex(isUndecided);
     const stoppedAt = undecided < 0 ? null : judged.events[undecided];
-    const upTo = stoppedAt == null ? Number(last.entryId) : stoppedAt.entryId - 1;
+    const upTo = stoppedAt == null ? lastId : stoppedAt.entryId - 1;
     const refused = judged.events.flatMap(({ entryId }, at) => exceptionOf(entryId, outcomes[at]));
-    const unsent = judged.exceptions.map((one) =>
-      one.entryId > (flightTo ?? 0) ? one : { ...one, postedAt: row.flightSince },
-    );
     return this.#note(row, outcomes, {
       to: upTo,
-      exceptions: [...unsent, ...refused].filter(({ entryId }) => entryId <= upTo),
+      exceptions: sending.length === 0 ? exceptions : refused.filter(({ entryId }) => entryId <= upTo),
       taken: [],
       unposted: [],
       landed: flightTo === null && undecided >= 0 && outcomes.slice(undecided).every(isCertain),
@@ -131,7 +137,7 @@ export class Sweep {
     );
     const held = events.map(({ entryId }) => entryId);
     const before = new Set(entries.filter(({ postedAt }) => postedAt !== null).map(({ entryId }) => Number(entryId)));
-    const mark = { name: row.name, cursor: row.cursor, to: null, held, nowMs: clock.now() };
+    const mark = { name: row.name, cursor: row.cursor, to: null, exceptions: [], held, nowMs: clock.now() };
     await (await this.#deps.writer()).call('markFlight', mark);
     const sending = events.map(({ event }) => event);
     const outcomes = await this.#send(sending, receiver, signal);

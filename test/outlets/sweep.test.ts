@@ -278,6 +278,53 @@ test('what was perhaps sent of a tenant that lost its name is not sent again onc
   expect(exceptions(connection)[0]?.slice(3)).toEqual(['refused', expect.stringContaining('perhaps sent')]);
 });
 
+test.each([
+  ['before its receiver has answered', 0],
+  ['once its receiver forgets what it got', 30 * DAY],
+])('what was not sent with the others, since its tenant had no name, goes once it is named: %s', async (_, laterMs) => {
+  const world = await outletWorld({ settings: { customer: 'external_ref' } });
+  const { connection, double, clock } = world;
+  const name = (tenantId: string, externalRef: string) => {
+    const names = [{ tenantId, externalRef, displayName: null, labels: {} }];
+    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
+  };
+  await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 8), usageRecord('initech', 9)]);
+  name('acme', 'C-1');
+  name('initech', 'C-3');
+  world.begin();
+  double.mood = () => ({ status: 502, taken: true });
+  await world.run();
+  double.mood = () => null;
+  if (laterMs > 0) await world.run();
+  clock.advance(laterMs);
+  double.nowMs = clock.now();
+  name('globex', 'C-2');
+  await world.run();
+  await world.run();
+  expect(double.sums()).toEqual({ 'C-1 2026-03': 5n, 'C-2 2026-03': 8n, 'C-3 2026-03': 9n });
+  expect(exceptions(connection)).toEqual([]);
+});
+
+test('who says that all that was perhaps sent has arrived says nothing of what was not sent with it', async () => {
+  const world = await outletWorld({ settings: { customer: 'external_ref' } });
+  const { connection, double, clock } = world;
+  const name = (tenantId: string, externalRef: string) => {
+    const names = [{ tenantId, externalRef, displayName: null, labels: {} }];
+    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
+  };
+  await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 8), usageRecord('initech', 9)]);
+  name('acme', 'C-1');
+  name('initech', 'C-3');
+  world.begin();
+  double.mood = () => ({ status: 502, taken: true });
+  await world.run();
+  double.mood = () => null;
+  resumeOutlet(connection, { name: 'billing', perhaps: 'taken', nowMs: clock.now() });
+  name('globex', 'C-2');
+  await world.run();
+  expect(double.sums()).toMatchObject({ 'C-2 2026-03': 8n });
+});
+
 test('begun again for more months and workspaces, it sends what it has passed over, once', async () => {
   const world = await outletWorld({ settings: { workspaces: ['ws-1'] } });
   const { connection, double, outlet } = world;

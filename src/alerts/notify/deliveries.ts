@@ -239,9 +239,11 @@ interface MemberMoment {
 const ASKED = 'due_at = @now, due_set_at = @now';
 const IS_MEMBER = `(alert_key, channel) IN (SELECT m.alert_key, d.channel FROM delivery_members m
   JOIN deliveries d USING (delivery_key) WHERE m.delivery_key = @deliveryKey)`;
-/** What the channel was told last is what the message says. */
+/** What the channel was told last is what the message says, and no later one has said it again. */
 const IS_TOLD_BY = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_key = @deliveryKey
-  AND m.alert_key = n.alert_key AND (m.event, m.episode, m.level, m.told_times) = (n.event, n.episode, n.level, n.told_times))`;
+  AND m.alert_key = n.alert_key AND (m.event, m.episode, m.level, m.told_times) = (n.event, n.episode, n.level, n.told_times)
+  AND NOT EXISTS (SELECT 1 FROM delivery_members later JOIN deliveries d USING (delivery_key)
+    WHERE later.alert_key = n.alert_key AND later.revision > m.revision AND d.channel = n.channel AND d.state = 'delivered'))`;
 
 /**
  * `notified`: the limit of a day counts from beginnings and growth, so an end leaves their time as it is. `forgotten`: what the

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { replayDead } from '../../../src/alerts/notify/replay.ts';
 import { carryOut } from '../../../src/writer/commands.ts';
 import { plainSession } from '../../../src/writer/session.ts';
 import { GONE, JUMPS, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
@@ -31,6 +32,27 @@ test('a channel that had perhaps heard of it before the workspace was ended hear
   deliver(TAKEN);
   expect(heard('a')).toEqual(['opened']);
   look(GONE);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened', 'closed']);
+});
+
+test('an end that was refused and then told after all is not told once more by a replay', async () => {
+  const { connection, state, look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  look(GONE);
+  deliver('rejected');
+  const session = plainSession(connection);
+  const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
+  carryOut(session, 'endWorkspace', { ...said, elsewhere: true, nowMs: state.nowMs });
+  pass(3_600_000);
+  carryOut(session, 'resumeWorkspace', { ...said, nowMs: state.nowMs });
+  pass(1);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened', 'closed']);
+  const { replayed, dropped } = replayDead(connection, { notificationIds: null, nowMs: state.nowMs });
+  expect([replayed.length, dropped.length]).toEqual([0, 1]);
+  pass(1);
   deliver(TAKEN);
   expect(heard('a')).toEqual(['opened', 'closed']);
 });

@@ -81,10 +81,10 @@ export class BilledOracle {
 
   /** What is not as it has to be once nothing was in the way for a while. Null: nothing. `has`: is read by this ledger. */
   missing(ledger: LedgerView, nowMs: number, has: (workspaceId: string) => boolean): string | null {
-    const [outlet] = ledger.all<{ paused: string | null }>("SELECT paused FROM outlets WHERE name = 'billing'");
     const { fromPeriod, lateMs, needsNames, customerOf, hadWrongClock } = this.#world;
-    if (outlet === undefined || (outlet.paused === 'uncertain' && hadWrongClock)) return null;
-    if (outlet.paused !== null) return `it is paused: ${outlet.paused}`;
+    const paused = pauseOf(ledger);
+    if (paused === undefined || this.#isForAPerson(paused)) return null;
+    if (paused !== null) return `it is paused: ${paused}`;
     const reported = ledger.all<{ entry_id: bigint }>(REPORTED).map(({ entry_id }) => entry_id);
     if (reported.length > 0 && !hadWrongClock) return `entry ${reported[0]} is said to be refused or late`;
     const keyOf = (entry: { workspace_id: string; tenant_id: string }) => `${entry.workspace_id} ${entry.tenant_id}`;
@@ -114,7 +114,12 @@ export class BilledOracle {
   checkAtRest(ledger: LedgerView, nowMs: number, has: (workspaceId: string) => boolean): void {
     const missing = this.missing(ledger, nowMs, has);
     if (missing !== null) throw new PromiseBroken('all that is there is billed', missing);
-    this.#checkSaid(has);
+    if (!this.#isForAPerson(pauseOf(ledger))) this.#checkSaid(has);
+  }
+
+  /** Half of a figure may be there until somebody has looked. */
+  #isForAPerson(paused: string | null | undefined): boolean {
+    return paused === 'uncertain' && this.#world.hadWrongClock;
   }
 
   /** A customer that is one tenant is billed for a figure that its service has said, unless another ledger goes on with it. */
@@ -147,4 +152,9 @@ export class BilledOracle {
     }
     return sums;
   }
+}
+
+/** Undefined: it was not begun. */
+function pauseOf(ledger: LedgerView): string | null | undefined {
+  return ledger.all<{ paused: string | null }>("SELECT paused FROM outlets WHERE name = 'billing'")[0]?.paused;
 }

@@ -86,12 +86,20 @@ export interface FlightRequest {
   cursor: number;
   /** The last entry that is about to be sent; null: only held ones are. */
   to: number | null;
+  /** Those up to there that are not sent. */
+  exceptions: readonly OutletException[];
   held: readonly number[];
   nowMs: number;
 }
 
-/** Notes what is perhaps sent from now on. Throws AppError `outlet_moved` when another process has sent meanwhile, or paused it. */
-export function markFlight(connection: LedgerConnection, { name, cursor, to, held, nowMs }: FlightRequest): void {
+/**
+ * Notes what is perhaps sent from now on: up to `to`, but for the exceptions, of this time and of earlier ones. Throws AppError `outlet_moved`
+ * when another process has sent meanwhile, or paused it.
+ */
+export function markFlight(
+  connection: LedgerConnection,
+  { name, cursor, to, exceptions, held, nowMs }: FlightRequest,
+): void {
   const at = isoTime(nowMs);
   connection
     .transaction(() => {
@@ -101,6 +109,7 @@ export function markFlight(connection: LedgerConnection, { name, cursor, to, hel
         const flight = { flightTo, flightSince: row.flightSince ?? at };
         query(connection).update(outlets).set(flight).where(eq(outlets.name, name)).run();
       }
+      noteExceptions(connection, name, exceptions, at);
       if (held.length === 0) return;
       const posted = { postedAt: sql`coalesce(${outletEvents.postedAt}, ${at})` };
       query(connection).update(outletEvents).set(posted).where(ofEntries(name, held)).run();
@@ -136,17 +145,28 @@ export function advanceOutlet(connection: LedgerConnection, request: AdvanceRequ
         .set({ cursor: to, ...flight, ...pausedBy(pause, at) })
         .where(eq(outlets.name, name))
         .run();
-      for (const { entryId, state, reason, postedAt = null } of exceptions) {
-        const target = [outletEvents.outlet, outletEvents.entryId];
-        db.insert(outletEvents)
-          .values({ outlet: name, entryId, state, reason, since: at, postedAt })
-          .onConflictDoUpdate({ target, set: { state, reason, since: at, postedAt } })
-          .run();
-      }
+      noteExceptions(connection, name, exceptions, at);
       if (taken.length > 0) db.delete(outletEvents).where(ofEntries(name, taken)).run();
       if (unposted.length > 0) db.update(outletEvents).set({ postedAt: null }).where(ofEntries(name, unposted)).run();
     })
     .immediate();
+}
+
+function noteExceptions(
+  connection: LedgerConnection,
+  outlet: string,
+  exceptions: readonly OutletException[],
+  since: string,
+): void {
+  const target = [outletEvents.outlet, outletEvents.entryId];
+  for (const { entryId, postedAt = null, ...said } of exceptions) {
+    const set = { ...said, since, postedAt };
+    query(connection)
+      .insert(outletEvents)
+      .values({ outlet, entryId, ...set })
+      .onConflictDoUpdate({ target, set })
+      .run();
+  }
 }
 
 function requireUnmoved(connection: LedgerConnection, name: string, cursor: number): OutletRow {

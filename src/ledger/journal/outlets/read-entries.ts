@@ -52,11 +52,29 @@ export function entriesBehind(
   return behind(connection).all(cursor, to, limit) as OutletEntry[];
 }
 
+const noted = perConnection((connection) =>
+  connection
+    .prepare('SELECT entry_id FROM outlet_events WHERE outlet = ? AND entry_id > ? AND entry_id <= ?')
+    .pluck()
+    .safeIntegers(),
+);
+
+/** Of the entries behind the cursor those that were set apart when the others were sent. */
+export function setApart(
+  connection: LedgerConnection,
+  { outlet, cursor, to }: { outlet: string; cursor: number; to: number },
+): ReadonlySet<bigint> {
+  return new Set(noted(connection).all(outlet, cursor, to) as bigint[]);
+}
+
+/** What the cursor has passed. */
+const PASSED = 'x.entry_id <= (SELECT o.cursor FROM outlets o WHERE o.name = x.outlet)';
+
 /** Of each tenant with held entries the first one: whether it can go now is the same for all of them. */
 export function heldTenants(connection: LedgerConnection, outlet: string): OutletEntry[] {
   const sql = `SELECT ${COLUMNS}, NULL AS postedAt FROM (
       SELECT min(x.entry_id) AS entry_id FROM outlet_events x JOIN usage_entries f ON f.entry_id = x.entry_id
-      WHERE x.outlet = ? AND x.state = 'held' GROUP BY f.tenant_key) h
+      WHERE x.outlet = ? AND x.state = 'held' AND ${PASSED} GROUP BY f.tenant_key) h
     CROSS JOIN usage_entries e ON e.entry_id = h.entry_id ${JOINED} ORDER BY e.entry_id`;
   return connection.prepare(sql).safeIntegers().all(outlet) as OutletEntry[];
 }
@@ -67,7 +85,7 @@ export function heldEntries(
 ): OutletEntry[] {
   const sql = `SELECT ${COLUMNS}, x.posted_at AS postedAt FROM outlet_events x
     CROSS JOIN usage_entries e ON e.entry_id = x.entry_id AND e.tenant_key = ? ${JOINED}
-    WHERE x.outlet = ? AND x.state = 'held' ORDER BY e.entry_id LIMIT ?`;
+    WHERE x.outlet = ? AND x.state = 'held' AND ${PASSED} ORDER BY e.entry_id LIMIT ?`;
   return connection.prepare(sql).safeIntegers().all(tenantKey, outlet, limit) as OutletEntry[];
 }
 

@@ -64,8 +64,8 @@ export const COPIES: Planted = {
   'src/outlets/sweep.ts': {
     'the-cursor-moves-whatever-the-answer-is': [
       'what a billing system was asked to take while it was away is never billed',
-      'const upTo = stoppedAt == null ? Number(last.entryId) : stoppedAt.entryId - 1;',
-      'const upTo = Number(last.entryId);',
+      'const upTo = stoppedAt == null ? lastId : stoppedAt.entryId - 1;',
+      'const upTo = lastId;',
     ],
     'held-for-good': [
       'usage of a tenant without a name is never billed, though somebody has named it since',
