@@ -265,8 +265,9 @@ export class DeliveriesOracle {
     // A message that takes the place of one which failed waits as that one would have.
     const waitMs = last === null || failures === 0 ? waitOf(waiting) : Math.max(waitAfter(failures), last.retryAfterMs);
     // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
-    // was ahead is over when it would be from now on.
-    const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, dated ? 0 : clocksRightSinceMs);
+    // was ahead is over when it would be from when somebody sees that.
+    const datedMs = dated ? 0 : Math.max(clocksRightSinceMs, someoneFitSinceMs);
+    const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, datedMs);
     const dueMs = Math.max(beganMs + waitMs, someoneFitSinceMs, servedSinceMs(channel));
     if (nowMs - dueMs <= this.#slackMs) return;
     throw new PromiseBroken('what is due is sent', `${id} has been due since ${new Date(dueMs).toISOString()}`);
