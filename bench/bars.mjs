@@ -59,7 +59,8 @@ export function holdAgainstBars({ sizes, card, latency, peers, start, daemon }) 
   atMost('status over the script for Node', 1.1, overScript(start?.medians.status.ms, 'ms'), 'x');
   atMost('daemon ready over the script for Node', 2.75, overScript(daemon?.readyMs, 'ms'), 'x');
   atMost('idle daemon: CPU', 0.5, daemon?.cpuPercent, '%');
-  atMost('idle daemon: memory', 125, daemon?.rssMb, 'MB');
+  const overLibraries = ratio(daemon?.rssMb ?? null, daemon?.librariesMb ?? null);
+  atMost('idle daemon: memory over that of its libraries alone', 1.36, overLibraries, 'x');
   return bars;
 }
 

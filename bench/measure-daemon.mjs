@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { commandFile } from './build.mjs';
 import { NODE_ARGS, stopChild } from './children.mjs';
@@ -32,7 +33,18 @@ export async function measureDaemon(bench, say) {
     rounds.push(await watchDaemon(bench, config));
   }
   await service.stop();
-  return { idleSeconds, ...medians(rounds), rounds };
+  say('its libraries alone');
+  return { idleSeconds, ...medians(rounds), librariesMb: await librariesAlone(bench), rounds };
+}
+
+/** The memory of a process that has loaded what the daemon is made of, and does nothing with it. */
+async function librariesAlone({ children, folder }) {
+  const socket = join(folder, 'libraries.sock');
+  const args = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--save', ''];
+  const redis = children.spawn('redis-server', args, { stdio: 'ignore' });
+  const { rssMb } = await children.ask('libraries-process.mjs', { folder, socket, settleMs: SETTLE_MS });
+  await stopChild(redis);
+  return rssMb;
 }
 
 async function watchDaemon(bench, config) {

@@ -92,8 +92,8 @@ function renderStart({ records, medians }) {
 
 function renderDaemon(daemon) {
   if (daemon.notMeasured !== undefined) return `idle daemon: not measured, ${daemon.notMeasured}`;
-  const { readyMs, cpuPercent, rssMb, idleSeconds } = daemon;
-  const idle = `idle ${cpuPercent.toFixed(2)} % CPU over ${idleSeconds} s, ${megabytes(rssMb)}`;
+  const { readyMs, cpuPercent, rssMb, librariesMb, idleSeconds } = daemon;
+  const idle = `idle ${cpuPercent.toFixed(2)} % CPU over ${idleSeconds} s, ${megabytes(rssMb)} (its libraries alone ${megabytes(librariesMb)})`;
   return `daemon: ready after ${seconds(readyMs)}, ${idle}`;
 }
 
