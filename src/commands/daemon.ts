@@ -3,6 +3,7 @@ import { sleep, systemClock } from '../core/clock.ts';
 import { AppError, ConfigError, summarizeError, UsageError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { localUrl } from '../core/net/public-address.ts';
+import { collectGarbage } from '../core/process/memory.ts';
 import { thisProcess } from '../core/process/process-liveness.ts';
 import { readPagesToken } from '../daemon/http/pages-token.ts';
 import { type DaemonLock, type DaemonNotice, daemonOf, lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
@@ -147,13 +148,22 @@ async function serve(
   const { startWithRoom } = await import('../daemon/start-with-room.ts');
   const daemon = await startWithRoom(context, signal);
   if (daemon === null) return;
-  const { createReload } = await import('../daemon/reload.ts');
+  const [{ createReload }, { startIdleWatch }] = await Promise.all([
+    import('../daemon/reload.ts'),
+    import('../daemon/idle-watch.ts'),
+  ]);
   const reload = createReload({ context, daemon, load, lock });
   reloads.answerBy(reload.again);
   // pm2 waits for this word (wait_ready) before it calls the start a success.
   process.send?.('ready');
+  const collect = async (): Promise<void> => {
+    collectGarbage();
+    await (await context.writer()).call('collectGarbage', undefined);
+  };
+  const idle = startIdleWatch({ collect, clock: context.clock, logger });
   await asked;
   reloads.end();
+  await idle.stop();
   await reload.rest();
   await daemon.stop();
   await context.close();

@@ -26,6 +26,7 @@ import type { JobNews } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { type ChannelRoute, currentRoutes } from '../alerts/track/routes.ts';
 import { isoTime } from '../core/clock.ts';
+import { collectGarbage } from '../core/process/memory.ts';
 import type { ActLink } from '../ledger/journal/acts.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose, type StatementForm } from '../ledger/journal/charges/commit-close.ts';
@@ -168,6 +169,9 @@ const COMMANDS = {
 
   /** Cuts the write-ahead log; false while a reader still needs it. */
   truncateLog: ({ connection }: Session, _args: undefined): boolean => truncateLog(connection),
+
+  /** Of the thread that writes. */
+  collectGarbage: (_session: Session, _args: undefined): void => collectGarbage(),
 
   /** `notifications`: how many tell of what is over, or were taken back because another ledger sends them. */
   endWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & Recorded {

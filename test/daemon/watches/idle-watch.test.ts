@@ -1,0 +1,29 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../../src/core/logger.ts';
+import { startIdleWatch } from '../../../src/daemon/idle-watch.ts';
+import { createVirtualClock } from '../../support/time/virtual-clock.ts';
+
+test('a process that comes to rest collects once, and again after it has worked', async () => {
+  const clock = createVirtualClock(0);
+  let usedMs = 0;
+  let collected = 0;
+  const watch = startIdleWatch({
+    collect: async () => {
+      collected += 1;
+      // As much as work takes: what it takes itself is none.
+      usedMs += 1_000;
+    },
+    processorMs: () => usedMs,
+    logger: createLogger({ level: 'silent' }),
+    clock,
+  });
+  onTestFinished(() => watch.stop());
+  const after = async (workMs: number) => {
+    usedMs += workMs;
+    await clock.advance(15_000);
+    return collected;
+  };
+  const seen = [];
+  for (const workMs of [800, 149, 149, 0, 151, 149, 0]) seen.push(await after(workMs));
+  expect(seen).toEqual([0, 1, 1, 1, 1, 2, 2]);
+});
