@@ -102,16 +102,17 @@ export class AlertBook {
   finish({ only }: { only?: SQL } = {}): RunAlerts {
     const { connection, workspaceKey, nowMs, seeding } = this.#context;
     const alerts = only === undefined ? this.#current() : this.#rows.among(only);
+    const explaining = only === undefined ? alerts.filter(isOpen) : this.#rows.explaining();
     const standings = readStandings(
       connection,
-      alerts.map(({ alertKey }) => alertKey),
+      [...alerts, ...explaining].map(({ alertKey }) => alertKey),
     );
     const wanted =
       only === undefined ? alerts.filter((alert) => isOpen(alert) || standings.isHeard(alert.alertKey)) : alerts;
     const notifier = new Notifier(this.#context, {
       standings,
       mutes: readMutes(connection, workspaceKey, nowMs),
-      explains: createExplainer(only === undefined ? wanted.filter(isOpen) : this.#rows.explaining()),
+      explains: createExplainer(explaining),
       tenantId: (tenantKey) => this.tenantId(tenantKey),
     });
     const drafted = new Map(this.#drafts.map((draft) => [draft.alert.alertKey, draft]));

@@ -15,7 +15,7 @@ import { MessageComposer } from './compose-message.ts';
 import { renderEvidence } from './evidence.ts';
 import { GroupWait, isOutOfLine } from './group-wait.ts';
 import { type AlertNow, news, type Policy } from './news.ts';
-import { readStandings, type Standings, writeWait } from './notified.ts';
+import { type Standings, writeWait } from './notified.ts';
 import { digestAtOf, nextWait, type Wait } from './wait.ts';
 
 export interface Planned {
@@ -151,13 +151,17 @@ export class Notifier {
     };
   }
 
-  /** Whether a channel is told of what explains another alert, or was before somebody muted that. */
+  /**
+   * Whether a channel is told of what explains another alert, or was before somebody muted that. What was there before anybody
+   * could be told explains nothing.
+   */
   #isTold(alert: StoredAlert, route: ChannelRoute): boolean {
     const { tenantId, mute } = this.#about(alert);
-    const standingOf = () =>
-      readStandings(this.#context.connection, [alert.alertKey]).of(alert.alertKey, route.channel);
-    const isMuted = !isSelfRule(alert.rule) && mute !== null && standingOf().notified?.open !== true;
-    return !isMuted && takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId });
+    if (!isSelfRule(alert.rule)) {
+      const { notified } = this.#sources.standings.of(alert.alertKey, route.channel);
+      if (notified?.event === 'baseline' || (mute !== null && notified?.open !== true)) return false;
+    }
+    return takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId });
   }
 
   #now(alert: StoredAlert): AlertNow {

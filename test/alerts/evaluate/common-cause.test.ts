@@ -80,3 +80,21 @@ test('what one tenant alone does to the workspace explains no other', async () =
   ]);
   expect(opened.find(({ rule }) => rule === 'workspace_jump').evidence.tenants.common_growth).toBeNull();
 });
+
+test('what was so before the first run, and was told to nobody, explains no jump', async () => {
+  const world = dayWorld();
+  const [tenants, grown] = [TENANTS.slice(0, 5), TENANTS.slice(0, 3)];
+  for (const period of ['2025-12', '2026-01', '2026-02']) {
+    world.state('large', period, period === '2026-02' ? 900_000n : 1_000n);
+    for (const tenant of tenants) world.state(tenant, period, 5_000n);
+  }
+  await world.read(Date.UTC(2026, 2, 5));
+  for (const tenant of grown) world.state(tenant, '2026-02', 50_000n);
+  await world.read(Date.UTC(2026, 2, 6));
+  await world.read(Date.UTC(2026, 2, 7));
+  expect(world.rows("SELECT json_extract(basis, '$.commonGrowth') FROM alerts WHERE rule = 'workspace_jump'")).toEqual([
+    10,
+  ]);
+  const jumps = world.notifications().filter(({ payload }) => payload.rule === 'jump');
+  expect(jumps.flatMap(({ payload }) => payload.alerts ?? [payload]).map((one) => one.tenant_id)).toEqual(grown);
+});
