@@ -1,8 +1,10 @@
 #!/usr/bin/env node
+import { useCompileCache } from './core/process/compile-cache.ts';
 import { nodeVersionFault } from './core/process/node-version.ts';
 
 const fault = nodeVersionFault(process.versions.node);
 if (fault === null) {
+  useCompileCache(process.env);
   // Imported only here: a Node that is too old cannot parse the rest, or crashes in SQLite's native module.
   void import('./commands/main.ts').then(async ({ main }) => {
     process.exitCode = await main(process.argv.slice(2), {
