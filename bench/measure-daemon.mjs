@@ -11,8 +11,9 @@ import { medians } from './stats.mjs';
 
 /** A second of the kernel's process times. */
 const TICKS_A_SECOND = 100;
-/** By then what the first tick started has ended, and the engine has tidied up after it for the last time. */
-const SETTLE_MS = 30_000;
+/** By then what the first tick started has ended, and the daemon has come to rest: it looks once a minute whether it has. */
+const SETTLE_MS = 130_000;
+const LIBRARIES_SETTLE_MS = 30_000;
 const START_DEADLINE_MS = 30_000;
 /** Once a year: nothing is due while we look. */
 const SCHEDULE = '    cron: "0 0 1 1 *"\n    reconcile_cron: "0 0 1 1 *"\n';
@@ -42,7 +43,7 @@ async function librariesAlone({ children, folder }) {
   const socket = join(folder, 'libraries.sock');
   const args = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--save', ''];
   const redis = children.spawn('redis-server', args, { stdio: 'ignore' });
-  const { rssMb } = await children.ask('libraries-process.mjs', { folder, socket, settleMs: SETTLE_MS });
+  const { rssMb } = await children.ask('libraries-process.mjs', { folder, socket, settleMs: LIBRARIES_SETTLE_MS });
   await stopChild(redis);
   return rssMb;
 }

@@ -21,7 +21,7 @@ const BUNDLED =
   /^(?:ansi-regex|commander|croner|drizzle-orm|emoji-regex|is-fullwidth-code-point|string-width|strip-ansi|undici|yaml|zod)(?:\/|$)/;
 /** What so many commands and processes share is one file: Node looks up, reads and links each file on its own. */
 const SHARED_BY = 25;
-const isExternal = (id) => /^[^./]/.test(id) && !BUNDLED.test(id);
+const isExternal = (id) => id === './writer-loop.js' || (/^[^./]/.test(id) && !BUNDLED.test(id));
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const modules = join(root, 'build');
@@ -42,7 +42,9 @@ if (compile('tsconfig.build.json') && compile('tsconfig.client-types.json')) {
     });
   }
   // Its one file is read faster than what it would share with the commands.
-  await bundle(join(modules, 'writer', 'writer-thread.js'), { file: join(dist, 'writer-thread.js') });
+  for (const name of ['writer-thread.js', 'writer-loop.js']) {
+    await bundle(join(modules, 'writer', name), { file: join(dist, name) });
+  }
   const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(modules, file)]));
   const { output } = await bundle(input, {
     dir: dist,

@@ -1,6 +1,6 @@
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 
-const INTERVAL_MS = 15_000;
+const INTERVAL_MS = 60_000;
 /** Who takes less than this share of one processor does nothing. */
 const IDLE_SHARE = 0.01;
 

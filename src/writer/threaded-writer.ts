@@ -4,7 +4,7 @@ import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result } from './commands.ts';
 import type { WriterStart } from './session.ts';
 import { closedError, type Writer } from './writer.ts';
-import type { WriterReply, WriterRequest } from './writer-thread.ts';
+import type { WriterReply, WriterRequest } from './writer-loop.ts';
 
 interface Waiting {
   resolve: (result: never) => void;
