@@ -28,12 +28,13 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
   const costBook = new CostBook(connection, run.workspaceId);
   const changed = connection
     .prepare(
-      `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, e.credits_after AS credits, e.requests_after AS requests,
-         e.kind = ${ENTRY_KINDS.withdrawn} AS withdrawn, e.entry_id AS position, e.kind = ${ENTRY_KINDS.opened} AS isNew
+      `SELECT e.entry_id, e.period_key, e.tenant_key, t.tenant_id, e.credits_after, e.requests_after,
+         e.kind = ${ENTRY_KINDS.withdrawn}, e.kind = ${ENTRY_KINDS.opened}
        FROM usage_entries e JOIN tenants t USING (tenant_key)
        WHERE e.entry_id > ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
     )
-    .safeIntegers();
+    .safeIntegers()
+    .raw();
   const pricers = new Map<number, PeriodPricer<StoredCard>>();
   for (const periodKey of entered.keys()) {
     if (findPeriod(connection, periodKey)?.closedSeq !== null) continue;
@@ -106,9 +107,10 @@ class CostBook {
     this.#delete = connection.prepare('DELETE FROM costs WHERE period_key = ? AND tenant_key = ?');
   }
 
-  write({ periodKey, tenantKey, tenantId, withdrawn, ...used }: PricedKey): void {
+  write(key: PricedKey): void {
     if (!this.#isGiven) return;
-    const priced = this.#pricerOf(periodKey).price(tenantId, used, !withdrawn);
+    const { periodKey, tenantKey, tenantId, withdrawn } = key;
+    const priced = this.#pricerOf(periodKey).price(tenantId, key, !withdrawn);
     if (priced === null) this.#delete.run(periodKey, tenantKey);
     else this.#write.run(periodKey, tenantKey, priced.card.cardKey, priced.charge?.amountMinor ?? null);
   }
@@ -118,26 +120,26 @@ class CostBook {
 function eachUsage(connection: LedgerConnection, periodKey: number, use: (key: PricedKey) => void): void {
   const keys = connection
     .prepare(
-      `SELECT u.period_key AS periodKey, u.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits, u.request_count AS requests,
-         u.withdrawn, u.tenant_key AS position, 1 AS isNew
+      `SELECT u.tenant_key, u.period_key, u.tenant_key, t.tenant_id, u.credits_used, u.request_count, u.withdrawn, 1
        FROM tenant_usage u JOIN tenants t USING (tenant_key)
        WHERE u.period_key = ? AND u.tenant_key > ? ORDER BY u.tenant_key LIMIT ${KEYS_A_CHUNK}`,
     )
-    .safeIntegers();
+    .safeIntegers()
+    .raw();
   eachKey((after) => keys.all(periodKey, after) as KeyRecord[], 0, use);
 }
 
-interface KeyRecord {
-  periodKey: bigint;
-  tenantKey: bigint;
-  tenantId: string;
-  credits: bigint;
-  requests: bigint;
-  withdrawn: bigint;
-  position: bigint;
-  /** 1: it cannot have a charge yet. */
-  isNew: bigint;
-}
+/** `withdrawn` and `isNew` are 0 or 1; one that is new cannot have a charge yet. */
+type KeyRecord = [
+  position: bigint,
+  periodKey: bigint,
+  tenantKey: bigint,
+  tenantId: string,
+  credits: bigint,
+  requests: bigint,
+  withdrawn: bigint,
+  isNew: bigint,
+];
 
 /** Reads in chunks, because SQLite writes nothing on a connection that is still reading a statement. */
 function eachKey(
@@ -147,11 +149,18 @@ function eachKey(
 ): void {
   let after: bigint | number = from;
   for (let records = read(after); records.length > 0; records = read(after)) {
-    for (const { periodKey, tenantKey, tenantId, credits, requests, withdrawn, isNew } of records) {
-      const key = { periodKey: Number(periodKey), tenantKey: Number(tenantKey) };
-      use({ ...key, tenantId, credits, requests, withdrawn: withdrawn !== 0n, isNew: isNew === 1n });
+    for (const [position, periodKey, tenantKey, tenantId, credits, requests, withdrawn, isNew] of records) {
+      after = position;
+      use({
+        periodKey: Number(periodKey),
+        tenantKey: Number(tenantKey),
+        tenantId,
+        credits,
+        requests,
+        withdrawn: withdrawn !== 0n,
+        isNew: isNew === 1n,
+      });
     }
-    after = records.at(-1)?.position ?? after;
   }
 }
 
@@ -232,11 +241,19 @@ function ownLineOf({ lines }: Charge, credits: bigint): ChargeLine | null {
 /** Rows of one statement: with one each, calls into SQLite take longer than what they do. */
 const ROWS_A_STATEMENT = 50;
 
+interface Batch {
+  common: readonly unknown[];
+  named: Record<string, unknown>;
+  own: unknown[];
+}
+
 /** Inserts rows by what they have in common, which is bound once a statement: binding all of it takes as long as inserting. */
 class RowInserter {
   readonly #many;
   readonly #one;
-  readonly #batches = new Map<string, { common: Record<string, unknown>; own: unknown[] }>();
+  readonly #batches = new Map<string, Batch>();
+  /** The last one, since what comes next mostly has the same in common. */
+  #last: Batch = { common: [], named: {}, own: [] };
   readonly #common: readonly string[];
   readonly #columns: number;
 
@@ -250,23 +267,32 @@ class RowInserter {
   }
 
   add(common: readonly unknown[], own: readonly unknown[]): void {
-    const key = common.join(' ');
-    let batch = this.#batches.get(key);
-    if (batch === undefined) {
-      batch = { common: Object.fromEntries(this.#common.map((column, index) => [column, common[index]])), own: [] };
-      this.#batches.set(key, batch);
-    }
-    batch.own.push(...own);
+    const batch = this.#batchOf(common);
+    for (const value of own) batch.own.push(value);
     if (batch.own.length < ROWS_A_STATEMENT * this.#columns) return;
-    this.#many.run(batch.common, batch.own);
+    this.#many.run(batch.named, batch.own);
     batch.own = [];
   }
 
+  #batchOf(common: readonly unknown[]): Batch {
+    if (this.#last.common.length > 0 && common.every((value, at) => value === this.#last.common[at])) return this.#last;
+    const key = common.join(' ');
+    let batch = this.#batches.get(key);
+    if (batch === undefined) {
+      const named = Object.fromEntries(this.#common.map((column, index) => [column, common[index]]));
+      batch = { common, named, own: [] };
+      this.#batches.set(key, batch);
+    }
+    this.#last = batch;
+    return batch;
+  }
+
   flush(): void {
-    for (const { common, own } of this.#batches.values()) {
-      for (let at = 0; at < own.length; at += this.#columns) this.#one.run(common, own.slice(at, at + this.#columns));
+    for (const { named, own } of this.#batches.values()) {
+      for (let at = 0; at < own.length; at += this.#columns) this.#one.run(named, own.slice(at, at + this.#columns));
     }
     this.#batches.clear();
+    this.#last = { common: [], named: {}, own: [] };
   }
 }
 
