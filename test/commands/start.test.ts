@@ -81,7 +81,7 @@ describe('the program as a process', () => {
       expect(err).toBe(
         `error: usage-ledger needs Node 22.14 or newer (22, 24 and 26 are supported); this is Node ${version}\n`,
       );
-      expect(loaded).toEqual(['cli.js', 'core/process/node-version.js']);
+      expect(loaded).toEqual(['cli.js', 'core/process/compile-cache.js', 'core/process/node-version.js']);
       expect(native).toBe(false);
       const shipped = await start(['doctor'], { nodeVersion: version, from: SHIPPED });
       expect(shipped).toMatchObject({ code: 2, err, loaded: ['cli.js'], native: false });

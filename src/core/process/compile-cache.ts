@@ -7,7 +7,7 @@ const STICKY = 0o1000;
 
 /**
  * Has Node keep what it has compiled, for the next start: in `usage-ledger` of the user's cache folder, where nobody else may
- * put what is run from there. Without such a place each start compiles anew.
+ * put what is run from there. Without such a place each start compiles anew. This file is read by any Node, however old.
  */
 export function useCompileCache({ XDG_CACHE_HOME: cache, HOME: home }: NodeJS.ProcessEnv): void {
   const parent = cache || (home && join(home, '.cache'));
