@@ -5,10 +5,17 @@ import { beginOutlet, pauseOutlet, resumeOutlet } from '../../src/ledger/journal
 import { receiverWord } from '../../src/outlets/sweep.ts';
 import { beginRun, publish, stageWalk, usageRecord } from '../support/open-ledger.ts';
 import { NOON } from '../support/time/test-clock.ts';
-import { exceptions, ledgerSums, outletRow, outletWorld } from './outlet-world.ts';
+import { exceptions, ledgerSums, type OutletWorld, outletRow, outletWorld } from './outlet-world.ts';
 import { SECRET } from './webhook-receiver.ts';
 
 const DAY = 24 * 3_600_000;
+
+function namesIn(connection: OutletWorld['connection']) {
+  return (tenantId: string, externalRef: string): void => {
+    const names = [{ tenantId, externalRef, displayName: null, labels: {} }];
+    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
+  };
+}
 
 test('each entry from the first month on is one event, and sums are those of the ledger', async () => {
   const world = await outletWorld();
@@ -162,10 +169,7 @@ test('a receiver that cannot be asked gets nothing again that it may have forgot
 test('a tenant without a name there is held, nobody waits for it, and it goes once it is named', async () => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double } = world;
-  const name = (tenantId: string, externalRef: string) => {
-    const names = [{ tenantId, externalRef, displayName: null, labels: {} }];
-    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
-  };
+  const name = namesIn(connection);
   await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 8)]);
   name('acme', 'C-1');
   world.begin();
@@ -256,10 +260,7 @@ test('what was perhaps sent of a workspace goes again though it was ended since,
 test('what was perhaps sent of a tenant that lost its name is not sent again once its receiver may have forgotten it', async () => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double, clock } = world;
-  const name = (externalRef: string) => {
-    const names = [{ tenantId: 'acme', externalRef, displayName: null, labels: {} }];
-    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
-  };
+  const name = (externalRef: string) => namesIn(connection)('acme', externalRef);
   await publish(connection, [usageRecord('acme', 5)]);
   name('C-1');
   world.begin();
@@ -284,10 +285,7 @@ test.each([
 ])('what was not sent with the others, since its tenant had no name, goes once it is named: %s', async (_, laterMs) => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double, clock } = world;
-  const name = (tenantId: string, externalRef: string) => {
-    const names = [{ tenantId, externalRef, displayName: null, labels: {} }];
-    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
-  };
+  const name = namesIn(connection);
   await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 8), usageRecord('initech', 9)]);
   name('acme', 'C-1');
   name('initech', 'C-3');
@@ -308,10 +306,7 @@ test.each([
 test('who says that all that was perhaps sent has arrived says nothing of what was not sent with it', async () => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double, clock } = world;
-  const name = (tenantId: string, externalRef: string) => {
-    const names = [{ tenantId, externalRef, displayName: null, labels: {} }];
-    importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
-  };
+  const name = namesIn(connection);
   await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 8), usageRecord('initech', 9)]);
   name('acme', 'C-1');
   name('initech', 'C-3');
