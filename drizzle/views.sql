@@ -278,11 +278,11 @@ FROM (
   SELECT r.*, CASE WHEN no_margin IS NULL THEN revenue_minor - cost_minor END AS margin_minor
   FROM (
     SELECT s.*, CASE WHEN revenue_currency <> currency THEN 'other currency'
-      WHEN revenue_currency IS NULL AND revenue_minor = 0 THEN 'no charge'
+      WHEN is_uncharged THEN 'no charge'
       WHEN revenue_minor IS NULL OR cost_minor IS NULL THEN 'no price' END AS no_margin
     FROM (
       SELECT w.workspace_id, t.tenant_id, p.period, k.currency, k.minor_units, k.name AS cost_card, c.amount_minor AS cost_minor,
-        y.currency AS revenue_currency, y.name AS rate_card,
+        y.currency AS revenue_currency, y.name AS rate_card, h.card_key IS NULL AND b.period_key IS NULL AS is_uncharged,
         CASE WHEN h.card_key IS NULL THEN 0 WHEN y.currency = k.currency THEN h.amount_minor END
         + CASE WHEN b.period_key IS NULL THEN 0 WHEN b.lowest = k.currency AND b.highest = k.currency THEN b.amount_minor END
           AS revenue_minor

@@ -44,13 +44,37 @@ const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null
 /** A price of some units, in minor units of the currency as a fraction: its decimals are read once a card, not a tenant. */
 type UnitPricer = (tier: number, credits: bigint) => ChargeLine;
 
+/** One price for every credit, in minor units of the currency as the fraction `digits / scale`. */
+export interface FlatPrice {
+  digits: bigint;
+  scale: bigint;
+  pricePerCredit: string;
+}
+
+/** What a card charges credits that are not negative, when it is one price for each and nothing else; null for any other card. */
+export function flatPriceOf({ pricing, ...card }: RateCard): FlatPrice | null {
+  if (pricing.model === 'package' || pricing.tiers.length > 1 || card.includedCredits > 0) return null;
+  if (card.pricePerRequest !== null || !isNothing(card.discountPercent) || !isNothing(card.minimum)) return null;
+  const pricePerCredit = pricing.tiers[0]?.pricePerCredit ?? '0';
+  const { digits, scale } = parseDecimal(pricePerCredit);
+  return { digits: digits * minorPerMajor(card.currency), scale, pricePerCredit };
+}
+
+function isNothing(decimal: string | null): boolean {
+  return decimal === null || parseDecimal(decimal).digits === 0n;
+}
+
+function minorPerMajor(currency: string): bigint {
+  return 10n ** BigInt(minorDigits(currency));
+}
+
 /** The prices of a card, ready for any number of tenants: a period may have a million. Each line is rounded once. */
 export function pricerOf(card: RateCard): Pricer {
   const { rounding } = card;
-  const minorPerMajor = 10n ** BigInt(minorDigits(card.currency));
+  const minorUnits = minorPerMajor(card.currency);
   const price = (unitPrice: string, unitCredits: bigint): UnitPricer => {
     const { digits, scale } = parseDecimal(unitPrice);
-    const minorDigitsOfUnit = digits * minorPerMajor;
+    const minorDigitsOfUnit = digits * minorUnits;
     return (tier, credits) => {
       const units = (credits + unitCredits - 1n) / unitCredits;
       const amountMinor = divideRounded(units * minorDigitsOfUnit, scale, rounding);
@@ -61,12 +85,12 @@ export function pricerOf(card: RateCard): Pricer {
   const addUsage = usagePricer(card.pricing, price);
   const discount = card.discountPercent === null ? null : parseDecimal(card.discountPercent);
   const given = parseDecimal(card.minimum ?? '0');
-  const minimum = divideRounded(given.digits * minorPerMajor, given.scale, rounding);
+  const minimum = divideRounded(given.digits * minorUnits, given.scale, rounding);
 
   const perRequest = card.pricePerRequest === null ? null : parseDecimal(card.pricePerRequest);
   const requestLine = (requests: bigint, { digits, scale }: NonNullable<typeof perRequest>): ChargeLine => {
     const paid = requests > 0n ? requests : 0n;
-    const amountMinor = divideRounded(paid * digits * minorPerMajor, scale, rounding);
+    const amountMinor = divideRounded(paid * digits * minorUnits, scale, rounding);
     return { ...NO_USAGE, kind: 'requests', unitPrice: card.pricePerRequest, requests, amountMinor };
   };
 

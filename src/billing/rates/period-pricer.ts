@@ -23,10 +23,15 @@ export class PeriodPricer<Card extends RateCard> {
   readonly #pricerOf = onceEach((card: RateCard) => (isCurrency(card.currency) ? pricerOf(card) : null));
 
   readonly #tied: (tenantId: string) => Card[];
+  /** The card that prices every tenant; null when that depends on the tenant, or there is none. */
+  readonly cardOfAll: Card | null;
 
   constructor(cards: readonly Card[], workspaceId: string, period: Period) {
     this.#choose = chooserFor(cards, workspaceId, period);
     this.#tied = (tenantId) => tiedCards(cards, { workspaceId, period, tenantId });
+    const [first, second] = fittingCards(cards, workspaceId, period);
+    const fitsAll = first?.tenant === null && (second === undefined || !isTied(first, second));
+    this.cardOfAll = fitsAll ? first : null;
   }
 
   /** Null when no card prices the tenant. Without a record there is nothing to pay. */

@@ -4,10 +4,11 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { checkMoney } from '../../../src/ledger/audit/money/verify-money.ts';
+import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { createCharts } from '../../../src/reports/page/charts.ts';
 import { readTenantPage } from '../../../src/reports/page/tenant-data.ts';
 import { tenantHtml } from '../../../src/reports/page/tenant-html.ts';
-import { dropTriggers } from '../../support/open-ledger.ts';
+import { closeMonth, dropTriggers, openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { createWorld, FIRST, NOON, parseJson, row, type World } from '../world.ts';
 
 const CARD = { name: 'flat', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.01' };
@@ -111,6 +112,22 @@ describe('margin', () => {
       expect([name, found]).toEqual([name, []]);
       if (/^(own|page)\./.test(name)) expect(text, name).toContain('acme');
     }
+  });
+
+  it('is known of who is charged nothing after a close, and not of who is not charged', async () => {
+    const { connection } = openLedger();
+    const first = usageRecord('acme', 1000, '2026-01');
+    setCards(connection, { cards: [{ ...CARD, tenant: 'a*' }], costs: [CARD], source: 'import', nowMs: NOON });
+    await publish(connection, [first], { nowMs: NOON });
+    closeMonth(connection, '2026-01', NOON);
+    const after = [first, usageRecord('apple', -1, '2026-01'), usageRecord('other', 100, '2026-02')];
+    await publish(connection, after, { nowMs: NOON + 1 });
+    const margin = 'SELECT tenant_id, revenue, margin, no_margin FROM finance_margin ORDER BY tenant_id';
+    expect(connection.prepare(margin).raw().all()).toEqual([
+      ['acme', '10.00', '0.00', null],
+      ['apple', '0.00', '0.00', null],
+      ['other', '0.00', null, 'no charge'],
+    ]);
   });
 
   it('is found by verify when a cost, or a cost card, was edited', async () => {

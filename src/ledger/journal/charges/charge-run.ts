@@ -7,11 +7,13 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { chargeLines, charges, costs } from '../../store/schema/billing-tables.ts';
 import { asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
+import { usageEntries } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriod, workspaceOf } from '../../store/subjects.ts';
+import { findPeriod, highest, workspaceOf } from '../../store/subjects.ts';
 import type { MergedRun } from '../runs/apply-run.ts';
 import { type CardSource, cardsInForce, hasCards, refuseUnclear, replaceCards, type StoredCard } from './card-store.ts';
 import { correctByRun } from './corrections.ts';
+import { chargeAlike } from './flat-charges.ts';
 
 /** Keys that are read and priced at a time: bounds the memory of a first run over a million tenants. */
 const KEYS_A_CHUNK = 5000;
@@ -31,27 +33,31 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
       `SELECT e.entry_id, e.period_key, e.tenant_key, t.tenant_id, e.credits_after, e.requests_after,
          e.kind = ${ENTRY_KINDS.withdrawn}, e.kind = ${ENTRY_KINDS.opened}
        FROM usage_entries e JOIN tenants t USING (tenant_key)
-       WHERE e.entry_id > ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
+       WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
     )
     .safeIntegers()
     .raw();
   const pricers = new Map<number, PeriodPricer<StoredCard>>();
-  for (const periodKey of entered.keys()) {
+  const chargeEntry = (key: PricedKey & { isNew: boolean }): void => {
+    costBook.write(key);
+    const pricer = pricers.get(key.periodKey);
+    if (pricer === undefined) return;
+    // A key without an entry before has no charge.
+    if (!key.isNew) writer.clear(key.periodKey, key.tenantKey);
+    writer.add(key, pricer);
+  };
+  const chargeEntries = (from: number, last: number): void =>
+    eachKey((after) => changed.all(after, last) as KeyRecord[], from, chargeEntry);
+  let charged = lastEntryIdBefore;
+  for (const [periodKey, { after, last }] of entered) {
     if (findPeriod(connection, periodKey)?.closedSeq !== null) continue;
-    pricers.set(periodKey, new PeriodPricer(cards, run.workspaceId, periodOfKey(periodKey)));
+    const pricer = new PeriodPricer(cards, run.workspaceId, periodOfKey(periodKey));
+    pricers.set(periodKey, pricer);
+    if (costBook.isGiven || !chargeAlike(connection, periodKey, pricer)) continue;
+    chargeEntries(charged, after);
+    charged = last;
   }
-  eachKey(
-    (after) => changed.all(after) as KeyRecord[],
-    lastEntryIdBefore,
-    (key) => {
-      costBook.write(key);
-      const pricer = pricers.get(key.periodKey);
-      if (pricer === undefined) return;
-      // A key without an entry before has no charge.
-      if (!key.isNew) writer.clear(key.periodKey, key.tenantKey);
-      writer.add(key, pricer);
-    },
-  );
+  chargeEntries(charged, highest(connection, usageEntries.entryId));
   writer.flush();
   correctByRun(connection, run);
 }
@@ -78,6 +84,7 @@ export function chargePeriod(connection: LedgerConnection, periodKey: number): v
   db.delete(chargeLines).where(eq(chargeLines.periodKey, periodKey)).run();
   const { workspaceId } = workspaceOf(connection, periodKey);
   const pricer = new PeriodPricer(cardsInForce(connection), workspaceId, periodOfKey(periodKey));
+  if (chargeAlike(connection, periodKey, pricer)) return;
   const writer = new ChargeWriter(connection);
   eachUsage(connection, periodKey, (key) => writer.add(key, pricer));
   writer.flush();
@@ -94,21 +101,21 @@ function costAllPeriods(connection: LedgerConnection): void {
 
 /** Writes what usage costs, in place of what was there. */
 class CostBook {
-  readonly #isGiven: boolean;
+  readonly isGiven: boolean;
   readonly #pricerOf: (periodKey: number) => PeriodPricer<StoredCard>;
   readonly #write;
   readonly #delete;
 
   constructor(connection: LedgerConnection, workspaceId: string) {
     const cards = cardsInForce(connection, 'cost');
-    this.#isGiven = cards.length > 0;
+    this.isGiven = cards.length > 0;
     this.#pricerOf = onceEach((periodKey: number) => new PeriodPricer(cards, workspaceId, periodOfKey(periodKey)));
     this.#write = connection.prepare('INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)');
     this.#delete = connection.prepare('DELETE FROM costs WHERE period_key = ? AND tenant_key = ?');
   }
 
   write(key: PricedKey): void {
-    if (!this.#isGiven) return;
+    if (!this.isGiven) return;
     const { periodKey, tenantKey, tenantId, withdrawn } = key;
     const priced = this.#pricerOf(periodKey).price(tenantId, key, !withdrawn);
     if (priced === null) this.#delete.run(periodKey, tenantKey);
