@@ -44,7 +44,7 @@ const flatCard = fc
     from_period: fc.constantFrom('2026-01', '2026-02'),
   })
   .map((card): RateCardText => ({ name: 'flat', currency: 'EUR', priority: 2, ...card }));
-/** Up to four cards, of which none prices what another does from the same month on. */
+/** Up to four cards, no two of the same tenants, first month and priority. */
 export const cards = fc.uniqueArray(fc.oneof({ weight: 4, arbitrary: cardText }, { weight: 1, arbitrary: flatCard }), {
   maxLength: 4,
   selector: (card) => `${card.tenant} ${card.from_period} ${card.priority}`,
