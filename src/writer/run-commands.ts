@@ -25,6 +25,7 @@ import { knownListing } from '../ledger/journal/runs/known-listing.ts';
 import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
 import { digestOfPage, RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
 import { parseUsagePage, type UsageItem, type UsagePage } from '../usage-api/answers/check-page.ts';
+import { PageScanner } from '../usage-api/answers/scan-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
 
 /** A run under way is named by its key. */
@@ -56,6 +57,8 @@ interface FailedRun extends OfRun {
   nowMs: number;
 }
 
+const scanner = new PageScanner();
+
 export const runCommands = {
   claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {
     const run = claimRun(connection, request, claimant);
@@ -81,7 +84,14 @@ export const runCommands = {
     const isKnown = staging.putAside(page, digest);
     // What the first page announces is looked at in any case.
     if (isKnown && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown };
-    const content = toStagedPage(parseUsagePage(bytes, { page, workspaceId: run.workspaceId, redact: session.redact }));
+    const where = { page, workspaceId: run.workspaceId, redact: session.redact };
+    const plain = scanner.scan(bytes, where);
+    if (plain !== null) {
+      const newKeys = isKnown ? 0 : staging.stagePlain(page, plain, digest);
+      const { records, totalPages, totalRecords } = plain;
+      return { records, newKeys, totalPages, totalRecords, isKnown };
+    }
+    const content = toStagedPage(parseUsagePage(bytes, where));
     const newKeys = isKnown ? 0 : staging.stagePage(page, content, digest);
     const { records, totalPages, totalRecords } = content;
     return { records: records.length, newKeys, totalPages, totalRecords, isKnown };

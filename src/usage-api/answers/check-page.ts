@@ -151,7 +151,7 @@ export interface UsageItem {
 type UncheckedItem = { readonly [name in keyof UsageItem]?: unknown };
 
 /** A name longer than this is a fault of the service: it would fill the ledger, its tables and every message. */
-const MAX_TENANT_ID_BYTES = 1024;
+export const MAX_TENANT_ID_BYTES = 1024;
 
 const FIGURES = '±(2^63-1)';
 
@@ -237,7 +237,7 @@ function checkInteger(value: unknown, path: string, where: PageWhere): void {
 }
 
 /** True for a month whose bounds are date-times of the calendar month in UTC, give or take a day. */
-function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean {
+export function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean {
   if (typeof period !== 'string' || typeof start !== 'string' || typeof end !== 'string') return false;
   const bounds = lastBounds.get(period);
   if (bounds !== undefined && bounds.start === start && bounds.end === end) return true;

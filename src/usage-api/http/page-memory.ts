@@ -34,19 +34,25 @@ export class PageMemory {
   /** Waits for a place. Rejects with the signal's reason when it aborts. */
   async take(signal?: AbortSignal): Promise<PageLease> {
     const release = await this.#places.take(signal);
-    let growing: Promise<void> | null = null;
+    let isGiven = false;
+    let growing: { wait: Promise<void>; stop: AbortController } | null = null;
     let shrink: (() => void) | null = null;
-    const given = new AbortController();
+    const growIn = (stop: AbortController) => {
+      if (isGiven) stop.abort();
+      const wait = this.#large.take(stop.signal).then((back) => {
+        shrink = back;
+      });
+      return { wait, stop };
+    };
     return {
       grow: () => {
-        growing ??= this.#large.take(given.signal).then((back) => {
-          shrink = back;
-        });
-        return growing;
+        growing ??= growIn(new AbortController());
+        return growing.wait;
       },
       release: () => {
-        if (given.signal.aborted) return;
-        given.abort();
+        if (isGiven) return;
+        isGiven = true;
+        growing?.stop.abort();
         shrink?.();
         release();
       },

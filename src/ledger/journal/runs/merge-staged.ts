@@ -173,9 +173,8 @@ export function countEntries(connection: Connection, lastEntryIdBefore: number, 
   for (const kind of Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]) counts[kind] += more[kind];
 }
 
+/** Keys that SQLite joins into one row: reading each as a row of its own would take a third longer. */
 const KEYS_A_READ = 4096;
-
-type KnownFigure = [tenantKey: number, credits: number, requests: number];
 
 /**
  * What the ledger holds of one period, read along with records that come in the order of its keys. Most records of a sync
@@ -184,15 +183,18 @@ type KnownFigure = [tenantKey: number, credits: number, requests: number];
 export class KnownFigures {
   readonly #read: Database.Statement;
   readonly #periodKey: number;
-  #figures: KnownFigure[] = [];
+  #tenantKeys: number[] = [];
+  #credits: number[] = [];
+  #requests: number[] = [];
   #at = 0;
   #isLast = false;
 
   constructor(connection: Database.Database, periodKey: number) {
     this.#read = connection
       .prepare(
-        `SELECT tenant_key, credits_used, request_count FROM tenant_usage
-         WHERE period_key = ? AND tenant_key > ? AND withdrawn = 0 ORDER BY tenant_key LIMIT ${KEYS_A_READ}`,
+        `SELECT json_group_array(tenant_key), json_group_array(credits_used), json_group_array(request_count)
+         FROM (SELECT tenant_key, credits_used, request_count FROM tenant_usage
+           WHERE period_key = ? AND tenant_key > ? AND withdrawn = 0 ORDER BY tenant_key LIMIT ${KEYS_A_READ})`,
       )
       .raw();
     this.#periodKey = periodKey;
@@ -204,22 +206,26 @@ export class KnownFigures {
    */
   holds(tenantKey: number, credits: number | bigint, requests: number | bigint): boolean {
     for (;;) {
-      const figure = this.#figures[this.#at];
-      if (figure === undefined) {
+      const key = this.#tenantKeys[this.#at];
+      if (key === undefined) {
         if (this.#isLast) return false;
         this.#readOn();
-      } else if (figure[0] < tenantKey) {
+      } else if (key < tenantKey) {
         this.#at += 1;
       } else {
-        return figure[0] === tenantKey && figure[1] === credits && figure[2] === requests;
+        return key === tenantKey && this.#credits[this.#at] === credits && this.#requests[this.#at] === requests;
       }
     }
   }
 
   #readOn(): void {
-    const after = this.#figures.at(-1)?.[0] ?? 0;
-    this.#figures = this.#read.all(this.#periodKey, after) as KnownFigure[];
+    const after = this.#tenantKeys.at(-1) ?? 0;
+    const columns = this.#read.get(this.#periodKey, after) as [string, string, string];
+    const [tenantKeys, credits, requests] = columns.map((column) => JSON.parse(column) as number[]);
+    this.#tenantKeys = tenantKeys ?? [];
+    this.#credits = credits ?? [];
+    this.#requests = requests ?? [];
     this.#at = 0;
-    this.#isLast = this.#figures.length < KEYS_A_READ;
+    this.#isLast = this.#tenantKeys.length < KEYS_A_READ;
   }
 }

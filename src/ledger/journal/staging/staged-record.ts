@@ -10,9 +10,25 @@ export interface StagedRecord {
   requests: number | bigint;
 }
 
-/** One page of a listing, with what it says of the whole. */
-export interface StagedPage {
-  records: readonly StagedRecord[];
+/** How many records a page has, and what it says of the whole listing. */
+export interface PageCounts {
+  records: number;
   totalRecords: number;
   totalPages: number;
+}
+
+/** One page of a listing. */
+export interface StagedPage extends Omit<PageCounts, 'records'> {
+  records: readonly StagedRecord[];
+}
+
+/** A page in columns: the ids of tenants are bytes of UTF-8 in its body, figures are safe integers. */
+export interface PlainPage extends PageCounts {
+  body: Uint8Array;
+  /** Where in the body each id begins and ends. */
+  idStarts: Int32Array;
+  idEnds: Int32Array;
+  periods: readonly Period[];
+  credits: Float64Array;
+  requests: Float64Array;
 }

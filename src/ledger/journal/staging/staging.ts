@@ -6,7 +6,8 @@ import { tenants } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
 import { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';
-import type { StagedPage } from './staged-record.ts';
+import type { PageCounts, PlainPage, StagedPage } from './staged-record.ts';
+import { TenantNumbers } from './tenant-numbers.ts';
 
 type Connection = Database.Database;
 
@@ -63,8 +64,7 @@ export class RunStaging {
   readonly #workspaceKey: number;
   readonly #window: Window;
   readonly #known: KnownListing | null;
-  #numbers: { base: number; tenants: Map<string, number> } | null = null;
-  #newTenants: string[] | null = [];
+  #numbers: TenantNumbers | null = null;
   #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
@@ -80,15 +80,13 @@ export class RunStaging {
   }
 
   /**
-   * Ends the walks and gives the tenants met for the first time; the number of the one at place i is `tenantBase + 1 + i`.
-   * Ids are forgotten here: of a million tenants they take as much memory as the merge that follows.
+   * Ends the walks and gives the tenants met for the first time, from `tenantBase + 1` on. Ids are forgotten here: of a
+   * million tenants they take as much memory as the merge that follows.
    */
-  takeNewTenants(): readonly string[] {
-    const taken = this.#newTenants;
-    if (taken === null) throw new Error('the walks have ended');
-    this.#newTenants = null;
-    this.#numbered().tenants = new Map();
-    return taken;
+  takeNewTenants(): Iterable<string> {
+    const numbers = this.#numbered();
+    this.#numbers = new TenantNumbers(numbers.base);
+    return numbers.takeNew();
   }
 
   get keys(): KeySet {
@@ -130,11 +128,29 @@ export class RunStaging {
   stagePage(page: number, content: StagedPage, digest: Buffer): number {
     const walk = this.#currentWalk();
     const keysBefore = walk.keys.size;
-    walk.notePage(page, content, digest);
-    for (const record of content.records) {
-      const period = this.#periodOf(walk, record.period);
-      if (period.inside) walk.noteRecord(period, this.#tenantKeyOf(record.tenantId), record);
+    walk.notePage(page, { ...content, records: content.records.length }, digest);
+    const numbers = this.#numbered();
+    for (const { tenantId, period: month, credits, requests } of content.records) {
+      const period = this.#periodOf(walk, month);
+      if (period.inside) walk.noteRecord(period, numbers.numberOf(tenantId), credits, requests);
       else walk.recordsOutsideWindow += 1;
+    }
+    return walk.keys.size - keysBefore;
+  }
+
+  /** The same with a page in columns. */
+  stagePlain(page: number, content: PlainPage, digest: Buffer): number {
+    const walk = this.#currentWalk();
+    const keysBefore = walk.keys.size;
+    walk.notePage(page, content, digest);
+    const numbers = this.#numbered();
+    const { records, body, idStarts, idEnds, periods, credits, requests } = content;
+    for (let at = 0; at < records; at += 1) {
+      const period = this.#periodOf(walk, periods[at] as Period);
+      if (period.inside) {
+        const tenantKey = numbers.numberAt(body, idStarts[at] as number, idEnds[at] as number);
+        walk.noteRecord(period, tenantKey, credits[at] as number, requests[at] as number);
+      } else walk.recordsOutsideWindow += 1;
     }
     return walk.keys.size - keysBefore;
   }
@@ -170,22 +186,9 @@ export class RunStaging {
   }
 
   /** Read once a page has to be staged: a listing that is known needs none of them. */
-  #numbered(): { base: number; tenants: Map<string, number> } {
-    this.#numbers ??= {
-      base: highest(this.#connection, tenants.tenantKey),
-      tenants: knownTenants(this.#connection, this.#workspaceKey),
-    };
+  #numbered(): TenantNumbers {
+    this.#numbers ??= knownTenants(this.#connection, this.#workspaceKey);
     return this.#numbers;
-  }
-
-  #tenantKeyOf(tenantId: string): number {
-    const { base, tenants: numbers } = this.#numbered();
-    const known = numbers.get(tenantId);
-    if (known !== undefined) return known;
-    if (this.#newTenants === null) throw new Error('the walks have ended');
-    const tenantKey = base + this.#newTenants.push(tenantId);
-    numbers.set(tenantId, tenantKey);
-    return tenantKey;
   }
 
   #periodOf(walk: StagedWalk, period: Period): PeriodOnWalk {
@@ -213,8 +216,8 @@ export class RunStaging {
 /** Tenants that SQLite joins into one row: reading each as a row of its own would take three times as long. */
 const TENANTS_A_ROW = 4096;
 
-export function knownTenants(connection: Database.Database, workspaceKey: number): Map<string, number> {
-  const numbers = new Map<string, number>();
+export function knownTenants(connection: Database.Database, workspaceKey: number): TenantNumbers {
+  const numbers = new TenantNumbers(highest(connection, tenants.tenantKey));
   const next = connection
     .prepare(
       `SELECT json_group_array(tenant_id), json_group_array(tenant_key), max(tenant_id)
@@ -225,7 +228,7 @@ export function knownTenants(connection: Database.Database, workspaceKey: number
   for (let after: string | null = ''; after !== null; ) {
     const [ids, tenantKeys, last] = next.get(workspaceKey, after) as [string, string, string | null];
     const tenantKeyAt = JSON.parse(tenantKeys) as number[];
-    for (const [at, id] of (JSON.parse(ids) as string[]).entries()) numbers.set(id, tenantKeyAt[at] as number);
+    for (const [at, id] of (JSON.parse(ids) as string[]).entries()) numbers.addKnown(id, tenantKeyAt[at] as number);
     after = last;
   }
   return numbers;
@@ -263,23 +266,19 @@ class StagedWalk {
     this.isAsKnown = isAsKnown;
   }
 
-  notePage(page: number, { records, totalRecords, totalPages }: StagedPage, digest: Buffer): void {
+  notePage(page: number, { records, totalRecords, totalPages }: PageCounts, digest: Buffer): void {
     if (this.pages.size === 0) {
       this.totalRecords = totalRecords;
       this.totalPages = totalPages;
     } else if (totalRecords !== this.totalRecords || totalPages !== this.totalPages) {
       this.totalsMoved = true;
     }
-    this.pages.note(page, records.length, digest);
-    this.records += records.length;
+    this.pages.note(page, records, digest);
+    this.records += records;
   }
 
   /** Only the first record of a key counts. */
-  noteRecord(
-    period: PeriodOnWalk,
-    tenantKey: number,
-    { credits, requests }: { credits: number | bigint; requests: number | bigint },
-  ): void {
+  noteRecord(period: PeriodOnWalk, tenantKey: number, credits: number | bigint, requests: number | bigint): void {
     if (!this.keys.add(period.bits, tenantKey)) return;
     if (credits > this.largest || credits < -this.largest) this.largest = credits < 0 ? -credits : credits;
     if (requests > this.largest || requests < -this.largest) this.largest = requests < 0 ? -requests : requests;
