@@ -77,24 +77,13 @@ export const runCommands = {
 
   beginWalk: (session: Session, { runKey }: OfRun): void => openRun(session, runKey).staging.beginWalk(),
 
-  stagePage(session: Session, { runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
-    const { run, staging } = openRun(session, runKey);
-    const bytes = new Uint8Array(body);
-    const digest = digestOfPage(bytes);
-    const isKnown = staging.putAside(page, digest);
-    // What the first page announces is looked at in any case.
-    if (isKnown && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown };
-    const where = { page, workspaceId: run.workspaceId, redact: session.redact };
-    const plain = scanner.scan(bytes, where);
-    if (plain !== null) {
-      const newKeys = isKnown ? 0 : staging.stagePlain(page, plain, digest);
-      const { records, totalPages, totalRecords } = plain;
-      return { records, newKeys, totalPages, totalRecords, isKnown };
+  stagePage(session: Session, { body, ...page }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
+    try {
+      return stagePage(session, page, new Uint8Array(body));
+    } finally {
+      // So little else becomes garbage here that bodies would wait long for the collector.
+      body.transfer(0);
     }
-    const content = toStagedPage(parseUsagePage(bytes, where));
-    const newKeys = isKnown ? 0 : staging.stagePage(page, content, digest);
-    const { records, totalPages, totalRecords } = content;
-    return { records: records.length, newKeys, totalPages, totalRecords, isKnown };
   },
 
   finishWalk: (session: Session, { runKey }: OfRun): WalkFacts => openRun(session, runKey).staging.finishWalk(),
@@ -174,6 +163,25 @@ function endRun({ connection, runs }: Session, runKey: number): void {
 }
 
 /** A checked page of the service in the ledger's words; its periods' bounds follow from their labels. */
+function stagePage(session: Session, { runKey, page }: OfRun & { page: number }, body: Uint8Array): PageReceipt {
+  const { run, staging } = openRun(session, runKey);
+  const digest = digestOfPage(body);
+  const isKnown = staging.putAside(page, digest);
+  // What the first page announces is looked at in any case.
+  if (isKnown && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown };
+  const where = { page, workspaceId: run.workspaceId, redact: session.redact };
+  const plain = scanner.scan(body, where);
+  if (plain !== null) {
+    const newKeys = isKnown ? 0 : staging.stagePlain(page, plain, digest);
+    const { records, totalPages, totalRecords } = plain;
+    return { records, newKeys, totalPages, totalRecords, isKnown };
+  }
+  const content = toStagedPage(parseUsagePage(body, where));
+  const newKeys = isKnown ? 0 : staging.stagePage(page, content, digest);
+  const { records, totalPages, totalRecords } = content;
+  return { records: records.length, newKeys, totalPages, totalRecords, isKnown };
+}
+
 function toStagedPage({ usage, total_records, total_pages }: UsagePage): StagedPage {
   return { records: usage.map(toStagedRecord), totalRecords: total_records, totalPages: total_pages };
 }
