@@ -57,7 +57,8 @@ interface FailedRun extends OfRun {
   nowMs: number;
 }
 
-const scanner = new PageScanner();
+const COLD_PAGES = 200;
+const scanner = new PageScanner(COLD_PAGES);
 
 export const runCommands = {
   claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {

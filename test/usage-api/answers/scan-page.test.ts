@@ -124,6 +124,12 @@ describe('a page that is scanned', () => {
   });
 });
 
+test('the first pages of a process are left to the parser', () => {
+  const scanner = new PageScanner(2);
+  const seen = [1, 2, 3].map(() => scan(scanner, page(`"usage":[${RECORD}]`))?.records.length);
+  expect(seen).toEqual([undefined, undefined, 1]);
+});
+
 describe('of two records the second is left to the parser, right or wrong', () => {
   test.each([
     ['"a"', '""'],

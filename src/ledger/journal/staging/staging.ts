@@ -84,9 +84,7 @@ export class RunStaging {
    * million tenants they take as much memory as the merge that follows.
    */
   takeNewTenants(): Iterable<string> {
-    const numbers = this.#numbered();
-    this.#numbers = new TenantNumbers(numbers.base);
-    return numbers.takeNew();
+    return this.#numbered().takeNew();
   }
 
   get keys(): KeySet {

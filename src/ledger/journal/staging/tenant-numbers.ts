@@ -53,22 +53,17 @@ export class TenantNumbers {
     return number;
   }
 
-  /** The ids of tenants that were met for the first time, in the order of their numbers. Nothing is found any more. */
-  *takeNew(): Generator<string> {
+  /** The ids of tenants that were met for the first time, in the order of their numbers; whoever asks for one later fails. */
+  takeNew(): Iterable<string> {
     this.#table = new Int32Array();
-    let place = 0;
-    for (const block of this.#blocks) {
-      for (let at = 0; at + HEAD <= BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
-        place += 1;
-        if (place > this.#known) yield Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
-      }
-    }
+    return idsIn(this.#blocks.splice(0), this.#known);
   }
 
   /** Where the pair of the id stands in the table, or where its place is free: the hash stands there already. */
   #find(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const table = this.#table;
+    if (table.length === 0) throw new Error('the walks have ended');
     const mask = table.length - 1;
     let pair = (hash << 1) & mask;
     for (let place = table[pair + 1] as number; place > 0; place = table[pair + 1] as number) {
@@ -121,6 +116,17 @@ export class TenantNumbers {
       table[pair + 1] = old[from + 1] as number;
     }
     this.#table = table;
+  }
+}
+
+/** Without so many of the first. */
+function* idsIn(blocks: readonly DataView[], without: number): Generator<string> {
+  let place = 0;
+  for (const block of blocks) {
+    for (let at = 0; at + HEAD <= BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
+      place += 1;
+      if (place > without) yield Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
+    }
   }
 }
 

@@ -18,6 +18,7 @@ test('a tenant has one number, by its id as text or as bytes, and new ones come 
       }
       expect(numbers.size).toBe(expected.size);
       expect([...numbers.takeNew()]).toEqual(fresh);
+      expect(() => numbers.numberOf('a')).toThrow('the walks have ended');
     }),
     { numRuns: 300 },
   );
