@@ -54,8 +54,8 @@ const HOLE = randomId();
 
 /**
  * Reads pages whose records are all alike: the six members of the interface document in one order, ids in printable ASCII
- * without escapes, integers of at most 15 digits. Reading their bytes takes half the time of parsing, and no id becomes a text. Null for any
- * other page, right or wrong: `parseUsagePage` says what it is. What is read here is what that would read.
+ * without escapes, integers of at most 15 digits. Reading their bytes takes half the time of parsing, and no id becomes a
+ * text. Null for any other page, right or wrong: `parseUsagePage` says what it is. What is read here is what that would read.
  */
 export class PageScanner {
   readonly #months: (Month | undefined)[] = Array.from({ length: MONTHS });
@@ -69,7 +69,6 @@ export class PageScanner {
     periods: [],
     ...columns(128),
   };
-
   /** How many pages are still left to the parser. */
   #cold: number;
 
