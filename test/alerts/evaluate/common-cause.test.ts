@@ -98,3 +98,19 @@ test('what was so before the first run, and was told to nobody, explains no jump
   const jumps = world.notifications().filter(({ payload }) => payload.rule === 'jump');
   expect(jumps.flatMap(({ payload }) => payload.alerts ?? [payload]).map((one) => one.tenant_id)).toEqual(grown);
 });
+
+test('the only tenant that was there the month before does not explain its own jump', async () => {
+  const world = dayWorld();
+  for (const period of ['2025-12', '2026-01', '2026-02']) world.state('old', period, 5_000n);
+  for (const tenant of TENANTS.slice(0, 5)) world.state(tenant, '2026-02', 1n);
+  await world.read(Date.UTC(2026, 1, 10));
+  for (const tenant of TENANTS.slice(0, 5)) world.state(tenant, '2026-02', 180_000n);
+  await world.read(Date.UTC(2026, 2, 5));
+  await world.read(Date.UTC(2026, 2, 6));
+  world.state('old', '2026-02', 500_000n);
+  await world.read(Date.UTC(2026, 2, 7));
+  await world.read(Date.UTC(2026, 2, 9));
+  const told = world.notifications().flatMap(({ payload }) => payload.alerts ?? [payload]);
+  expect(told.map(({ rule }) => rule)).toContain('workspace_jump');
+  expect(told.filter(({ rule }) => rule === 'jump').map((one) => one.tenant_id)).toEqual(['old']);
+});

@@ -64,7 +64,7 @@ const middleTenants = perConnection((connection) =>
 
 /**
  * By how many times more than half of the tenants have grown, in tenths: the middle one, by how far months go on of those around
- * it. Null where they have not grown.
+ * it. Null where they have not grown, or few were there before.
  */
 function commonGrowth(
   { connection, outlook, factsOf }: Judging,
@@ -73,6 +73,7 @@ function commonGrowth(
   const { periodKey } = periods;
   const { over } = factsOf(periodKey).phase;
   const middle = middleTenants(connection).all(periods) as { tenantKey: number; soFar: number; used: number }[];
+  if (middle.length < FEW_TENANTS) return null;
   const growths = middle.map(({ tenantKey, soFar, used }) => {
     const forecast = over || used <= 0 ? null : outlook(periodKey, tenantKey);
     return forecast === null ? soFar : soFar * Math.max(1, Number(forecast.likely) / used);
