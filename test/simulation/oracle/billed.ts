@@ -114,7 +114,7 @@ export class BilledOracle {
   checkAtRest(ledger: LedgerView, nowMs: number, has: (workspaceId: string) => boolean): void {
     const missing = this.missing(ledger, nowMs, has);
     if (missing !== null) throw new PromiseBroken('all that is there is billed', missing);
-    if (!this.#isForAPerson(pauseOf(ledger))) this.#checkSaid(has);
+    if (!this.#isForAPerson(pauseOf(ledger))) this.#checkSaid(ledger, has);
   }
 
   /** Half of a figure may be there until somebody has looked. */
@@ -122,11 +122,16 @@ export class BilledOracle {
     return paused === 'uncertain' && this.#world.hadWrongClock;
   }
 
-  /** A customer that is one tenant is billed for a figure that its service has said, unless another ledger goes on with it. */
-  #checkSaid(has: (workspaceId: string) => boolean): void {
+  /**
+   * A customer that is one tenant is billed for a figure that its service has said, unless another ledger goes on with it, or a
+   * part of it waits for a person.
+   */
+  #checkSaid(ledger: LedgerView, has: (workspaceId: string) => boolean): void {
     const said = new Set<string>();
     const tenants = new Map<string, Set<string>>();
-    const left = new Set<string>();
+    const ids = `SELECT DISTINCT tenant_id FROM finance_history WHERE entry_id IN (${REPORTED})`;
+    const reported = ledger.all<{ tenant_id: string }>(ids);
+    const left = new Set(reported.map(({ tenant_id }) => this.#world.customerOf(tenant_id)));
     for (const { workspaceId, rows } of this.#world.given) {
       for (const { tenantId, period, credits } of rows) {
         const customer = this.#world.customerOf(tenantId);

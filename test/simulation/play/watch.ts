@@ -219,7 +219,10 @@ export class Watch {
           const holder = this.#holderOf(id);
           return madeMs < holder.hasSinceMs(id) || !hasMade(holder.#ledger, message.notificationId);
         });
-        const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId, message.notificationId);
+        // Of what a sender held when it died nobody knows whether it was sent: with the end of its workspace it counts as heard.
+        const isEndedSince = this.#world.deaths > 0 && about.some((id) => this.#holderOf(id).hasSinceMs(id) > 0);
+        const mayHaveBeenTold = (alertId: string) =>
+          isEndedSince || receiver.mayBeUnknown(alertId, message.notificationId);
         const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind };
         this.#known.told.check(message, moment, (id) => ({
           runs: this.#applied.of(id),
