@@ -163,7 +163,6 @@ function endRun({ connection, runs }: Session, runKey: number): void {
   connection.pragma('shrink_memory');
 }
 
-/** A checked page of the service in the ledger's words; its periods' bounds follow from their labels. */
 function stagePage(session: Session, { runKey, page }: OfRun & { page: number }, body: Uint8Array): PageReceipt {
   const { run, staging } = openRun(session, runKey);
   const digest = digestOfPage(body);
@@ -183,6 +182,7 @@ function stagePage(session: Session, { runKey, page }: OfRun & { page: number },
   return { records: records.length, newKeys, totalPages, totalRecords, isKnown };
 }
 
+/** A checked page of the service in the ledger's words; its periods' bounds follow from their labels. */
 function toStagedPage({ usage, total_records, total_pages }: UsagePage): StagedPage {
   return { records: usage.map(toStagedRecord), totalRecords: total_records, totalPages: total_pages };
 }
