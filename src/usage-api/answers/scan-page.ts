@@ -35,18 +35,31 @@ const ENDS_TEXT = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte === QUOTE || byte < SPACE || byte > 0x7e || byte === 0x5c),
 );
 
+type Totals = Pick<PlainPage, 'totalRecords' | 'totalPages'>;
+
+/** What stood around the records of a page that was right, and what that said. */
+interface Around extends Pick<PageWhere, 'workspaceId' | 'tenantId'> {
+  head: Buffer;
+  tail: Buffer;
+  totals: Totals;
+}
+
 /** The bytes of a record that are the same in each: before every value, and after the last one. */
 interface Template {
   before: Bytes[];
   after: Bytes;
   /** Which member each value is, by its place in `MEMBERS`. */
   members: number[];
+  /** A period's bounds follow it at once. */
+  hasSpans: boolean;
 }
 
 /** A month and its bounds as the service writes them, which were checked. */
 interface Month {
   period: Period;
   texts: Bytes[];
+  /** From the label to the last bound, where nothing else stands between them. */
+  span: Bytes | null;
 }
 
 /** What stands in the place of a page's records while the rest of it is checked. */
@@ -61,6 +74,7 @@ export class PageScanner {
   readonly #months: (Month | undefined)[] = Array.from({ length: MONTHS });
   #size = 0;
   #template: Template | null = null;
+  #around: Around | null = null;
   #page: PlainPage = {
     records: 0,
     totalRecords: 0,
@@ -92,25 +106,46 @@ export class PageScanner {
       this.#template = learnTemplate(buffer.toString('latin1', start, start + RECORD_BYTES));
       if (this.#template !== null) end = this.#scanRecords(body, start, this.#template);
     }
-    const totals = end < 0 ? null : readAround(buffer.subarray(0, bracket), buffer.subarray(end + 1), where);
+    const totals = end < 0 ? null : this.#totalsAround(buffer.subarray(0, bracket), buffer.subarray(end + 1), where);
     if (totals === null) return null;
     this.#page.body = body;
     this.#page.records = this.#size;
     return Object.assign(this.#page, totals);
   }
 
+  /** The pages of one listing say the same around their records: it is read once. */
+  #totalsAround(head: Buffer, tail: Buffer, where: PageWhere): Totals | null {
+    const { workspaceId, tenantId } = where;
+    const known = this.#around;
+    const isOfSame = known?.workspaceId === workspaceId && known.tenantId === tenantId;
+    if (isOfSame && known.head.equals(head) && known.tail.equals(tail)) return known.totals;
+    const totals = readAround(head, tail, where);
+    if (totals === null) return null;
+    this.#around = { workspaceId, tenantId, head: Buffer.from(head), tail: Buffer.from(tail), totals };
+    return totals;
+  }
+
   /** Where the array of the records ends; -1 when some byte is not as in a page of this template. */
-  #scanRecords(body: Uint8Array, start: number, { before, after, members }: Template): number {
+  #scanRecords(body: Uint8Array, start: number, { before, after, members, hasSpans }: Template): number {
     const bytes = bytesOf(body);
     const starts = new Int32Array(MEMBERS.length);
     const ends = new Int32Array(MEMBERS.length);
     const numbers = new Float64Array(MEMBERS.length);
     this.#size = 0;
     for (let at = start; ; ) {
+      let month: Month | null = null;
       for (let place = 0; place < members.length; place += 1) {
         const member = members[place] as number;
         at = match(bytes, at, before[place] as Bytes);
         if (at < 0) return -1;
+        if (hasSpans && member === PERIOD) {
+          month = this.#monthAt(body, bytes, at);
+          if (month !== null) {
+            at += (month.span as Bytes).length;
+            place += 2;
+            continue;
+          }
+        }
         starts[member] = at;
         if (member < TEXTS) {
           while (ENDS_TEXT[body[at] as number] === 0) at += 1;
@@ -132,7 +167,8 @@ export class PageScanner {
         ends[member] = at;
       }
       at = match(bytes, at, after);
-      if (at < 0 || !this.#keep(body, bytes, starts, ends, numbers)) return -1;
+      month ??= at < 0 ? null : this.#monthOf(body, bytes, { starts, ends, hasSpans });
+      if (at < 0 || month === null || !this.#keep(month, starts, ends, numbers)) return -1;
       at = skipSpace(body, at);
       if (body[at] === CLOSE) return at;
       if (body[at] !== COMMA) return -1;
@@ -140,11 +176,9 @@ export class PageScanner {
     }
   }
 
-  #keep(body: Uint8Array, bytes: Bytes, starts: Int32Array, ends: Int32Array, numbers: Float64Array): boolean {
+  #keep(month: Month, starts: Int32Array, ends: Int32Array, numbers: Float64Array): boolean {
     const [idStart, idEnd] = [starts[TENANT_ID] as number, ends[TENANT_ID] as number];
     if (idEnd === idStart || idEnd - idStart > MAX_TENANT_ID_BYTES) return false;
-    const month = this.#monthOf(body, bytes, starts, ends);
-    if (month === null) return false;
     const at = this.#size;
     if (at === this.#page.idStarts.length) this.#grow();
     const page = this.#page;
@@ -157,16 +191,26 @@ export class PageScanner {
     return true;
   }
 
-  #monthOf(body: Uint8Array, bytes: Bytes, starts: Int32Array, ends: Int32Array): Month | null {
-    const end = ends[PERIOD] as number;
-    const slot = (low(body[end - 4]) << 8) | (low(body[end - 2]) << 4) | low(body[end - 1]);
+  /** The month whose label and bounds stand here as they stood before; null when others do. */
+  #monthAt(body: Uint8Array, bytes: Bytes, start: number): Month | null {
+    const known = this.#months[slotOf(body, start)];
+    return known?.span != null && match(bytes, start, known.span) > 0 ? known : null;
+  }
+
+  #monthOf(
+    body: Uint8Array,
+    bytes: Bytes,
+    { starts, ends, hasSpans }: { starts: Int32Array; ends: Int32Array; hasSpans: boolean },
+  ): Month | null {
+    const slot = slotOf(body, starts[PERIOD] as number);
     const known = this.#months[slot];
     if (known !== undefined && isSame(bytes, starts, ends, known)) return known;
     const texts: Uint8Array[] = [];
     for (let member = PERIOD; member <= PERIOD_END; member += 1) texts.push(body.slice(starts[member], ends[member]));
     const [period = '', periodStart, periodEnd] = texts.map((text) => Buffer.from(text).toString('latin1'));
     if (!isBillingMonth(period, periodStart, periodEnd)) return null;
-    const month = { period, texts: texts.map(bytesOf) };
+    const span = hasSpans ? bytesOf(body.slice(starts[PERIOD], ends[PERIOD_END])) : null;
+    const month = { period, texts: texts.map(bytesOf), span };
     this.#months[slot] = month;
     return month;
   }
@@ -206,7 +250,8 @@ function learnTemplate(text: string): Template | null {
   }
   const [closing] = /^"?\s*\}/.exec(text.slice(end)) ?? [];
   if (closing === undefined || !isRecord(text.slice(0, end + closing.length))) return null;
-  return { before, after: bytesOf(Buffer.from(closing, 'latin1')), members };
+  const hasSpans = members.join().includes([PERIOD, PERIOD + 1, PERIOD_END].join());
+  return { before, after: bytesOf(Buffer.from(closing, 'latin1')), members, hasSpans };
 }
 
 function isRecord(text: string): boolean {
@@ -221,11 +266,7 @@ function isRecord(text: string): boolean {
  * What a page says beside its records, which must be those of `data.usage`; null when they are not, or the rest is not
  * right.
  */
-function readAround(
-  head: Buffer,
-  tail: Buffer,
-  where: PageWhere,
-): Pick<PlainPage, 'totalRecords' | 'totalPages'> | null {
+function readAround(head: Buffer, tail: Buffer, where: PageWhere): Totals | null {
   try {
     const holed = JSON.parse(`${head}[${JSON.stringify(HOLE)}]${tail}`);
     if (holed?.data?.usage?.[0] !== HOLE) return null;
@@ -270,6 +311,11 @@ interface Bytes {
 
 function bytesOf({ buffer, byteOffset, length }: Uint8Array): Bytes {
   return { view: new DataView(buffer, byteOffset, length), length };
+}
+
+/** Of a month whose label begins here. */
+function slotOf(body: Uint8Array, start: number): number {
+  return (low(body[start + 3]) << 8) | (low(body[start + 5]) << 4) | low(body[start + 6]);
 }
 
 function low(byte: number | undefined): number {
