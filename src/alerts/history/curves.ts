@@ -225,6 +225,10 @@ export class Curves {
     return { marks, ends };
   });
 
+  /** What a period comes to of all tenants. */
+  readonly sumOf = onceEach((periodKey: number) => sumUsage(this.sources.connection, periodKey));
+
+  /** To be asked where there is a past: the entries of a first run are as many as there are records. */
   readonly #totals = onceEach((periodKey: number) => totalsOf(this.sources.connection, periodKey));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
@@ -237,7 +241,7 @@ export class Curves {
     const { periods } = this.#lastRead;
     const read = (entryId: number): bigint => {
       if (entryId !== NOW) return this.#creditsBy(periodKey, tenantKey, [entryId])[0] ?? 0n;
-      if (tenantKey === null) return sumUsage(this.sources.connection, periodKey).creditsUsed;
+      if (tenantKey === null) return this.sumOf(periodKey).creditsUsed;
       return this.#figures(periodKey, tenantKey)?.credits ?? 0n;
     };
     const known = periods.get(periodKey) ?? onceEach(read);
@@ -246,8 +250,9 @@ export class Curves {
   }
 
   #creditsBy(periodKey: number, tenantKey: number | null, entryIds: readonly number[]): bigint[] {
-    const read =
-      tenantKey === null ? entryIds.map(this.#totals(periodKey)) : this.#readings(periodKey, tenantKey, entryIds);
+    const total = (entryId: number): bigint =>
+      entryId === NOW || entryId === NOTHING ? 0n : this.#totals(periodKey)(entryId);
+    const read = tenantKey === null ? entryIds.map(total) : this.#readings(periodKey, tenantKey, entryIds);
     return read.map((credits, place) => (entryIds[place] === NOW ? this.#state(periodKey, tenantKey) : credits));
   }
 }

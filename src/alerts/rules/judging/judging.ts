@@ -3,7 +3,6 @@ import { onceEach } from '../../../core/one-at-a-time.ts';
 import type { CreditPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
-import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import type { Curves } from '../../history/curves.ts';
 import { forecastOf, type Outlook } from '../../measures/forecast/forecast.ts';
 import type { UsageFigures } from '../../measures/judgement.ts';
@@ -62,7 +61,7 @@ export function createJudging(sources: JudgingSources): Judging {
       return outlooks(periodKey)(tenantKey);
     },
     total: onceEach((periodKey: number) => {
-      const { tenants, creditsUsed: credits, requestCount: requests } = sumUsage(connection, periodKey);
+      const { tenants, creditsUsed: credits, requestCount: requests } = sources.curves.sumOf(periodKey);
       return { figures: tenants === 0 ? null : { credits, requests }, tenants };
     }),
   };
