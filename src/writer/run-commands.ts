@@ -121,6 +121,7 @@ export const runCommands = {
       withdrawals,
       unconfirmed,
       nowMs,
+      ahead: session.ahead,
       afterMerge: (merged) => {
         chargeRun(merged);
         keepBudgets(merged.connection, run.workspaceKey, alerts.rules.budgets ?? []);

@@ -4,6 +4,7 @@ import { type PackedError, packError } from '../core/errors.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/checkpoint-log.ts';
 import type { ClaimedRun, LeaseHolder } from '../ledger/journal/runs/claim-run.ts';
+import type { FiguresAhead } from '../ledger/journal/runs/known-figures.ts';
 import type { RunStaging } from '../ledger/journal/staging/staging.ts';
 import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
@@ -36,6 +37,8 @@ export interface Session {
   /** Where the key lies that signs checkpoints and links. */
   readonly keyFile: string | null;
   readonly claimant: LeaseHolder;
+  /** Another thread that reads along, where there is one. */
+  readonly ahead: FiguresAhead | null;
   readonly runs: Map<number, OpenRun>;
 }
 
@@ -69,6 +72,7 @@ export function recordHead({ checkpoints }: Session, seq: number, digest: string
 export function openSession(
   start: WriterStart,
   claimant: LeaseHolder = {},
+  ahead: FiguresAhead | null = null,
 ): { session: Session; migration: MigrationReport } {
   const connection = openForWriting(start.path, start.readerGroup);
   try {
@@ -84,7 +88,7 @@ export function openSession(
       alone: (work) => connection.transaction(work).immediate(),
     });
     const redact = createRedactor(start.secrets ?? []);
-    return { session: { ...plainSession(connection), redact, checkpoints, keyFile, claimant }, migration };
+    return { session: { ...plainSession(connection), redact, checkpoints, keyFile, claimant, ahead }, migration };
   } catch (error) {
     closeForWriting(connection);
     throw error;
@@ -110,7 +114,15 @@ function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute
 
 /** A session over a ledger that is open already, without secrets and checkpoints. */
 export function plainSession(connection: LedgerConnection): Session {
-  return { connection, redact: (text) => text, checkpoints: null, keyFile: null, claimant: {}, runs: new Map() };
+  return {
+    connection,
+    redact: (text) => text,
+    checkpoints: null,
+    keyFile: null,
+    claimant: {},
+    ahead: null,
+    runs: new Map(),
+  };
 }
 
 /** An error of the writer on its way to who gave the command: what SQLite says becomes an error of the ledger. */

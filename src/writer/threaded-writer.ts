@@ -1,7 +1,9 @@
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
 import { AppError, unpackError } from '../core/errors.ts';
+import { openReader } from '../ledger/store/file/open.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result } from './commands.ts';
+import { readForWriter } from './read-ahead.ts';
 import type { WriterStart } from './session.ts';
 import { closedError, type Writer } from './writer.ts';
 import type { WriterReply, WriterRequest } from './writer-loop.ts';
@@ -35,7 +37,11 @@ export async function openThreadedWriter(start: WriterStart, started?: ThreadedW
 export class ThreadedWriter implements Writer {
   migration: MigrationReport = { applied: 0, backup: null };
   readonly ended: Promise<AppError | null>;
+  readonly #reads = new MessageChannel();
+  readonly #readsSent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
+    workerData: { port: this.#reads.port2, sent: this.#readsSent },
+    transferList: [this.#reads.port2],
     // Pages that have been staged are let go of before many lie about, as by pm2's setting for the daemon.
     resourceLimits: { maxYoungGenerationSizeMb: 12 },
   });
@@ -47,6 +53,7 @@ export class ThreadedWriter implements Writer {
   /** Its end is wanted. */
   #ending = false;
   #closing: Promise<void> | null = null;
+  #endReads = (): void => this.#reads.port1.close();
 
   constructor() {
     const worker = this.#worker;
@@ -58,6 +65,7 @@ export class ThreadedWriter implements Writer {
     const noteEnd = (error: AppError): void => {
       this.#end ??= error;
       resolve(this.#ending ? null : error);
+      this.#endReads();
       for (const waiter of this.#waiting.values()) waiter.reject(error);
       this.#waiting.clear();
     };
@@ -74,6 +82,8 @@ export class ThreadedWriter implements Writer {
   /** To be called once, and first. */
   async open(start: WriterStart): Promise<void> {
     const opened = this.#send<MigrationReport>('open', start);
+    const link = { port: this.#reads.port1, sent: this.#readsSent };
+    this.#endReads = readForWriter(link, () => openReader(start.path));
     // At once, for this turn of the event loop may go on to load a library that takes longer than to open the ledger.
     this.#flush();
     this.migration = await opened;

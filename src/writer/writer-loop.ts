@@ -1,7 +1,8 @@
-import { type MessagePort, parentPort } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { PackedError } from '../core/errors.ts';
 import { closeForWriting } from '../ledger/store/file/open.ts';
 import { type Args, type CommandName, carryOut } from './commands.ts';
+import { ReadAhead, type ReadAheadLink } from './read-ahead.ts';
 import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
 
 /**
@@ -14,7 +15,7 @@ function main(): void {
   let session: Session | null = null;
   const answerTo = (request: WriterRequest): unknown => {
     if (request.op === 'open') {
-      const opened = openSession(request.args);
+      const opened = openSession(request.args, {}, new ReadAhead(workerData as ReadAheadLink));
       session = opened.session;
       return opened.migration;
     }

@@ -1,5 +1,5 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { and, asc, count, eq, gte, lte, placeholders, prepared, query, sql } from '../../store/schema/drizzle.ts';
+import { and, asc, eq, gte, lte, placeholders, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, windowBounds } from '../../store/schema/keys.ts';
 import { absences, tenantUsage } from '../../store/schema/run-tables.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
@@ -45,13 +45,18 @@ export interface WalkedKeys {
   knownTenants: number;
   /** Periods that have the keys of the last walk, or had none before: nothing is missing there, or back. */
   sameKeys: ReadonlySet<number>;
+  /** Periods of which the walk has all keys that were not withdrawn. */
+  complete: ReadonlySet<number>;
 }
 
 /**
  * Brings the list of absences up to this run's walk: keys that it showed are off the list, keys that it missed for the
  * first time are on it. Runs after the merge.
  */
-export function noteAbsences(connection: LedgerConnection, { run, keys, knownTenants, sameKeys }: WalkedKeys): void {
+export function noteAbsences(
+  connection: LedgerConnection,
+  { run, keys, knownTenants, sameKeys, complete }: WalkedKeys,
+): void {
   const db = query(connection);
   const covered = db.select().from(periods).where(isInWindow(run)).all();
   for (const { periodKey } of covered) {
@@ -62,9 +67,8 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
     if (shown.length > 0) {
       db.update(periods).set({ unsteadyRunKey: run.runKey }).where(eq(periods.periodKey, periodKey)).run();
     }
-    // Every key of the walk is in the state by now, so equal counts mean that nothing is missing.
+    if (complete.has(periodKey)) continue;
     const isLive = and(eq(tenantUsage.periodKey, periodKey), eq(tenantUsage.withdrawn, 0));
-    if (db.select({ live: count() }).from(tenantUsage).where(isLive).get()?.live === keys.sizeOf(periodKey)) continue;
     const held = db.select({ tenantKey: tenantUsage.tenantKey }).from(tenantUsage);
     for (const { tenantKey } of held.where(and(isLive, lte(tenantUsage.tenantKey, knownTenants))).all()) {
       if (!keys.has(periodKey, tenantKey)) note(connection).run({ periodKey, tenantKey, runKey: run.runKey });

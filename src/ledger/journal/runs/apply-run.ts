@@ -27,6 +27,7 @@ import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
 import { recordWalk, type WalkRecord } from './fail-run.ts';
+import type { FiguresAhead } from './known-figures.ts';
 import { rememberListing } from './known-listing.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
@@ -71,6 +72,7 @@ export interface ApplyRequest<Extra> {
   /** Absent keys whose tenants' histories have them, or could not be read. */
   unconfirmed?: readonly AbsentKey[];
   nowMs: number;
+  ahead: FiguresAhead | null;
   /** Runs inside the transaction after the merge: alert rules, and what channels are owed. */
   afterMerge: (merged: MergedRun) => Extra;
 }
@@ -96,12 +98,13 @@ function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): F
   const lastEntryIdBefore = highest(connection, usageEntries.entryId);
   const shownBefore = figuresShown(connection, run);
   addPeriods(connection, run, staging);
-  const { counts, changed, sameKeys } = mergeStaged(connection, {
+  const { counts, changed, sameKeys, complete } = mergeStaged(connection, {
     run,
     staging,
     shift,
     lastEntryIdBefore,
     shownBefore,
+    ahead: request.ahead,
   });
   const lastMerged = lastEntryIdBefore + counts.opened + counts.increased + counts.decreased + counts.restored;
   const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
@@ -111,7 +114,7 @@ function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): F
   for (const { periodKey } of request.withdrawals) {
     changed.set(periodKey, { after: changed.get(periodKey)?.after ?? lastMerged, last });
   }
-  noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys });
+  noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys, complete });
   noteAsked(connection, run, request.unconfirmed ?? []);
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);

@@ -48,6 +48,10 @@ export class FigureColumns {
   readonly #large = new Map<number, LargeFigures>();
   #size = 0;
 
+  get size(): number {
+    return this.#size;
+  }
+
   add(tenantKey: number, credits: number | bigint, requests: number | bigint): void {
     const at = this.#size & IN_BLOCK;
     if (at === 0) {
@@ -153,11 +157,14 @@ export class OrderedFigures {
   /** Tenant number, credits and requests of some records, one after the other; the next ones overwrite them. */
   *#chunks(): Generator<Float64Array> {
     const rows = new Float64Array(ROWS_A_CHUNK * ROW);
+    const places = this.#places;
+    const blocks = this.#blocks;
     let used = 0;
-    for (let index = 0; index < this.#places.length; index += 1) {
-      if (this.#places[index] === 0) continue;
-      const position = (this.#places[index] as number) - 1;
-      const { tenants, figures } = this.#blocks[position >>> BLOCK_BITS] as Block;
+    for (let index = 0; index < places.length; index += 1) {
+      const place = places[index] as number;
+      if (place === 0) continue;
+      const position = place - 1;
+      const { tenants, figures } = blocks[position >>> BLOCK_BITS] as Block;
       const at = position & IN_BLOCK;
       rows[used] = tenants[at] as number;
       rows[used + 1] = figures[at * 2] as number;

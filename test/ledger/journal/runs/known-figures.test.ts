@@ -1,14 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KnownFigures } from '../../../../src/ledger/journal/runs/merge-staged.ts';
+import { KnownFigures, readKnown } from '../../../../src/ledger/journal/runs/known-figures.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 
 const LARGE = 2n ** 53n;
 
-const figure = fc.oneof(fc.bigInt(0n, 3n), fc.constantFrom(LARGE - 1n, LARGE, LARGE + 1n, LARGE + 2n, 2n ** 57n + 1n));
+const large = [LARGE - 1n, LARGE, LARGE + 1n, LARGE + 2n, 2n ** 57n + 1n];
+const figure = fc.oneof(fc.bigInt(-1n, 3n), fc.constantFrom(...large, 1n - LARGE, -LARGE));
 
 /** As staging gives it: a bigint where a double does not hold it exactly. */
-const plain = (value: bigint): number | bigint => (value < LARGE ? Number(value) : value);
+const plain = (value: bigint): number | bigint => (isPlain(value) ? Number(value) : value);
+const isPlain = (value: bigint): boolean => value < LARGE && value > -LARGE;
 
 test('what is said to be held is held, exactly, and small figures that are held are always found', async () => {
   await fc.assert(
@@ -31,7 +33,7 @@ test('what is said to be held is held, exactly, and small figures that are held 
         );
         const keyOf = connection.prepare('SELECT tenant_key FROM tenants WHERE tenant_id = ?').pluck();
         const periodKey = connection.prepare('SELECT period_key FROM periods').pluck().get() as number | undefined;
-        const known = new KnownFigures(connection, periodKey ?? 1);
+        const known = new KnownFigures((after) => readKnown(connection, periodKey ?? 1, after));
         const asked = held
           .map((one) => ({
             key: keyOf.get(`t${one.tenant}`) as number,
@@ -42,9 +44,16 @@ test('what is said to be held is held, exactly, and small figures that are held 
         for (const one of asked) {
           const says = known.holds(one.key, plain(one.asked), 10);
           if (one.held !== one.asked) expect(says).toBe(false);
-          else if (one.held < LARGE) expect(says).toBe(true);
+          else if (isPlain(one.held)) expect(says).toBe(true);
+          if (says) continue;
+          const credits = one.asked - one.held;
+          const isExact = [one.held, one.asked, credits].every(isPlain);
+          const change = { kind: credits > 0n ? 2 : 3, credits: Number(credits), requests: 0 };
+          expect(known.changeTo(plain(one.asked), 10)).toEqual(isExact ? change : null);
         }
+        expect(known.areAllAsked()).toBe(true);
         expect(known.holds(1000, 0, 10)).toBe(false);
+        expect(known.changeTo(0, 10)).toBeNull();
         connection.close();
       },
     ),
@@ -60,12 +69,41 @@ test('thousands of keys are read along, with keys between them that the ledger d
   );
   const periodKey = connection.prepare('SELECT period_key FROM periods').pluck().get() as number;
   connection.exec('UPDATE tenant_usage SET withdrawn = 1 WHERE tenant_key % 100 = 7');
-  const known = new KnownFigures(connection, periodKey);
+  const known = new KnownFigures((after) => readKnown(connection, periodKey, after));
   const wrong: number[] = [];
   for (let key = 1; key <= 9_002; key += 1) {
     const isHeld = key <= 9_000 && key % 100 !== 7;
     if (known.holds(key, key - 1, 10) !== isHeld) wrong.push(key);
   }
   expect(wrong).toEqual([]);
-  expect(new KnownFigures(connection, periodKey).holds(5, 4, 11)).toBe(false);
+  expect(known.areAllAsked()).toBe(true);
+  expect(new KnownFigures((after) => readKnown(connection, periodKey, after)).holds(5, 4, 11)).toBe(false);
+});
+
+test.each([1, 2, 4096, 4097, 4999])('key %i of five thousand that nobody asks for is noticed', async (left) => {
+  const { connection } = openLedger();
+  await publish(
+    connection,
+    Array.from({ length: 4_999 }, (_, index) => usageRecord(`t${index}`, index)),
+  );
+  const periodKey = connection.prepare('SELECT period_key FROM periods').pluck().get() as number;
+  const asking = (isAsked: (key: number) => boolean): boolean => {
+    const known = new KnownFigures((after) => readKnown(connection, periodKey, after));
+    for (let key = 1; key <= 4_999; key += 1) if (isAsked(key)) known.holds(key, 0, 10);
+    return known.areAllAsked();
+  };
+  expect(asking(() => true)).toBe(true);
+  expect(asking((key) => key !== left)).toBe(false);
+  expect(asking((key) => key < left)).toBe(false);
+});
+
+test('more requests for the same credits are an increase, fewer a decrease', async () => {
+  const { connection } = openLedger();
+  await publish(connection, [usageRecord('t1', 5)]);
+  const periodKey = connection.prepare('SELECT period_key FROM periods').pluck().get() as number;
+  const known = new KnownFigures((after) => readKnown(connection, periodKey, after));
+  expect(known.holds(1, 5, 11)).toBe(false);
+  expect(known.changeTo(5, 11)).toEqual({ kind: 2, credits: 0, requests: 1 });
+  expect(known.changeTo(5, 9)).toEqual({ kind: 3, credits: 0, requests: -1 });
+  expect(known.changeTo(4, 11)).toEqual({ kind: 3, credits: -1, requests: 1 });
 });

@@ -1,0 +1,104 @@
+import type Database from 'better-sqlite3';
+import { perConnection } from '../../store/schema/drizzle.ts';
+import { ENTRY_KINDS } from '../../store/schema/keys.ts';
+import { figureSql } from './sum-limits.ts';
+
+type Connection = Database.Database;
+type Value = number | bigint;
+
+/** Rows that one statement appends. */
+const ROWS_A_STATEMENT = 100;
+
+const INTO = `INSERT INTO usage_entries
+  (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)`;
+const { opened, increased, decreased, restored } = ENTRY_KINDS;
+
+/** How entries come of rows of so many values; `places` are those of the rows. */
+interface EntryForm {
+  width: number;
+  sql(places: string): string;
+  values(runKey: number, periodKey: number, rows: readonly Value[]): Value[];
+}
+
+/** Records of keys that the ledger does not hold: tenant, credits, requests. */
+export const OPENED = entryForm({
+  width: 3,
+  sql: (places) =>
+    `${INTO} SELECT ?, ?, column1, ${opened}, column2, column3, column2, column3 FROM (VALUES ${places})`,
+  values: (runKey, periodKey, rows) => [runKey, periodKey, ...rows],
+});
+
+/** Entries that are worked out already: tenant, kind, both deltas, and both figures after it. */
+export const CHANGED = entryForm({
+  width: 6,
+  sql: (places) => `${INTO} SELECT ?, ?, column1, column2, column3, column4, column5, column6 FROM (VALUES ${places})`,
+  values: (runKey, periodKey, rows) => [runKey, periodKey, ...rows],
+});
+
+/**
+ * Records of which the ledger may hold others, as those of `OPENED`: SQLite looks each up, and subtracts what no double
+ * holds. Numbers are bound as doubles; what is subtracted from a 64-bit integer must be one itself, hence the casts.
+ */
+export const COMPARED = entryForm({
+  width: 3,
+  sql: (places) => `WITH s (tenant_key, credits, requests) AS (
+      SELECT CAST(column1 AS INTEGER), CAST(column2 AS INTEGER), CAST(column3 AS INTEGER) FROM (VALUES ${places}))
+    ${INTO}
+    SELECT ?, ?, s.tenant_key,
+      CASE WHEN u.period_key IS NULL THEN ${opened} WHEN u.withdrawn = 1 THEN ${restored}
+        WHEN s.credits > u.credits_used OR (s.credits = u.credits_used AND s.requests > u.request_count)
+          THEN ${increased}
+        ELSE ${decreased} END,
+      ${figureSql('s.credits - coalesce(u.credits_used, 0)')}, ${figureSql('s.requests - coalesce(u.request_count, 0)')},
+      s.credits, s.requests
+    FROM s LEFT JOIN tenant_usage u ON u.period_key = ? AND u.tenant_key = s.tenant_key
+    WHERE u.period_key IS NULL OR u.withdrawn = 1 OR u.credits_used <> s.credits OR u.request_count <> s.requests`,
+  values: (runKey, periodKey, rows) => [...rows, runKey, periodKey, periodKey],
+});
+
+function entryForm(form: EntryForm) {
+  const prepare = (connection: Connection, rows: number): Database.Statement => {
+    const row = `(${Array.from({ length: form.width }, () => '?').join(', ')})`;
+    return connection.prepare(form.sql(Array.from({ length: rows }, () => row).join(', ')));
+  };
+  const full = perConnection((connection) => prepare(connection, ROWS_A_STATEMENT));
+  return {
+    ...form,
+    statement: (connection: Connection, rows: number) =>
+      rows === ROWS_A_STATEMENT ? full(connection) : prepare(connection, rows),
+  };
+}
+
+/** Rows of one form on their way to the entries of a period, many a statement. */
+export class EntryRows {
+  readonly #connection: Connection;
+  readonly #form: ReturnType<typeof entryForm>;
+  readonly #runKey: number;
+  readonly #periodKey: number;
+  #rows: Value[] = [];
+  #entries = 0;
+
+  constructor(connection: Connection, form: ReturnType<typeof entryForm>, runKey: number, periodKey: number) {
+    this.#connection = connection;
+    this.#form = form;
+    this.#runKey = runKey;
+    this.#periodKey = periodKey;
+  }
+
+  add(...row: Value[]): void {
+    this.#rows.push(...row);
+    if (this.#rows.length === ROWS_A_STATEMENT * this.#form.width) this.#append();
+  }
+
+  /** Appends what is left, and says how many entries there are in all. */
+  finish(): number {
+    if (this.#rows.length > 0) this.#append();
+    return this.#entries;
+  }
+
+  #append(): void {
+    const statement = this.#form.statement(this.#connection, this.#rows.length / this.#form.width);
+    this.#entries += statement.run(this.#form.values(this.#runKey, this.#periodKey, this.#rows)).changes;
+    this.#rows = [];
+  }
+}

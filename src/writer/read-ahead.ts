@@ -1,0 +1,105 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { headOfChain } from '../ledger/journal/runs/digest.ts';
+import { type FiguresAhead, type KnownRows, readKnown } from '../ledger/journal/runs/known-figures.ts';
+import type { LedgerReader } from '../ledger/store/file/open.ts';
+
+/** Reads under way or waiting to be taken. */
+const READS_AHEAD = 4;
+/** A thread that has other work is waited for so long; then the writer reads for itself. */
+const WAIT_MS = 50;
+
+/** `head` is the end of the chain as the writer sees it: who sees the same reads the same figures. */
+type Order = { order: number; periodKey: number; head: { seq: number; digest: string } } | { order: number };
+
+interface Answer {
+  order: number;
+  /** Null when there is nothing to read from. */
+  rows: KnownRows | null;
+}
+
+/** What the two threads share: where messages go, and how many answers have been sent. */
+export interface ReadAheadLink {
+  port: MessagePort;
+  sent: Int32Array<SharedArrayBuffer>;
+}
+
+/**
+ * The writer's end: while it compares figures another thread reads the next ones, in a connection of its own. That one sees
+ * the ledger as it was before the writer's transaction, so only what the transaction has not changed yet may be read.
+ */
+export class ReadAhead implements FiguresAhead {
+  readonly #link: ReadAheadLink;
+  #order = 0;
+
+  constructor(link: ReadAheadLink) {
+    this.#link = link;
+  }
+
+  begin(periodKey: number, head: { seq: number; digest: string }): void {
+    this.#order += 1;
+    this.#ask({ order: this.#order, periodKey, head });
+    for (let more = 1; more < READS_AHEAD; more += 1) this.#ask({ order: this.#order });
+  }
+
+  next(): KnownRows | null {
+    const { port, sent } = this.#link;
+    for (;;) {
+      const seen = Atomics.load(sent, 0);
+      const answer = receiveMessageOnPort(port)?.message as Answer | undefined;
+      if (answer?.order === this.#order) {
+        if (answer.rows !== null) this.#ask({ order: this.#order });
+        return answer.rows;
+      }
+      if (answer === undefined && Atomics.wait(sent, 0, seen, WAIT_MS) === 'timed-out') return null;
+    }
+  }
+
+  #ask(order: Order): void {
+    this.#link.port.postMessage(order);
+  }
+}
+
+/** The reading thread's end. `open` gives a connection to the ledger, once it is needed; returns what closes it. */
+export function readForWriter({ port, sent }: ReadAheadLink, open: () => LedgerReader): () => void {
+  let reader: LedgerReader | null = null;
+  let reading: { order: number; periodKey: number; after: number } | null = null;
+  const opened = (): LedgerReader => {
+    if (reader === null) {
+      reader = open();
+      // Each page is read once.
+      reader.connection.pragma('cache_size = -1024');
+    }
+    return reader;
+  };
+  const rowsOf = (asked: Order): KnownRows | null => {
+    const { connection } = opened();
+    if ('periodKey' in asked) {
+      const { order, periodKey, head } = asked;
+      const own = headOfChain(connection);
+      reading = own.seq === head.seq && own.digest === head.digest ? { order, periodKey, after: 0 } : null;
+    }
+    if (reading?.order !== asked.order) return null;
+    const rows = readKnown(connection, reading.periodKey, reading.after);
+    reading.after = rows[rows.length / 3 - 1] ?? reading.after;
+    return rows;
+  };
+  const answer = (asked: Order): Answer => {
+    try {
+      return { order: asked.order, rows: rowsOf(asked) };
+    } catch {
+      // The writer reads for itself, and says what is the matter.
+      return { order: asked.order, rows: null };
+    }
+  };
+  port.on('message', (asked: Order) => {
+    const answered = answer(asked);
+    port.postMessage(answered, answered.rows === null ? [] : [answered.rows.buffer]);
+    Atomics.add(sent, 0, 1);
+    Atomics.notify(sent, 0);
+  });
+  port.unref();
+  return () => {
+    port.close();
+    reader?.close();
+  };
+}
