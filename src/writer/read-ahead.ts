@@ -4,7 +4,7 @@ import { type FiguresAhead, type KnownRows, readKnown } from '../ledger/journal/
 import type { LedgerReader } from '../ledger/store/file/open.ts';
 
 /** Reads under way or waiting to be taken. */
-const READS_AHEAD = 4;
+const READS_AHEAD = 8;
 /** A thread that has other work is waited for so long; then the writer reads for itself. */
 const WAIT_MS = 50;
 
@@ -35,19 +35,21 @@ export class ReadAhead implements FiguresAhead {
     this.#link = link;
   }
 
-  begin(periodKey: number, head: { seq: number; digest: string }): void {
+  begin(periodKey: number, head: { seq: number; digest: string }): () => KnownRows | null {
     this.#order += 1;
-    this.#ask({ order: this.#order, periodKey, head });
-    for (let more = 1; more < READS_AHEAD; more += 1) this.#ask({ order: this.#order });
+    const order = this.#order;
+    this.#ask({ order, periodKey, head });
+    for (let more = 1; more < READS_AHEAD; more += 1) this.#ask({ order });
+    return () => (order === this.#order ? this.#next(order) : null);
   }
 
-  next(): KnownRows | null {
+  #next(order: number): KnownRows | null {
     const { port, sent } = this.#link;
     for (;;) {
       const seen = Atomics.load(sent, 0);
       const answer = receiveMessageOnPort(port)?.message as Answer | undefined;
-      if (answer?.order === this.#order) {
-        if (answer.rows !== null) this.#ask({ order: this.#order });
+      if (answer?.order === order) {
+        if (answer.rows !== null) this.#ask({ order });
         return answer.rows;
       }
       if (answer === undefined && Atomics.wait(sent, 0, seen, WAIT_MS) === 'timed-out') return null;
@@ -91,11 +93,24 @@ export function readForWriter({ port, sent }: ReadAheadLink, open: () => LedgerR
       return { order: asked.order, rows: null };
     }
   };
-  port.on('message', (asked: Order) => {
+  let waiting: Order[] = [];
+  let isAnswering = false;
+  // One a turn of the event loop, which has other work, too; messages alone would come without end.
+  const answerNext = (): void => {
+    const asked = waiting.shift();
+    isAnswering = asked !== undefined;
+    if (asked === undefined) return;
     const answered = answer(asked);
     port.postMessage(answered, answered.rows === null ? [] : [answered.rows.buffer]);
     Atomics.add(sent, 0, 1);
     Atomics.notify(sent, 0);
+    setImmediate(answerNext);
+  };
+  port.on('message', (asked: Order) => {
+    if ('periodKey' in asked) waiting = [];
+    waiting.push(asked);
+    if (!isAnswering) setImmediate(answerNext);
+    isAnswering = true;
   });
   port.unref();
   return () => {

@@ -28,17 +28,18 @@ describe('a thread that reads ahead', () => {
     connection.exec('BEGIN IMMEDIATE');
     connection.exec('UPDATE tenant_usage SET credits_used = credits_used + 1');
 
-    ahead.begin(march ?? 0, headOfChain(connection));
+    const nextOfMarch = ahead.begin(march ?? 0, headOfChain(connection));
     await asked();
-    ahead.begin(april ?? 0, headOfChain(connection));
+    const next = ahead.begin(april ?? 0, headOfChain(connection));
     const rows: number[][] = [];
     for (let read = 0; read < 3; read += 1) {
       await asked();
-      rows.push([...(ahead.next() ?? [])]);
+      rows.push([...(next() ?? [])]);
     }
 
     expect(rows.map((each) => each.length / 3)).toEqual([KEYS_A_READ, KEYS_A_READ, 100]);
     expect(rows).toEqual(before);
+    expect(nextOfMarch()).toBeNull();
   });
 
   test('gives nothing of a ledger whose chain ends elsewhere, of none, and when it has no time', async () => {
@@ -47,9 +48,9 @@ describe('a thread that reads ahead', () => {
     const periodKey = connection.prepare('SELECT max(period_key) FROM periods').pluck().get() as number;
     const firstOf = async (where: string, seen: typeof head, waits = true) => {
       const { ahead, asked } = channel(where);
-      ahead.begin(periodKey, seen);
+      const next = ahead.begin(periodKey, seen);
       if (waits) await asked();
-      return ahead.next()?.length ?? null;
+      return next()?.length ?? null;
     };
 
     expect(await firstOf(path, head)).toBe(3 * KEYS_A_READ);

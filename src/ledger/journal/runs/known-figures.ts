@@ -11,12 +11,13 @@ export const KEYS_A_READ = 4096;
  */
 export type KnownRows = Float64Array<ArrayBuffer>;
 
-/** Another thread that reads what the ledger holds while this one compares it. */
+/** Another thread that reads what the ledger holds while this one compares it, one period at a time. */
 export interface FiguresAhead {
-  /** Begins with the first key of a period, if the ledger that it reads has this end of the chain. */
-  begin(periodKey: number, head: { seq: number; digest: string }): void;
-  /** The next keys; null when there are none in time: of this period it is to be asked no more. */
-  next(): KnownRows | null;
+  /**
+   * Begins with the first key of a period, if the ledger that it reads has this end of the chain. Returns what gives the next
+   * keys; null when there are none in time, or another period has been begun: of this one it is to be asked no more.
+   */
+  begin(periodKey: number, head: { seq: number; digest: string }): () => KnownRows | null;
 }
 
 const statementOf = perConnection((connection) =>

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { once } from '../../../core/one-at-a-time.ts';
+import { once, onceEach } from '../../../core/one-at-a-time.ts';
 import { eq, prepared, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 import { tenantUsage } from '../../store/schema/run-tables.ts';
@@ -75,18 +75,18 @@ export interface Merged {
  */
 export function mergeStaged(connection: Connection, merge: Merge): Merged {
   const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
-  const knownOf = createKnown(connection, merge.ahead);
+  const knownOf = createKnown(connection, merge);
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changed = new Map<number, EntryRange>();
   const sameKeys = new Set<number>();
   const complete = new Set<number>();
   let entries = 0;
   const memory = new OrderMemory();
-  for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
-    const staged = staging.figuresOf(periodKey);
-    const isNew = usageOf(connection).get({ periodKey }) === undefined;
-    const known = isNew ? null : knownOf(periodKey, staged.size);
-    const figures = staged.inOrder(memory);
+  const periodKeys = staging.periods.map(({ periodKey }) => periodKey).sort((a, b) => a - b);
+  for (const [at, periodKey] of periodKeys.entries()) {
+    const known = knownOf(periodKey);
+    const isNew = known === null;
+    const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
     rememberDigest(connection).run({ digest, periodKey });
     // The state has held these very figures since the last run that covered the period: no need to compare them.
@@ -109,6 +109,9 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
     });
     for (const rows of [opened, changes, compared]) entries += rows.finish();
     if (known?.areAllAsked() === true) complete.add(periodKey);
+    // It is read while the state is brought up to this one.
+    const next = periodKeys[at + 1];
+    if (next !== undefined) knownOf(next);
     if (entries === entriesBefore) continue;
     const range = { after: lastEntryIdBefore + entriesBefore, last: lastEntryIdBefore + entries };
     changed.set(periodKey, range);
@@ -122,21 +125,22 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
 /** Records of a period from which on it is worth while to have two threads. */
 const MANY_RECORDS = 4 * KEYS_A_READ;
 
-/** Returns what begins to read what the ledger holds of a period: in another thread where there is one, and much to read. */
-function createKnown(
-  connection: Connection,
-  ahead: FiguresAhead | null,
-): (periodKey: number, records: number) => KnownFigures {
+/**
+ * Returns what begins to read what the ledger holds of a period, in another thread where there is one and much to read; null
+ * where it holds nothing.
+ */
+function createKnown(connection: Connection, { staging, ahead }: Merge): (periodKey: number) => KnownFigures | null {
   const head = once(() => headOfChain(connection));
-  return (periodKey, records) => {
-    let other = records < MANY_RECORDS ? null : ahead;
-    other?.begin(periodKey, head());
+  return onceEach((periodKey) => {
+    if (usageOf(connection).get({ periodKey }) === undefined) return null;
+    const isMuch = staging.figuresOf(periodKey).size >= MANY_RECORDS;
+    let ofOther = isMuch && ahead !== null ? ahead.begin(periodKey, head()) : null;
     return new KnownFigures((after) => {
-      const rows = other?.next() ?? null;
-      if (rows === null) other = null;
+      const rows = ofOther?.() ?? null;
+      if (rows === null) ofOther = null;
       return rows ?? readKnown(connection, periodKey, after);
     });
-  };
+  });
 }
 
 /** Brings the state up to the entries of these ids; `isNew` when it holds none of their keys yet. */

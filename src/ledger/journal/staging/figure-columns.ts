@@ -73,14 +73,11 @@ export class FigureColumns {
    * for before with the same memory is overwritten.
    */
   inOrder(memory = new OrderMemory()): OrderedFigures {
-    return new OrderedFigures(this.#blocks, this.#large, this.#places(memory));
+    return new OrderedFigures(this.#blocks, this.#large, this.#order(memory));
   }
 
-  /**
-   * The positions, from 1, by tenant number; 0 is none. Counting places by number costs a tenth of sorting; where few
-   * tenants lie far apart, sorting wins.
-   */
-  #places(memory: OrderMemory): Uint32Array {
+  /** Counting places by number costs a tenth of sorting; where few tenants lie far apart, sorting wins. */
+  #order(memory: OrderMemory): Order {
     let least = Number.POSITIVE_INFINITY;
     let most = 0;
     for (let position = 0; position < this.#size; position += 1) {
@@ -90,13 +87,13 @@ export class FigureColumns {
     }
     if (most - least > this.#size * MAX_GAP) {
       const positions = Uint32Array.from({ length: this.#size }, (_, position) => position + 1);
-      return positions.sort((a, b) => this.#tenantAt(a - 1) - this.#tenantAt(b - 1));
+      return { places: positions.sort((a, b) => this.#tenantAt(a - 1) - this.#tenantAt(b - 1)), first: null };
     }
     const places = memory.zeros(Math.max(0, most - least + 1));
     for (let position = 0; position < this.#size; position += 1) {
       places[this.#tenantAt(position) - least] = position + 1;
     }
-    return places;
+    return { places, first: least };
   }
 
   #tenantAt(position: number): number {
@@ -121,16 +118,22 @@ export class OrderMemory {
   }
 }
 
+interface Order {
+  /** Positions from 1, by tenant number; 0 is none. */
+  places: Uint32Array;
+  /** The number of which the first place is, where there is a place for each number from it on. */
+  first: number | null;
+}
+
 export class OrderedFigures {
   readonly #blocks: readonly Block[];
   readonly #large: ReadonlyMap<number, LargeFigures>;
-  /** Positions from 1; 0 is none. */
-  readonly #places: Uint32Array;
+  readonly #order: Order;
 
-  constructor(blocks: readonly Block[], large: ReadonlyMap<number, LargeFigures>, places: Uint32Array) {
+  constructor(blocks: readonly Block[], large: ReadonlyMap<number, LargeFigures>, order: Order) {
     this.#blocks = blocks;
     this.#large = large;
-    this.#places = places;
+    this.#order = order;
   }
 
   forEach(visit: (tenantKey: number, credits: number | bigint, requests: number | bigint) => void): void {
@@ -157,7 +160,7 @@ export class OrderedFigures {
   /** Tenant number, credits and requests of some records, one after the other; the next ones overwrite them. */
   *#chunks(): Generator<Float64Array> {
     const rows = new Float64Array(ROWS_A_CHUNK * ROW);
-    const places = this.#places;
+    const { places, first } = this.#order;
     const blocks = this.#blocks;
     let used = 0;
     for (let index = 0; index < places.length; index += 1) {
@@ -166,7 +169,8 @@ export class OrderedFigures {
       const position = place - 1;
       const { tenants, figures } = blocks[position >>> BLOCK_BITS] as Block;
       const at = position & IN_BLOCK;
-      rows[used] = tenants[at] as number;
+      // To read it from the column would be another access to memory far away.
+      rows[used] = first === null ? (tenants[at] as number) : first + index;
       rows[used + 1] = figures[at * 2] as number;
       rows[used + 2] = figures[at * 2 + 1] as number;
       used += ROW;
