@@ -86,6 +86,12 @@ export class KnownFigures {
     return { kind: isMore ? ENTRY_KINDS.increased : ENTRY_KINDS.decreased, ...change };
   }
 
+  /** Whether each key that the ledger holds has been asked for. To be asked last. */
+  areAllAsked(): boolean {
+    while (!this.#missed && this.#at === this.#keys && !this.#isLast) this.#readOn();
+    return !this.#missed && this.#at === this.#keys;
+  }
+
   #credits(): number {
     return this.#rows[this.#keys + this.#found] as number;
   }
@@ -108,12 +114,6 @@ export class KnownFigures {
       if (key === tenantKey) return this.#at - 1;
       this.#missed = true;
     }
-  }
-
-  /** Whether each key that the ledger holds has been asked for. To be asked last. */
-  areAllAsked(): boolean {
-    while (!this.#missed && this.#at === this.#keys && !this.#isLast) this.#readOn();
-    return !this.#missed && this.#at === this.#keys;
   }
 
   #readOn(): void {
