@@ -118,7 +118,10 @@ export class KnownFigures {
 
   #readOn(): void {
     const after = this.#keys === 0 ? 0 : (this.#rows[this.#keys - 1] as number);
+    const { buffer } = this.#rows;
     this.#rows = this.#next(after);
+    // So little else becomes garbage here that what was read would wait long for the collector.
+    buffer.transfer(0);
     this.#keys = this.#rows.length / 3;
     this.#at = 0;
     this.#isLast = this.#keys < KEYS_A_READ;
