@@ -60,10 +60,10 @@ export function createJudging(sources: JudgingSources): Judging {
     outlook(periodKey, tenantKey) {
       return outlooks(periodKey)(tenantKey);
     },
-    total: onceEach((periodKey: number) => {
+    total(periodKey) {
       const { tenants, creditsUsed: credits, requestCount: requests } = sources.curves.sumOf(periodKey);
       return { figures: tenants === 0 ? null : { credits, requests }, tenants };
-    }),
+    },
   };
 }
 
