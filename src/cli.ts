@@ -6,12 +6,16 @@ const fault = nodeVersionFault(process.versions.node);
 if (fault === null) {
   useCompileCache(process.env);
   // Imported only here: a Node that is too old cannot parse the rest, or crashes in SQLite's native module.
-  void import('./commands/main.ts').then(async ({ main }) => {
-    process.exitCode = await main(process.argv.slice(2), {
+  void import('./commands/command-list.ts').then(async ({ startThreadFor }) => {
+    const argv = process.argv.slice(2);
+    const thread = await startThreadFor(argv);
+    const { main } = await import('./commands/main.ts');
+    process.exitCode = await main(argv, {
       stdout: process.stdout,
       stderr: process.stderr,
       env: process.env,
       cwd: process.cwd(),
+      thread,
     });
     // pm2's module listens on this channel and would keep a finished process alive. The channel stays connected, because
     // that module ends a process with exit code 1 when it is cut.

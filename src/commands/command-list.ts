@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { StartedThread } from '../writer/start-thread.ts';
 import type { CliContext } from './shared/cli-context.ts';
 
 /** A command as `--help` shows it. Its own code is loaded when it is called only. */
@@ -6,6 +7,8 @@ export interface CommandEntry {
   name: string;
   takes: string;
   description: string;
+  /** It writes to the ledger whenever it does its work. */
+  writes?: true;
   load: () => Promise<(cli: CliContext) => Command>;
 }
 
@@ -26,6 +29,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'daemon',
     takes: '[options]',
     description: 'Run scheduler and workers in the foreground until SIGINT or SIGTERM; pm2 runs this.',
+    writes: true,
     load: async () => (await import('./daemon.ts')).daemonCommand,
   },
   {
@@ -44,6 +48,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'sync',
     takes: '[options]',
     description: 'Sync each workspace now, in this process and without Redis.',
+    writes: true,
     load: async () => (await import('./sync.ts')).syncCommand,
   },
   {
@@ -194,6 +199,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'migrate',
     takes: '[options]',
     description: 'Bring the ledger to the schema of this version, or create it; the daemon does so by itself.',
+    writes: true,
     load: async () => (await import('./ledger/backup.ts')).migrateCommand,
   },
 ];
+
+/** For a command that writes, the writer's thread loads its code while this one loads the command and the configuration. */
+export async function startThreadFor(argv: readonly string[]): Promise<StartedThread | undefined> {
+  const isWriting = COMMANDS.some(({ name, writes }) => writes && argv.includes(name));
+  return isWriting ? (await import('../writer/start-thread.ts')).startThread() : undefined;
+}

@@ -24,7 +24,6 @@ export function daemonCommand(cli: CliContext): CliCommand {
       try {
         await cli.withContext((context) => runDaemon(context, { stop, reloads, load: () => cli.loadConfig() }), {
           service: true,
-          writes: true,
         });
       } finally {
         reloads.end();

@@ -50,7 +50,7 @@ async function sync(cli: CliContext, options: SyncOptions): Promise<void> {
   const window = parsePeriodWindow(options);
   const { reports, notifications } = await withStopSignal((signal) => {
     const run = (context: Context) => syncAll(cli, context, options, window, signal);
-    return options.dryRun === true ? withLedgerCopy(cli, signal, run) : cli.withContext(run, { writes: true });
+    return options.dryRun === true ? withLedgerCopy(cli, signal, run) : cli.withContext(run);
   });
   if (cli.json) cli.printJson({ dry_run: options.dryRun === true, workspaces: reports, notifications });
   const failed = reports.filter((report) => report.status === 'failed').length;

@@ -31,7 +31,8 @@ import type { SyncOutcome, SyncRequest } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
 import type { WriterStart } from '../writer/session.ts';
-import { openThreadedWriter, type ThreadedWriter } from '../writer/threaded-writer.ts';
+import type { StartedThread } from '../writer/start-thread.ts';
+import { openThreadedWriter } from '../writer/threaded-writer.ts';
 import { DISK_FAULTS, noticeFaults, type Writer } from '../writer/writer.ts';
 import type { TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
@@ -52,7 +53,8 @@ export interface ContextOverrides {
   /** Sends the requests to billing systems. */
   outletDispatcher?: Dispatcher;
   channels?: ReadonlyMap<string, Channel>;
-  thread?: ThreadedWriter | undefined;
+  /** For the first writer that is opened in a thread of its own. */
+  thread?: StartedThread | undefined;
   /** Opens the ledger for writing; default: in a thread of its own. */
   openWriter?: (start: WriterStart) => Promise<Writer>;
 }
@@ -107,7 +109,13 @@ export class Context {
     this.#channels = this.#channelsOf(config);
     this.#routes = routesOf(channelsOf(config), config.http.publicUrl);
     this.#clients = new ServiceClients(this, this.#releasers, overrides.clientOptions);
-    this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
+    let { thread } = overrides;
+    const openThreaded = (start: WriterStart): Promise<Writer> => {
+      const started = thread;
+      thread = undefined;
+      return openThreadedWriter(start, started);
+    };
+    this.#openWriterAt = overrides.openWriter ?? openThreaded;
   }
 
   /** The configuration that counts now. It is never changed: a reload puts another in its place. */

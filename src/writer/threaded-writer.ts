@@ -1,10 +1,10 @@
-import { MessageChannel, Worker } from 'node:worker_threads';
 import { AppError, unpackError } from '../core/errors.ts';
 import { openReader } from '../ledger/store/file/open.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result } from './commands.ts';
 import { readForWriter } from './read-ahead.ts';
 import type { WriterStart } from './session.ts';
+import { type StartedThread, startThread } from './start-thread.ts';
 import { closedError, type Writer } from './writer.ts';
 import type { WriterReply, WriterRequest } from './writer-loop.ts';
 
@@ -18,9 +18,9 @@ interface Outgoing {
   transfer: readonly ArrayBuffer[];
 }
 
-/** Creates or migrates the ledger in a new thread, or in one that has been started for it and has not ended since. */
-export async function openThreadedWriter(start: WriterStart, started?: ThreadedWriter): Promise<Writer> {
-  const writer = started === undefined || started.hasEnded ? new ThreadedWriter() : started;
+/** Creates or migrates the ledger in a new thread, or in one that has been started for it. */
+export async function openThreadedWriter(start: WriterStart, thread?: StartedThread): Promise<Writer> {
+  const writer = new ThreadedWriter(thread);
   try {
     await writer.open(start);
     return writer;
@@ -30,21 +30,11 @@ export async function openThreadedWriter(start: WriterStart, started?: ThreadedW
   }
 }
 
-/**
- * The writer in a thread of its own, see writer-thread.ts. The thread loads its code at once, so one that is started
- * before its ledger is known is ready sooner.
- */
+/** The writer in a thread of its own, see writer-thread.ts. */
 export class ThreadedWriter implements Writer {
   migration: MigrationReport = { applied: 0, backup: null };
   readonly ended: Promise<AppError | null>;
-  readonly #reads = new MessageChannel();
-  readonly #readsSent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  readonly #worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
-    workerData: { port: this.#reads.port2, sent: this.#readsSent },
-    transferList: [this.#reads.port2],
-    // Pages that have been staged are let go of before many lie about, as by pm2's setting for the daemon.
-    resourceLimits: { maxYoungGenerationSizeMb: 12 },
-  });
+  readonly #thread: StartedThread;
   readonly #waiting = new Map<number, Waiting>();
   /** Requests that leave together at the end of this turn of the event loop. */
   #outgoing: Outgoing[] = [];
@@ -53,26 +43,27 @@ export class ThreadedWriter implements Writer {
   /** Its end is wanted. */
   #ending = false;
   #closing: Promise<void> | null = null;
-  #endReads = (): void => this.#reads.port1.close();
+  #endReads: () => void;
 
-  constructor() {
-    const worker = this.#worker;
+  constructor(thread: StartedThread = startThread()) {
+    this.#thread = thread;
+    const { worker, reads } = thread;
+    worker.ref();
+    this.#endReads = () => reads.close();
     worker.on('message', (replies: WriterReply[]) => {
       for (const reply of replies) this.#answer(reply);
     });
-    const { promise, resolve } = Promise.withResolvers<AppError | null>();
-    this.ended = promise;
-    const noteEnd = (error: AppError): void => {
-      this.#end ??= error;
-      resolve(this.#ending ? null : error);
+    this.ended = thread.ended.then((cause) => {
+      const error =
+        cause === null
+          ? new AppError('writer_closed', "the ledger's writer has ended")
+          : new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause });
+      this.#end = error;
       this.#endReads();
       for (const waiter of this.#waiting.values()) waiter.reject(error);
       this.#waiting.clear();
-    };
-    worker.on('error', (cause) => {
-      noteEnd(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause }));
+      return this.#ending ? null : error;
     });
-    worker.on('exit', () => noteEnd(new AppError('writer_closed', "the ledger's writer has ended")));
   }
 
   get hasEnded(): boolean {
@@ -82,7 +73,7 @@ export class ThreadedWriter implements Writer {
   /** To be called once, and first. */
   async open(start: WriterStart): Promise<void> {
     const opened = this.#send<MigrationReport>('open', start);
-    const link = { port: this.#reads.port1, sent: this.#readsSent };
+    const link = { port: this.#thread.reads, sent: this.#thread.readsSent };
     this.#endReads = readForWriter(link, () => openReader(start.path));
     // At once, for this turn of the event loop may go on to load a library that takes longer than to open the ledger.
     this.#flush();
@@ -113,7 +104,7 @@ export class ThreadedWriter implements Writer {
   /** Ends the thread, whatever it does. May be called twice. */
   async end(): Promise<void> {
     this.#ending = true;
-    await this.#worker.terminate();
+    await this.#thread.worker.terminate();
   }
 
   #send<Answer>(
@@ -146,7 +137,7 @@ export class ThreadedWriter implements Writer {
 
   #post(outgoing: readonly Outgoing[]): void {
     try {
-      this.#worker.postMessage(
+      this.#thread.worker.postMessage(
         outgoing.map(({ request }) => request),
         outgoing.flatMap(({ transfer }) => transfer),
       );

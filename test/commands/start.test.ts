@@ -72,6 +72,14 @@ describe('the program as a process', () => {
     expect(native).toBe(true);
   });
 
+  it("starts the writer's thread before it loads a command that writes, and ends it when there is nothing to write", async () => {
+    const { loaded, code, err } = await start(['sync']);
+    expect(loaded.indexOf('writer/start-thread.js')).toBeGreaterThan(0);
+    expect(loaded.indexOf('writer/start-thread.js')).toBeLessThan(loaded.indexOf('commands/main.js'));
+    expect(code).toBe(2);
+    expect(err).toContain('is not in this folder, and no USAGE_API_... variables are set');
+  });
+
   it.each([['22.13.1'], ['20.20.2'], ['18.20.8']])(
     'refuses Node %s in one line with exit code 2, before it loads anything',
     async (version) => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemRandomness } from '../../src/core/randomness.ts';
 import type { WriterStart } from '../../src/writer/session.ts';
+import { startThread } from '../../src/writer/start-thread.ts';
 import { openThreadedWriter, ThreadedWriter } from '../../src/writer/threaded-writer.ts';
 import type { Writer } from '../../src/writer/writer.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
@@ -131,15 +132,24 @@ describe.each([
 });
 
 test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
-  const thread = new ThreadedWriter();
-  expect((await rejection(thread.call('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
+  const thread = startThread();
+  const unopened = new ThreadedWriter(startThread());
+  expect((await rejection(unopened.call('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
+  await unopened.end();
+  expect(unopened.hasEnded).toBe(true);
 
   const writer = await openThreadedWriter(freshStart(), thread);
 
   expect(await writer.call('claimRun', CLAIM)).toMatchObject({ workspaceId: 'ws-1' });
   await writer.close();
-  await thread.end();
-  expect(thread.hasEnded).toBe(true);
+  expect(await thread.ended).toBeNull();
+});
+
+test('a thread that has ended before it is put to use says so', async () => {
+  const thread = startThread();
+  await thread.worker.terminate();
+
+  expect((await rejection(openThreadedWriter(freshStart(), thread))).message).toBe("the ledger's writer has ended");
 });
 
 test('once the thread has ended by itself, calls and the close end instead of waiting for ever', async () => {

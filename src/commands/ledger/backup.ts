@@ -141,7 +141,7 @@ async function withFetched<T>(
 export function migrateCommand(cli: CliContext): CliCommand {
   return reportingCommand('migrate')
     .examples('usage-ledger migrate')
-    .action(() => cli.withContext((context) => migrate(cli, context), { writes: true }));
+    .action(() => cli.withContext((context) => migrate(cli, context)));
 }
 
 async function migrate(cli: CliContext, context: Context): Promise<void> {

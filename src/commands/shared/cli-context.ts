@@ -10,6 +10,7 @@ import type { Redactor } from '../../core/text/redact.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import type { Context, ContextOverrides } from '../../wiring/context.ts';
+import type { StartedThread } from '../../writer/start-thread.ts';
 
 export const EXIT = {
   done: 0,
@@ -49,6 +50,8 @@ export interface Io {
   env: NodeJS.ProcessEnv;
   cwd: string;
   overrides?: ContextOverrides;
+  /** Started for a command that is sure to write. */
+  thread?: StartedThread | undefined;
 }
 
 /** A line at the foot of the terminal that other words must not run into. */
@@ -106,33 +109,30 @@ export class CliContext {
   }
 
   /**
-   * Builds the wiring from the configuration, uses it, and lets go of it whatever happens. For a command that is sure to
-   * write, the writer's thread loads its code while this one loads the rest. A `service` has no results: pm2 gets what it
-   * tells on stdout and what goes wrong on stderr, since it keeps a file of each.
+   * Builds the wiring from the configuration, uses it, and lets go of it whatever happens. A `service` has no results: pm2
+   * gets what it tells on stdout and what goes wrong on stderr, since it keeps a file of each.
    */
   async withContext<T>(
     use: (context: Context) => Promise<T> | T,
-    { config, writes = false, service = false }: { config?: Config; writes?: boolean; service?: boolean } = {},
+    { config, service = false }: { config?: Config; service?: boolean } = {},
   ): Promise<T> {
-    const own = writes && this.io.overrides?.openWriter === undefined;
-    const thread = own ? new (await import('../../writer/threaded-writer.ts')).ThreadedWriter() : undefined;
+    const wiring = import('../../wiring/context.ts');
+    const settings = config ?? (await this.loadConfig());
+    const logs = service && this.io.env.pm_id !== undefined ? this.#splitLogs() : this.logDestination;
+    const { overrides, thread } = this.io;
+    const context = new (await wiring).Context(settings, {
+      thread,
+      ...overrides,
+      ...(logs === undefined ? {} : { logDestination: logs }),
+    });
+    this.#redact = context.redact;
     try {
-      const wiring = import('../../wiring/context.ts');
-      const settings = config ?? (await this.loadConfig());
-      const logs = service && this.io.env.pm_id !== undefined ? this.#splitLogs() : this.logDestination;
-      const overrides = { ...this.io.overrides, thread, ...(logs === undefined ? {} : { logDestination: logs }) };
-      const context = new (await wiring).Context(settings, overrides);
-      this.#redact = context.redact;
-      try {
-        return await use(context);
-      } catch (error) {
-        // What SQLite says of a disk that fails in the middle of reading has a remedy, too.
-        throw (await import('../../ledger/store/file/sqlite-errors.ts')).ledgerErrorOf(error) ?? error;
-      } finally {
-        await context.close();
-      }
+      return await use(context);
+    } catch (error) {
+      // What SQLite says of a disk that fails in the middle of reading has a remedy, too.
+      throw (await import('../../ledger/store/file/sqlite-errors.ts')).ledgerErrorOf(error) ?? error;
     } finally {
-      await thread?.end();
+      await context.close();
     }
   }
 
