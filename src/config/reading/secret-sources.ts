@@ -1,4 +1,4 @@
-import { type ExecFileException, execFile } from 'node:child_process';
+import type { ExecFileException } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { formatPath, type Path } from '../../core/text/path.ts';
@@ -51,6 +51,7 @@ export function secretInFile(file: string): FoundSecret {
 export async function secretOfCommand(command: unknown, cwd: string): Promise<FoundSecret> {
   if (!isCommand(command)) return { mistake: 'must be a list of texts: a program and its arguments' };
   const [program = '', ...args] = command;
+  const { execFile } = await import('node:child_process');
   try {
     // One that hangs may not listen to a milder signal.
     const limits = { timeout: COMMAND_MS, killSignal: 'SIGKILL', maxBuffer: MOST_BYTES } as const;

@@ -46,15 +46,8 @@ const IPV6_RANGES: readonly (readonly [network: string, prefix: number, kind: st
   ['ff00::', 8, 'multicast'],
 ];
 
-interface Range {
-  kind: string;
-  list: BlockList;
-}
-
 /** Of IPv6 only this is given to anybody; what lies outside and has no name of its own is reserved. */
-const GLOBAL_IPV6 = ranges([['2000::', 3, 'public']], 'ipv6');
-const REFUSED_IPV4 = ranges(IPV4_RANGES, 'ipv4');
-const REFUSED_IPV6 = ranges(IPV6_RANGES, 'ipv6');
+const GLOBAL_IPV6: typeof IPV6_RANGES = [['2000::', 3, 'public']];
 
 /**
  * What kind of address this is when it is not a public one, in words such as `private` or `link-local`; null for a
@@ -63,23 +56,33 @@ const REFUSED_IPV6 = ranges(IPV6_RANGES, 'ipv6');
  */
 export function nonPublicKind(address: string): string | null {
   const bare = address.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
-  if (isIPv4(bare)) return kindAmong(REFUSED_IPV4, bare, 'ipv4');
+  if (isIPv4(bare)) return kindAmong(IPV4_RANGES, bare, 'ipv4');
   if (isIP(bare) !== 6) return 'not an IP address';
-  const kind = kindAmong(REFUSED_IPV6, bare, 'ipv6');
+  const kind = kindAmong(IPV6_RANGES, bare, 'ipv6');
   if (kind !== null) return kind;
   return kindAmong(GLOBAL_IPV6, bare, 'ipv6') === null ? 'reserved' : null;
 }
 
-function kindAmong(among: readonly Range[], address: string, family: 'ipv4' | 'ipv6'): string | null {
-  return among.find(({ list }) => list.check(address, family))?.kind ?? null;
+type Ranges = typeof IPV4_RANGES;
+type Family = 'ipv4' | 'ipv6';
+
+function kindAmong(among: Ranges, address: string, family: Family): string | null {
+  return listsOf(among, family).find(({ list }) => list.check(address, family))?.kind ?? null;
 }
 
-function ranges(table: typeof IPV4_RANGES, family: 'ipv4' | 'ipv6'): Range[] {
-  return table.map(([network, prefix, kind]) => {
+const lists = new Map<Ranges, { kind: string; list: BlockList }[]>();
+
+/** Made when the first address is judged: no start waits for it. */
+function listsOf(ranges: Ranges, family: Family): { kind: string; list: BlockList }[] {
+  const known = lists.get(ranges);
+  if (known !== undefined) return known;
+  const made = ranges.map(([network, prefix, kind]) => {
     const list = new BlockList();
     list.addSubnet(network, prefix, family);
     return { kind, list };
   });
+  lists.set(ranges, made);
+  return made;
 }
 
 /** Where secrets may be sent: over https, or over http to this very machine. */

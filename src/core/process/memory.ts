@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+// Node's modules for this are loaded when there is something to do: most commands have little to forget.
 
 let collect: (() => void) | null = null;
 
@@ -9,8 +8,8 @@ let collect: (() => void) | null = null;
  */
 export function collectGarbage(): void {
   if (collect === null) {
-    setFlagsFromString('--expose-gc');
-    collect = runInNewContext('gc') as () => void;
+    process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc');
+    collect = process.getBuiltinModule('node:vm').runInNewContext('gc') as () => void;
   }
   collect();
 }
@@ -20,5 +19,5 @@ export function collectGarbage(): void {
  * Not at a start: loading code with a young generation that never grows takes a tenth longer.
  */
 export function keepYoungGenerationSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
+  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
 }

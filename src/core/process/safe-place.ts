@@ -1,4 +1,4 @@
-import { execFileSync, type StdioOptions } from 'node:child_process';
+import type { StdioOptions } from 'node:child_process';
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
@@ -101,6 +101,8 @@ function idOf(groups: readonly string[][], name: string): number | undefined {
 function askDirectory(group: string): string[][] {
   try {
     const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
+    // Seldom needed, and not loaded at each start.
+    const { execFileSync } = process.getBuiltinModule('node:child_process');
     return fieldsOf(execFileSync('getent', ['group', '--', group], { encoding: 'utf8', stdio }));
   } catch {
     // There is no such group, or no getent.
