@@ -12,6 +12,7 @@ import { readRegularFile } from './reading/secret-sources.ts';
 import { parseYaml } from './reading/yaml.ts';
 import { readProxy, resolveConfig } from './resolve-config.ts';
 import { type FileConfig, fileSchema } from './schema/file-schema.ts';
+import { READ_ONCE } from './schema/kinds.ts';
 import type { Config } from './types.ts';
 
 export const CONFIG_FILE_NAME = 'usage-ledger.yml';
@@ -117,7 +118,7 @@ async function build(
   amend: LoadOptions['amend'],
 ): Promise<Config> {
   const { value, faults: fileFaults, unread } = await readFiles(document, source.folder);
-  const parsed = fileSchema.safeParse(value);
+  const parsed = fileSchema.safeParse(value, READ_ONCE);
   const { proxy, faults: proxyFaults } = readProxy(groupOf(document).proxy, source.env);
   const faults = tidyFaults([
     ...source.faults,

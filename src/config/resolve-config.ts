@@ -4,7 +4,7 @@ import { ConfigError, type ConfigFault, summarizeError } from '../core/errors.ts
 import { followSafeLink } from '../core/process/safe-place.ts';
 import { proxyRule } from './rules.ts';
 import type { FileConfig } from './schema/file-schema.ts';
-import { named } from './schema/kinds.ts';
+import { named, READ_ONCE } from './schema/kinds.ts';
 import { settingsOf, workspaceSchema } from './schema/workspace-settings.ts';
 
 /** What may be used in a month: by each tenant that fits, or by the workspace as a whole. */
@@ -64,7 +64,7 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     statement: document.statement,
     focus: document.focus,
     workspaces: document.workspaces.map((own) => {
-      const workspace = workspaceSchema.parse(settingsOf(own, document.defaults));
+      const workspace = workspaceSchema.parse(settingsOf(own, document.defaults), READ_ONCE);
       return { ...workspace, alerts: { ...workspace.alerts, ...budgetsOf(workspace.id, document.budgets) } };
     }),
     alerts: { channels: document.alerts.channels },

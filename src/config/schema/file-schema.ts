@@ -7,7 +7,18 @@ import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { proxyRule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
 import { backup, exportFile, focus, publish, s3 } from './copies.ts';
-import { address, judged, named, obeys, orNull, secret, some, type TellFault, tellDoubles } from './kinds.ts';
+import {
+  address,
+  judged,
+  named,
+  obeys,
+  orNull,
+  READ_ONCE,
+  secret,
+  some,
+  type TellFault,
+  tellDoubles,
+} from './kinds.ts';
 import { outlet } from './outlets.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
@@ -233,7 +244,7 @@ function judgeWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey
     const merged = settingsOf(workspace, defaults);
     if (merged.keys !== undefined)
       judgeKeys([workspace, defaults], (...fault) => tell(['workspaces', index, 'keys'], ...fault));
-    for (const { path } of workspaceSchema.safeParse(merged).error?.issues ?? []) {
+    for (const { path } of workspaceSchema.safeParse(merged, READ_ONCE).error?.issues ?? []) {
       const key = String(path[0]);
       // The schema of the file itself asks for the id.
       const isAsked = key !== 'id' && !(merged.keys !== undefined && ONE_KEY.includes(key));

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { formatPath, groupOf, type Path } from '../../core/text/path.ts';
-import { setting, word } from '../../core/text/setting-kinds.ts';
+import { described, setting, word } from '../../core/text/setting-kinds.ts';
 import { addressRule, cronRule, type Rule, secretRule } from '../rules.ts';
+
+/** For what is read once: compiling a schema takes longer than going through it. */
+export const READ_ONCE = { jitless: true } as const;
 
 export function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
   return schema.superRefine((text, context) => {
@@ -30,10 +33,10 @@ export function some<Schema extends z.ZodType>(item: Schema) {
 
 /** A setting that may be left out, and is null then. */
 export function orNull<Schema extends z.ZodType>(schema: Schema, remedy: string) {
-  return schema
-    .optional()
-    .transform((value) => value ?? null)
-    .describe(remedy);
+  return described(
+    schema.optional().transform((value) => value ?? null),
+    remedy,
+  );
 }
 
 export type Written<Value> = Value extends readonly unknown[]

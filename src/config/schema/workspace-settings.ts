@@ -3,7 +3,7 @@ import { groupOf, listOf } from '../../core/text/path.ts';
 import { integer, numeric, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
-import { address, caFile, cron, cronRemedy, leftOut, named, obeys, some, type Written } from './kinds.ts';
+import { address, caFile, cron, cronRemedy, leftOut, named, obeys, READ_ONCE, some, type Written } from './kinds.ts';
 
 export const notes = z.registry<{ note: string }>();
 
@@ -36,7 +36,7 @@ export const alertsSchema = z.strictObject({
 
 export type AlertsInFile = Written<z.output<typeof alertsSchema>>;
 
-export const DEFAULT_ALERT_RULES = named(z.object(ruleSettings).parse({}));
+export const DEFAULT_ALERT_RULES = named(z.object(ruleSettings).parse({}, READ_ONCE));
 
 const signing = z.strictObject({
   payload: setting(

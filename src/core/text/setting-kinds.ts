@@ -11,7 +11,7 @@ export function numeric<Schema extends z.ZodType<number>>(schema: Schema) {
 }
 
 export function integer(least: number, most: number) {
-  return numeric(z.int().min(least).max(most));
+  return numeric(z.int().check(z.gte(least), z.lte(most)));
 }
 
 /** Variables from the environment are text here, too. */
@@ -32,5 +32,11 @@ export function setting<Schema extends z.ZodType>(
   remedy: string,
   byDefault?: z.core.util.NoUndefined<z.output<Schema>>,
 ) {
-  return (byDefault === undefined ? schema.optional() : schema.default(byDefault)).describe(remedy);
+  return described(byDefault === undefined ? schema.optional() : schema.default(byDefault), remedy);
+}
+
+/** Says of a schema that stands nowhere else what to write. `describe` makes another one, and a start waits for each. */
+export function described<Schema extends z.ZodType>(schema: Schema, remedy: string): Schema {
+  z.globalRegistry.add(schema, { description: remedy });
+  return schema;
 }
