@@ -107,6 +107,8 @@ export function keptRunTimes(history: Database.Database, workspaceKey: number): 
 export class RunMoments {
   readonly #nowMs: number;
   readonly #runs: RunTimes;
+  /** By this moment no run had ended, and which was the first to end then: so it is of all moments before. */
+  #untouched: { byMs: number; first: AppliedRun | undefined } = { byMs: Number.NEGATIVE_INFINITY, first: undefined };
 
   constructor(runs: RunTimes, nowMs: number) {
     this.#nowMs = nowMs;
@@ -115,9 +117,11 @@ export class RunMoments {
 
   /** Null for a moment before the first run. */
   readonly placeOf = onceEach((atMs: number): Place | null => {
-    const run = this.#runs.before(atMs);
+    const { byMs, first } = this.#untouched;
+    const run = atMs <= byMs ? undefined : this.#runs.before(atMs);
     if (run !== undefined && atMs - run.atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(run), later: null };
-    const next = this.#runs.after(run?.runKey ?? 0, atMs, this.#nowMs);
+    const next = atMs <= byMs ? first : this.#runs.after(run?.runKey ?? 0, atMs, this.#nowMs);
+    if (run === undefined) this.#untouched = { byMs: Math.max(byMs, atMs), first: next };
     if (next !== undefined && next.atMs - atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(next), later: null };
     if (run === undefined) return null;
     // The run that is under way has read what there is now.

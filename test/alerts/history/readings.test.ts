@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { keptReadings, readingsOf } from '../../../src/alerts/history/readings.ts';
-import { keptRunTimes, runTimesOf } from '../../../src/alerts/history/run-moments.ts';
+import {
+  keptRunTimes,
+  RunMoments,
+  type RunTimes,
+  runTimesOf,
+  TOLERANCE_MS,
+} from '../../../src/alerts/history/run-moments.ts';
 import { DAY_MS, dayWorld } from '../evaluate/day-world.ts';
 
 test('readings that are kept in memory are those that the ledger has, up to each entry', async () => {
@@ -43,3 +49,31 @@ test('times of runs that are kept in memory are those that the ledger has', asyn
     expect(kept.lastEntryId(day + 1)).toBe(asked.lastEntryId(day + 1));
   }
 });
+
+test.each([[false], [true]])(
+  'where a moment lies does not depend on what was asked before (late ones first: %s)',
+  (late) => {
+    const runs = [10, 11, 14].map((hours, place) => ({ runKey: place + 1, atMs: hours * 2 * TOLERANCE_MS }));
+    const nowMs = 15 * 2 * TOLERANCE_MS;
+    let asked = 0;
+    const times: RunTimes = {
+      before: (atMs) => {
+        asked += 1;
+        return runs.findLast((run) => run.atMs <= atMs);
+      },
+      after: (runKey, fromMs, toMs) => runs.find((run) => run.runKey > runKey && run.atMs > fromMs && run.atMs < toMs),
+      lastEntryId: (runKey) => runKey * 100,
+    };
+    const moments = Array.from({ length: 60 }, (_, quarter) => (quarter * TOLERANCE_MS) / 2);
+    const alone = moments.map((atMs) => new RunMoments(times, nowMs).placeOf(atMs));
+    expect(alone.filter((place) => place === null)).toHaveLength(38);
+    const inTurn = new RunMoments(times, nowMs);
+    asked = 0;
+
+    const places = (late ? moments.toReversed() : moments).map((atMs) => inTurn.placeOf(atMs));
+
+    expect(late ? places.toReversed() : places).toEqual(alone);
+    // Of the moments before the first run only the latest is looked up.
+    expect(asked).toBe(late ? 60 - 39 : 60);
+  },
+);
