@@ -18,10 +18,18 @@ const ENTRIES = {
 };
 /** Packages of many modules that most commands load; each of the others is loaded as it is installed. */
 const BUNDLED =
-  /^(?:ansi-regex|commander|croner|drizzle-orm|emoji-regex|is-fullwidth-code-point|string-width|strip-ansi|undici|yaml|zod)(?:\/|$)/;
+  /^(?:@pinojs\/redact|ansi-regex|atomic-sleep|commander|croner|drizzle-orm|emoji-regex|is-fullwidth-code-point|on-exit-leak-free|pino|pino-std-serializers|quick-format-unescaped|safe-stable-stringify|sonic-boom|string-width|strip-ansi|thread-stream|undici|yaml|zod)(?:\/|$)/;
+/** Who asks for which module, and the file of `scripts/stand-ins` that it gets. */
+const STAND_INS = [
+  [/^/, 'undici', 'undici.mjs'],
+  [/\/undici\//, './client-h2.js', 'undici-http2.cjs'],
+  [/\/commander\//, 'node:child_process', 'commander-child-process.mjs'],
+  [/\/commander\//, 'node:process', 'commander-process.mjs'],
+];
 /** What so many commands and processes share is one file: Node looks up, reads and links each file on its own. */
-const SHARED_BY = 25;
-const isExternal = (id) => id === './writer-loop.js' || (/^[^./]/.test(id) && !BUNDLED.test(id));
+const SHARED_BY = 16;
+const isExternal = (id, importer) =>
+  id === './writer-loop.js' || (/^[^./]/.test(id) && !BUNDLED.test(id) && standInFor(id, importer) === undefined);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const modules = join(root, 'build');
@@ -38,6 +46,7 @@ if (compile('tsconfig.build.json') && compile('tsconfig.client-types.json')) {
     await bundle(join(modules, 'verifier', module), {
       file: join(dist, name),
       banner: '#!/usr/bin/env node',
+      comments: true,
       sourcemap: false,
     });
   }
@@ -64,13 +73,19 @@ function compile(project) {
   return status === 0;
 }
 
+/** What stands in the place of a module that a package asks for, since it takes longer to load than it is worth. */
+function standInFor(source, importer = '') {
+  const [, , file] = STAND_INS.find(([by, asked]) => asked === source && by.test(importer)) ?? [];
+  return file && join(root, 'scripts', 'stand-ins', file);
+}
+
 function bundle(input, output) {
   return build({
     input,
     platform: 'node',
     external: isExternal,
-    resolve: { alias: { undici$: join(root, 'scripts', 'undici-parts.mjs') } },
-    output: { format: 'esm', sourcemap: true, ...output },
+    plugins: [{ name: 'stand-ins', resolveId: standInFor }],
+    output: { format: 'esm', sourcemap: true, comments: false, ...output },
     // What is shared is in one file, whoever imports it late.
     checks: { ineffectiveDynamicImport: false },
     logLevel: 'warn',
