@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { commandFile } from './build.mjs';
 import { NODE_ARGS, stopChild } from './children.mjs';
 import { versionOf } from './machine.mjs';
+import { timeScript } from './measure-start.mjs';
 import { startService } from './service.mjs';
 import { medians } from './stats.mjs';
 
@@ -19,14 +20,23 @@ const START_DEADLINE_MS = 30_000;
 const SCHEDULE = '    cron: "0 0 1 1 *"\n    reconcile_cron: "0 0 1 1 *"\n';
 
 /**
- * When a daemon is ready, and its CPU and memory while it has nothing to do, its pages on and its private Redis beside it:
- * medians of rounds.
+ * When a daemon is ready, in turn with the script for Node, for a machine that has rested is slower than one at work; and its
+ * CPU and memory while it has nothing to do, its pages on and its private Redis beside it: medians of rounds.
  */
 export async function measureDaemon(bench, say) {
-  const { idleSeconds, startRecords, quick } = bench.options;
+  const { idleSeconds, startRecords, startRounds, quick } = bench.options;
   if (process.platform !== 'linux') return { notMeasured: 'needs /proc' };
   if (versionOf('redis-server') === null) return { notMeasured: 'redis-server not found on PATH' };
   const service = await startService(bench, { records: startRecords });
+  const starts = [];
+  say(`a daemon until it is ready, and the script for Node, ${startRounds} rounds`);
+  for (let round = 1; round <= startRounds; round += 1) {
+    const script = await timeScript(bench, service, join(bench.folder, `script-${round}.db`));
+    const config = service.configure(`ready-${round}`, { more: SCHEDULE, httpPort: await freePort() });
+    const { readyMs, stop } = await startDaemon(bench, config);
+    await stop();
+    starts.push({ readyMs, scriptMs: script.ms });
+  }
   const rounds = [];
   for (let round = 1; round <= (quick ? 1 : 3); round += 1) {
     const config = service.configure(`daemon-${round}`, { more: SCHEDULE, httpPort: await freePort() });
@@ -35,7 +45,14 @@ export async function measureDaemon(bench, say) {
   }
   await service.stop();
   say('its libraries alone');
-  return { idleSeconds, ...medians(rounds), librariesMb: await librariesAlone(bench), rounds };
+  return {
+    idleSeconds,
+    ...medians(starts),
+    ...medians(rounds),
+    librariesMb: await librariesAlone(bench),
+    starts,
+    rounds,
+  };
 }
 
 /** The memory of a process that has loaded what the daemon is made of, and does nothing with it. */
@@ -48,25 +65,29 @@ async function librariesAlone({ children, folder }) {
   return rssMb;
 }
 
-async function watchDaemon(bench, config) {
-  const { idleSeconds, root } = bench.options;
-  const command = [...NODE_ARGS, commandFile(root), 'daemon', '--config', config];
+async function startDaemon({ children, options }, config) {
+  const command = [...NODE_ARGS, commandFile(options.root), 'daemon', '--config', config];
   const startedMs = performance.now();
-  const daemon = bench.children.spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const daemon = children.spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const gone = once(daemon, 'exit').then(() => {
     throw new Error('the daemon has ended');
   });
   // It says `ready` to whoever started it with a channel, as pm2 does.
   await Promise.race([once(daemon, 'message', { signal: AbortSignal.timeout(START_DEADLINE_MS) }), gone]);
-  const readyMs = performance.now() - startedMs;
-  await wait(SETTLE_MS);
-  const before = cpuSeconds(daemon.pid);
-  await wait(idleSeconds * 1_000);
-  const cpuPercent = ((cpuSeconds(daemon.pid) - before) / idleSeconds) * 100;
-  const rssMb = residentMb(daemon.pid);
   gone.catch(() => undefined);
-  await stopChild(daemon);
-  return { readyMs, cpuPercent, rssMb };
+  return { pid: daemon.pid, readyMs: performance.now() - startedMs, stop: () => stopChild(daemon) };
+}
+
+async function watchDaemon(bench, config) {
+  const { idleSeconds } = bench.options;
+  const { pid, stop } = await startDaemon(bench, config);
+  await wait(SETTLE_MS);
+  const before = cpuSeconds(pid);
+  await wait(idleSeconds * 1_000);
+  const cpuPercent = ((cpuSeconds(pid) - before) / idleSeconds) * 100;
+  const rssMb = residentMb(pid);
+  await stop();
+  return { cpuPercent, rssMb };
 }
 
 async function freePort() {

@@ -21,10 +21,10 @@ export async function measureStart(bench, say) {
   say(`usage-ledger sync of ${records} records, and the script for Node, as new processes, ${startRounds} rounds`);
   for (let round = 0; round < startRounds; round += 1) {
     const database = join(bench.folder, `start-${round}.db`);
-    const time = (args, cwd) => bench.children.time(process.execPath, args, { env: ENV, cwd });
+    const time = (args) => bench.children.time(process.execPath, args, { env: ENV });
     rounds.push({
       node: await time(['--eval', '0']),
-      script: await time(['script.mjs', service.url, 'ws-bench', database], PEERS),
+      script: await timeScript(bench, service, database),
       first: await time(command('sync', '--from', FIRST_MONTH)),
       next: await time(command('sync', '--from', FIRST_MONTH)),
       status: await time(command('status')),
@@ -38,4 +38,9 @@ export async function measureStart(bench, say) {
     medians: Object.fromEntries(names.map((name) => [name, medians(rounds.map((round) => round[name]))])),
     rounds,
   };
+}
+
+/** The first run of the script for Node, into a database that is not there yet. */
+export function timeScript({ children }, { url }, database) {
+  return children.time(process.execPath, ['script.mjs', url, 'ws-bench', database], { env: ENV, cwd: PEERS });
 }
