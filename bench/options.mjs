@@ -62,7 +62,7 @@ export function parseOptions(argv) {
     peerSizes: quick ? [2_500] : [2_500, 100_000, 1_000_000],
     peerRounds: quick ? 1 : 3,
     startRecords: 2_500,
-    startRounds: quick ? 3 : 9,
+    startRounds: quick ? 3 : 15,
     idleSeconds: quick ? 5 : 20,
     concurrency: 16,
     cores: cpus().length,

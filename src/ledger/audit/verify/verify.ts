@@ -5,7 +5,7 @@ import { keptFromRun } from '../../journal/runs/prune-runs.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { rowDigest } from '../../store/file/row-digest.ts';
 import { countRows, schemaObjects } from '../../store/file/schema-objects.ts';
-import { GUARDED_TABLES, type GuardedTable, guardedText, ofRow } from '../../store/schema/guards.ts';
+import { type GuardedTable, guardedTables, guardedText, ofRow } from '../../store/schema/guards.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
 import { type Check, FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
@@ -255,7 +255,7 @@ function unexpectedBounds(connection: LedgerConnection): UnexpectedPeriod[] {
  * transitions. Row changes have no gap; that they are those which the runs have covered is left to the chain.
  */
 export function checkControls(connection: LedgerConnection): Fault[] {
-  const messages = GUARDED_TABLES.flatMap((guarded) => [...unexpectedRows(connection, guarded)]);
+  const messages = guardedTables().flatMap((guarded) => [...unexpectedRows(connection, guarded)]);
   messages.push(...unexpectedAlerts(connection));
   const missing = connection
     .prepare(

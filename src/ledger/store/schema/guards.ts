@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { once } from '../../../core/one-at-a-time.ts';
 import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
 import { LEDGER_TABLES, namedTable } from './ledger-tables.ts';
 
@@ -13,19 +14,22 @@ export interface GuardedTable {
   columns: readonly string[];
 }
 
-export const GUARDED_TABLES: readonly GuardedTable[] = LEDGER_TABLES.flatMap((record) => {
-  if (record.guard === undefined) return [];
-  const { label, except = [] } = record.guard;
-  const { name, columns, key } = namedTable(record);
-  const left = [...key, ...except];
-  return {
-    table: name,
-    key: key.map((column) => `ROW.${column}`).join(" || ':' || "),
-    keyColumns: key,
-    label,
-    columns: columns.map((column) => column.name).filter((column) => !left.includes(column)),
-  };
-});
+/** Worked out for a ledger that is made, migrated or verified: no other start waits for it. */
+export const guardedTables = once((): readonly GuardedTable[] =>
+  LEDGER_TABLES.flatMap((record) => {
+    if (record.guard === undefined) return [];
+    const { label, except = [] } = record.guard;
+    const { name, columns, key } = namedTable(record);
+    const left = [...key, ...except];
+    return {
+      table: name,
+      key: key.map((column) => `ROW.${column}`).join(" || ':' || "),
+      keyColumns: key,
+      label,
+      columns: columns.map((column) => column.name).filter((column) => !left.includes(column)),
+    };
+  }),
+);
 
 /** The guarded columns of a row as one text, in SQL; `row` is `NEW`, `OLD` or the table's name. */
 export function guardedText({ columns }: GuardedTable, row: string): string {
@@ -44,7 +48,7 @@ export function ofRow(expression: string, row: string): string {
 export function makeGuards(connection: Database.Database): void {
   if (columnsOf(connection, 'row_changes').length === 0) return;
   const written = new Set(schemaObjects(connection).map(({ sql }) => sql));
-  for (const declared of GUARDED_TABLES) {
+  for (const declared of guardedTables()) {
     const { table, key } = declared;
     const there = columnsOf(connection, table);
     // A migration to come may bring the table, its key or other columns.

@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
 import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
-import { GUARDED_TABLES, guardedText, ofRow } from '../../../../../src/ledger/store/schema/guards.ts';
+import { guardedTables, guardedText, ofRow } from '../../../../../src/ledger/store/schema/guards.ts';
 import { createWorld, FIRST, row, workspaceSettings } from '../../../../commands/world.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 
@@ -78,7 +78,7 @@ const FORGERS = {
 };
 
 function changeRow(ledger: Database.Database, table: string, where: string, into: string): void {
-  const guarded = GUARDED_TABLES.find((one) => one.table === table);
+  const guarded = guardedTables().find((one) => one.table === table);
   if (guarded === undefined) return;
   const key = ofRow(guarded.key, table);
   const last = `(SELECT max(change_seq) FROM row_changes WHERE table_name = '${table}' AND row_key = ${key}),`;
