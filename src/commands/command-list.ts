@@ -206,6 +206,12 @@ export const COMMANDS: readonly CommandEntry[] = [
 
 /** For a command that writes, the writer's thread loads its code while this one loads the command and the configuration. */
 export async function startThreadFor(argv: readonly string[]): Promise<StartedThread | undefined> {
-  const isWriting = COMMANDS.some(({ name, writes }) => writes && argv.includes(name));
-  return isWriting ? (await import('../writer/start-thread.ts')).startThread() : undefined;
+  if (!COMMANDS.some(({ name, writes }) => writes && argv.includes(name))) return undefined;
+  const { startThread } = await import('../writer/start-thread.ts');
+  try {
+    return startThread();
+  } catch {
+    // The system has no thread to give: the command says so when it needs one.
+    return undefined;
+  }
 }

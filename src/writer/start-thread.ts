@@ -22,7 +22,7 @@ export function startThread(): StartedThread {
   });
   worker.unref();
   const ended = new Promise<Error | null>((resolve) => {
-    worker.once('error', resolve);
+    worker.on('error', resolve);
     worker.once('exit', () => resolve(null));
   });
   return { worker, reads, readsSent, ended };

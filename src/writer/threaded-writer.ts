@@ -66,10 +66,6 @@ export class ThreadedWriter implements Writer {
     });
   }
 
-  get hasEnded(): boolean {
-    return this.#end !== null;
-  }
-
   /** To be called once, and first. */
   async open(start: WriterStart): Promise<void> {
     const opened = this.#send<MigrationReport>('open', start);
@@ -91,7 +87,7 @@ export class ThreadedWriter implements Writer {
 
   close(): Promise<void> {
     // A thread that has ended has let go of the ledger already.
-    this.#closing ??= this.hasEnded ? Promise.resolve() : this.#closeThread();
+    this.#closing ??= this.#end !== null ? Promise.resolve() : this.#closeThread();
     return this.#closing;
   }
 

@@ -21,12 +21,17 @@ interface Started {
 }
 
 /** A command line in a process of its own, which may say that its Node is another one. */
-async function start(argv: string[], { nodeVersion = process.versions.node, from = BUILD } = {}): Promise<Started> {
+async function start(
+  argv: string[],
+  { nodeVersion = process.versions.node, from = BUILD, before = '' } = {},
+): Promise<Started> {
   const folder = temporaryFolder();
   const report = join(folder, 'report.json');
   const watch = `
     import { writeFileSync } from 'node:fs';
-    import { registerHooks } from 'node:module';
+    import { registerHooks, syncBuiltinESMExports } from 'node:module';
+    import threads from 'node:worker_threads';
+    ${before}
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${nodeVersion}' } });
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
@@ -76,6 +81,13 @@ describe('the program as a process', () => {
     const { loaded, code, err } = await start(['sync']);
     expect(loaded.indexOf('writer/start-thread.js')).toBeGreaterThan(0);
     expect(loaded.indexOf('writer/start-thread.js')).toBeLessThan(loaded.indexOf('commands/main.js'));
+    expect(code).toBe(2);
+    expect(err).toContain('is not in this folder, and no USAGE_API_... variables are set');
+  });
+
+  it('leaves it to the command to say that there is no thread to be had', async () => {
+    const before = `threads.Worker = class { constructor() { throw new Error('no thread'); } }; syncBuiltinESMExports();`;
+    const { code, err } = await start(['migrate'], { before });
     expect(code).toBe(2);
     expect(err).toContain('is not in this folder, and no USAGE_API_... variables are set');
   });

@@ -136,7 +136,7 @@ test('a thread may be started before its ledger is known; without a ledger it re
   const unopened = new ThreadedWriter(startThread());
   expect((await rejection(unopened.call('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
   await unopened.end();
-  expect(unopened.hasEnded).toBe(true);
+  expect(await unopened.ended).toBeNull();
 
   const writer = await openThreadedWriter(freshStart(), thread);
 

@@ -117,11 +117,11 @@ export class RunMoments {
 
   /** Null for a moment before the first run. */
   readonly placeOf = onceEach((atMs: number): Place | null => {
-    const { byMs, first } = this.#untouched;
-    const run = atMs <= byMs ? undefined : this.#runs.before(atMs);
+    const isUntouched = atMs <= this.#untouched.byMs;
+    const run = isUntouched ? undefined : this.#runs.before(atMs);
     if (run !== undefined && atMs - run.atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(run), later: null };
-    const next = atMs <= byMs ? first : this.#runs.after(run?.runKey ?? 0, atMs, this.#nowMs);
-    if (run === undefined) this.#untouched = { byMs: Math.max(byMs, atMs), first: next };
+    const next = isUntouched ? this.#untouched.first : this.#runs.after(run?.runKey ?? 0, atMs, this.#nowMs);
+    if (run === undefined && !isUntouched) this.#untouched = { byMs: atMs, first: next };
     if (next !== undefined && next.atMs - atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(next), later: null };
     if (run === undefined) return null;
     // The run that is under way has read what there is now.

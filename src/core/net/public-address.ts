@@ -1,7 +1,10 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
+import { onceEach } from '../one-at-a-time.ts';
+
+type Ranges = readonly (readonly [network: string, prefix: number, kind: string])[];
 
 /** Ranges of IPv4 that are not public, and what each is for. The first one that fits names the address. */
-const IPV4_RANGES: readonly (readonly [network: string, prefix: number, kind: string])[] = [
+const IPV4_RANGES: Ranges = [
   ['0.0.0.0', 8, 'unspecified'],
   ['10.0.0.0', 8, 'private'],
   ['100.64.0.0', 10, "a carrier's internal one"],
@@ -26,7 +29,7 @@ const IPV4_RANGES: readonly (readonly [network: string, prefix: number, kind: st
  * The same for IPv6. Forms that carry an IPv4 address inside are refused whole, public ones too: who writes or resolves
  * one of them would have been asked for the IPv4 address itself.
  */
-const IPV6_RANGES: readonly (readonly [network: string, prefix: number, kind: string])[] = [
+const IPV6_RANGES: Ranges = [
   ['::1', 128, 'loopback'],
   ['::', 128, 'unspecified'],
   ['::ffff:0:0', 96, 'an IPv4 address mapped into IPv6'],
@@ -47,7 +50,7 @@ const IPV6_RANGES: readonly (readonly [network: string, prefix: number, kind: st
 ];
 
 /** Of IPv6 only this is given to anybody; what lies outside and has no name of its own is reserved. */
-const GLOBAL_IPV6: typeof IPV6_RANGES = [['2000::', 3, 'public']];
+const GLOBAL_IPV6: Ranges = [['2000::', 3, 'public']];
 
 /**
  * What kind of address this is when it is not a public one, in words such as `private` or `link-local`; null for a
@@ -56,33 +59,28 @@ const GLOBAL_IPV6: typeof IPV6_RANGES = [['2000::', 3, 'public']];
  */
 export function nonPublicKind(address: string): string | null {
   const bare = address.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
-  if (isIPv4(bare)) return kindAmong(IPV4_RANGES, bare, 'ipv4');
+  if (isIPv4(bare)) return kindAmong(IPV4_RANGES, bare);
   if (isIP(bare) !== 6) return 'not an IP address';
-  const kind = kindAmong(IPV6_RANGES, bare, 'ipv6');
+  const kind = kindAmong(IPV6_RANGES, bare);
   if (kind !== null) return kind;
-  return kindAmong(GLOBAL_IPV6, bare, 'ipv6') === null ? 'reserved' : null;
+  return kindAmong(GLOBAL_IPV6, bare) === null ? 'reserved' : null;
 }
 
-type Ranges = typeof IPV4_RANGES;
-type Family = 'ipv4' | 'ipv6';
-
-function kindAmong(among: Ranges, address: string, family: Family): string | null {
-  return listsOf(among, family).find(({ list }) => list.check(address, family))?.kind ?? null;
+function kindAmong(among: Ranges, address: string): string | null {
+  return listsOf(among).find(({ list }) => list.check(address, familyOf(address)))?.kind ?? null;
 }
-
-const lists = new Map<Ranges, { kind: string; list: BlockList }[]>();
 
 /** Made when the first address is judged: no start waits for it. */
-function listsOf(ranges: Ranges, family: Family): { kind: string; list: BlockList }[] {
-  const known = lists.get(ranges);
-  if (known !== undefined) return known;
-  const made = ranges.map(([network, prefix, kind]) => {
+const listsOf = onceEach((ranges: Ranges) =>
+  ranges.map(([network, prefix, kind]) => {
     const list = new BlockList();
-    list.addSubnet(network, prefix, family);
+    list.addSubnet(network, prefix, familyOf(network));
     return { kind, list };
-  });
-  lists.set(ranges, made);
-  return made;
+  }),
+);
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv4(address) ? 'ipv4' : 'ipv6';
 }
 
 /** Where secrets may be sent: over https, or over http to this very machine. */
