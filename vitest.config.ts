@@ -1,30 +1,12 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type Plugin } from 'vitest/config';
+import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { LostFiles } from './test/support/lost-files.ts';
 
 const root = dirname(fileURLToPath(import.meta.url));
-const src = join(root, 'src') + sep;
-
-/**
- * Tests import `src` for its types and run its modules as they lie in `build`, from which `dist` is made; worker threads
- * and child processes load the very same files. Commands are run from `dist`, as they are shipped.
- */
-const runTheBuild: Plugin = {
-  name: 'run-the-build',
-  enforce: 'pre',
-  resolveId(id, importer) {
-    if (importer === undefined || !id.startsWith('.')) return null;
-    const target = resolve(dirname(importer), id);
-    if (!target.startsWith(src)) return null;
-    const built = join(root, 'build', relative(src, target).replace(/\.ts$/, '.js'));
-    if (!existsSync(built)) throw new Error(`${built} is missing: run \`npm run build\` first`);
-    return built;
-  },
-};
 
 /** Files in memory, where there is room for them: a test's folder is gone before a disk could lose it. */
 const MEMORY = '/dev/shm';
@@ -36,25 +18,20 @@ function temporaryRoot(): string {
   return bavail * bsize < ROOM ? tmpdir() : MEMORY;
 }
 
-/** The longest files, the longest first: begun in this order, none of them is still at work when all others are done. */
+/** The longest files, longest first: started in this order, none of them is still running when all others are done. */
 const LONGEST = [
-  'simulation/even-worlds',
-  'simulation/odd-worlds',
-  'package/pack',
-  'alerts/evaluate/alert-year',
-  'alerts/evaluate/new-spend',
-  'alerts/backtest/recorded-history',
-  'ledger/model/ledger-model',
-  'docs/rule-examples',
-  'daemon/pm2/failed-start',
-  'simulation/simulation',
-  'reports/tenant-page',
-  'daemon/one-daemon',
-  'reports/page-in-browser',
-  'daemon/pm2/pm2',
-  'daemon/backup/bucket-schedules',
-  'alerts/rules/candidates',
-  's3/upload',
+  'simulation/even-worlds.slow',
+  'simulation/odd-worlds.slow',
+  'simulation/simulation.slow',
+  'daemon/pm2/pm2.slow',
+  'alerts/evaluate/shifted-starts.slow',
+  'package/pack.slow',
+  'alerts/evaluate/alert-year.slow',
+  'ledger/model/ledger-model.slow',
+  'outlets/kills.slow',
+  'daemon/pm2/failed-start.slow',
+  'daemon/one-daemon.slow',
+  'alerts/backtest/recorded-history.slow',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -69,26 +46,31 @@ class LongestFirst extends BaseSequencer {
 }
 
 const COMPILED = join(root, 'node_modules', '.cache', 'compiled');
-// Each worker, too, finds what V8 has compiled before: in processes of their own, files spend most of their time on loading.
+// Workers reuse compiled code: a file in a process of its own spends most of its time on loading.
 process.env.NODE_COMPILE_CACHE ??= COMPILED;
 
+const SLOW_FILES = 'test/**/*.slow.test.ts';
+
 export default defineConfig({
-  plugins: [runTheBuild],
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/long/**'],
+    projects: [
+      { extends: true, test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: ['test/long/**', SLOW_FILES] } },
+      { extends: true, test: { name: 'slow', include: [SLOW_FILES], exclude: ['test/long/**'] } },
+    ],
+    globalSetup: ['test/support/build-dist.ts'],
     reporters: ['default', new LostFiles()],
     pool: 'forks',
-    // Twice the two cores that there usually are: many tests wait for a daemon, a server, the next minute or a retry.
+    // Twice the usual two cores: many tests wait for a daemon, a server, the next minute or a retry.
     maxWorkers: 4,
-    // Commands that are started find what V8 has compiled of them before.
+    // The compile cache serves the commands that tests start, too.
     env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: COMPILED },
-    // What has been loaded stays, which saves a quarter: a test puts back what it changes of the process. Where nobody waits,
-    // each file has a process of its own, and one that dies takes no other with it.
+    // Files share processes and the modules loaded there, which saves a quarter of the time: a test restores what it changes in the
+    // process. In CI each file has a process of its own, so that a crash takes no other file with it.
     isolate: Boolean(process.env.CI),
     sequence: { sequencer: LongestFirst },
-    server: { deps: { external: [/\/build\//] } },
-    // Far beyond what anything takes: on a machine with other work a test is slow, not wrong.
+    // Node itself loads `src`, as it does in the threads and processes that tests start.
+    server: { deps: { external: [/\/src\//] } },
+    // Generous on purpose: on a busy machine a test is slow, not wrong.
     testTimeout: 120_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },

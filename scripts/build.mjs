@@ -1,115 +1,120 @@
-// Builds from scratch, so that nothing of a file that is gone is tested or shipped: `build` has a file for each module of
-// `src`, which tests load; `dist` is what is shipped.
+// Builds `dist`, which is shipped, from `src` with rolldown, and the client's types with tsc. It starts from an empty folder,
+// so that a deleted module is never tested or shipped.
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
-/** What is started or imported by its name; what they share lies in files of its own beside them. */
+/** Modules that are started or imported by name. Code that they share goes into chunks beside them. */
 const ENTRIES = {
-  cli: 'cli.js',
-  client: 'usage-api/public.js',
-  'backup-process': 'daemon/backup/backup-process.js',
-  'export-process': 'daemon/exports/export-process.js',
-  'report-thread': 'daemon/http/reports/report-thread.js',
-  'scan-thread': 'ledger/audit/verify/scan-thread.js',
+  cli: 'cli.ts',
+  client: 'usage-api/public.ts',
+  'backup-process': 'daemon/backup/backup-process.ts',
+  'export-process': 'daemon/exports/export-process.ts',
+  'report-thread': 'daemon/http/reports/report-thread.ts',
+  'scan-thread': 'ledger/audit/verify/scan-thread.ts',
 };
-/** Packages of many modules that most commands load; each of the others is loaded as it is installed. */
+/** Verifiers that an auditor runs alone: one readable file each, comments included. */
+const VERIFIERS = { 'verify-statement.mjs': 'verifier/main.ts', 'verify-bundle.mjs': 'verifier/bundle.ts' };
+/** The writer's thread has its own two files: one file loads faster than chunks shared with the commands. */
+const THREAD = { 'writer-thread.js': 'writer/writer-thread.ts', 'writer-loop.js': 'writer/writer-loop.ts' };
+/** Packages with many modules that most commands load. Other packages are loaded from node_modules. */
 const BUNDLED =
   /^(?:@pinojs\/redact|ansi-regex|atomic-sleep|commander|croner|drizzle-orm|emoji-regex|is-fullwidth-code-point|on-exit-leak-free|pino|pino-std-serializers|quick-format-unescaped|safe-stable-stringify|sonic-boom|string-width|strip-ansi|thread-stream|undici|yaml|zod)(?:\/|$)/;
-/** Who asks for which module, and the file of `scripts/stand-ins` that it gets. */
+/** Importer, module it asks for, and the file of `scripts/stand-ins` that replaces the module. */
 const STAND_INS = [
   [/^/, 'undici', 'undici.mjs'],
   [/\/undici\//, './client-h2.js', 'undici-http2.cjs'],
   [/\/commander\//, 'node:child_process', 'commander-child-process.mjs'],
   [/\/commander\//, 'node:process', 'commander-process.mjs'],
 ];
-/** What so many commands and processes share is one file: Node looks up, reads and links each file on its own. */
-const SHARED_BY = 16;
-const isExternal = (id, importer) =>
-  id === './writer-loop.js' || (/^[^./]/.test(id) && !BUNDLED.test(id) && standInFor(id, importer) === undefined);
+/** A module that at least this many entries and commands use goes into one shared chunk: Node resolves, reads and links each file separately. */
+const MIN_USERS_OF_SHARED_CHUNK = 16;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const modules = join(root, 'build');
+const src = join(root, 'src');
 const dist = join(root, 'dist');
-for (const folder of [modules, dist]) rmSync(folder, { recursive: true, force: true });
-if (compile('tsconfig.build.json') && compile('tsconfig.client-types.json')) {
-  const drizzle = join(modules, 'ledger', 'store', 'schema', 'drizzle.js');
-  await bundle(drizzle, { file: drizzle });
-  await writePageScript(join(modules, 'reports', 'statement'));
-  for (const [module, name] of [
-    ['main.js', 'verify-statement.mjs'],
-    ['bundle.js', 'verify-bundle.mjs'],
-  ]) {
-    await bundle(join(modules, 'verifier', module), {
-      file: join(dist, name),
-      banner: '#!/usr/bin/env node',
-      comments: true,
-      sourcemap: false,
-    });
-  }
-  // Its one file is read faster than what it would share with the commands.
-  for (const name of ['writer-thread.js', 'writer-loop.js']) {
-    await bundle(join(modules, 'writer', name), { file: join(dist, name) });
-  }
-  const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(modules, file)]));
-  const { output } = await bundle(input, {
-    dir: dist,
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name]-[hash].js',
-    codeSplitting: { groups: [{ name: 'shared', test: /[\\/]build[\\/]/, minShareCount: SHARED_BY }] },
-  });
-  writeFileSync(join(dist, 'LICENSES.txt'), licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)));
-  for (const folder of [modules, dist]) chmodSync(join(folder, 'cli.js'), 0o755);
+
+rmSync(dist, { recursive: true, force: true });
+if (compileTypes()) {
+  await Promise.all([writePageScript(), ...writeVerifiers(), ...writeThread(), writeCommands()]);
+  chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
-function compile(project) {
+function compileTypes() {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
-  const { status, error } = spawnSync(tsc, ['-p', project], { cwd: root, stdio: 'inherit' });
+  const { status, error } = spawnSync(tsc, ['-p', 'tsconfig.client-types.json'], { cwd: root, stdio: 'inherit' });
   if (error !== undefined) throw error;
   if (status !== 0) process.exitCode = status ?? 1;
   return status === 0;
 }
 
-/** What stands in the place of a module that a package asks for, since it takes longer to load than it is worth. */
-function standInFor(source, importer = '') {
-  const [, , file] = STAND_INS.find(([by, asked]) => asked === source && by.test(importer)) ?? [];
-  return file && join(root, 'scripts', 'stand-ins', file);
-}
-
-function bundle(input, output) {
-  return build({
-    input,
-    platform: 'node',
-    external: isExternal,
-    plugins: [{ name: 'stand-ins', resolveId: standInFor }],
-    output: { format: 'esm', sourcemap: true, comments: false, ...output },
-    // What is shared is in one file, whoever imports it late.
-    checks: { ineffectiveDynamicImport: false },
-    logLevel: 'warn',
+async function writeCommands() {
+  const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(src, file)]));
+  const { output } = await bundle(input, {
+    dir: dist,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    codeSplitting: { groups: [{ name: 'shared', test: /[\\/]src[\\/]/, minShareCount: MIN_USERS_OF_SHARED_CHUNK }] },
   });
+  writeFileSync(join(dist, 'LICENSES.txt'), licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)));
 }
 
-/** A page is one file: what it runs becomes a text that stands in it, and must not end its own element. */
-async function writePageScript(folder) {
+function writeThread() {
+  return Object.entries(THREAD).map(([name, file]) => bundle(join(src, file), { file: join(dist, name) }));
+}
+
+function writeVerifiers() {
+  return Object.entries(VERIFIERS).map(([name, file]) =>
+    bundle(join(src, file), {
+      file: join(dist, name),
+      banner: '#!/usr/bin/env node',
+      comments: true,
+      sourcemap: false,
+    }),
+  );
+}
+
+/** Bundles the script of a statement's page. It is inlined, so it must not close its own element. */
+async function writePageScript() {
   const { output } = await build({
-    input: join(folder, 'prove-page.js'),
+    input: join(src, 'reports', 'statement', 'prove-page.ts'),
     platform: 'browser',
     output: { format: 'iife' },
     write: false,
     logLevel: 'warn',
   });
   const text = output[0].code.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
-  const sha256 = createHash('sha256').update(text).digest('base64');
-  writeFileSync(
-    join(folder, 'page-script.js'),
-    `export const PAGE_SCRIPT = ${JSON.stringify({ text, sha256 }, null, 2)};\n`,
-  );
+  writeFileSync(join(dist, 'prove-page.js'), text);
 }
 
-/** The licenses of the packages that these modules are from, which travel with what is shipped of them. */
+function bundle(input, output) {
+  return build({
+    input,
+    platform: 'node',
+    external: (id, importer) => isExternal(id, importer),
+    plugins: [{ name: 'stand-ins', resolveId: (source, importer) => standInFor(source, importer) }],
+    output: { format: 'esm', sourcemap: true, comments: false, ...output },
+    // Shared code lies in one file, so a dynamic import of it loads nothing new.
+    checks: { ineffectiveDynamicImport: false },
+    logLevel: 'warn',
+  });
+}
+
+function isExternal(id, importer) {
+  return /^[^./]/.test(id) && !BUNDLED.test(id) && standInFor(id, importer) === undefined;
+}
+
+/** Returns the replacement for an imported module, undefined for none. */
+function standInFor(source, importer = '') {
+  // A file of its own in `dist`, named as shipped.
+  if (source === './writer-loop.ts') return { id: './writer-loop.js', external: true };
+  const [, , file] = STAND_INS.find(([by, asked]) => asked === source && by.test(importer)) ?? [];
+  return file && join(root, 'scripts', 'stand-ins', file);
+}
+
+/** Returns the licenses of the packages that these bundled modules come from. */
 function licensesOf(files) {
   const folders = files.map((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0]);
   const texts = [...new Set(folders)].filter(Boolean).map((folder) => {

@@ -6,14 +6,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { main } from '../build/commands/main.js';
-import { systemClock } from '../build/core/clock.js';
-import { createLogger } from '../build/core/logger.js';
-import { systemRandomness } from '../build/core/randomness.js';
-import { closeForWriting } from '../build/ledger/store/file/open.js';
-import { startSandbox } from '../build/sandbox/server.js';
-import { carryOut } from '../build/writer/commands.js';
-import { openSession } from '../build/writer/session.js';
+import { main } from '../src/commands/main.ts';
+import { systemClock } from '../src/core/clock.ts';
+import { createLogger } from '../src/core/logger.ts';
+import { systemRandomness } from '../src/core/randomness.ts';
+import { closeForWriting } from '../src/ledger/store/file/open.ts';
+import { startSandbox } from '../src/sandbox/server.ts';
+import { carryOut } from '../src/writer/commands.ts';
+import { openSession } from '../src/writer/session.ts';
 
 const WIDTH = 100;
 /** 1 March 2026, 06:00 UTC. */

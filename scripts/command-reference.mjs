@@ -3,8 +3,8 @@
 // the document and the commands disagree.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { buildProgram } from '../build/commands/main.js';
-import { CliContext } from '../build/commands/shared/cli-context.js';
+import { buildProgram } from '../src/commands/main.ts';
+import { CliContext } from '../src/commands/shared/cli-context.ts';
 import { playExamples } from './command-examples.mjs';
 import { between, keep } from './generated.mjs';
 

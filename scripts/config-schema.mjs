@@ -2,9 +2,9 @@
 // schemas/month-end.json, that of what `month-end --json` says. `--check` writes nothing and fails when a file is another.
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { SECRETS, SOURCES } from '../build/config/reading/secret-sources.js';
-import { fileSchema } from '../build/config/schema/file-schema.js';
-import { monthEndSchema } from '../build/reports/queries/month-end-record.js';
+import { SECRETS, SOURCES } from '../src/config/reading/secret-sources.ts';
+import { fileSchema } from '../src/config/schema/file-schema.ts';
+import { monthEndSchema } from '../src/reports/queries/month-end-record.ts';
 import { keep } from './generated.mjs';
 
 const fileOf = (name) => fileURLToPath(new URL(`../schemas/${name}.json`, import.meta.url));

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { siblingModule } from '../core/process/module-file.ts';
 
 /** The writer's thread. It loads its code at once, so that the sooner it is started the sooner it can open a ledger. */
 export interface StartedThread {
@@ -14,7 +15,7 @@ export interface StartedThread {
 export function startThread(): StartedThread {
   const { port1: reads, port2: port } = new MessageChannel();
   const readsSent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
+  const worker = new Worker(siblingModule(import.meta.url, 'writer-thread'), {
     workerData: { port, sent: readsSent },
     transferList: [port],
     // Pages that have been staged are let go of before many lie about, as by pm2's setting for the daemon.

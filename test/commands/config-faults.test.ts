@@ -1,11 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { CLI } from '../support/daemon-process.ts';
 import { createWorld, FIRST, parseJson, runInEmptyFolder, workspaceSettings } from './world.ts';
-
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 const FIVE_MISTAKES = {
   ledgr: { path: 'x' },

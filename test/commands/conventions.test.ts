@@ -2,13 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CliContext } from '../../src/commands/shared/cli-context.ts';
 import { ProgressBar } from '../../src/commands/shared/progress.ts';
+import { CLI } from '../support/daemon-process.ts';
 import { createWorld, FIRST, parseJson, runInEmptyFolder } from './world.ts';
 
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const ERASE_LINE = '\r\u001b[K';
 
 describe('options that all commands share', () => {

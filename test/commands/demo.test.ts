@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { CLI } from '../support/daemon-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 /** What a stranger sees first; without redis-server on the PATH, too. */
 test.each([

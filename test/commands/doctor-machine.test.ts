@@ -10,18 +10,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { judgeDisk } from '../../src/commands/doctor/check-ledger.ts';
+import { CLI } from '../support/daemon-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Check, examine } from './examine.ts';
 import { createWorld, FIRST, row, workspaceSettings } from './world.ts';
 
 const execFile = promisify(execFileWithCallback);
 type Said = Record<'stdout' | 'stderr', string>;
-
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 const KEY_REMEDY = expect.stringContaining('`ledger.checkpoint_key_file`');
 const CHMOD = expect.stringContaining('chmod o-w');

@@ -2,11 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CLI } from '../support/daemon-process.ts';
 import { createWorld, FIRST } from './world.ts';
-
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 function start(cwd: string, ...argv: string[]): ChildProcess & { words: { out: string; err: string } } {
   return startNode(cwd, CLI, ...argv);

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** One file a module: what is loaded can be told. */
-const BUILD = fileURLToPath(new URL('../../build/', import.meta.url));
+/** One file per module, so that a test can see which modules were loaded. */
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 const SHIPPED = fileURLToPath(new URL('../../dist/', import.meta.url));
 
 interface Started {
@@ -23,7 +23,7 @@ interface Started {
 /** A command line in a process of its own, which may say that its Node is another one. */
 async function start(
   argv: string[],
-  { nodeVersion = process.versions.node, from = BUILD, before = '' } = {},
+  { nodeVersion = process.versions.node, from = SRC, before = '' } = {},
 ): Promise<Started> {
   const folder = temporaryFolder();
   const report = join(folder, 'report.json');
@@ -40,7 +40,9 @@ async function start(
     process.dlopen = (...args) => ((native = true), dlopen.apply(process, args));
     process.on('exit', () => writeFileSync(${JSON.stringify(report)}, JSON.stringify({ loaded, native })));`;
   const hook = `data:text/javascript,${encodeURIComponent(watch)}`;
-  const child = spawn(process.execPath, ['--import', hook, `${from}cli.js`, ...argv], { cwd: folder });
+  const child = spawn(process.execPath, ['--import', hook, `${from}${from === SRC ? 'cli.ts' : 'cli.js'}`, ...argv], {
+    cwd: folder,
+  });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
@@ -62,9 +64,9 @@ describe('the program as a process', () => {
       ).toEqual([]);
       const commands = loaded.filter((file) => file.startsWith('commands/'));
       expect(commands.toSorted()).toEqual([
-        'commands/command-list.js',
-        'commands/main.js',
-        'commands/shared/cli-context.js',
+        'commands/command-list.ts',
+        'commands/main.ts',
+        'commands/shared/cli-context.ts',
       ]);
       expect(native).toBe(false);
     },
@@ -72,15 +74,15 @@ describe('the program as a process', () => {
 
   it('loads the command that is called, and SQLite with it', async () => {
     const { loaded, native } = await start(['doctor']);
-    expect(loaded).toContain('commands/doctor/doctor.js');
-    expect(loaded).not.toContain('commands/sync.js');
+    expect(loaded).toContain('commands/doctor/doctor.ts');
+    expect(loaded).not.toContain('commands/sync.ts');
     expect(native).toBe(true);
   });
 
   it("starts the writer's thread before it loads a command that writes, and ends it when there is nothing to write", async () => {
     const { loaded, code, err } = await start(['sync']);
-    expect(loaded.indexOf('writer/start-thread.js')).toBeGreaterThan(0);
-    expect(loaded.indexOf('writer/start-thread.js')).toBeLessThan(loaded.indexOf('commands/main.js'));
+    expect(loaded.indexOf('writer/start-thread.ts')).toBeGreaterThan(0);
+    expect(loaded.indexOf('writer/start-thread.ts')).toBeLessThan(loaded.indexOf('commands/main.ts'));
     expect(code).toBe(2);
     expect(err).toContain('is not in this folder, and no USAGE_API_... variables are set');
   });
@@ -101,7 +103,7 @@ describe('the program as a process', () => {
       expect(err).toBe(
         `error: usage-ledger needs Node 22.14 or newer (22, 24 and 26 are supported); this is Node ${version}\n`,
       );
-      expect(loaded).toEqual(['cli.js', 'core/process/compile-cache.js', 'core/process/node-version.js']);
+      expect(loaded).toEqual(['cli.ts', 'core/process/compile-cache.ts', 'core/process/node-version.ts']);
       expect(native).toBe(false);
       const shipped = await start(['doctor'], { nodeVersion: version, from: SHIPPED });
       expect(shipped).toMatchObject({ code: 2, err, loaded: ['cli.js'], native: false });

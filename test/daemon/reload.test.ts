@@ -1,19 +1,16 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { takeUp } from '../../src/daemon/reload.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { startReceiver } from '../alerts/channels/receiver.ts';
 import { freePort } from '../queue/support.ts';
 import { configure, ONE_TICK } from '../support/daemon-folder.ts';
-import { startDaemonProcess } from '../support/daemon-process.ts';
+import { CLI, startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 interface World {
   sandbox: Sandbox;

@@ -1,11 +1,12 @@
 import { defineConfig } from 'vitest/config';
 import base from '../../vitest.config.ts';
 
-/** The long suites; the scripts of package.json name a folder each. */
+const { projects: _, ...shared } = base.test ?? {};
+
+/** The long suites; each script of package.json names one folder. */
 export default defineConfig({
-  ...base,
   test: {
-    ...base.test,
+    ...shared,
     include: ['test/long/**/*.test.ts'],
     exclude: [],
     disableConsoleIntercept: true,

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { clientOf, recordingLogger, until } from './support.ts';
 
 const { logger, lines } = recordingLogger();
-const moduleUrl = new URL('../../build/queue/redis/private-redis.js', import.meta.url).href;
+const moduleUrl = new URL('../../src/queue/redis/private-redis.ts', import.meta.url).href;
 let folder: string;
 let started: PrivateRedis[];
 

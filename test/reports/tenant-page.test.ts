@@ -10,7 +10,7 @@ import {
   statementDocument,
   statementForTenant,
 } from '../../src/billing/statement/document.ts';
-import { PAGE_SCRIPT } from '../../src/reports/statement/page-script.ts';
+import { pageScript } from '../../src/reports/statement/page-script.ts';
 import { tenantPage } from '../../src/reports/statement/tenant-page.ts';
 import { startBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -108,7 +108,7 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
     [[], null],
   ] as const) {
     const { document, digest } = closedStatement(lines, name);
-    const { verdict, steps, page, file } = await check(tenantPage(document, PAGE_SCRIPT), ` ${digest.toUpperCase()} `);
+    const { verdict, steps, page, file } = await check(tenantPage(document, pageScript()), ` ${digest.toUpperCase()} `);
     expect(steps).not.toContain('NO: ');
     expect(steps).not.toContain('\u202e');
     expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
@@ -126,7 +126,7 @@ test('a page with a letterhead proves itself, and one with another account at it
   const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`;
   const letterhead = { name: HOSTILE, address: [HOSTILE, '北京'], logo, footer: 'IBAN DE02', language: 'de' } as const;
   const { document, digest } = closedStatement(LINES, 'Acme', letterhead);
-  const html = tenantPage(document, PAGE_SCRIPT);
+  const html = tenantPage(document, pageScript());
   const { verdict, page } = await check(html, digest);
   expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
   expect(page.complaints).toEqual([]);
@@ -138,7 +138,7 @@ test('a page with a letterhead proves itself, and one with another account at it
 test('it says so when another digest was told, and nothing before one is entered', async () => {
   const check = await checker();
   const { document, digest } = closedStatement(LINES, 'Acme');
-  const html = tenantPage(document, PAGE_SCRIPT);
+  const html = tenantPage(document, pageScript());
   expect(html).toContain('Not checked: no digest was entered.');
   // Who reads the page cannot copy the digest from above the field that asks for it.
   const [shown = ''] = html.split('<script', 1);
@@ -174,7 +174,7 @@ test.each<[what: string, was: string, becomes: string]>([
 ])('with %s that was not made with it, it says so and shows what was closed instead', async (_, was, becomes) => {
   const check = await checker();
   const { document, digest } = closedStatement(LINES, 'Acme');
-  const html = tenantPage(document, PAGE_SCRIPT);
+  const html = tenantPage(document, pageScript());
   // Its script has some of the same words in it.
   const at = ['</main>', '</body>'].includes(was) ? html.lastIndexOf(was) : html.indexOf(was);
   expect(at).toBeGreaterThan(0);
@@ -199,7 +199,7 @@ test(
   async () => {
     const check = await checker();
     const { document, digest } = closedStatement(LINES, 'Acme');
-    const html = tenantPage(document, PAGE_SCRIPT);
+    const html = tenantPage(document, pageScript());
     const from = html.indexOf('<section>');
     const proof = html.indexOf('id="statement"');
     const digits = [...html.matchAll(/\d/g)].map(({ index }) => index);

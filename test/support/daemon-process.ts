@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { eventually } from './eventually.ts';
 
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+/** The command as it is shipped; `build-dist.ts` keeps it up to date. */
+export const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 export interface LogLine {
   level: string;

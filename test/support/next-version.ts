@@ -18,7 +18,7 @@ export function readJournal(): Journal {
 /** This program with more migrations, in a folder of its own; returns the folder. */
 export function nextVersion(...migrations: readonly string[]): string {
   const folder = temporaryFolder();
-  for (const part of ['build', 'drizzle']) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  for (const part of ['src', 'drizzle']) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
   const journal = readJournal();

@@ -14,7 +14,7 @@ import { holdAnswer } from '../support/hold-answer.ts';
 import { type LedgerView, viewLedger } from '../support/ledger-view.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const BUILD = fileURLToPath(new URL('../../build/', import.meta.url));
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 const RECORDS = 5;
 
 test('a process frozen past its lease applies nothing when it wakes: the one that took over has published', async () => {
@@ -142,8 +142,8 @@ async function startPlace(): Promise<Place> {
 
 function startSync(cwd: string, aheadMs: number): SyncProcess {
   const script = `
-    import { main } from ${JSON.stringify(join(BUILD, 'commands/main.js'))};
-    import { systemClock } from ${JSON.stringify(join(BUILD, 'core/clock.js'))};
+    import { main } from ${JSON.stringify(join(SRC, 'commands/main.ts'))};
+    import { systemClock } from ${JSON.stringify(join(SRC, 'core/clock.ts'))};
     const clock = { ...systemClock, now: () => Date.now() + ${aheadMs} };
     const { stdout, stderr, env } = process;
     process.exitCode = await main(['sync', '--json'], { stdout, stderr, env, cwd: process.cwd(), overrides: { clock } });`;

@@ -5,6 +5,7 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { makeFolder } from '../../core/process/folder-fault.ts';
+import { siblingModule } from '../../core/process/module-file.ts';
 import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
 import {
   type BackupReport,
@@ -49,7 +50,7 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
     const job: BackupJob = { ledgerPath, target: path, to };
     try {
       const { report } = await askChild<{ report: BackupReport }>({
-        file: new URL('./backup-process.js', import.meta.url),
+        file: siblingModule(import.meta.url, 'backup-process'),
         job,
         stopping,
         crashed: 'backup_crashed',

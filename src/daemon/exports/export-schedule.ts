@@ -4,6 +4,7 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
+import { siblingModule } from '../../core/process/module-file.ts';
 import type { CloseInForce } from '../../ledger/journal/close/closes-in-force.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import {
@@ -123,7 +124,7 @@ async function writeExport(
   };
   try {
     const { rows } = await askChild<{ rows: number }>({
-      file: new URL('./export-process.js', import.meta.url),
+      file: siblingModule(import.meta.url, 'export-process'),
       job: order,
       stopping,
       crashed: 'export_crashed',

@@ -7,7 +7,7 @@ import type { StatementStream } from '../../ledger/journal/charges/read-statemen
 import { type Column, sheetOf } from '../formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../formats/csv.ts';
 import { renderJson } from '../formats/json.ts';
-import { PAGE_SCRIPT } from './page-script.ts';
+import { pageScript } from './page-script.ts';
 import { linesOf, STATEMENT_COLUMNS } from './statement-lines.ts';
 import { tenantPage } from './tenant-page.ts';
 
@@ -20,7 +20,7 @@ export function tenantText(
   { style, invoiceOf }: { style: CsvStyle; invoiceOf: InvoiceOf },
 ): string {
   if (format === 'json') return renderJson(statement);
-  if (format === 'html') return tenantPage(statement, PAGE_SCRIPT);
+  if (format === 'html') return tenantPage(statement, pageScript());
   const name = `statement ${statement.period}`;
   const lines = linesOf(statement, statement.tenants, invoiceOf);
   return [...csvPieces(sheetOf(name, STATEMENT_COLUMNS, lines), style)].join('');

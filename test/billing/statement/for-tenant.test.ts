@@ -7,7 +7,7 @@ import { importNames } from '../../../src/ledger/journal/charges/names.ts';
 import { readStatement } from '../../../src/ledger/journal/charges/read-statement.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
-import { PAGE_SCRIPT } from '../../../src/reports/statement/page-script.ts';
+import { pageScript } from '../../../src/reports/statement/page-script.ts';
 import { tenantPage } from '../../../src/reports/statement/tenant-page.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { Random } from '../../support/random.ts';
@@ -101,7 +101,7 @@ test(`what is made for a tenant holds nothing of others and nothing internal, ov
       const card = cards[place === 0 ? 1 : 0]?.name ?? '';
       for (const [form, text] of [
         ['json', json],
-        ['html', tenantPage(document, PAGE_SCRIPT)],
+        ['html', tenantPage(document, pageScript())],
       ]) {
         const plain = String(text).replaceAll(',', '');
         const found = [...foreign, ...hidden, card].filter((one) => plain.includes(one));

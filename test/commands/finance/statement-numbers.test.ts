@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
+import { CLI } from '../../support/daemon-process.ts';
 import { createWorld, FIRST, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
 const SECOND = { ...FIRST, id: 'ws-2', api_key_id: 'ak_second', secret_key: 'sk_second_not_a_secret' };
@@ -201,7 +201,6 @@ test('a logo is an image that is small enough, and nothing is closed without it'
   expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
 });
 
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 /** Kills the process before the n-th time that a statement like `KILL_AT` runs. */
 const KILLER = `
 const Database = require('node:module').createRequire(process.env.KILL_FROM)('better-sqlite3');

@@ -2,12 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CLI } from '../../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { createWorld, FIRST, parseJson, row, runInEmptyFolder } from '../world.ts';
-
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 describe('backup', () => {
   it('writes a checked copy and says its size, runs and head digest', async () => {

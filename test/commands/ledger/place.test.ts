@@ -3,12 +3,11 @@ import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { CLI } from '../../support/daemon-process.ts';
 import { LEDGER_MISTAKES } from '../../support/ledger-mistakes.ts';
 import { createWorld, FIRST, workspaceSettings } from '../world.ts';
 
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 /** Root may write everywhere: as root these tests run the command as this user. */
 const NOBODY = 65_534;
 

@@ -1,11 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { CLI } from '../../support/daemon-process.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 function start(env: NodeJS.ProcessEnv): string {
   const { stdout } = spawnSync(process.execPath, [CLI, '--version'], { env, encoding: 'utf8' });

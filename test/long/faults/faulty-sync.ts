@@ -2,16 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { daemonFolder } from '../../support/daemon-folder.ts';
+import { CLI } from '../../support/daemon-process.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 const MONTHS = 4;
 
 /** What strace does to the calls of a name: `when` counts them, `2+` is the second and all after it. */

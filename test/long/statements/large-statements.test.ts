@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { createWorld } from '../../commands/world.ts';
+import { CLI } from '../../support/daemon-process.ts';
 
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 const TENANTS = 20_000;
 /** Some rows on their way, and 0.25 KB a tenant: its leaf of the tree and the nodes above are 64 bytes. */
 const KB_AT_MOST = 40_000 + 0.25 * TENANTS;

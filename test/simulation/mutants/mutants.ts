@@ -120,8 +120,3 @@ export function drawn<T>(all: readonly T[], count: number, seed: number): T[] {
   const chosen = new Set(keyed.toSorted((a, b) => a.key - b.key).slice(0, count));
   return keyed.filter((each) => chosen.has(each)).map(({ one }) => one);
 }
-
-/** A source as the build would write it. */
-export function built(source: string): string {
-  return stripTypeScriptTypes(source).replaceAll(/(from |import\()('\.[^']+)\.ts'/g, "$1$2.js'");
-}

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { built, drawn, type Mutant, mutantsOf } from './mutants.ts';
+import { drawn, type Mutant, mutantsOf } from './mutants.ts';
 import { root, search } from './search.ts';
 
 /** What the simulation plays; the rest is files, sockets, pages and other processes. */
@@ -14,6 +14,15 @@ const PLACES = [...PLAYED, 'sync', 'usage-api/answers', 'daemon'].map((place) =>
 const LEFT_OUT = /redis|bullmq|\/(?:http|publish|backup|exports)\/|worker|heartbeat/;
 
 type Placed = Mutant & { file: string };
+
+/** Files beside the folders that a test run needs. */
+const ROOT_FILES = [
+  'vitest.config.ts',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.client-types.json',
+];
 
 const sources = globSync(PLACES, { cwd: root })
   .filter((file) => !LEFT_OUT.test(file))
@@ -52,15 +61,14 @@ function testsIn(folder: string): string[] {
   return inside.length > 0 || !folder.includes('/') ? inside : testsIn(dirname(folder));
 }
 
-/** Whether these tests pass although one module of the build is another. */
+/** Reports whether these tests pass although one source is changed. */
 function passes(files: readonly string[], file: string, source: string): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-mutant-'));
   try {
-    for (const part of ['build', 'src', 'test', 'docs', 'drizzle', 'schemas', 'vitest.config.ts', 'package.json'])
+    for (const part of [...ROOT_FILES, 'src', 'test', 'docs', 'drizzle', 'schemas', 'scripts'])
       cpSync(join(root, part), join(folder, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-    symlinkSync('build', join(folder, 'dist'));
-    writeFileSync(join(folder, file.replace(/^src/, 'build').replace(/ts$/, 'js')), built(source));
+    writeFileSync(join(folder, file), source);
     const args = ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--maxWorkers=1', ...files];
     return spawnSync(process.execPath, args, { cwd: folder, timeout: 300_000, killSignal: 'SIGKILL' }).status === 0;
   } finally {

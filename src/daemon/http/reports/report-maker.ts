@@ -4,6 +4,7 @@ import type { WorkspaceConfig } from '../../../config/types.ts';
 import { type Cancel, systemClock, type WallClock } from '../../../core/clock.ts';
 import { AppError, unpackError } from '../../../core/errors.ts';
 import { isPeriod } from '../../../core/period.ts';
+import { siblingModule } from '../../../core/process/module-file.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { pageOf } from '../../../reports/page/page-parts.ts';
@@ -50,7 +51,7 @@ function createReportThread(ledgerPath: string) {
     await ended?.terminate();
   };
   const start = (): Worker => {
-    const started = new Worker(new URL('./report-thread.js', import.meta.url), {
+    const started = new Worker(siblingModule(import.meta.url, 'report-thread'), {
       workerData: ledgerPath,
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });

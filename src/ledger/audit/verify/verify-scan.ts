@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { siblingModule } from '../../../core/process/module-file.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 import { hasUnexpectedKey } from './verify-keys.ts';
@@ -44,7 +45,7 @@ export class ScanThread {
   readonly #worker: Worker;
 
   constructor(path: string) {
-    this.#worker = new Worker(new URL('./scan-thread.js', import.meta.url), { workerData: path });
+    this.#worker = new Worker(siblingModule(import.meta.url, 'scan-thread'), { workerData: path });
     const { promise, resolve, reject } = Promise.withResolvers<Scan>();
     this.result = promise;
     // Whoever fails before it asks for the result has another error to tell.

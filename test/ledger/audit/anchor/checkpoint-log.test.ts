@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { CheckpointLog } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-const MODULE = new URL('../../../../build/ledger/audit/anchor/checkpoint-log.js', import.meta.url).href;
+const MODULE = new URL('../../../../src/ledger/audit/anchor/checkpoint-log.ts', import.meta.url).href;
 const HEAD = { seq: 1, digest: '00'.repeat(32), at: '2026-03-20T12:00:00.000Z' };
 
 test('two processes that turn a full log over at once lose none of it', () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { inWorkFolder, removeAbandoned } from '../../../../src/ledger/store/file/work-folder.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-const MODULE = new URL('../../../../build/ledger/store/file/work-folder.js', import.meta.url);
+const MODULE = new URL('../../../../src/ledger/store/file/work-folder.ts', import.meta.url);
 
 test('a work folder goes when the work is done, and when it fails', async () => {
   const parent = temporaryFolder();

@@ -232,7 +232,7 @@ test.each([
 /** Opens the ledger for writing in a process of its own, with the program that lies in `root`. */
 async function openInChild(root: string, path: string): Promise<{ applied: number; backup: string | null }> {
   const script = `
-    import { openThreadedWriter } from ${JSON.stringify(join(root, 'build/writer/threaded-writer.js'))};
+    import { openThreadedWriter } from ${JSON.stringify(join(root, 'src/writer/threaded-writer.ts'))};
     try {
       const writer = await openThreadedWriter(${JSON.stringify({ path, version: '2.0.0', nowMs: NOON })});
       console.log(JSON.stringify(writer.migration));

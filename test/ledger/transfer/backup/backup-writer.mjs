@@ -1,13 +1,13 @@
 // A process that publishes runs in a loop until it is told to stop: what it wrote is known after each run.
 // Arguments: the ledger's path. Sends { ready }, and at the end { states: [{ seq, digest, credits }] }.
 
-import { workspaceSchema } from '../../../../build/config/schema/workspace-settings.js';
-import { createLogger } from '../../../../build/core/logger.js';
-import { openForWriting } from '../../../../build/ledger/store/file/open.js';
-import { syncWorkspace } from '../../../../build/sync/run.js';
-import { StagingRoom } from '../../../../build/sync/staging-room.js';
-import { carryOut } from '../../../../build/writer/commands.js';
-import { plainSession } from '../../../../build/writer/session.js';
+import { workspaceSchema } from '../../../../src/config/schema/workspace-settings.ts';
+import { createLogger } from '../../../../src/core/logger.ts';
+import { openForWriting } from '../../../../src/ledger/store/file/open.ts';
+import { syncWorkspace } from '../../../../src/sync/run.ts';
+import { StagingRoom } from '../../../../src/sync/staging-room.ts';
+import { carryOut } from '../../../../src/writer/commands.ts';
+import { plainSession } from '../../../../src/writer/session.ts';
 
 const RECORDS_A_RUN = 40;
 /** Keeps the ledger small enough to be checked thirty times in a test. */

@@ -30,7 +30,7 @@ if (mode === 'no-links') {
 }
 syncBuiltinESMExports();
 
-const { restoreLedger } = await import('../../../../build/ledger/transfer/backup/restore.js');
+const { restoreLedger } = await import('../../../../src/ledger/transfer/backup/restore.ts');
 process.send({ begun: true });
 const signal = new AbortController().signal;
 const report = await restoreLedger({ file: backup, ledgerPath, version: '0.0.0', nowMs: Date.now(), signal });

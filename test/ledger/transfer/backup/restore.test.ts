@@ -114,7 +114,7 @@ test('a restore puts the backup in place, keeps both the backup and the ledger b
 test('a ledger whose WAL was never written back, because its process was killed, is kept whole', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const code = `
-    const { openForWriting } = await import(${JSON.stringify(new URL('../../../../build/ledger/store/file/open.js', import.meta.url))});
+    const { openForWriting } = await import(${JSON.stringify(new URL('../../../../src/ledger/store/file/open.ts', import.meta.url))});
     const connection = openForWriting(process.argv[1]);
     connection.exec('CREATE TABLE only_in_the_wal (x)');
     process.kill(process.pid, 'SIGKILL');`;
@@ -135,7 +135,7 @@ test('a backup of an older version is put in place as it is, to be migrated at t
   const next = nextVersion('ALTER TABLE workspaces ADD COLUMN note TEXT;');
   const order = { file: backup, ledgerPath, replaceOther: true, version: '0.0.0', nowMs: NOON };
   const script = `
-    import { restoreLedger } from ${JSON.stringify(join(next, 'build/ledger/transfer/backup/restore.js'))};
+    import { restoreLedger } from ${JSON.stringify(join(next, 'src/ledger/transfer/backup/restore.ts'))};
     const { runs, outdated } = await restoreLedger({ ...${JSON.stringify(order)}, signal: new AbortController().signal });
     console.log(JSON.stringify({ runs, outdated }));`;
 
@@ -215,7 +215,7 @@ test.each([
 ])('while another process has the ledger open, although it idles, and %s, a restore is refused', async (_, open) => {
   const { ledgerPath, backup, heads } = await prepare();
   const code = `
-    const { openForWriting, openReader } = await import(${JSON.stringify(new URL('../../../../build/ledger/store/file/open.js', import.meta.url))});
+    const { openForWriting, openReader } = await import(${JSON.stringify(new URL('../../../../src/ledger/store/file/open.ts', import.meta.url))});
     const path = process.argv[1];
     const connection = ${open};
     console.log(connection.prepare('SELECT count(*) FROM runs').pluck().get());

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import type { PublishTarget } from '../../src/publish/in-postgres.ts';
 import { type PublishReport, publishLedger } from '../../src/publish/publish-ledger.ts';
 import { configure, NOWHERE } from '../support/daemon-folder.ts';
+import { CLI } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -20,7 +20,6 @@ import { expectSameViews } from './compare-views.ts';
 const KILLS = Number(process.env.PUBLISH_KILLS ?? 2);
 const SERVER_KILLS = Number(process.env.PUBLISH_SERVER_KILLS ?? 3);
 const CUTS = Number(process.env.PUBLISH_CUTS ?? 2);
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 let server: PostgresServer;
 beforeAll(async () => {

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { periodAt } from '../../src/core/period.ts';
 import { beginOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { CLI } from '../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { Random } from '../support/random.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -14,7 +14,6 @@ import { startCuttingProxy } from './cutting-proxy.ts';
 import { DOUBLES, sumsOf, TENANTS } from './four-doubles.ts';
 import { ledgerSums } from './outlet-world.ts';
 
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 /** Of each receiver. */
 const KILLS = Math.ceil(Number(process.env.OUTLET_KILLS ?? 4) / 4);
 const CUTS = Math.ceil(Number(process.env.OUTLET_CUTS ?? 4) / 4);

@@ -1,16 +1,13 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { freePort } from '../../queue/support.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { daemonFolder } from '../../support/daemon-folder.ts';
-import { startDaemonProcess } from '../../support/daemon-process.ts';
+import { CLI, startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
-
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** Elements that reach beyond the right edge of the window, by their text, unless they scroll inside another one. */
 const OVERFLOWING = `[...document.querySelectorAll('body *')].filter((element) => {

@@ -1,18 +1,16 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { lockForDaemon } from '../../src/ledger/store/file/daemon-lock.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { daemonFolder } from '../support/daemon-folder.ts';
-import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
+import { CLI, type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 /** How often several start at once, and one is killed and another one started at once. */
 const ROUNDS = Number(process.env.DAEMON_STARTS ?? 2);
 const SIGNAL = new AbortController().signal;
