@@ -14,6 +14,7 @@ import { closeForWriting } from '../src/ledger/store/file/open.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
 import { carryOut } from '../src/writer/commands.ts';
 import { openSession } from '../src/writer/session.ts';
+import { writerOver } from '../src/writer/writer.ts';
 
 const WIDTH = 100;
 /** 1 March 2026, 06:00 UTC. */
@@ -253,7 +254,7 @@ async function run(line, { folder, clock, pipe = false, until, meanwhile }) {
 async function openWriter(start) {
   const { session, migration } = openSession(start, {});
   const { promise: ended, resolve } = Promise.withResolvers();
-  return {
+  return writerOver({
     migration,
     ended,
     call: async (name, args) => structuredClone(carryOut(session, name, structuredClone(args))),
@@ -261,7 +262,7 @@ async function openWriter(start) {
       closeForWriting(session.connection);
       resolve(null);
     },
-  };
+  });
 }
 
 function seedChance() {

@@ -157,7 +157,7 @@ async function serve(
   process.send?.('ready');
   const collect = async (): Promise<void> => {
     collectGarbage();
-    await (await context.writer()).call('collectGarbage', undefined);
+    await (await context.writer()).collectGarbage(undefined);
   };
   const idle = startIdleWatch({ collect, clock: context.clock, logger });
   await asked;

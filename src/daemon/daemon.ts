@@ -269,7 +269,7 @@ export async function applyConfiguredRates(context: Context): Promise<void> {
   if (added.length + retired.length === 0) return;
   try {
     const writer = await context.writer();
-    const { periods } = await writer.call('setCards', {
+    const { periods } = await writer.setCards({
       cards: rates,
       costs,
       source: 'configuration',

@@ -38,7 +38,7 @@ export async function startOutlets(context: Context, notified: () => void): Prom
   const { config, clock, logger } = context;
   const { connection } = context.reader();
   const mismatch = headMismatch(connection, config.ledger.path);
-  if (mismatch !== null) await (await context.writer()).call('pauseRestored', clock.now());
+  if (mismatch !== null) await (await context.writer()).pauseRestored(clock.now());
   const { redact, outletDispatcher: dispatcher } = context;
   const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact, dispatcher };
   const start = async (outlet: OutletConfig): Promise<OutletWatch | null> => {
@@ -180,7 +180,7 @@ class OutletWatch {
     const { refused: reported, unnamed, untilMs } = await receiver.refusedLater(sinceMs, signal);
     const refused = await findRefused(this.#options, reported, signal);
     const noted = { name: outlet.name, refused, untilMs, nowMs: clock.now() };
-    await (await this.#options.writer()).call('noteRefused', noted);
+    await (await this.#options.writer()).noteRefused(noted);
     if (unnamed > 0)
       logger.warn({ outlet: outlet.name, events: unnamed }, 'the receiver refused events it does not name');
   }
@@ -209,7 +209,7 @@ class OutletWatch {
     this.#suspected = null;
     const writer = await this.#options.writer();
     const differences = confirmed.length === 0 ? null : JSON.stringify(confirmed);
-    await writer.call('noteCheck', { name: outlet.name, differences, nowMs: clock.now() });
+    await writer.noteCheck({ name: outlet.name, differences, nowMs: clock.now() });
   }
 
   #isConfirmDue(): boolean {

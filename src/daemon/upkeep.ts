@@ -30,10 +30,10 @@ export async function startUpkeep(context: Context, releasers: Releasers): Promi
   const { config, clock, logger } = context;
   const { path: ledgerPath, retentionDays } = config.ledger;
   const writer = await context.writer();
-  const checkpoint = () => writer.call('truncateLog', undefined);
+  const checkpoint = () => writer.truncateLog(undefined);
   const walWatch = startWalWatch({ ledgerPath, checkpoint, clock, logger });
   releasers.push(() => walWatch.stop());
-  const prune: RetentionOptions['prune'] = (request) => writer.call('prune', request);
+  const prune: RetentionOptions['prune'] = (request) => writer.prune(request);
   const retention = startRetention({ prune, retentionDays, clock, logger });
   releasers.push(() => retention.stop());
 }

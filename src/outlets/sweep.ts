@@ -27,7 +27,7 @@ export interface SweepDeps {
   receiver: Receiver;
   ledgerId: string;
   connection: LedgerConnection;
-  writer(): Promise<Pick<Writer, 'call'>>;
+  writer(): Promise<Pick<Writer, 'markFlight' | 'advanceOutlet' | 'pauseOutlet'>>;
   clock: Clock;
 }
 
@@ -106,7 +106,7 @@ export class Sweep {
     const sending = judged.events.map(({ event }) => event);
     if (sending.length > 0) {
       const mark = { name: row.name, cursor, to: lastId, exceptions, held: [], nowMs: clock.now() };
-      await (await this.#deps.writer()).call('markFlight', mark);
+      await (await this.#deps.writer()).markFlight(mark);
     }
     const outcomes = await this.#send(sending, receiver, signal);
     const undecided = outcomes.findIndex(isUndecided);
@@ -138,7 +138,7 @@ export class Sweep {
     const held = events.map(({ entryId }) => entryId);
     const before = new Set(entries.filter(({ postedAt }) => postedAt !== null).map(({ entryId }) => Number(entryId)));
     const mark = { name: row.name, cursor: row.cursor, to: null, exceptions: [], held, nowMs: clock.now() };
-    await (await this.#deps.writer()).call('markFlight', mark);
+    await (await this.#deps.writer()).markFlight(mark);
     const sending = events.map(({ event }) => event);
     const outcomes = await this.#send(sending, receiver, signal);
     const perhaps = 'it was perhaps sent, and the receiver may no longer know its id: look there, then settle it';
@@ -230,7 +230,7 @@ export class Sweep {
         ? null
         : { paused: 'unauthorised', reason: `it refuses the credentials: ${refusal.answer}` };
     const nowMs = this.#deps.clock.now();
-    await (await this.#deps.writer()).call('advanceOutlet', { name, cursor, ...what, pause, nowMs });
+    await (await this.#deps.writer()).advanceOutlet({ name, cursor, ...what, pause, nowMs });
     return {
       taken: outcomes.filter(({ is }) => is === 'taken').length,
       more: pause === null && !outcomes.some(isUndecided),
@@ -242,7 +242,7 @@ export class Sweep {
   async #pauseUncertain({ name, flightSince }: OutletRow, flightTo: number): Promise<StepReport> {
     const reason = `entries up to ${flightTo} were perhaps sent at ${flightSince}, which is longer ago than the receiver remembers, and it cannot be asked`;
     const writer = await this.#deps.writer();
-    await writer.call('pauseOutlet', { name, paused: 'uncertain', reason, nowMs: this.#deps.clock.now() });
+    await writer.pauseOutlet({ name, paused: 'uncertain', reason, nowMs: this.#deps.clock.now() });
     return { ...NOTHING, paused: reason };
   }
 }

@@ -60,7 +60,7 @@ interface ProvenWalk {
  */
 export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promise<SyncOutcome> {
   const { writer, workspace, clock, logger } = deps;
-  const claimed = await writer.call('claimRun', {
+  const claimed = await writer.claimRun({
     workspaceId: workspace.id,
     workspaceName: workspace.name,
     kind: request.kind,
@@ -95,7 +95,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const fault = request.signal.aborted ? null : toFault(cause);
     const end = { runKey: claimed.runKey, failure, fault, nowMs: clock.now() };
     try {
-      await writer.call('failRun', end);
+      await writer.failRun(end);
     } catch (second) {
       // The run stays `running`, and the next one supersedes it: the first error matters more than this one.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');
@@ -114,7 +114,7 @@ async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord
   const asked = await confirmWithdrawals(deps, claimed, signal);
   signal.throwIfAborted();
   const { alerts: rules, lookbackPeriods, settleHours } = workspace;
-  const { extra: alerts, ...result } = await deps.writer.call('applyRun', {
+  const { extra: alerts, ...result } = await deps.writer.applyRun({
     runKey: claimed.runKey,
     walk,
     ...asked,
@@ -139,7 +139,7 @@ async function walkUntilProven(
   let signs: Sign[] = [];
   for (let walkNumber = 1; walkNumber <= MAX_WALKS; walkNumber += 1) {
     const startedAtMs = clock.now();
-    await writer.call('beginWalk', { runKey });
+    await writer.beginWalk({ runKey });
     await walkPages(
       {
         fetchPage: (page, pageSignal) =>
@@ -149,7 +149,7 @@ async function walkUntilProven(
           ),
         stagePage: (page, pieces) => {
           const body = joined(pieces);
-          return writer.call('stagePage', { runKey, page, body }, [body]);
+          return writer.stagePage({ runKey, page, body }, [body]);
         },
       },
       {
@@ -167,14 +167,14 @@ async function walkUntilProven(
         },
       },
     );
-    const facts = await writer.call('finishWalk', { runKey });
+    const facts = await writer.finishWalk({ runKey });
     if (facts.pages >= MANY_PAGES) collectGarbage();
     const judgement = judgeWalk(facts, workspace.consistency, previousWasClean);
     signs = judgement.signs;
     const walk: WalkRecord = { walkNumber, startedAtMs, finishedAtMs: clock.now(), facts, ...judgement };
     onWalk(walk);
     if (judgement.verdict === 'accepted') return { walk, walks: walkNumber };
-    await writer.call('recordWalk', { runKey, walk });
+    await writer.recordWalk({ runKey, walk });
     previousWasClean = judgement.verdict === 'unconfirmed';
   }
   const why = signs.length > 0 ? `the last one showed ${signs.join(', ')}` : 'no two in a row had the same keys';
@@ -202,7 +202,7 @@ async function refuseSuspicious(
   { runKey }: ClaimedRun,
   { facts: { records, keySetDigest } }: WalkRecord,
 ): Promise<void> {
-  const counted = await writer.call('countMissing', { runKey, keySetDigest });
+  const counted = await writer.countMissing({ runKey, keySetDigest });
   if (counted === null || counted.known === 0) return;
   const { known, missing } = counted;
   const ask = 'nothing was applied; check with the service whether the workspace really lost its usage';
@@ -222,7 +222,7 @@ async function refuseSuspicious(
 function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
   const lost = new AbortController();
   const stop = every(deps.clock, LEASE_MS / 3, () => {
-    deps.writer.call('renewLease', { runKey: claimed.runKey, nowMs: deps.clock.now() }).then(
+    deps.writer.renewLease({ runKey: claimed.runKey, nowMs: deps.clock.now() }).then(
       (held) => {
         if (!held)
           lost.abort(new FencedError(`another run has taken workspace ${JSON.stringify(claimed.workspaceId)}`));
@@ -312,7 +312,7 @@ interface AskedHistories {
  * before the transaction that applies. A history that cannot be read withdraws nothing.
  */
 async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal: AbortSignal): Promise<AskedHistories> {
-  const absent = await deps.writer.call('absentAgain', { runKey: run.runKey });
+  const absent = await deps.writer.absentAgain({ runKey: run.runKey });
   const byTenant = new Map<string, AbsentKey[]>();
   for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
   const asked: AskedHistories = { withdrawals: [], unconfirmed: [] };

@@ -142,7 +142,7 @@ export class Context {
     const routes = routesOf(channelsOf(config), config.http.publicUrl);
     const secrets = [secretsOf(config), ...this.#secrets].slice(0, REMEMBERED_SECRETS);
     const writer = await this.writer();
-    await writer.call('reconfigure', { routes, secrets: secrets.flat(), nowMs: this.clock.now() });
+    await writer.reconfigure({ routes, secrets: secrets.flat(), nowMs: this.clock.now() });
     this.#config = config;
     this.#channels = channels;
     this.#routes = routes;
@@ -153,7 +153,7 @@ export class Context {
 
   /** A daemon calls this at its start: the process before it may have had other channels. */
   async evaluateAll(): Promise<void> {
-    await (await this.writer()).call('evaluateAll', { nowMs: this.clock.now() });
+    await (await this.writer()).evaluateAll({ nowMs: this.clock.now() });
   }
 
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
@@ -307,7 +307,7 @@ export class Context {
   /** Raises alerts for workspaces without a complete run; returns how often somebody is owed a message. */
   async raiseStale(workspaces: StaleCheck[]): Promise<number> {
     const writer = await this.writer();
-    return (await writer.call('raiseStale', { workspaces, nowMs: this.clock.now() })).due;
+    return (await writer.raiseStale({ workspaces, nowMs: this.clock.now() })).due;
   }
 
   /**
@@ -316,7 +316,7 @@ export class Context {
    */
   async tellOfJob(news: JobNews, heard: readonly DirectMessage[] = []): Promise<number> {
     const writer = await this.writer();
-    return (await writer.call('tellOfJob', { ...news, heard, nowMs: this.clock.now() })).due;
+    return (await writer.tellOfJob({ ...news, heard, nowMs: this.clock.now() })).due;
   }
 
   async directMessages(news: JobNews): Promise<DirectMessage[]> {
@@ -337,7 +337,7 @@ export class Context {
     const writer = await this.writer();
     const channels = [...this.channels.keys()];
     if (!isAnythingDue(this.reader().connection, channels, nowMs)) return 0;
-    const made = await writer.call('compose', { nowMs });
+    const made = await writer.compose({ nowMs });
     if (made > 0) this.logger.info({ notifications: made }, 'notifications made of what was due');
     return made;
   }

@@ -38,8 +38,8 @@ export async function deliver(office: Office, notificationId: string, signal: Ab
       access: {
         whyDisabled: (name) =>
           disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
-        claim: (request) => writer.call('claimDelivery', request),
-        record: (record) => writer.call('recordAttempt', record),
+        claim: (request) => writer.claimDelivery(request),
+        record: (record) => writer.recordAttempt(record),
       },
       channels,
       clock,

@@ -63,7 +63,7 @@ import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
 import { type Command, onConnection, type Recorded, reconfigureSession, recordHead, type Session } from './session.ts';
 
-const COMMANDS = {
+export const COMMANDS = {
   ...runCommands,
 
   recordFeedback: onConnection(recordFeedback),
@@ -196,6 +196,11 @@ type Commands = typeof COMMANDS;
 export type CommandName = keyof Commands;
 export type Args<Name extends CommandName> = Parameters<Commands[Name]>[1];
 export type Result<Name extends CommandName> = ReturnType<Commands[Name]>;
+
+/** Each command as a method of the writer. `keyof typeof COMMANDS` is written out: it leads an editor from the method to the table. */
+export type WriterCommands = {
+  [Name in keyof typeof COMMANDS]: (args: Args<Name>, transfer?: readonly ArrayBuffer[]) => Promise<Result<Name>>;
+};
 
 export function carryOut<Name extends CommandName>(session: Session, name: Name, args: Args<Name>): Result<Name> {
   const command = COMMANDS[name] as Command<Args<Name>, Result<Name>>;

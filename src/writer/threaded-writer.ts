@@ -5,7 +5,7 @@ import type { Args, CommandName, Result } from './commands.ts';
 import { readForWriter } from './read-ahead.ts';
 import type { WriterStart } from './session.ts';
 import { type StartedThread, startThread } from './start-thread.ts';
-import { closedError, type Writer } from './writer.ts';
+import { type CommandPort, closedError, type Writer, writerOver } from './writer.ts';
 import type { WriterReply, WriterRequest } from './writer-loop.ts';
 
 interface Waiting {
@@ -23,7 +23,7 @@ export async function openThreadedWriter(start: WriterStart, thread?: StartedThr
   const writer = new ThreadedWriter(thread);
   try {
     await writer.open(start);
-    return writer;
+    return writerOver(writer);
   } catch (error) {
     await writer.end();
     throw error;
@@ -31,7 +31,7 @@ export async function openThreadedWriter(start: WriterStart, thread?: StartedThr
 }
 
 /** The writer in a thread of its own, see writer-thread.ts. */
-export class ThreadedWriter implements Writer {
+export class ThreadedWriter implements CommandPort {
   migration: MigrationReport = { applied: 0, backup: null };
   readonly ended: Promise<AppError | null>;
   readonly #thread: StartedThread;

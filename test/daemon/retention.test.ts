@@ -47,7 +47,7 @@ test('the writer forgets what is old in the ledger', async () => {
   clock.advance(500 * DAY);
   const writer = await context.writer();
 
-  const pruned = await writer.call('prune', { beforeMs: clock.now() - 400 * DAY, nowMs: clock.now() });
+  const pruned = await writer.prune({ beforeMs: clock.now() - 400 * DAY, nowMs: clock.now() });
 
   expect(pruned).toMatchObject({ more: false });
   expect(pruned.certificates).toBeGreaterThan(0);

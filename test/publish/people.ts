@@ -48,9 +48,9 @@ export async function interfere(connection: Database.Database, what: number, now
   const column = (sql: string): string[] => connection.prepare(sql).pluck().all() as string[];
   const workspaceId = pick(['ws-1', 'ws-2']) ?? 'ws-1';
   const doings: (() => unknown)[] = [
-    () => writer.call('setCards', { cards: pick(CARD_SETS) ?? [], source: 'import', nowMs }),
+    () => writer.setCards({ cards: pick(CARD_SETS) ?? [], source: 'import', nowMs }),
     () =>
-      writer.call('importNames', {
+      writer.importNames({
         ...{ workspaceId, dryRun: false, nowMs },
         names: TENANTS.slice(0, 1 + (what % 5)).map((tenantId) => ({
           ...{ tenantId, displayName: `${tenantId}\t${what}\n\\N`, externalRef: what % 2 === 0 ? null : `ref-${what}` },
@@ -58,7 +58,7 @@ export async function interfere(connection: Database.Database, what: number, now
         })),
       }),
     () =>
-      writer.call('addLine', {
+      writer.addLine({
         workspaceId,
         tenantId: `${pick(TENANTS)}`,
         period: pick(['2025-11', '2025-12', '2026-01']) ?? '',
@@ -70,10 +70,10 @@ export async function interfere(connection: Database.Database, what: number, now
       }),
     async () => {
       const lineId = pick(column('SELECT line_id FROM manual_lines WHERE revoked_at IS NULL').map(Number));
-      if (lineId !== undefined) await writer.call('revokeLine', { lineId, by: 'Bo', reason: 'a slip', nowMs });
+      if (lineId !== undefined) await writer.revokeLine({ lineId, by: 'Bo', reason: 'a slip', nowMs });
     },
     () =>
-      writer.call('addSilence', {
+      writer.addSilence({
         ...{
           kind: 'silence',
           workspaceId: null,
@@ -86,29 +86,28 @@ export async function interfere(connection: Database.Database, what: number, now
       }),
     async () => {
       const silenceId = pick(column('SELECT silence_id FROM silences WHERE ended_at IS NULL'));
-      if (silenceId !== undefined) await writer.call('endSilence', { silenceId, by: 'Bo', nowMs });
+      if (silenceId !== undefined) await writer.endSilence({ silenceId, by: 'Bo', nowMs });
     },
     async () => {
       const alertId = pick(column("SELECT alert_id FROM alerts WHERE state = 'firing'"));
-      if (alertId !== undefined) await writer.call('acknowledgeAlert', { alertId, by: 'Cy', note: null, nowMs });
+      if (alertId !== undefined) await writer.acknowledgeAlert({ alertId, by: 'Cy', note: null, nowMs });
     },
     async () => {
       const alertId = pick(column('SELECT alert_id FROM alerts'));
-      if (alertId !== undefined)
-        await writer.call('recordFeedback', { alertId, label: 'real', note: 'yes', by: 'Di', nowMs });
+      if (alertId !== undefined) await writer.recordFeedback({ alertId, label: 'real', note: 'yes', by: 'Di', nowMs });
     },
     () =>
-      writer.call('raiseStale', {
+      writer.raiseStale({
         workspaces: [{ workspaceId: `ws-${what % 4}`, sinceMs: DAY_MS, staleAfterMs: 1 }],
         nowMs,
       }),
     async () => {
-      await writer.call('compose', { nowMs });
+      await writer.compose({ nowMs });
       for (const { id: notificationId } of pendingMessages(connection).slice(0, 3)) {
-        if ((await writer.call('claimDelivery', { notificationId, nowMs: nowMs + 1 })) === null) continue;
+        if ((await writer.claimDelivery({ notificationId, nowMs: nowMs + 1 })) === null) continue;
         const event = pick(['accepted', 'refused', 'unknown', 'rejected'] as const) ?? 'accepted';
         const error = event === 'accepted' ? null : 'no answer';
-        await writer.call('recordAttempt', { notificationId, event, delayMs: 0, error, nowMs: nowMs + 2, about: null });
+        await writer.recordAttempt({ notificationId, event, delayMs: 0, error, nowMs: nowMs + 2, about: null });
       }
     },
     () => realRun({ writer, source: REFUSING, now: () => nowMs, workspace: { id: workspaceId, name: workspaceId } }),
@@ -119,7 +118,7 @@ export async function interfere(connection: Database.Database, what: number, now
       );
       const close = pick(closed.all() as { workspace_id: string; period: string; digest: string }[]);
       if (close === undefined) return;
-      await writer.call('recordReconciliation', {
+      await writer.recordReconciliation({
         workspaceId: close.workspace_id,
         period: close.period,
         closeDigest: close.digest,
@@ -133,7 +132,7 @@ export async function interfere(connection: Database.Database, what: number, now
         nowMs,
       });
     },
-    () => writer.call('prune', { beforeMs: nowMs - DAY_MS, nowMs }),
+    () => writer.prune({ beforeMs: nowMs - DAY_MS, nowMs }),
   ];
   try {
     await doings[what % doings.length]?.();

@@ -4,7 +4,7 @@ import { closeForWriting } from '../../src/ledger/store/file/open.ts';
 import type { MigrationReport } from '../../src/ledger/store/schema/migrate.ts';
 import { type Args, type CommandName, carryOut, type Result } from '../../src/writer/commands.ts';
 import { openSession, packWriterError, type Session, type WriterStart } from '../../src/writer/session.ts';
-import { closedError, type Writer } from '../../src/writer/writer.ts';
+import { type CommandPort, closedError, type Writer, writerOver } from '../../src/writer/writer.ts';
 
 /**
  * A writer without a thread: what it is given, answers and throws is what would have crossed
@@ -14,11 +14,11 @@ import { closedError, type Writer } from '../../src/writer/writer.ts';
 export function openInProcessWriter(start: WriterStart, claimant: LeaseHolder = {}): Promise<Writer> {
   return crossing(() => {
     const { session, migration } = openSession(start, claimant);
-    return new InProcessWriter(session, migration);
+    return writerOver(new InProcessWriter(session, migration));
   });
 }
 
-export class InProcessWriter implements Writer {
+export class InProcessWriter implements CommandPort {
   readonly migration: MigrationReport;
   readonly ended: Promise<AppError | null>;
   readonly #session: Session;

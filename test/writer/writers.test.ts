@@ -4,7 +4,7 @@ import { systemRandomness } from '../../src/core/randomness.ts';
 import type { WriterStart } from '../../src/writer/session.ts';
 import { startThread } from '../../src/writer/start-thread.ts';
 import { openThreadedWriter, ThreadedWriter } from '../../src/writer/threaded-writer.ts';
-import type { Writer } from '../../src/writer/writer.ts';
+import { type Writer, writerOver } from '../../src/writer/writer.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
@@ -20,15 +20,17 @@ const CLAIM = {
   nowMs: NOON,
 } as const;
 
+const CLOSE = 'close' as 'claimRun';
+
 describe.each([
   { where: 'in a thread of its own', open: openThreadedWriter },
   { where: 'in the process', open: openInProcessWriter },
 ])('a writer $where', ({ open }) => {
   test('gives errors with their name, code, remedy and fields, but not of their class', async () => {
     const writer = await openWriter();
-    await writer.call('claimRun', CLAIM);
+    await writer.claimRun(CLAIM);
 
-    const error = await rejection(writer.call('claimRun', CLAIM));
+    const error = await rejection(writer.claimRun(CLAIM));
 
     const facts = { name: 'LeaseHeldError', code: 'lease_held', retryable: true, retryAfterMs: 60_000 };
     expect(error).toMatchObject(facts);
@@ -47,21 +49,21 @@ describe.each([
 
   test('carries out what was given before the close, and refuses what comes after it', async () => {
     const writer = await openWriter();
-    const claimed = writer.call('claimRun', CLAIM);
+    const claimed = writer.claimRun(CLAIM);
     const closed = writer.close();
 
     expect(await claimed).toMatchObject({ workspaceId: 'ws-1' });
     await closed;
     expect(await writer.ended).toBeNull();
     expect(writer.close()).toBe(closed);
-    expect(await rejection(writer.call('claimRun', CLAIM))).toMatchObject({ code: 'writer_closed' });
+    expect(await rejection(writer.claimRun(CLAIM))).toMatchObject({ code: 'writer_closed' });
   });
 
   test('carries out commands in their order, each after the one before, whoever waits for which', async () => {
     const writer = await openWriter();
     const order: string[] = [];
     const given = ['a', 'b', 'c', 'a'].map((name) =>
-      writer.call('claimRun', { ...CLAIM, workspaceId: name, workspaceName: name }).then(
+      writer.claimRun({ ...CLAIM, workspaceId: name, workspaceName: name }).then(
         (run) => order.push(`${name} ${'runKey' in run ? run.runKey : ''}`),
         () => order.push(`${name} refused`),
       ),
@@ -75,17 +77,17 @@ describe.each([
   test('takes what is transferred away from who gave it, and keeps no hold of what it answered', async () => {
     const writer = await openWriter();
     const run = await claimed(writer);
-    await writer.call('beginWalk', { runKey: run.runKey });
+    await writer.beginWalk({ runKey: run.runKey });
     const text =
       '{"message":"","success":true,"data":{"workspace_id":"ws-1","usage":[],"total_records":0,"total_pages":0}}';
     const body = Uint8Array.from(Buffer.from(text)).buffer;
 
-    const receipt = await writer.call('stagePage', { runKey: run.runKey, page: 1, body }, [body]);
+    const receipt = await writer.stagePage({ runKey: run.runKey, page: 1, body }, [body]);
 
     expect(receipt).toEqual({ records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown: false });
     expect(body.byteLength).toBe(0);
     Object.assign(run, { fencingToken: 99 });
-    expect(await writer.call('renewLease', { runKey: run.runKey, nowMs: NOON })).toBe(true);
+    expect(await writer.renewLease({ runKey: run.runKey, nowMs: NOON })).toBe(true);
   });
 
   test('lets go of a run whose failure cannot be written all the same, with all that it had staged', async () => {
@@ -96,7 +98,7 @@ describe.each([
     const { connection } = openLedger(start.path);
     connection.exec("CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END");
     const failure = { status: 'failed', code: 'network', message: '', pages: 0, records: 0 } as const;
-    const fail = () => rejection(writer.call('failRun', { runKey, failure, fault: null, nowMs: NOON }));
+    const fail = () => rejection(writer.failRun({ runKey, failure, fault: null, nowMs: NOON }));
 
     expect(await fail()).toMatchObject({ name: 'SqliteError', message: 'no room', code: 'internal' });
     expect((await fail()).message).toContain('is not open');
@@ -106,22 +108,22 @@ describe.each([
     const writer = await openWriter();
     const { runKey: overtaken } = await claimed(writer);
     const nowMs = NOON + 5 * 60_000;
-    const next = await writer.call('claimRun', { ...CLAIM, nowMs });
+    const next = await writer.claimRun({ ...CLAIM, nowMs });
     if (!('runKey' in next)) throw new Error('the workspace was not claimed');
     const failure = { status: 'failed', code: 'unauthorized', message: '', pages: 0, records: 0 } as const;
     const fault = { code: 'unauthorized', message: 'answered 401', retryable: false, clockSkewMs: 0 };
 
-    const fail = (runKey: number) => writer.call('failRun', { runKey, failure, fault, nowMs });
+    const fail = (runKey: number) => writer.failRun({ runKey, failure, fault, nowMs });
     expect((await fail(overtaken)).changes).toEqual([]);
     expect((await fail(next.runKey)).changes).toHaveLength(1);
   });
 
   test('refuses what cannot cross threads to its own caller, and carries out the commands beside it', async () => {
     const writer = await openWriter();
-    const before = writer.call('claimRun', CLAIM);
+    const before = writer.claimRun(CLAIM);
     const uncloneable = { ...CLAIM, workspaceId: 'ws-2', workspaceName: (() => '') as never };
-    const broken = rejection(writer.call('claimRun', uncloneable));
-    const after = writer.call('claimRun', { ...CLAIM, workspaceId: 'ws-3' });
+    const broken = rejection(writer.claimRun(uncloneable));
+    const after = writer.claimRun({ ...CLAIM, workspaceId: 'ws-3' });
 
     expect(await before).toMatchObject({ workspaceId: 'ws-1' });
     expect((await broken).name).toBe('DataCloneError');
@@ -134,13 +136,13 @@ describe.each([
 test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
   const thread = startThread();
   const unopened = new ThreadedWriter(startThread());
-  expect((await rejection(unopened.call('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
+  expect((await rejection(writerOver(unopened).claimRun(CLAIM))).message).toBe('no ledger is open for claimRun');
   await unopened.end();
   expect(await unopened.ended).toBeNull();
 
   const writer = await openThreadedWriter(freshStart(), thread);
 
-  expect(await writer.call('claimRun', CLAIM)).toMatchObject({ workspaceId: 'ws-1' });
+  expect(await writer.claimRun(CLAIM)).toMatchObject({ workspaceId: 'ws-1' });
   await writer.close();
   expect(await thread.ended).toBeNull();
 });
@@ -153,10 +155,11 @@ test('a thread that has ended before it is put to use says so', async () => {
 });
 
 test('once the thread has ended by itself, calls and the close end instead of waiting for ever', async () => {
-  const writer = await openWith(openThreadedWriter);
+  const port = await openPort();
+  const writer = writerOver(port);
   // The thread's own message for closing, behind the back of this side.
-  await writer.call('close' as 'claimRun', undefined as never);
-  await expect.poll(() => rejection(writer.call('claimRun', CLAIM))).toMatchObject({ code: 'writer_closed' });
+  await port.call(CLOSE, undefined as never);
+  await expect.poll(() => rejection(writer.claimRun(CLAIM))).toMatchObject({ code: 'writer_closed' });
   await writer.close();
 });
 
@@ -165,8 +168,8 @@ test('a writer that is closed has ended as asked, one whose thread dies says so'
   await closed.close();
   expect(await closed.ended).toBeNull();
 
-  const dying = await openWith(openThreadedWriter);
-  await dying.call('close' as 'claimRun', undefined as never);
+  const dying = await openPort();
+  await dying.call(CLOSE, undefined as never);
   expect(await dying.ended).toMatchObject({ code: 'writer_closed' });
 });
 
@@ -179,14 +182,14 @@ test('a writer in the process claims as whom it is told to be, with the chance t
   onTestFinished(async () => void (await Promise.all([first.close(), second.close()])));
 
   expect((await claimed(first)).runId).toBe('run_20260320T120000000Z_abababab');
-  expect((await rejection(second.call('claimRun', CLAIM))).message).toContain('process 7 on host-1');
+  expect((await rejection(second.claimRun(CLAIM))).message).toContain('process 7 on host-1');
   // Of its own host a process knows that no such process runs.
   const again = await openInProcessWriter(start, { holder: { ...holder, pid: 8 } });
   onTestFinished(() => again.close());
   expect(await claimed(again)).toMatchObject({ fencingToken: 2 });
   const everything = { workspaceId: null, rule: '*', tenant: '*', period: '*', upToCredits: null };
   const silence = { kind: 'silence', ...everything, reason: '', by: 'Ada', untilMs: NOON + 1, nowMs: NOON } as const;
-  expect(await first.call('addSilence', silence)).toBe('silence_abababababab');
+  expect(await first.addSilence(silence)).toBe('silence_abababababab');
 });
 
 function freshStart(): WriterStart {
@@ -199,8 +202,15 @@ async function openWith(open: (start: WriterStart) => Promise<Writer>): Promise<
   return writer;
 }
 
+async function openPort(): Promise<ThreadedWriter> {
+  const port = new ThreadedWriter();
+  await port.open(freshStart());
+  onTestFinished(() => port.close());
+  return port;
+}
+
 async function claimed(writer: Writer) {
-  const run = await writer.call('claimRun', CLAIM);
+  const run = await writer.claimRun(CLAIM);
   if (!('runKey' in run)) throw new Error('the run must be new');
   return run;
 }

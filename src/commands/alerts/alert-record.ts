@@ -139,7 +139,7 @@ export function ackCommand(cli: CliContext): CliCommand {
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
         const by = options.by ?? systemUser();
-        const acknowledged = await writer.call('acknowledgeAlert', {
+        const acknowledged = await writer.acknowledgeAlert({
           alertId: id,
           by,
           note: options.note ?? null,

@@ -291,7 +291,7 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   // Only a ledger that is there has anything to replay; the writer would make an empty one.
   context.reader();
   const writer = await context.writer();
-  const report = await writer.call('replayDead', { notificationIds, nowMs: context.clock.now() });
+  const report = await writer.replayDead({ notificationIds, nowMs: context.clock.now() });
   const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
   const dropped = counted(report.dropped.length, 'more', 'more');
   const retried = counted(report.retried, 'alert', 'alerts');
@@ -333,7 +333,7 @@ function feedbackCommand(cli: CliContext): CliCommand {
         const writer = await context.existingWriter();
         const by = options.by ?? systemUser();
         const nowMs = context.clock.now();
-        const alerts = await writer.call('recordFeedback', {
+        const alerts = await writer.recordFeedback({
           alertId: id,
           label,
           note: options.note ?? null,

@@ -79,7 +79,7 @@ export function unsilenceCommand(cli: CliContext): CliCommand {
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
         const by = options.by ?? systemUser();
-        await writer.call('endSilence', { silenceId, by, nowMs: context.clock.now() });
+        await writer.endSilence({ silenceId, by, nowMs: context.clock.now() });
         cli.answer({ silence_id: silenceId, ended_by: by }, [`${inertText(silenceId)} has ended`]);
       }),
     );
@@ -145,7 +145,7 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
     );
     const writer = await context.existingWriter();
     const ids: string[] = [];
-    for (const request of requests) ids.push(await writer.call('addSilence', request));
+    for (const request of requests) ids.push(await writer.addSilence(request));
     const [[silenceId], [request]] = [ids, requests];
     if (request === undefined) return;
     const until = isoTime(request.untilMs);

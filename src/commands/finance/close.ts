@@ -73,7 +73,7 @@ async function closeOne(
 ): Promise<PeriodEvent & Recorded> {
   const { settleHours } = chooseWorkspace(context.config, id);
   const writer = await context.existingWriter();
-  return writer.call('closePeriod', {
+  return writer.closePeriod({
     workspaceId: id,
     period,
     by,
@@ -200,7 +200,7 @@ export function reopenCommand(cli: CliContext): CliCommand {
         const workspace = chooseWorkspace(context.config, options.workspace);
         const writer = await context.existingWriter();
         const request = { workspaceId: workspace.id, period: parsePeriod(text), by, note, nowMs: context.clock.now() };
-        const event = await writer.call('reopenPeriod', request);
+        const event = await writer.reopenPeriod(request);
         cli.answer(recordOf(event), linesOf(event));
         cli.noteCheckpoint(event.checkpointFault);
       }),

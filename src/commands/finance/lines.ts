@@ -60,7 +60,7 @@ function addCommand(cli: CliContext): CliCommand {
         const writer = await context.existingWriter();
         const nowMs = context.clock.now();
         const line = { workspaceId, tenantId, period, amountMinor, currency, reason, by, nowMs };
-        const report = await writer.call('addLine', line);
+        const report = await writer.addLine(line);
         putReport(cli, report, 'is added');
         const priced = creditPricer(context.reader().connection, workspaceId)(tenantId, period, 0n);
         if (priced === null || priced.currency === currency || cli.json) return;
@@ -108,7 +108,7 @@ function revokeCommand(cli: CliContext): CliCommand {
         const writer = await context.existingWriter();
         const { by = systemUser() } = options;
         const line = { lineId: Number(text), by, reason, nowMs: context.clock.now() };
-        putReport(cli, await writer.call('revokeLine', line), 'is revoked');
+        putReport(cli, await writer.revokeLine(line), 'is revoked');
       }),
     );
 }

@@ -90,7 +90,7 @@ async function putIntoForce(
   const change = changeOfCards(context.reader().connection, given);
   const isNew = change.added.length + change.retired.length > 0;
   const comparison = comparisonWith(context, rates, { onlyOpen: true });
-  if (isNew) await writer?.call('setCards', { cards: rates, costs, source, nowMs: context.clock.now() });
+  if (isNew) await writer?.setCards({ cards: rates, costs, source, nowMs: context.clock.now() });
   if (cli.json) {
     cli.printJson({ applied: yes && isNew, cards: count, ...change, ...comparison });
     return;

@@ -198,7 +198,7 @@ async function record(
   const { by = systemUser(), note, tolerance } = options;
   const workspaceId = statement.workspace_id;
   const writer = await context.existingWriter();
-  const link = await writer.call('recordReconciliation', {
+  const link = await writer.recordReconciliation({
     workspaceId,
     period,
     closeDigest: statement.head_digest ?? '',

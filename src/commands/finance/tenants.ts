@@ -31,7 +31,7 @@ function importCommand(cli: CliContext): CliCommand {
         const names = readNames(resolve(cli.io.cwd, file));
         const writer = await context.existingWriter();
         const dryRun = options.dryRun === true;
-        const report = await writer.call('importNames', { workspaceId, names, dryRun, nowMs: context.clock.now() });
+        const report = await writer.importNames({ workspaceId, names, dryRun, nowMs: context.clock.now() });
         printReport(cli, report, dryRun);
       }),
     );
@@ -88,7 +88,7 @@ function forgetCommand(cli: CliContext): CliCommand {
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
         const dryRun = options.yes !== true;
         const writer = await context.existingWriter();
-        const report = await writer.call('forgetNames', { workspaceId, tenantId, dryRun, nowMs: context.clock.now() });
+        const report = await writer.forgetNames({ workspaceId, tenantId, dryRun, nowMs: context.clock.now() });
         if (report === null) {
           throw new AppError(
             'unknown_tenant',

@@ -35,7 +35,7 @@ function endCommand(cli: CliContext): CliCommand {
         const note = requireNote(options.note, 'end');
         const writer = await context.existingWriter();
         const request = { workspaceId: id, note, elsewhere, by, nowMs: cli.now() };
-        const { seq, digest, notifications, checkpointFault } = await writer.call('endWorkspace', request);
+        const { seq, digest, notifications, checkpointFault } = await writer.endWorkspace(request);
         const action = elsewhere ? 'elsewhere' : 'end';
         cli.answer({ workspace_id: id, action, link: seq, head_digest: digest, notifications }, [
           `${inertText(id)} is no longer read by this ledger; its history stays`,
@@ -66,7 +66,7 @@ function resumeCommand(cli: CliContext): CliCommand {
         const note = requireNote(options.note, 'resume');
         const writer = await context.existingWriter();
         const request = { workspaceId: id, note, by: options.by ?? systemUser(), nowMs: cli.now() };
-        const { seq, digest, checkpointFault } = await writer.call('resumeWorkspace', request);
+        const { seq, digest, checkpointFault } = await writer.resumeWorkspace(request);
         cli.answer({ workspace_id: id, action: 'resume', link: seq, head_digest: digest, notifications: 0 }, [
           `${inertText(id)} is read here again, from its next run on`,
           `head digest ${digest}`,

@@ -98,7 +98,7 @@ function pauseCommand(cli: CliContext): CliCommand {
         requireBegun(context, name);
         const writer = await context.existingWriter();
         const reason = `paused by ${by}: ${note}`;
-        await writer.call('pauseOutlet', { name, paused: 'hand', reason, nowMs: context.clock.now() });
+        await writer.pauseOutlet({ name, paused: 'hand', reason, nowMs: context.clock.now() });
         cli.answer({ name, state: 'paused', reason }, [`${name} is paused`]);
       }),
     );
@@ -127,7 +127,7 @@ function resumeCommand(cli: CliContext): CliCommand {
         }
         const writer = await context.existingWriter();
         const perhaps = taken ? 'taken' : resend ? 'resend' : 'ask';
-        await writer.call('resumeOutlet', { name, perhaps, nowMs: context.clock.now() });
+        await writer.resumeOutlet({ name, perhaps, nowMs: context.clock.now() });
         const after = readOutlet(context.reader().connection, name);
         const asks = after?.flightTo == null ? null : 'what was perhaps sent is asked of the receiver first';
         cli.answer({ name, state: 'sending', perhaps }, [`${name} sends again`, asks]);

@@ -66,7 +66,7 @@ export function settleCommand(cli: CliContext): CliCommand {
           by,
           nowMs: context.clock.now(),
         };
-        const settled = await (await context.existingWriter()).call('settleEvents', request);
+        const settled = await (await context.existingWriter()).settleEvents(request);
         const what = resend ? 'will be sent again' : 'settled';
         cli.answer({ name, events: settled, note: note ?? null, by }, [
           `${name}: ${counted(settled, 'event')} ${what}`,

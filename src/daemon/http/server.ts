@@ -237,7 +237,7 @@ export function startDaemonHttp(context: Context, probe: HealthProbe, queue: Syn
     acknowledging: {
       connection,
       linkKey: linkKeyOf(checkpointKeyFile),
-      acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).call('acknowledgeAlert', request),
+      acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).acknowledgeAlert(request),
       clock,
     },
   });

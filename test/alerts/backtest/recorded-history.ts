@@ -80,7 +80,7 @@ function put(upstream: Fixture['upstream'], tenantId: string, period: string, cr
 
 async function close({ context }: Fixture, period: string): Promise<void> {
   const writer = await context.writer();
-  await writer.call('closePeriod', {
+  await writer.closePeriod({
     ...{ workspaceId: WORKSPACE, period, by: 'Ada', note: '', force: true },
     ...{ settleHours: 48, nowMs: context.clock.now() },
   });
@@ -88,7 +88,7 @@ async function close({ context }: Fixture, period: string): Promise<void> {
 
 async function reopen({ context }: Fixture, period: string): Promise<void> {
   const writer = await context.writer();
-  await writer.call('reopenPeriod', {
+  await writer.reopenPeriod({
     ...{ workspaceId: WORKSPACE, period, by: 'Ada', note: 'x', nowMs: context.clock.now() },
   });
 }

@@ -99,7 +99,7 @@ test('a month that only returns from a jump is no drop, after a first month eith
 test('a withdrawn record of a closed month is told once, and a month after a closed figure has no new spend', async () => {
   const { upstream, sync, view, context } = await startWithHistory();
   const writer = await context.writer();
-  await writer.call('closePeriod', {
+  await writer.closePeriod({
     ...{ workspaceId: WORKSPACE, period: '2026-02', by: 'Ada', note: '', force: true },
     ...{ settleHours: 48, nowMs: context.clock.now() },
   });
@@ -112,7 +112,7 @@ test('a withdrawn record of a closed month is told once, and a month after a clo
 test('a plan that is exceeded says so, once', async () => {
   const { upstream, sync, view, context, clock } = await startWithHistory();
   const writer = await context.writer();
-  await writer.call('addSilence', {
+  await writer.addSilence({
     ...{ kind: 'plan' as const, workspaceId: WORKSPACE, rule: '*', tenant: 'a', period: '2026-03' },
     ...{ upToCredits: 20_000n, untilMs: clock.now() + 40 * 86_400_000, reason: 'launch', by: 'Ada' },
     nowMs: clock.now(),

@@ -72,7 +72,7 @@ test('a notification for a channel that is not configured is left to who has it,
   expect(row()).toMatchObject({ state: 'pending', attempts: 0 });
 
   const writer = await context.writer();
-  await writer.call('claimDelivery', { notificationId: id, nowMs: clock.now() });
+  await writer.claimDelivery({ notificationId: id, nowMs: clock.now() });
   expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
   clock.advance(60_000);
   expect(await without.deliver(id, SIGNAL)).toMatchObject({ state: 'dead' });
@@ -110,7 +110,7 @@ test('a claim whose sender died runs out after a minute, and the notification is
   const { receiver, context, id, clock } = await startWithNotification([204]);
   const writer = await context.writer();
   const nowMs = clock.now();
-  expect(await writer.call('claimDelivery', { notificationId: id, nowMs })).toMatchObject({ channel: 'hook' });
+  expect(await writer.claimDelivery({ notificationId: id, nowMs })).toMatchObject({ channel: 'hook' });
 
   clock.advance(59_999);
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
@@ -122,11 +122,11 @@ test('a claim whose sender died runs out after a minute, and the notification is
 test('a sender that stood still and was overtaken has nobody asked earlier by what it says of its own attempt', async () => {
   const { receiver, context, id, clock, row } = await startWithNotification([503, 204]);
   const writer = await context.writer();
-  const claimed = await writer.call('claimDelivery', { notificationId: id, nowMs: clock.now() });
+  const claimed = await writer.claimDelivery({ notificationId: id, nowMs: clock.now() });
   clock.advance(60_000);
   expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending', delayMs: 5_000 });
   const late = { notificationId: id, claimedAt: claimed?.claimedAt ?? '', event: 'refused', error: 'late' } as const;
-  await writer.call('recordAttempt', { ...late, delayMs: 0, nowMs: clock.now(), about: null });
+  await writer.recordAttempt({ ...late, delayMs: 0, nowMs: clock.now(), about: null });
 
   expect(row()).toMatchObject({ state: 'pending', attempts: 2 });
   clock.advance(4_000);
@@ -172,7 +172,7 @@ test('a claim whose sender died keeps nobody out for longer than a minute when t
   const { context, id, clock, row } = await startWithNotification([204]);
   clock.advance(30_000);
   const writer = await context.writer();
-  await writer.call('claimDelivery', { notificationId: id, nowMs: clock.now() });
+  await writer.claimDelivery({ notificationId: id, nowMs: clock.now() });
   clock.set(clock.now() - 9 * 3_600_000);
   await deliverWaiting(context);
   clock.advance(60_000);

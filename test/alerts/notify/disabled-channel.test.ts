@@ -55,7 +55,7 @@ test('410 disables the channel: what it is owed is given up, and the others are 
   expect(gone.received).toHaveLength(1);
 
   const request = { notificationIds: [id], nowMs: clock.now() };
-  await (await context.writer()).call('replayDead', request);
+  await (await context.writer()).replayDead(request);
   for (let sweep = 0; sweep < 2; sweep += 1) await deliverWaiting(context);
   expect(gone.received).toHaveLength(2);
   expect(other.received.map(({ body }) => JSON.parse(body.toString()).summary)).toContain('Channel gone works again.');
@@ -100,7 +100,7 @@ test('a replay asks anew for what was given up, enables the channel, and begins 
   const writer = await context.writer();
   const request = { notificationIds: [id], nowMs: clock.now() };
 
-  expect(await writer.call('replayDead', request)).toMatchObject({
+  expect(await writer.replayDead(request)).toMatchObject({
     replayed: [{ notification_id: id, channel: 'gone', attempts: 1 }],
     enabled: ['gone'],
     without_channel: [],
@@ -114,7 +114,7 @@ test('a replay asks anew for what was given up, enables the channel, and begins 
   const told = gone.received.map(({ body }) => JSON.parse(body.toString()));
   expect(new Set(told.map(({ notification_id }) => notification_id)).size).toBe(3);
   expect(new Set(told.map(({ alert_id }) => alert_id)).size).toBe(1);
-  expect((await rejection(writer.call('replayDead', request))).code).toBe('not_dead');
+  expect((await rejection(writer.replayDead(request))).code).toBe('not_dead');
 });
 
 test('a replay of all has what failed and waits for hours go at once, and begins its three days anew', async () => {
@@ -138,14 +138,14 @@ test('a replay of all has what failed and waits for hours go at once, and begins
   const writer = await context.writer();
   const request = { notificationIds: null, nowMs: clock.now() };
 
-  expect(await writer.call('replayDead', request)).toMatchObject({ replayed: [], retried: 1 });
+  expect(await writer.replayDead(request)).toMatchObject({ replayed: [], retried: 1 });
   await deliverWaiting(context);
   expect(owedOf(view)).toMatchObject([{ failures: 1, dueAt: new Date(clock.now() + 5000).toISOString() }]);
   clock.advance(5000);
   await deliverWaiting(context);
   expect(countByState(view(), 'gone')).toEqual({ delivered: 1 });
   expect(gone.received).toHaveLength(8);
-  expect(await writer.call('replayDead', request)).toMatchObject({ replayed: [], retried: 0 });
+  expect(await writer.replayDead(request)).toMatchObject({ replayed: [], retried: 0 });
 });
 
 test('what was given up after three days is told as it is once the channel takes something', async () => {

@@ -32,7 +32,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
 test('a final jump is told at once where nobody has heard that it is certain', async () => {
   const world = await startWorld();
   const writer = await world.context.writer();
-  await writer.call('addSilence', {
+  await writer.addSilence({
     ...{ kind: 'silence', workspaceId: null, rule: '*', tenant: 'a', period: '*', upToCredits: null },
     ...{ untilMs: Date.UTC(2026, 2, 20), reason: 'known', by: 'me', nowMs: world.clock.now() },
   });

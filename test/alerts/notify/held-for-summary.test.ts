@@ -202,7 +202,7 @@ test('a disabled channel is given up for its digest, too, and a replay brings it
 
   const writer = await world.context.writer();
   const request = { notificationIds: null, nowMs: world.clock.now() };
-  expect((await writer.call('replayDead', request)).enabled).toEqual(['finance']);
+  expect((await writer.replayDead(request)).enabled).toEqual(['finance']);
   await world.deliverAll();
   expect(countByState(ledger, 'finance')).toEqual({ delivered: 2 });
   expect(world.told(world.finance).slice(-2).sort()).toEqual([

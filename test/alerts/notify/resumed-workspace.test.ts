@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { replayDead } from '../../../src/alerts/notify/replay.ts';
-import { carryOut } from '../../../src/writer/commands.ts';
+import { COMMANDS } from '../../../src/writer/commands.ts';
 import { plainSession } from '../../../src/writer/session.ts';
 import { GONE, JUMPS, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
 
@@ -10,10 +10,10 @@ test('a channel that was renamed while another ledger read the workspace hears o
   deliver(TAKEN);
   const session = plainSession(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  carryOut(session, 'endWorkspace', { ...said, elsewhere: true, nowMs: state.nowMs });
+  COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   state.channels = ROUTES.map((route) => ({ ...route, channel: 'renamed' }));
   pass(86_400_000);
-  carryOut(session, 'resumeWorkspace', { ...said, nowMs: state.nowMs });
+  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);
   deliver(TAKEN);
   expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
@@ -25,9 +25,9 @@ test('a channel that had perhaps heard of it before the workspace was ended hear
   deliver(UNKNOWN);
   const session = plainSession(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  carryOut(session, 'endWorkspace', { ...said, elsewhere: true, nowMs: state.nowMs });
+  COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(86_400_000);
-  carryOut(session, 'resumeWorkspace', { ...said, nowMs: state.nowMs });
+  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);
   deliver(TAKEN);
   expect(heard('a')).toEqual(['opened']);
@@ -44,9 +44,9 @@ test('an end that was refused and then told after all is not told once more by a
   deliver('rejected');
   const session = plainSession(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  carryOut(session, 'endWorkspace', { ...said, elsewhere: true, nowMs: state.nowMs });
+  COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(3_600_000);
-  carryOut(session, 'resumeWorkspace', { ...said, nowMs: state.nowMs });
+  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);
   deliver(TAKEN);
   expect(heard('a')).toEqual(['opened', 'closed']);

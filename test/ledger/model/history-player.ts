@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { AppError } from '../../../src/core/errors.ts';
 import type { SyncOutcome } from '../../../src/sync/run.ts';
-import type { Args, CommandName, Result } from '../../../src/writer/commands.ts';
-import type { Writer } from '../../../src/writer/writer.ts';
+import type { Args, CommandName, Result, WriterCommands } from '../../../src/writer/commands.ts';
+import { type Writer, writerOver } from '../../../src/writer/writer.ts';
 import { realRun, writerOn } from '../../support/run/real-run.ts';
 import { InMemoryService, VERDICTS } from './in-memory-service.ts';
 import { WorkspaceModel } from './ledger-model.ts';
@@ -106,11 +106,12 @@ export class HistoryPlayer {
       ...{ workspaceId: model.id, listing, walk: step.walk, histories: expected.histories },
       ...{ isReadable: readableIn(step), onRequest },
     });
+    const commands: WriterCommands = this.#writer;
     const call = async <Name extends CommandName>(name: Name, args: Args<Name>, transfer?: readonly ArrayBuffer[]) => {
       const { walk } = args as Partial<Args<'recordWalk'>>;
       if (walk !== undefined) verdicts.push(walk.verdict);
       if (name === 'beginWalk') service.beginWalk();
-      const result = await this.#writer.call(name, args, transfer);
+      const result = await commands[name](args, transfer);
       this.#onAnswer(expected, name, result);
       if (name === 'absentAgain' && step.sleeps) {
         walked.resolve();
@@ -120,7 +121,7 @@ export class HistoryPlayer {
     };
     const { migration, ended: never } = this.#writer;
     const ended = realRun({
-      writer: { migration, ended: never, close: () => this.#writer.close(), call },
+      writer: writerOver({ migration, ended: never, close: () => this.#writer.close(), call }),
       source: service,
       now: () => this.nowMs,
       workspace: {
@@ -205,7 +206,7 @@ export class HistoryPlayer {
     const open = model.periods.filter((known) => !model.isClosed(known));
     const period = chosen(position % 7 === 0 ? model.periods : open, position);
     const request = { workspaceId: model.id, period, by: 'Ada', note: `close ${position}`, force, settleHours };
-    const closed = await attempt(this.#writer.call('closePeriod', { ...request, nowMs: this.nowMs }));
+    const closed = await attempt(this.#writer.closePeriod({ ...request, nowMs: this.nowMs }));
     const said = 'value' in closed ? { closed: reasonsOf(closed.value.overridden) } : refusalOf(closed);
     if (!model.periods.includes(period)) return { ledger: said, model: { code: 'unknown_period' } };
     if (model.isClosed(period)) return { ledger: said, model: { code: 'close_refused', reasons: [] } };
@@ -226,7 +227,7 @@ export class HistoryPlayer {
     const closed = model.periods.filter((known) => model.isClosed(known));
     const period = chosen(position % 7 === 0 ? model.periods : closed, position);
     const request = { workspaceId: model.id, period, by: 'Bo', note: `reopen ${position}`, nowMs: this.nowMs };
-    const opened = await attempt(this.#writer.call('reopenPeriod', request));
+    const opened = await attempt(this.#writer.reopenPeriod(request));
     const said = 'value' in opened ? { reversed: opened.value.reversed } : refusalOf(opened);
     if (!model.periods.includes(period)) return { ledger: said, model: { code: 'unknown_period' } };
     if (!model.isClosed(period)) return { ledger: said, model: { code: 'close_refused', reasons: [] } };

@@ -15,7 +15,7 @@ import { syncWorkspace } from '../../../src/sync/run.ts';
 import { StagingRoom } from '../../../src/sync/staging-room.ts';
 import type { UsageSource } from '../../../src/sync/sync-deps.ts';
 import { plainSession } from '../../../src/writer/session.ts';
-import type { Writer } from '../../../src/writer/writer.ts';
+import { type Writer, writerOver } from '../../../src/writer/writer.ts';
 import { InProcessWriter } from '../in-process-writer.ts';
 import type { Applied } from '../sandbox-fixture.ts';
 import { workspaceConfig } from './workspace-config.ts';
@@ -35,7 +35,7 @@ export function setRoutes(connection: Database.Database, routes: readonly Channe
 /** A writer over a ledger that the test has open, such as one in memory. It tells the log, unless other routes were set. */
 export function writerOn(connection: Database.Database): Writer {
   if (currentRoutes(connection).length === 0) giveRoutes(connection, LOG_ROUTES);
-  return new InProcessWriter(plainSession(connection));
+  return writerOver(new InProcessWriter(plainSession(connection)));
 }
 
 export interface RealRun {
