@@ -9,7 +9,7 @@ import { ageMs } from '../core/stored-time.ts';
 import { inOneUnit } from '../core/text/words.ts';
 import { headMismatch } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { openReceiver } from '../outlets/open-receiver.ts';
 import { checkOutlet, findRefused, type OutletDifference } from '../outlets/read-back.ts';
@@ -65,7 +65,7 @@ interface OutletWatchOptions {
   receiver: Receiver;
   closeReceiver(): Promise<void>;
   ledgerId: string;
-  connection: LedgerConnection;
+  connection: LedgerDb;
   writer(): Promise<Writer>;
   clock: Clock;
   logger: Logger;

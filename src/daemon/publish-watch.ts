@@ -3,7 +3,7 @@ import { backoffMs } from '../core/net/retry.ts';
 import { oneAtATime } from '../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { counted } from '../core/text/words.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import type { PublishReport } from '../publish/publish-ledger.ts';
 import { lagOf } from '../publish/standing.ts';
 
@@ -23,7 +23,7 @@ export interface PublishHealth {
 }
 
 export interface PublishWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
-  connection: LedgerConnection;
+  connection: LedgerDb;
   publish(signal: AbortSignal): Promise<PublishReport>;
   tell(detail: string | null): Promise<void>;
   staleMs: number;

@@ -2,7 +2,7 @@ import type { Config, WorkspaceConfig } from '../config/types.ts';
 import { isoTime, type WallClock } from '../core/clock.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { SlotLog } from '../ledger/journal/runs/slot-log.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { runs } from '../ledger/store/schema/run-tables.ts';
 import { highest } from '../ledger/store/subjects.ts';
 import type { SlotHistory } from '../queue/slots.ts';
@@ -41,7 +41,7 @@ export function cronOf({ cron, reconcileCron }: WorkspaceConfig, kind: SlotKind)
  * `lastRunKey`: one that starts now when absent.
  */
 export function createSlotHistory(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   clock: WallClock,
   lastRunKey = highest(connection, runs.runKey),
 ): (schedule: Pick<WorkspaceSchedule, 'workspaceId' | 'kind'>) => SlotHistory {

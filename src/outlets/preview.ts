@@ -2,7 +2,7 @@ import type { OutletConfig } from '../config/types.ts';
 import { nextTurn } from '../core/clock.ts';
 import type { OutletRow } from '../ledger/journal/outlets/outlet-book.ts';
 import { entriesBehind, lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { customerOf, judgeEntry, type OutletScope } from './events.ts';
 import type { ReceiverLimits } from './receiver.ts';
 import { scopeOf } from './sweep.ts';
@@ -28,7 +28,7 @@ const STEP = 2000;
 
 /** What would be sent if the outlet was begun now, judged entry by entry as the sweep judges. */
 export async function previewBegin(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { outlet, scope, before, limits }: Beginning,
   nowMs: number,
 ): Promise<{ months: MonthPreview[]; unnamed: { workspaceId: string; tenantId: string }[] }> {

@@ -1,14 +1,14 @@
 import type { OutletConfig } from '../config/types.ts';
 import { type OutletException, type OutletRow, readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
 import { entriesBehind, periodsBehind, type SentSum, sentSums } from '../ledger/journal/outlets/read-entries.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { customerOf, entryOf, quantityOf } from './events.ts';
 import type { Receiver, UsageEvent } from './receiver.ts';
 
 interface Asking {
   outlet: OutletConfig;
   receiver: Receiver;
-  connection: LedgerConnection;
+  connection: LedgerDb;
 }
 
 /** Whether the receiver has what was perhaps sent of a customer and month. */
@@ -117,7 +117,7 @@ export async function findRefused(
 
 const ENTRIES_OF_A_DIFFERENCE = 20;
 
-function lastEntries(connection: LedgerConnection, { periodKey, tenantKey }: SentSum, upTo: number): number[] {
+function lastEntries(connection: LedgerDb, { periodKey, tenantKey }: SentSum, upTo: number): number[] {
   return connection
     .prepare(
       `SELECT entry_id FROM usage_entries WHERE period_key = ? AND tenant_key = ? AND entry_id <= ?

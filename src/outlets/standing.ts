@@ -2,7 +2,7 @@ import type { OutletConfig } from '../config/types.ts';
 import { counted, withThousands } from '../core/text/words.ts';
 import { type EventState, exceptionCounts, readOutlets } from '../ledger/journal/outlets/outlet-book.ts';
 import { lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { quantityOf } from './events.ts';
 import { whyNotSent } from './sweep.ts';
 
@@ -24,7 +24,7 @@ export interface OutletStanding {
 }
 
 /** How the outlets of a configuration stand, by the ledger. */
-export function outletStandings(connection: LedgerConnection, outlets: readonly OutletConfig[]): OutletStanding[] {
+export function outletStandings(connection: LedgerDb, outlets: readonly OutletConfig[]): OutletStanding[] {
   if (outlets.length === 0) return [];
   const begun = new Map(readOutlets(connection).map((row) => [row.name, row]));
   const counts = exceptionCounts(connection);

@@ -10,7 +10,7 @@ import {
   type OutletEntry,
   setApart,
 } from '../ledger/journal/outlets/read-entries.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { HostPacer } from '../sync/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
 import { judgeEntry, type OutletScope } from './events.ts';
@@ -26,7 +26,7 @@ export interface SweepDeps {
   outlet: OutletConfig;
   receiver: Receiver;
   ledgerId: string;
-  connection: LedgerConnection;
+  connection: LedgerDb;
   writer(): Promise<Pick<Writer, 'markFlight' | 'advanceOutlet' | 'pauseOutlet'>>;
   clock: Clock;
 }

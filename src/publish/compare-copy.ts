@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { escapeNul } from './in-postgres.ts';
 import { COPIED_TABLES, type CopiedTable, offsetOf, valuesOf } from './tables.ts';
 
@@ -40,7 +40,7 @@ export function unitOf({ workspace, period }: CopiedTable, offsets: readonly big
 
 /** Compares all rows of these workspaces, within the snapshot and the transaction that are under way. */
 export async function compareCopy(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   client: pg.Client,
   ledgerKey: number,
   workspaceKeys: readonly number[],
@@ -89,7 +89,7 @@ function byUnit(rows: readonly unknown[]): Map<string, Sums> {
 }
 
 /** Sums that never overflow, and a row's hash as Postgres makes it. */
-function addFunctions(connection: LedgerConnection): void {
+function addFunctions(connection: LedgerDb): void {
   connection.aggregate('exact_sum', {
     safeIntegers: true,
     start: 0n,

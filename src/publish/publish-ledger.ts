@@ -5,7 +5,8 @@ import { OPEN_ALERT_STATES_SQL } from '../core/text/alert-words.ts';
 import { linkAt } from '../ledger/journal/links.ts';
 import { GENESIS_DIGEST, headOfChain } from '../ledger/journal/runs/digest.ts';
 import { keptFromRun } from '../ledger/journal/runs/prune-runs.ts';
-import { type LedgerConnection, openReader } from '../ledger/store/file/open.ts';
+import { openReader } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { compareCopy, type Difference, unitOf } from './compare-copy.ts';
 import { copyLines, escapeNul, PAUSE, PublishError, type PublishTarget, selectLines } from './in-postgres.ts';
@@ -72,7 +73,7 @@ export async function publishLedger(order: PublishOrder): Promise<PublishReport>
 
 class Publication {
   readonly #order: PublishOrder;
-  readonly #connection: LedgerConnection;
+  readonly #connection: LedgerDb;
   readonly #client: pg.Client;
   readonly #held: Held;
   readonly #ledgerKey: number;
@@ -80,7 +81,7 @@ class Publication {
   readonly #workspaceKeys: number[];
   #rows = 0;
 
-  constructor(order: PublishOrder, connection: LedgerConnection, client: pg.Client, held: Held) {
+  constructor(order: PublishOrder, connection: LedgerDb, client: pg.Client, held: Held) {
     this.#order = order;
     this.#connection = connection;
     this.#client = client;

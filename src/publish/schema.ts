@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { packageFile } from '../core/process/package-file.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import { columnsOf } from '../ledger/store/file/schema-objects.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { viewColumnKind } from '../reports/queries/finance-view.ts';
 import { inPostgres, PublishError, type PublishTarget } from './in-postgres.ts';
 import { COPIED_TABLES, createTable } from './tables.ts';
@@ -14,7 +14,7 @@ const NOW = `(SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.
 /** Does the work in one transaction of Postgres, in a schema of this version, which is made unless it is there. */
 export async function inCopy<T>(
   target: PublishTarget,
-  connection: LedgerConnection,
+  connection: LedgerDb,
   work: (client: pg.Client) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
@@ -59,7 +59,7 @@ async function isMade(client: pg.Client, schema: string, version: string): Promi
 const OWN_VIEWS: readonly string[] = ['finance_budgets', 'finance_outlet_events'];
 
 /** The statements that make the views of `drizzle/views.sql` over all ledgers, with `ledger_id` before their columns. */
-export function viewsOf(connection: LedgerConnection): string[] {
+export function viewsOf(connection: LedgerDb): string[] {
   const text = readFileSync(packageFile('drizzle', 'views.sql'), 'utf8');
   const found = [...text.matchAll(/^CREATE VIEW (\w+) AS\n([\s\S]*?);$/gm)];
   const views = found.filter(([, name = '']) => !OWN_VIEWS.includes(name));

@@ -3,7 +3,7 @@ import { ageMs } from '../core/stored-time.ts';
 import { counted } from '../core/text/words.ts';
 import { linkAt } from '../ledger/journal/links.ts';
 import { headOfChain } from '../ledger/journal/runs/digest.ts';
-import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import type { PublishTarget } from './in-postgres.ts';
 import { inCopy } from './schema.ts';
@@ -23,7 +23,7 @@ export interface CopyStanding {
 }
 
 /** The lag of a copy that holds the links up to a position; null: nobody knows. */
-export function lagOf(connection: LedgerConnection, position: number | null, nowMs: number): Lag {
+export function lagOf(connection: LedgerDb, position: number | null, nowMs: number): Lag {
   if (position === null) return { links: 0, seconds: 0 };
   const links = Math.max(0, headOfChain(connection).seq - position);
   // The first whose time is known: one of the future says nothing of its age.
@@ -36,11 +36,7 @@ export function lagOf(connection: LedgerConnection, position: number | null, now
 }
 
 /** Asks Postgres, and whether it takes what is published. Never rejects. */
-export async function standingOf(
-  target: PublishTarget,
-  connection: LedgerConnection,
-  nowMs: number,
-): Promise<CopyStanding> {
+export async function standingOf(target: PublishTarget, connection: LedgerDb, nowMs: number): Promise<CopyStanding> {
   try {
     const position = await inCopy(target, connection, async (client) => {
       // Refused to a user that may not write, and by a server that only reads.

@@ -6,8 +6,9 @@ import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/chec
 import type { ClaimedRun, LeaseHolder } from '../ledger/journal/runs/claim-run.ts';
 import type { FiguresAhead } from '../ledger/journal/runs/known-figures.ts';
 import type { RunStaging } from '../ledger/journal/staging/staging.ts';
-import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
+import { closeForWriting, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
 
@@ -29,7 +30,7 @@ export interface WriterStart {
 
 /** What commands work with: the one connection that writes, and what lives as long as it does. */
 export interface Session {
-  readonly connection: LedgerConnection;
+  readonly connection: LedgerDb;
   /** Takes secrets out of what a page says before it becomes an error. */
   redact: Redactor;
   /** Absent where nobody keeps heads elsewhere. */
@@ -54,9 +55,7 @@ export interface OpenRun {
 export type Command<Args, Result> = (session: Session, args: Args) => Result;
 
 /** A command that needs the connection only. */
-export function onConnection<Args, Result>(
-  work: (connection: LedgerConnection, args: Args) => Result,
-): Command<Args, Result> {
+export function onConnection<Args, Result>(work: (connection: LedgerDb, args: Args) => Result): Command<Args, Result> {
   return ({ connection }, args) => work(connection, args);
 }
 
@@ -113,7 +112,7 @@ function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute
 }
 
 /** A session over a ledger that is open already, without secrets and checkpoints. */
-export function plainSession(connection: LedgerConnection): Session {
+export function plainSession(connection: LedgerDb): Session {
   return {
     connection,
     redact: (text) => text,

@@ -9,7 +9,7 @@ import { advance, type JudgingContext } from '../../src/alerts/track/lifecycle.t
 import { readMutes } from '../../src/alerts/track/mutes.ts';
 import { nextSummaryMs } from '../../src/alerts/track/routes.ts';
 import { isoTime } from '../../src/core/clock.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { answerWaiting } from '../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
@@ -165,7 +165,7 @@ playTable([
   },
 ]);
 
-function lastEntryOf(connection: LedgerConnection, runKey: number): number {
+function lastEntryOf(connection: LedgerDb, runKey: number): number {
   const last = 'SELECT first_entry_id + entries - 1 FROM runs WHERE run_key = ?';
   return connection.prepare(last).pluck().get(runKey) as number;
 }

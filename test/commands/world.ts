@@ -6,7 +6,8 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { main } from '../../src/commands/main.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { type LedgerConnection, openReader } from '../../src/ledger/store/file/open.ts';
+import { openReader } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import type { ContextOverrides } from '../../src/wiring/context.ts';
@@ -183,7 +184,7 @@ async function runCommand(
   return { code, out, err };
 }
 
-function withLedger<T>(path: string, use: (connection: LedgerConnection) => T): T {
+function withLedger<T>(path: string, use: (connection: LedgerDb) => T): T {
   const reader = openReader(path);
   try {
     return use(reader.connection);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -85,9 +85,7 @@ function block(language: string): string {
 }
 
 /** A rich ledger as a file, changed first when asked. */
-async function ledgerFile(
-  change?: (connection: LedgerConnection) => unknown,
-): Promise<{ connection: LedgerConnection; path: string }> {
+async function ledgerFile(change?: (connection: LedgerDb) => unknown): Promise<{ connection: LedgerDb; path: string }> {
   const connection = await buildRichLedger();
   change?.(connection);
   const path = join(temporaryFolder(), 'ledger.db');
@@ -95,7 +93,7 @@ async function ledgerFile(
   return { connection, path };
 }
 
-function publishedRuns(connection: LedgerConnection): { run_id: string; digest: string }[] {
+function publishedRuns(connection: LedgerDb): { run_id: string; digest: string }[] {
   return connection
     .prepare('SELECT run_id, digest FROM finance_runs WHERE digest IS NOT NULL ORDER BY started_at')
     .all() as { run_id: string; digest: string }[];

@@ -4,7 +4,7 @@ import { setCards } from '../../src/ledger/journal/charges/charge-run.ts';
 import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
 import { importNames } from '../../src/ledger/journal/charges/names.ts';
 import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 const QUESTION = /^### (.+\?)\n\n```sql\n([\s\S]*?)```/gm;
@@ -46,7 +46,7 @@ const OTHER_MARCH: Month = { 'cedar-analytics': 20, nocard: 5, 'blue-harbor': 30
  * February's close; `gone` has nothing but one of them in March. `back` was away in February. The other workspace's `ghost` of
  * January is withdrawn, and it has no February. April is read before its end. Cedar got another name and number after both closes.
  */
-async function buildUglyLedger(): Promise<LedgerConnection> {
+async function buildUglyLedger(): Promise<LedgerDb> {
   const { connection } = openLedger();
   const at = (time: string, workspaceId = 'ws-demo') => ({ workspaceId, nowMs: Date.parse(`${time}T06:00:00Z`) });
   const records = (months: Readonly<Record<string, Month>>) =>

@@ -6,7 +6,7 @@ import { setCards } from '../../src/ledger/journal/charges/charge-run.ts';
 import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
 import { importNames } from '../../src/ledger/journal/charges/names.ts';
 import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { renderTable } from '../../src/reports/formats/table.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
@@ -44,7 +44,7 @@ function records(months: number, change: Readonly<Record<string, number>> = {}) 
   );
 }
 
-async function buildLedger(): Promise<LedgerConnection> {
+async function buildLedger(): Promise<LedgerDb> {
   const { connection } = openLedger();
   const at = (time: string) => ({ workspaceId: 'ws-demo', nowMs: Date.parse(time) });
   setCards(connection, { cards: CARDS, source: 'import', nowMs: Date.parse('2025-01-01T00:00:00Z') });
@@ -80,7 +80,7 @@ async function buildLedger(): Promise<LedgerConnection> {
 /** So many rows are shown. */
 const SHOWN = 2;
 
-function answer(connection: LedgerConnection, sql: string): string {
+function answer(connection: LedgerDb, sql: string): string {
   const statement = connection.prepare(sql).safeIntegers();
   const rows = statement.all() as Record<string, unknown>[];
   const names = statement.columns().map(({ name }) => name);

@@ -3,7 +3,7 @@ import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
 import type { OutletConfig } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
 import { beginOutlet, readOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
 import type { Receiver, ReceiverLimits } from '../../src/outlets/receiver.ts';
@@ -16,7 +16,7 @@ import { NOON, type TestClock, testClock } from '../support/time/test-clock.ts';
 import { SECRET, WebhookReceiver } from './webhook-receiver.ts';
 
 export interface OutletWorld {
-  connection: LedgerConnection;
+  connection: LedgerDb;
   path: string;
   writer: Writer;
   clock: TestClock;
@@ -90,7 +90,7 @@ export async function outletWorld(options: WorldOptions = {}): Promise<OutletWor
 }
 
 /** What the ledger says that its tenants used, in SQL of its own, by `tenant month`; nothing that is 0. */
-export function ledgerSums(connection: LedgerConnection, fromPeriod = '2026-01'): Record<string, bigint> {
+export function ledgerSums(connection: LedgerDb, fromPeriod = '2026-01'): Record<string, bigint> {
   const rows = connection
     .prepare(
       `SELECT tenant_id || ' ' || period AS key, sum(credits_delta) AS credits FROM finance_history
@@ -102,14 +102,14 @@ export function ledgerSums(connection: LedgerConnection, fromPeriod = '2026-01')
 }
 
 /** Of an outlet that was begun. */
-export function outletRow(connection: LedgerConnection) {
+export function outletRow(connection: LedgerDb) {
   const row = readOutlet(connection, 'billing');
   if (row === undefined) throw new Error('it was not begun');
   return row;
 }
 
 /** What the receiver does not have, by entry: `[entry, tenant, month, state, reason]`. */
-export function exceptions(connection: LedgerConnection): unknown[][] {
+export function exceptions(connection: LedgerDb): unknown[][] {
   return connection
     .prepare('SELECT entry_id, tenant_id, period, state, reason FROM finance_outlet_events ORDER BY entry_id')
     .raw()

@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { expect } from 'vitest';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import type { Reader } from '../support/postgres.ts';
 
 type Row = Record<string, unknown>;
@@ -11,7 +11,7 @@ const EXACT_HUNDREDTHS = 2 ** 53;
 const DOUBLE_DIGITS = 2n ** 50n;
 
 /** Every view of the ledger, as SQLite knows them; what an outlet does, and budgets, are this machine's own, and not copied. */
-export function financeViews(connection: Database.Database): string[] {
+export function financeViews(connection: LedgerDb): string[] {
   return connection
     .prepare(
       `SELECT name FROM sqlite_schema WHERE type = 'view' AND name LIKE 'finance\\_%' ESCAPE '\\'
@@ -22,7 +22,7 @@ export function financeViews(connection: Database.Database): string[] {
 }
 
 /** Expects each view in Postgres to have the ledger's rows, with the same columns after `ledger_id`. Returns how many. */
-export async function expectSameViews(connection: Database.Database, client: Reader, where: string): Promise<number> {
+export async function expectSameViews(connection: LedgerDb, client: Reader, where: string): Promise<number> {
   const id = connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get();
   let compared = 0;
   for (const view of financeViews(connection)) {

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import type { PublishTarget } from '../../src/publish/in-postgres.ts';
 import { type PublishReport, publishLedger } from '../../src/publish/publish-ledger.ts';
 import { configure, NOWHERE } from '../support/daemon-folder.ts';
@@ -135,7 +135,7 @@ async function proxyTo(socketPath: string): Promise<{ port: number; cut(): void 
 const TENANTS = 3_000;
 
 interface Played {
-  connection: LedgerConnection;
+  connection: LedgerDb;
   path: string;
   /** A run that changes about a third of the tenants. */
   run(): Promise<void>;

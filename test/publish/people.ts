@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import type { RateCardText } from '../../src/billing/rates/rate-card-schema.ts';
 import { AppError } from '../../src/core/errors.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
 import { UnauthorizedError } from '../../src/usage-api/errors.ts';
 import { TENANTS } from '../ledger/model/upstream.ts';
@@ -42,7 +42,7 @@ const CARD_SETS: readonly (readonly RateCardText[])[] = [
 ];
 
 /** What people, timers and senders do to a ledger beside the runs; which of it, a number says. */
-export async function interfere(connection: Database.Database, what: number, nowMs: number): Promise<void> {
+export async function interfere(connection: LedgerDb, what: number, nowMs: number): Promise<void> {
   const writer = writerOn(connection);
   const pick = <T>(values: readonly T[]): T | undefined => values[what % Math.max(1, values.length)];
   const column = (sql: string): string[] => connection.prepare(sql).pluck().all() as string[];

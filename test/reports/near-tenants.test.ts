@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { nearest } from '../../src/core/text/closest.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { countTenants, namedTenants, nearTenants } from '../../src/reports/queries/tenants.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 const MANY = 100_000;
 
 /** Two workspaces: one with these tenants, and one with many. */
-async function ledgerOf(...ids: string[]): Promise<LedgerConnection> {
+async function ledgerOf(...ids: string[]): Promise<LedgerDb> {
   const { connection } = openLedger();
   const records = (list: readonly string[]) => list.map((id) => usageRecord(id, 10));
   await publish(connection, records(ids), { workspaceId: 'ws-1' });
@@ -23,7 +23,7 @@ async function ledgerOf(...ids: string[]): Promise<LedgerConnection> {
 }
 
 /** How many rows its statements give. */
-function rowsRead(connection: LedgerConnection, query: () => unknown): number {
+function rowsRead(connection: LedgerDb, query: () => unknown): number {
   let rows = 0;
   const { prepare } = connection;
   const spy = vi.spyOn(connection, 'prepare').mockImplementation((sql: string) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import {
   creditsByDay,
   largestMoves,
@@ -11,7 +11,7 @@ import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 /** What the views say of a month, sorted here and cut off at `limit`. */
-function byViews(connection: LedgerConnection, { period, workspace_id }: Place, limit: number) {
+function byViews(connection: LedgerDb, { period, workspace_id }: Place, limit: number) {
   const all = <Row>(sql: string) => connection.prepare(sql).safeIntegers().all(workspace_id, period) as Row[];
   const keys = new Map(
     connection
@@ -53,7 +53,7 @@ interface Sized {
 }
 type Place = MonthKey & { period: string; workspace_id: string };
 
-function places(connection: LedgerConnection): Place[] {
+function places(connection: LedgerDb): Place[] {
   return connection
     .prepare('SELECT period, period_key, closed_seq, workspace_id FROM periods JOIN workspaces USING (workspace_key)')
     .safeIntegers()
@@ -80,7 +80,7 @@ test.each([
   }
 });
 
-async function manyAlike(): Promise<LedgerConnection> {
+async function manyAlike(): Promise<LedgerDb> {
   const { connection } = openLedger();
   const tenants = Array.from({ length: 30 }, (_, at) => `tenant-${(at * 7) % 30}`);
   await publish(connection, [

@@ -2,15 +2,15 @@ import { expect, test, vi } from 'vitest';
 import { deadLetters } from '../../src/alerts/notify/replay.ts';
 import { outboxCounts } from '../../src/daemon/state/status.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
-import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { usageRows } from '../../src/reports/queries/usage.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 const AT = '2026-03-31T00:00:00.000Z';
 
 test.each([
-  ['today', (connection: LedgerConnection) => usageRows(connection, { tenantId: 'acme' })],
-  ['in the past', (connection: LedgerConnection) => usageAsOf(connection, AT, { tenantId: 'acme' })],
+  ['today', (connection: LedgerDb) => usageRows(connection, { tenantId: 'acme' })],
+  ['in the past', (connection: LedgerDb) => usageAsOf(connection, AT, { tenantId: 'acme' })],
   [
     'in one workspace in the past',
     (connection) => usageAsOf(connection, AT, { workspaceId: 'ws-1', tenantId: 'acme' }),
@@ -45,7 +45,7 @@ test.each([
 });
 
 /** The plan of every statement that the query prepares. */
-function planOf(connection: LedgerConnection, query: (connection: LedgerConnection) => unknown): string[] {
+function planOf(connection: LedgerDb, query: (connection: LedgerDb) => unknown): string[] {
   const prepare = vi.spyOn(connection, 'prepare');
   query(connection);
   const statements = prepare.mock.calls.map(([sql]) => sql);

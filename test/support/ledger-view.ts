@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 
 /** Everything finance reads of usage and alerts; runs, freshness and alerts about ourselves change when a run fails. */
 const PUBLISHED_VIEWS = [
@@ -47,7 +48,7 @@ export function viewLedger(path: string): LedgerView {
 }
 
 /** All published views of one moment as text. */
-export function dumpOf(connection: Database.Database): string {
+export function dumpOf(connection: LedgerDb): string {
   const read = (view: string) =>
     connection
       .prepare(`SELECT * FROM ${view} ${ABOUT_USAGE[view] ?? ''}`)

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import type Database from 'better-sqlite3';
 import { expect } from 'vitest';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 
 /** A hundredth: older libraries round what lies half-way by the nearest double; and they print 15 digits. */
 const ROUNDING = 0.0101;
 const DIGITS = 1e-14;
 
 /** Expects the machine's own `sqlite3`, an older library than ours, to read the same rows of every finance view. Returns how many. */
-export function expectSameInOlderSqlite(connection: Database.Database, path: string): Record<string, number> {
+export function expectSameInOlderSqlite(connection: LedgerDb, path: string): Record<string, number> {
   const [theirs, ours] = [
     read(path, 'SELECT sqlite_version()'),
     connection.prepare('SELECT sqlite_version()').pluck().get(),

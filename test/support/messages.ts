@@ -5,11 +5,12 @@ import { DELIVERY_TABLE, type DeliveryEvent, type DeliveryState } from '../../sr
 import { dueDeliveries } from '../../src/alerts/notify/due.ts';
 import { currentRoutes } from '../../src/alerts/track/routes.ts';
 import { inertJson } from '../../src/core/text/inert-text.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import type { Context } from '../../src/wiring/context.ts';
 import type { LedgerView, Row } from './ledger-view.ts';
 
 /** A ledger by its path, by a view of it or by a connection to it. */
-export type Ledger = string | Pick<LedgerView, 'rows'> | Database.Database;
+export type Ledger = string | Pick<LedgerView, 'rows'> | LedgerDb;
 
 /** `pending`: on its way, or tried again. `delivered`: its receiver has it. `dead`: given up until a replay. */
 export type MessageState = 'pending' | 'delivered' | 'dead';
@@ -137,7 +138,7 @@ export async function deliverWaiting(context: Context): Promise<void> {
 export type Answer = Extract<DeliveryEvent, 'accepted' | 'refused' | 'unknown' | 'rejected' | 'exhausted'>;
 
 /** All that is due is made and gets this answer, without any channel; returns what has reached its receiver, or may have. */
-export function answerWaiting(connection: Database.Database, event: Answer, nowMs: number, delayMs = 1): Message[] {
+export function answerWaiting(connection: LedgerDb, event: Answer, nowMs: number, delayMs = 1): Message[] {
   compose(connection, { nowMs });
   const channels = currentRoutes(connection).map(({ channel }) => channel);
   const due = dueDeliveries(connection, { channels, limit: 1_000, nowMs }).map(({ notificationId }) => notificationId);
@@ -157,7 +158,7 @@ export interface PlantedMessage extends Pick<Message, 'id' | 'channel' | 'create
 }
 
 /** Writes a message of which no run knows; it is due when it was created. */
-export function plantMessage(connection: Database.Database, message: PlantedMessage): void {
+export function plantMessage(connection: LedgerDb, message: PlantedMessage): void {
   const { id, channel, state, createdAt, text = '{}', alertKey } = message;
   const dueAt = DELIVERY_TABLE[state].claim === null ? null : createdAt;
   const deliveryKey = connection

@@ -9,7 +9,8 @@ import { closePeriod, type PeriodEvent, reopenPeriod } from '../../src/ledger/jo
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
 import { digestOfPage, type Window } from '../../src/ledger/journal/staging/staging.ts';
-import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
+import { openForWriting } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
 import { runCommands } from '../../src/writer/run-commands.ts';
@@ -23,7 +24,7 @@ import { NOON } from './time/test-clock.ts';
 
 export interface OpenLedger {
   path: string;
-  connection: LedgerConnection;
+  connection: LedgerDb;
 }
 
 let image: Buffer | undefined;
@@ -72,7 +73,7 @@ export interface RunUnderWay extends OpenRun {
   session: Session;
 }
 
-export function beginRun(connection: LedgerConnection, options: ClaimOptions = {}): RunUnderWay {
+export function beginRun(connection: LedgerDb, options: ClaimOptions = {}): RunUnderWay {
   const { workspaceId = 'ws-1', kind = 'manual', slot = null, nowMs = NOON } = options;
   const window = { from: null, to: null };
   const session = plainSession(connection);
@@ -113,7 +114,7 @@ export interface PublishOptions extends ClaimOptions {
  * too, only when `withdraws`.
  */
 export function publish(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   records: readonly StagedRecord[],
   { workspaceId = 'ws-1', nowMs = NOON, withdraws = false, ...request }: PublishOptions = {},
 ): Promise<Applied> {
@@ -133,16 +134,16 @@ export function usageRecord(tenant: string, credits: number | bigint, period = '
 const ACTED = { workspaceId: 'ws-1', by: 'Ada', note: 'test' };
 
 /** A close by force, as the program commits it. */
-export function closeMonth(connection: LedgerConnection, period: string, nowMs = NOON): PeriodEvent {
+export function closeMonth(connection: LedgerDb, period: string, nowMs = NOON): PeriodEvent {
   return closePeriod(connection, { ...ACTED, period, nowMs, force: true, settleHours: 48 }, commitClose);
 }
 
-export function reopenMonth(connection: LedgerConnection, period: string, nowMs = NOON): PeriodEvent {
+export function reopenMonth(connection: LedgerDb, period: string, nowMs = NOON): PeriodEvent {
   return reopenPeriod(connection, { ...ACTED, period, nowMs }, chargeReopened);
 }
 
 /** Lets what follows change the ledger as only somebody past the program could. */
-export function dropTriggers(connection: LedgerConnection): void {
+export function dropTriggers(connection: LedgerDb): void {
   const names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
   for (const name of names) connection.exec(`DROP TRIGGER ${name}`);
 }

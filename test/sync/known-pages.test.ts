@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Consistency } from '../../src/config/types.ts';
@@ -6,6 +5,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
 import type { Window } from '../../src/ledger/journal/staging/staging.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { dropTriggers, openLedger } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
 import { realRun, writerOn } from '../support/run/real-run.ts';
@@ -218,7 +218,7 @@ function stepOf(before: fc.Arbitrary<number>): fc.Arbitrary<Step> {
 }
 
 /** Every entry in the order of the ledger, and what stands of each key. */
-function historyOf(connection: Database.Database): unknown[] {
+function historyOf(connection: LedgerDb): unknown[] {
   const entries = connection.prepare(
     'SELECT workspace_id, period, tenant_id, kind, credits_delta, credits_after FROM finance_history ORDER BY entry_id',
   );

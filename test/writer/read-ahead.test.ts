@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { headOfChain } from '../../src/ledger/journal/runs/digest.ts';
 import { KEYS_A_READ, readKnown } from '../../src/ledger/journal/runs/known-figures.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
-import { type LedgerConnection, openReader } from '../../src/ledger/store/file/open.ts';
+import { openReader } from '../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { ReadAhead, readForWriter } from '../../src/writer/read-ahead.ts';
 import type { WriterStart } from '../../src/writer/session.ts';
 import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
@@ -123,7 +124,7 @@ function channel(path: string) {
   return { ahead: new ReadAhead({ port: port2, sent }), asked };
 }
 
-function allKeys(connection: LedgerConnection, periodKey: number): number[][] {
+function allKeys(connection: LedgerDb, periodKey: number): number[][] {
   const reads: number[][] = [];
   for (let after = 0, isLast = false; !isLast; ) {
     const rows = readKnown(connection, periodKey, after);

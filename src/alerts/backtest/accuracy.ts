@@ -1,5 +1,5 @@
 import type { Period } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { rulesWith } from '../wording/kinds/table.ts';
 
 /** How good what was told of jumps was, of months that are over. */
@@ -26,7 +26,7 @@ const DAY_MS = 86_400_000;
 
 /** Reads it from a ledger in which the history has been replayed. */
 export function readAccuracy(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { from, to }: { from: Period; to: Period },
   { firstRunAt, lastRunAt }: { firstRunAt: string; lastRunAt: string },
 ): Accuracy {

@@ -1,6 +1,6 @@
 import { nextTurn, systemClock } from '../../core/clock.ts';
 import type { Period } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { keepHistory } from '../history/curves.ts';
 import type { Level, RuleName } from '../measures/judgement.ts';
@@ -13,7 +13,7 @@ import { Replica } from './replica.ts';
 type Window = { from: Period; to: Period };
 
 export interface BacktestRequest {
-  ledger: LedgerConnection;
+  ledger: LedgerDb;
   workspaceId: string;
   settings: RunAlertSettings;
   window: Window;
@@ -86,7 +86,7 @@ function keyOf({ rule, tenantId, period }: BacktestAlert): string {
 }
 
 /** What the first run found is left out: nobody could have been told of it. */
-function readTold(connection: LedgerConnection, { from, to }: Window): BacktestAlert[] {
+function readTold(connection: LedgerDb, { from, to }: Window): BacktestAlert[] {
   return connection
     .prepare(
       `SELECT p.period, a.rule, t.tenant_id AS tenantId,
@@ -102,7 +102,7 @@ function readTold(connection: LedgerConnection, { from, to }: Window): BacktestA
     .all(from, to) as BacktestAlert[];
 }
 
-function readLabels(connection: LedgerConnection, workspaceKey: number, { from, to }: Window): BacktestAlert[] {
+function readLabels(connection: LedgerDb, workspaceKey: number, { from, to }: Window): BacktestAlert[] {
   return connection
     .prepare(
       `SELECT p.period, a.rule, t.tenant_id AS tenantId, NULL AS level, NULL AS firstFiredAt, 0 AS notifications, f.label

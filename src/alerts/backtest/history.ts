@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, count, eq, isNotNull, max, min, query } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findWorkspace, highest } from '../../ledger/store/subjects.ts';
@@ -45,7 +45,7 @@ const PAGE = 500;
  *
  * @throws AppError `no_history` when no run of it has been applied yet.
  */
-export function findHistory(connection: LedgerConnection, workspaceId: string): RecordedHistory {
+export function findHistory(connection: LedgerDb, workspaceId: string): RecordedHistory {
   const db = query(connection);
   const workspace = findWorkspace(connection, workspaceId);
   const times = { runs: count(), firstRunAt: min(runs.finishedAt), lastRunAt: max(runs.finishedAt) };
@@ -63,7 +63,7 @@ export function findHistory(connection: LedgerConnection, workspaceId: string): 
 }
 
 /** What happened in the workspace, in order; a page is held in memory at a time. */
-export function* recordedLinks(connection: LedgerConnection, history: RecordedHistory): Generator<RecordedLink> {
+export function* recordedLinks(connection: LedgerDb, history: RecordedHistory): Generator<RecordedLink> {
   const page = connection.prepare(
     `SELECT applied_seq AS seq, 'run' AS action, finished_at AS at, run_key AS runKey, run_id AS runId,
        from_period AS fromPeriod, to_period AS toPeriod, first_entry_id AS firstEntryId, entries, 0 AS periodKey

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { freezeFigures, setClosed, thawFigures } from '../../ledger/journal/close/close-period.ts';
 import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { KeptHistory } from '../history/curves.ts';
@@ -14,7 +14,7 @@ import type { RecordedHistory, RecordedLink } from './history.ts';
 const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
 
 export interface ReplicaSource {
-  ledger: LedgerConnection;
+  ledger: LedgerDb;
   history: RecordedHistory;
   kept: KeptHistory;
   settings: RunAlertSettings;
@@ -26,7 +26,7 @@ export interface ReplicaSource {
  * name, which is gone with the process whatever ends it. The ledger itself is only read.
  */
 export class Replica {
-  readonly connection: LedgerConnection;
+  readonly connection: LedgerDb;
   readonly #source: ReplicaSource;
   readonly #copies;
   readonly #ranges;
@@ -128,8 +128,8 @@ export class Replica {
 
 /** Returns what copies the rows of one table that fit a condition, one at a time, and are not there yet. */
 function copier(
-  from: LedgerConnection,
-  into: LedgerConnection,
+  from: LedgerDb,
+  into: LedgerDb,
   { table, where, columns }: { table: string; where: string; columns: string },
 ): (...values: (number | null)[]) => void {
   const read = from.prepare(`SELECT ${columns} FROM ${table} WHERE ${where}`).safeIntegers().raw();

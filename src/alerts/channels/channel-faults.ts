@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { counted } from '../../core/text/words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, isNull, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { evaluateJob } from '../evaluate/evaluate-self.ts';
@@ -11,7 +11,7 @@ const OF_CHANNEL = 'channel:';
 
 /** Raises the alert about a channel that fails, for the reason given, or with null ends it. Inside the caller's transaction. */
 export function tellOfChannel(
-  connection: Database.Database,
+  connection: LedgerDb,
   { channel, reason }: { channel: string; reason: string | null },
   nowMs: number,
 ): void {
@@ -20,7 +20,7 @@ export function tellOfChannel(
 }
 
 /** Ends the alerts about channels that are not configured: nobody would find that they work again. */
-export function endFaultsOfOthers(connection: Database.Database, nowMs: number): void {
+export function endFaultsOfOthers(connection: LedgerDb, nowMs: number): void {
   const names = currentRoutes(connection).map(({ channel }) => channel);
   const found = query(connection)
     .select({ cause: alerts.cause })
@@ -33,7 +33,7 @@ export function endFaultsOfOthers(connection: Database.Database, nowMs: number):
   }
 }
 
-function undelivered(connection: Database.Database, channel: string): string {
+function undelivered(connection: LedgerDb, channel: string): string {
   const { owed, newest } = connection
     .prepare(
       `SELECT (SELECT count(*) FROM alert_notified WHERE channel = @channel AND owed IS NOT NULL) AS owed,

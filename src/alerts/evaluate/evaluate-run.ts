@@ -1,10 +1,10 @@
-import type Database from 'better-sqlite3';
 import type { AlertSettings } from '../../config/types.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { RULES, type RuleName } from '../../core/text/alert-words.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, count, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
@@ -293,7 +293,7 @@ const lastChange = prepared((db) => {
 
 /** Whether an alert that has begun more than once is about figures that were changed less than a week ago. */
 function createRepeats(
-  connection: Database.Database,
+  connection: LedgerDb,
   curves: Curves,
   nowMs: number,
 ): (alert: { alertKey: number; periodKey: number | null; tenantKey: number | null }) => boolean {

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
@@ -18,12 +18,7 @@ export interface StaleCheck {
 }
 
 /** Raises what a failed run says about ourselves. Runs inside the transaction that ends the run. */
-export function evaluateFailure(
-  connection: Database.Database,
-  run: ClaimedRun,
-  fault: RunFault,
-  nowMs: number,
-): RunAlerts {
+export function evaluateFailure(connection: LedgerDb, run: ClaimedRun, fault: RunFault, nowMs: number): RunAlerts {
   return raise(connection, judgeFailedRun(fault), { ...run, actor: 'run', nowMs });
 }
 
@@ -32,11 +27,7 @@ export function evaluateFailure(
  * transaction, and without writing anything when there is no news. It takes the write lock first: SQLite refuses to
  * write on what was read before another process wrote.
  */
-export function evaluateStale(
-  connection: Database.Database,
-  workspaces: readonly StaleCheck[],
-  nowMs: number,
-): RunAlerts {
+export function evaluateStale(connection: LedgerDb, workspaces: readonly StaleCheck[], nowMs: number): RunAlerts {
   // One that has never begun a run is told as well, and the ledger does not know it yet.
   const rowOf = (workspaceId: string) =>
     findWorkspace(connection, workspaceId) ?? nameWorkspace(connection, { workspaceId, name: workspaceId });
@@ -65,7 +56,7 @@ const isFailing = prepared((db) => {
  * channels were told of it already, while the ledger could not be written.
  */
 export function evaluateJob(
-  connection: Database.Database,
+  connection: LedgerDb,
   news: JobNews,
   nowMs: number,
   heard: readonly DirectMessage[] = [],
@@ -82,7 +73,7 @@ const BY_TIMER = { runKey: null, runId: null, actor: 'timer' } as const;
 
 /** Runs inside the caller's transaction. */
 function raise(
-  connection: Database.Database,
+  connection: LedgerDb,
   seen: Observation,
   about: Pick<BookContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs'>,
   beforeTelling: () => void = () => undefined,

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { messageOf } from '../../core/errors.ts';
 import { isMachineFault } from '../../ledger/store/file/sqlite-errors.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { RuleName } from '../measures/judgement.ts';
 
 class RuleFault extends Error {
@@ -34,7 +34,7 @@ interface Evaluation<T> {
  * Evaluates rules behind a savepoint, once more without each that throws: its alerts stay as they are, and the run that is
  * being applied does not suffer. What the disk or the file of the ledger is to blame for goes on to the caller.
  */
-export function evaluateAll<T>(connection: Database.Database, evaluation: Evaluation<T>): T {
+export function evaluateAll<T>(connection: LedgerDb, evaluation: Evaluation<T>): T {
   const faults = new Map<RuleName, string>();
   for (;;) {
     try {

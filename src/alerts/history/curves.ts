@@ -1,9 +1,9 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { once, onceEach } from '../../core/one-at-a-time.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, desc, eq, isNotNull, lte, perConnection, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 export interface CurveSources {
   /** The ledger as the rules see it: current state. */
-  connection: Database.Database;
+  connection: LedgerDb;
   workspaceKey: number;
   nowMs: number;
   /** What is kept of the history; absent: each is looked up in it. */
@@ -32,7 +32,7 @@ export interface KeptHistory {
   firstPeriods: Map<number, number | null>;
 }
 
-export function keepHistory(history: Database.Database, workspaceKey: number): KeptHistory {
+export function keepHistory(history: LedgerDb, workspaceKey: number): KeptHistory {
   return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey), firstPeriods: new Map() };
 }
 
@@ -376,7 +376,7 @@ interface RunEntries {
 }
 
 /** Returns what all tenants together had come to in a period by an entry. */
-function totalsOf(history: Database.Database, periodKey: number): (entryId: number) => bigint {
+function totalsOf(history: LedgerDb, periodKey: number): (entryId: number) => bigint {
   const { runs, added, periods } = totalStatements(history);
   const known = periods(periodKey);
   const since = isoTime(periodStartMs(periodOfKey(periodKey)));

@@ -1,10 +1,10 @@
-import type Database from 'better-sqlite3';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 /** Credits that runs had read of a tenant's period up to each of these entries. */
 export type Readings = (periodKey: number, tenantKey: number, entryIds: readonly number[]) => bigint[];
 
 /** Looks each up in the ledger: one seek in the entries' index. */
-export function readingsOf(history: Database.Database): Readings {
+export function readingsOf(history: LedgerDb): Readings {
   const credits = history
     .prepare(
       `SELECT coalesce((
@@ -28,7 +28,7 @@ interface Series {
 }
 
 /** Keeps in memory what was looked up once: for a history that does not change while it is gone through again and again. */
-export function keptReadings(history: Database.Database): Readings {
+export function keptReadings(history: LedgerDb): Readings {
   const entries = history
     .prepare(
       `SELECT entry_id, credits_after FROM usage_entries

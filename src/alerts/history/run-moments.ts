@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { countUpTo } from './readings.ts';
 
 /** A reading speaks for moments so near to it: runs of one hour do not end at the same minute of each day. */
@@ -42,7 +42,7 @@ export interface RunTimes {
   lastEntryId(runKey: number): number;
 }
 
-export function runTimesOf(history: Database.Database, workspaceKey: number): RunTimes {
+export function runTimesOf(history: LedgerDb, workspaceKey: number): RunTimes {
   const run = (columns: string, where: string) =>
     history.prepare(
       `SELECT ${columns} FROM runs
@@ -70,7 +70,7 @@ export function runTimesOf(history: Database.Database, workspaceKey: number): Ru
 }
 
 /** Keeps them in memory: for a history that does not change while it is gone through again and again. */
-export function keptRunTimes(history: Database.Database, workspaceKey: number): RunTimes {
+export function keptRunTimes(history: LedgerDb, workspaceKey: number): RunTimes {
   const rows = history
     .prepare(
       `SELECT run_key AS runKey, finished_at AS finishedAt, first_entry_id + entries - 1 AS lastEntryId FROM runs

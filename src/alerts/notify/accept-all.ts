@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { compose } from './compose.ts';
@@ -11,7 +11,7 @@ const summariesNow = perConnection((connection) =>
 );
 
 /** Has every channel take what it is owed now, and what waits for a daily summary: as receivers do that are always there. */
-export function acceptAll(connection: Database.Database, nowMs: number): void {
+export function acceptAll(connection: LedgerDb, nowMs: number): void {
   const channels = currentRoutes(connection).map(({ channel }) => channel);
   for (;;) {
     summariesNow(connection).run(isoTime(nowMs));

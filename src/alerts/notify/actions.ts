@@ -1,8 +1,8 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
 import { requireRead } from '../../ledger/journal/ended.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull, query } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
@@ -43,7 +43,7 @@ export interface SilenceRequest {
  * resolved. Returns the ids of the alerts that were not acknowledged before. Throws `unknown_alert`, `alert_not_firing` where
  * none fires, or `workspace_ended`.
  */
-export function acknowledgeAlert(connection: Database.Database, request: AcknowledgeRequest): string[] {
+export function acknowledgeAlert(connection: LedgerDb, request: AcknowledgeRequest): string[] {
   const { alertId, by, note, nowMs } = request;
   return connection
     .transaction(() => {
@@ -62,14 +62,14 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
 }
 
 /** What is said of an alert of a workspace that was ended would be heard by nobody. */
-function alertsHere(connection: Database.Database, alertId: string): ReturnType<typeof requireAlerts> {
+function alertsHere(connection: LedgerDb, alertId: string): ReturnType<typeof requireAlerts> {
   const known = requireAlerts(connection, alertId);
   for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey))) requireRead(connection, workspaceKey);
   return known;
 }
 
 function acknowledge(
-  connection: Database.Database,
+  connection: LedgerDb,
   alert: ReturnType<typeof requireAlerts>[number],
   { by, note, nowMs }: Pick<AcknowledgeRequest, 'by' | 'note' | 'nowMs'>,
 ): void {
@@ -101,7 +101,7 @@ function acknowledge(
  * Records what an alert turned out to be, or all of a message; the last word counts. One that was false is done with: nobody is
  * reminded of it, and it leaves the list. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
  */
-export function recordFeedback(connection: Database.Database, request: FeedbackRequest): string[] {
+export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): string[] {
   const { alertId, label, note, by, nowMs } = request;
   return connection
     .transaction(() => {
@@ -119,11 +119,7 @@ export function recordFeedback(connection: Database.Database, request: FeedbackR
 }
 
 /** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace` and `workspace_ended`. */
-export function addSilence(
-  connection: Database.Database,
-  request: SilenceRequest,
-  randomness = systemRandomness,
-): string {
+export function addSilence(connection: LedgerDb, request: SilenceRequest, randomness = systemRandomness): string {
   const { workspaceId } = request;
   const workspace = workspaceId === null ? null : findWorkspace(connection, workspaceId);
   if (workspace === undefined) {
@@ -167,7 +163,7 @@ export function addSilence(
 
 /** Ends a silence or a plan before its time. Throws `unknown_silence` when there is none that still mutes. */
 export function endSilence(
-  connection: Database.Database,
+  connection: LedgerDb,
   { silenceId, by, nowMs }: { silenceId: string; by: string; nowMs: number },
 ): void {
   const at = isoTime(nowMs);

@@ -1,10 +1,8 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { channelStates } from '../../ledger/store/schema/delivery-tables.ts';
 import { asc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
 import { MOST_BYTES } from './in-parts.ts';
-
-type Connection = Database.Database;
 
 /** A channel whose receiver wants nothing more. */
 export interface DisabledChannel {
@@ -13,7 +11,7 @@ export interface DisabledChannel {
   reason: string;
 }
 
-export function disabledChannels(connection: Connection): DisabledChannel[] {
+export function disabledChannels(connection: LedgerDb): DisabledChannel[] {
   const disabled = query(connection).select().from(channelStates).where(isNotNull(channelStates.disabledAt));
   return disabled
     .orderBy(asc(channelStates.name))
@@ -22,7 +20,7 @@ export function disabledChannels(connection: Connection): DisabledChannel[] {
 }
 
 /** Writes down that a channel is disabled: what it is owed is given up as it becomes due. Inside the caller's transaction. */
-export function disableChannel(connection: Connection, channel: string, reason: string, nowMs: number): void {
+export function disableChannel(connection: LedgerDb, channel: string, reason: string, nowMs: number): void {
   connection
     .prepare(
       `INSERT INTO channel_states (name, disabled_at, reason) VALUES (?, ?, ?)
@@ -37,7 +35,7 @@ export function disabledReason(channel: string, reason: string): string {
 }
 
 /** The most bytes that a message to a channel may have, by what its receiver has refused. */
-export function mostBytesOf(connection: Connection, channel: string): number {
+export function mostBytesOf(connection: LedgerDb, channel: string): number {
   const state = query(connection).select().from(channelStates).where(eq(channelStates.name, channel)).get();
   return Math.min(state?.mostBytes ?? MOST_BYTES, MOST_BYTES);
 }

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, eq, isNotNull, lt, perConnection, query } from '../../ledger/store/schema/drizzle.ts';
 import { type ChannelRoute, currentRoutes, hourOf, nextSummaryMs } from '../track/routes.ts';
@@ -15,8 +15,6 @@ import { GROUPED, isOutOfLine } from './group-wait.ts';
 import type { MadeMessage, Rendered } from './in-parts.ts';
 import { renderPayload } from './notification.ts';
 import type { DueMessage } from './notifier.ts';
-
-type Connection = Database.Database;
 
 const DAY_MS = 86_400_000;
 /** So many tenants that are told of the same are one message. */
@@ -40,7 +38,7 @@ interface Member extends Rendered {
  * Asks once more what is so for everything that is due, and makes messages of what each channel is owed: single ones, groups and
  * the daily summary. Their bytes are written down, to be sent as they are. Returns how many were made.
  */
-export function compose(connection: Connection, { nowMs }: { nowMs: number }): number {
+export function compose(connection: LedgerDb, { nowMs }: { nowMs: number }): number {
   return connection
     .transaction(() => {
       restartWaits(connection, nowMs);
@@ -66,7 +64,7 @@ const busyChannels = perConnection((connection) =>
 );
 
 /** A wait that a clock ahead of this one has begun begins now, as long as it was meant to be; a question is asked now. */
-function restartWaits(connection: Connection, nowMs: number): void {
+function restartWaits(connection: LedgerDb, nowMs: number): void {
   const { at, latest } = dueMoments(nowMs);
   const seconds = 'round((julianday(due_at) - julianday(due_set_at)) * 86400, 3)';
   const restarted = `strftime('%Y-%m-%dT%H:%M:%fZ', @at, max(0, ${seconds}) || ' seconds')`;
@@ -82,7 +80,7 @@ function restartWaits(connection: Connection, nowMs: number): void {
   }
 }
 
-function dropOutdated(connection: Connection, nowMs: number): void {
+function dropOutdated(connection: LedgerDb, nowMs: number): void {
   const isOutdated = and(
     isNotNull(deliveries.dueAt),
     eq(deliveries.state, 'fresh'),
@@ -94,14 +92,14 @@ function dropOutdated(connection: Connection, nowMs: number): void {
 }
 
 class ChannelComposer {
-  readonly #connection: Connection;
+  readonly #connection: LedgerDb;
   readonly #route: ChannelRoute;
   readonly #nowMs: number;
   readonly #at: string;
   readonly #mostBytes: number;
   #made = 0;
 
-  constructor(connection: Connection, route: ChannelRoute, nowMs: number) {
+  constructor(connection: LedgerDb, route: ChannelRoute, nowMs: number) {
     this.#connection = connection;
     this.#route = route;
     this.#nowMs = nowMs;

@@ -1,8 +1,8 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, eq, gte, isNotNull, lt, query, sql, statements } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
@@ -182,7 +182,7 @@ interface CourseSubject {
 }
 
 /** Returns what works out the course of tenants; the days on which a workspace was read are looked up once. */
-export function createCourses(connection: Database.Database): (subject: CourseSubject) => Course {
+export function createCourses(connection: LedgerDb): (subject: CourseSubject) => Course {
   const entriesOf = statements(connection)(
     // The run that is being applied has no end yet.
     `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key

@@ -1,14 +1,13 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, eq, inserter, ne, perConnection, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type MemberEffect } from './delivery-states.ts';
-
-type Connection = Database.Database;
 
 /** How long one sender keeps a message in hand: longer than any channel's timeout. */
 const CLAIM_MS = 60_000;
@@ -62,7 +61,7 @@ const beginDelivery = perConnection((connection) =>
 
 /** Writes down a message that is to be sent now. Inside the caller's transaction. */
 export function writeDelivery(
-  connection: Connection,
+  connection: LedgerDb,
   delivery: Pick<typeof deliveries.$inferSelect, 'notificationId' | 'channel' | 'form' | 'payload' | 'failures'> & {
     at: string;
   },
@@ -92,7 +91,7 @@ type KnownDelivery = ClaimedDelivery &
  * sender that dies leaves the claim to run out, so a message may arrive twice, under the same id, but is never lost.
  */
 export function claimDelivery(
-  connection: Connection,
+  connection: LedgerDb,
   { notificationId, nowMs }: { notificationId: string; nowMs: number },
 ): ClaimedDelivery | null {
   return connection
@@ -112,7 +111,7 @@ export function claimDelivery(
 }
 
 /** Writes down what came of an attempt. Runs inside the caller's transaction; nothing happens where it comes too late. */
-export function recordAttempt(connection: Connection, record: AttemptRecord): void {
+export function recordAttempt(connection: LedgerDb, record: AttemptRecord): void {
   const { notificationId, claimedAt, event, delayMs, error, tooLarge, nowMs } = record;
   const now = isoTime(nowMs);
   const known = selectOne(connection).get({ notificationId, at: now }) as KnownDelivery | undefined;
@@ -152,7 +151,7 @@ function failuresAfter({ event, tooLarge }: AttemptRecord, before: number): numb
 
 /** Has a message that is in a state of its own go through an event that no attempt brings. Inside the caller's transaction. */
 export function moveDelivery(
-  connection: Connection,
+  connection: LedgerDb,
   { deliveryKey, state }: Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'>,
   event: 'outdated' | 'replay' | 'withdraw',
   now: string,
@@ -172,7 +171,7 @@ export function moveDelivery(
 const onlySentence = sql`json_object('summary', ${deliveries.payload} ->> '$.summary') || ''`;
 
 function update(
-  connection: Connection,
+  connection: LedgerDb,
   deliveryKey: number,
   set: Parameters<ReturnType<ReturnType<typeof query>['update']>['set']>[0],
 ): void {
@@ -180,7 +179,7 @@ function update(
 }
 
 /** Messages to a channel have at most so many bytes from now on; larger ones that nobody has tried yet are made anew. */
-function lowerBound(connection: Connection, channel: string, mostBytes: number, now: string): void {
+function lowerBound(connection: LedgerDb, channel: string, mostBytes: number, now: string): void {
   connection
     .prepare(
       `INSERT INTO channel_states (name, most_bytes) VALUES (?, ?)
@@ -214,7 +213,7 @@ const OLD = `SELECT delivery_key FROM deliveries d WHERE created_at < @before AN
  * Forgets messages that were made before `before` (ISO-8601 UTC) and have ended. Those of an alert that is open still stay, as
  * does what each channel was told of it.
  */
-export function pruneDeliveries(connection: Database.Database, before: string): PrunedDeliveries {
+export function pruneDeliveries(connection: LedgerDb, before: string): PrunedDeliveries {
   return connection
     .transaction(() => {
       connection.prepare(`DELETE FROM delivery_members WHERE delivery_key IN (${OLD})`).run({ before });
@@ -284,7 +283,7 @@ const statements = perConnection((connection) => {
 });
 
 /** What becomes of the members of a message. Runs inside the caller's transaction. */
-function affectMembers(connection: Connection, effect: MemberEffect, moment: MemberMoment): void {
+function affectMembers(connection: LedgerDb, effect: MemberEffect, moment: MemberMoment): void {
   for (const statement of statements(connection)[effect]) statement.run(moment);
 }
 
@@ -292,7 +291,7 @@ function affectMembers(connection: Connection, effect: MemberEffect, moment: Mem
  * A channel has taken something: what was given up after three days is asked for anew, and after a day what it rejected. The
  * messages that were given up stand for nothing any more.
  */
-function freeGivenUp(connection: Connection, channel: string, nowMs: number): void {
+function freeGivenUp(connection: LedgerDb, channel: string, nowMs: number): void {
   const moment = { channel, now: isoTime(nowMs), before: isoTime(nowMs - DAY_MS) };
   const isFreed =
     'n.channel = @channel AND n.given_up = 1 AND n.owed IS NOT NULL AND (n.failures > 0 OR n.due_set_at <= @before)';

@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type JobNews, judgeJob } from '../rules/own.ts';
 import { ownAlertId, requireAlert, type StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, takes } from '../track/routes.ts';
@@ -23,7 +23,7 @@ export type DirectOutcome = 'heard' | 'unknown' | 'refused';
 
 /** What each channel is to hear of a job that fails while the ledger can only be read. */
 export function directMessages(
-  connection: Database.Database,
+  connection: LedgerDb,
   routes: readonly ChannelRoute[],
   { job, detail }: Pick<JobNews, 'job' | 'detail'>,
   nowMs: number,
@@ -48,7 +48,7 @@ export function directMessages(
 }
 
 /** The alert as it will be once it is written down. */
-function alertOf(connection: Database.Database, news: Pick<JobNews, 'job' | 'detail'>, at: string): ComposedAlert {
+function alertOf(connection: LedgerDb, news: Pick<JobNews, 'job' | 'detail'>, at: string): ComposedAlert {
   const { rule, cause, judgement, detail } = judgeJob(news);
   if (judgement.verdict !== 'holds') throw new Error('only a job that fails is told');
   const { level, severity } = judgement.finding;
@@ -78,7 +78,7 @@ function alertOf(connection: Database.Database, news: Pick<JobNews, 'job' | 'det
  * the caller's transaction.
  */
 export function noteHeard(
-  connection: Database.Database,
+  connection: LedgerDb,
   { rule, cause }: { rule: StoredAlert['rule']; cause: string },
   heard: readonly DirectMessage[],
 ): void {

@@ -1,10 +1,8 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { EVERYBODY } from './notified.ts';
-
-type Connection = Database.Database;
 
 /** What is due, also by a clock that was ahead, in SQL; `@at` is now, `@latest` as late as anything can have been written. */
 export const IS_DUE = '(due_at <= @at OR due_set_at > @latest)';
@@ -13,7 +11,7 @@ export function dueMoments(nowMs: number): { at: string; latest: string } {
   return { at: isoTime(nowMs), latest: isoTime(nowMs + CLOCK_SLACK_MS) };
 }
 
-export function isAnythingDue(connection: Connection, channels: readonly string[], nowMs: number): boolean {
+export function isAnythingDue(connection: LedgerDb, channels: readonly string[], nowMs: number): boolean {
   return (
     selectAnyDue(connection).get({ channels: JSON.stringify([...channels, EVERYBODY]), ...dueMoments(nowMs) }) !==
     undefined
@@ -43,7 +41,7 @@ const selectDue = perConnection((connection) =>
  * most `limit` of each channel, the longest due first.
  */
 export function dueDeliveries(
-  connection: Connection,
+  connection: LedgerDb,
   { channels, limit, nowMs }: { channels: readonly string[]; limit: number; nowMs: number },
 ): { notificationId: string; channel: string }[] {
   const request = { channels: JSON.stringify(channels), limit, ...dueMoments(nowMs) };
@@ -61,7 +59,7 @@ const selectNext = perConnection((connection) =>
 );
 
 /** When something is due next that is not due yet, milliseconds since the epoch; null: nothing is. */
-export function nextDueMs(connection: Connection, nowMs: number): number | null {
+export function nextDueMs(connection: LedgerDb, nowMs: number): number | null {
   const at = selectNext(connection).get({ at: isoTime(nowMs) }) as string | null;
   return at === null ? null : Date.parse(at);
 }

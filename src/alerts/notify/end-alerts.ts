@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { EndingWorkspace } from '../../ledger/journal/end-workspace.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { renameOwnAlerts } from '../track/alert-rows.ts';
 import { AlertBook } from './alert-book.ts';
 import { moveDelivery } from './deliveries.ts';
@@ -15,7 +15,7 @@ export interface Ending extends EndingWorkspace {
  * Ends what is open of a workspace that this ledger is to read no more; receivers who heard of its beginning are told. Runs
  * inside the transaction that ends the workspace, and returns how many alerts somebody is told the end of.
  */
-export function endAlerts(connection: Database.Database, { workspaceId, workspaceKey, by, nowMs }: Ending): number {
+export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by, nowMs }: Ending): number {
   const book = new AlertBook({
     connection,
     workspaceKey,
@@ -36,7 +36,7 @@ export function endAlerts(connection: Database.Database, { workspaceId, workspac
  * Takes back what is owed of a workspace, or with null of the ledger as a whole, and the messages about nothing else: another
  * ledger has the same and sends it. Runs inside the caller's transaction, and returns how often a channel was owed something.
  */
-export function withdrawMessages(connection: Database.Database, workspaceKey: number | null, nowMs: number): number {
+export function withdrawMessages(connection: LedgerDb, workspaceKey: number | null, nowMs: number): number {
   const isOwn = 'alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS @workspaceKey)';
   const owed = `FROM alert_notified WHERE owed IS NOT NULL AND given_up = 0 AND ${isOwn}`;
   const withdrawn = connection.prepare(`SELECT count(*) ${owed}`).pluck().get({ workspaceKey }) as number;
@@ -67,7 +67,7 @@ interface UnderWay {
  * What a copy that becomes a ledger of its own leaves to the original: the alerts about the ledger as a whole. They end there
  * without a word, and their ids are those of the new ledger, should they ever begin. Runs inside the caller's transaction.
  */
-export function leaveOwnAlerts(nowMs: number): (connection: Database.Database) => void {
+export function leaveOwnAlerts(nowMs: number): (connection: LedgerDb) => void {
   return (connection) => {
     withdrawMessages(connection, null, nowMs);
     connection.exec(

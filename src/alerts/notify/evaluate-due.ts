@@ -1,8 +1,8 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { elsewhereSql } from '../../ledger/journal/ended.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, asc, eq, notInArray, query, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
@@ -15,7 +15,7 @@ import { EVERYBODY } from './notified.ts';
 import type { DueMessage } from './notifier.ts';
 
 /** Asks for all alerts of which something is due for one of these channels; returns what is to go now. */
-export function evaluateDue(connection: Database.Database, nowMs: number, channels: readonly string[]): DueMessage[] {
+export function evaluateDue(connection: LedgerDb, nowMs: number, channels: readonly string[]): DueMessage[] {
   const { at, latest } = dueMoments(nowMs);
   const keys = sql`(SELECT alert_key FROM alert_notified
     WHERE due_at IS NOT NULL AND (due_at <= ${at} OR due_set_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify([...channels, EVERYBODY])})))`;
@@ -33,7 +33,7 @@ export function evaluateDue(connection: Database.Database, nowMs: number, channe
  * Has all that is open in a workspace, or with null everywhere, asked for as soon as a sender looks, whatever its channels are: a
  * person has said something, or the channels are others. A workspace that is being taken back still counts as ended.
  */
-export function evaluateAgain(connection: Database.Database, workspaceKey: number | null, nowMs: number): void {
+export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null, nowMs: number): void {
   connection
     .prepare(
       `INSERT INTO alert_notified (alert_key, channel, due_at, due_set_at)
@@ -47,7 +47,7 @@ export function evaluateAgain(connection: Database.Database, workspaceKey: numbe
 }
 
 /** For a daemon that starts: who told last may have had other channels. What waits for those that there are no more is owed no more. */
-export function evaluateAll(connection: Database.Database, nowMs: number): void {
+export function evaluateAll(connection: LedgerDb, nowMs: number): void {
   connection
     .transaction(() => {
       const names = currentRoutes(connection).map(({ channel }) => channel);
@@ -68,7 +68,7 @@ export function evaluateAll(connection: Database.Database, nowMs: number): void 
 }
 
 /** Of the workspaces that have such alerts, and that no other ledger reads. */
-function booksOf(connection: Database.Database, isWanted: SQL, nowMs: number): AlertBook[] {
+function booksOf(connection: LedgerDb, isWanted: SQL, nowMs: number): AlertBook[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)

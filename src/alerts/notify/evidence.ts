@@ -1,9 +1,9 @@
-import type Database from 'better-sqlite3';
 import { formatMinor } from '../../core/money.ts';
 import { once, onceEach } from '../../core/one-at-a-time.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { statements } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
@@ -26,7 +26,7 @@ export interface EvidenceAbout {
 
 /** Returns what gathers the evidence of observations: days and entries when they are read, totals of workspaces once. */
 export function createEvidence(
-  connection: Database.Database,
+  connection: LedgerDb,
   priceOf: CreditPricer | null,
 ): (seen: Observation, about: EvidenceAbout) => Evidence {
   const total = onceEach((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
@@ -127,7 +127,7 @@ const TENANTS_OF_BOTH = `SELECT t.tenant_id, sum(iif(u.period_key = @periodKey, 
     sum(iif(u.period_key = @periodKey, u.credits_used, 0)) AS current_credits
   FROM tenant_usage u JOIN tenants t USING (tenant_key) WHERE u.period_key IN (@periodKey, @comparedKey) GROUP BY t.tenant_key`;
 
-function largestOf(connection: Database.Database, month: WorkspaceMonth): TenantsEvidence['largest'] {
+function largestOf(connection: LedgerDb, month: WorkspaceMonth): TenantsEvidence['largest'] {
   return connection
     .prepare(
       `${TENANTS_OF_BOTH} HAVING current_credits * @times > previous_credits
@@ -139,7 +139,7 @@ function largestOf(connection: Database.Database, month: WorkspaceMonth): Tenant
 
 /** What the credits at stake of all tenants cost; null where that is not known of each, in one currency. */
 function moneyOfAll(
-  connection: Database.Database,
+  connection: LedgerDb,
   month: WorkspaceMonth,
   price: (tenantId: string, credits: bigint) => ReturnType<CreditPricer>,
 ): StakeMoney | null {
@@ -156,7 +156,7 @@ function moneyOfAll(
   return currency === null ? null : stakeMoney(change, currency);
 }
 
-function formerTenant(connection: Database.Database, { tenantKey, daily, newDaily, lastDay }: Former): FormerTenant {
+function formerTenant(connection: LedgerDb, { tenantKey, daily, newDaily, lastDay }: Former): FormerTenant {
   const tenant_id = tenantIdOf(connection, tenantKey);
   return { tenant_id, daily_credits: daily, new_daily_credits: newDaily, last_day: lastDay };
 }

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { isOfReading } from '../wording/kinds/table.ts';
@@ -56,12 +57,12 @@ const sentOfMany = perConnection((connection) => {
  * which was ahead has written down count for nothing.
  */
 export class GroupWait {
-  readonly #connection: Database.Database;
+  readonly #connection: LedgerDb;
   readonly #workspaceKey: number | null;
   readonly #nowMs: number;
   readonly #ofMany = new Map<string, string | null>();
 
-  constructor(connection: Database.Database, { workspaceKey, nowMs }: { workspaceKey: number | null; nowMs: number }) {
+  constructor(connection: LedgerDb, { workspaceKey, nowMs }: { workspaceKey: number | null; nowMs: number }) {
     this.#connection = connection;
     this.#workspaceKey = workspaceKey;
     this.#nowMs = nowMs;

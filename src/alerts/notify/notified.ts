@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
 import { placeholders, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { Notified } from './news.ts';
@@ -31,7 +31,7 @@ export interface Standings {
 }
 
 /** Reads what all channels have of alerts. */
-export function readStandings(connection: Database.Database, alertKeys: readonly number[]): Standings {
+export function readStandings(connection: LedgerDb, alertKeys: readonly number[]): Standings {
   const known = Map.groupBy(
     rowsOfAlerts(connection).all({ alertKeys: JSON.stringify(alertKeys) }),
     (row) => row.alertKey,
@@ -88,7 +88,7 @@ const putWait = prepared((db) =>
 
 /** Writes down what a channel waits for, where that is another than before. */
 export function writeWait(
-  connection: Database.Database,
+  connection: LedgerDb,
   { alertKey, channel }: { alertKey: number; channel: string },
   before: Wait,
   wait: Wait,
@@ -97,7 +97,7 @@ export function writeWait(
 }
 
 /** What was there before anybody could be told of it is no news to anybody. */
-export function writeBaseline(connection: Database.Database, alertKey: number): void {
+export function writeBaseline(connection: LedgerDb, alertKey: number): void {
   connection.prepare(`${BASELINE} AND a.alert_key = ? ON CONFLICT DO NOTHING`).run(alertKey);
 }
 

@@ -1,14 +1,12 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { moveDelivery } from './deliveries.ts';
 import { evaluateDue } from './evaluate-due.ts';
-
-type Connection = Database.Database;
 
 /** A message that was given up. */
 export type DeadLetter = Pick<
@@ -46,7 +44,7 @@ const LETTER = {
   last_error: deliveries.lastError,
 };
 
-export function deadLetters(connection: Connection): DeadLetter[] {
+export function deadLetters(connection: LedgerDb): DeadLetter[] {
   return selectDead(connection).map(({ letter }) => letter);
 }
 
@@ -54,7 +52,7 @@ export function deadLetters(connection: Connection): DeadLetter[] {
  * Has what dead messages said asked for anew, and enables their channels: what is so goes in a new message, and of what has passed
  * nothing is left to say. Throws `not_dead` and changes nothing when one of the ids is not that of a dead message.
  */
-export function replayDead(connection: Connection, { notificationIds, nowMs }: ReplayRequest): ReplayReport {
+export function replayDead(connection: LedgerDb, { notificationIds, nowMs }: ReplayRequest): ReplayReport {
   return connection
     .transaction(() => {
       const now = isoTime(nowMs);
@@ -87,7 +85,7 @@ export function replayDead(connection: Connection, { notificationIds, nowMs }: R
     .immediate();
 }
 
-function selectDead(connection: Connection): { deliveryKey: number; letter: DeadLetter }[] {
+function selectDead(connection: LedgerDb): { deliveryKey: number; letter: DeadLetter }[] {
   const { deliveryKey, createdAt } = deliveries;
   return query(connection)
     .select({ deliveryKey, letter: LETTER })
@@ -98,7 +96,7 @@ function selectDead(connection: Connection): { deliveryKey: number; letter: Dead
 }
 
 /** Forgets what is known of these channels; returns those that were disabled. */
-function enable(connection: Connection, channels: readonly string[]): string[] {
+function enable(connection: LedgerDb, channels: readonly string[]): string[] {
   const forget = connection.prepare(
     'DELETE FROM channel_states WHERE name IN (SELECT value FROM json_each(?)) RETURNING name, disabled_at',
   );
@@ -107,7 +105,7 @@ function enable(connection: Connection, channels: readonly string[]): string[] {
 }
 
 /** What failed at these channels and waits, up to six hours for its next try, is due now, and its three days begin anew. */
-function retryNow(connection: Connection, channels: readonly string[], now: string): number {
+function retryNow(connection: LedgerDb, channels: readonly string[], now: string): number {
   const isOwn = 'failures > 0 AND due_at IS NOT NULL AND channel IN (SELECT value FROM json_each(@channels))';
   const request = { now, channels: JSON.stringify(channels) };
   const [free, possible] = [
@@ -119,7 +117,7 @@ function retryNow(connection: Connection, channels: readonly string[], now: stri
   return (free ?? 0) + (possible ?? 0);
 }
 
-function ownedBy(connection: Connection, deliveryKey: number): boolean {
+function ownedBy(connection: LedgerDb, deliveryKey: number): boolean {
   return (
     connection
       .prepare(

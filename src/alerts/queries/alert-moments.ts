@@ -1,8 +1,8 @@
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -32,7 +32,7 @@ export interface AlertMoments {
 }
 
 /** Says of alerts what was last told, and what there is to tell now; what those of a workspace have in common is read once. */
-export function alertMoments(connection: LedgerConnection): (alert: AlertRow) => AlertMoments {
+export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMoments {
   const readAtOf = onceEach((workspaceKey: number | null) => {
     const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
     const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
@@ -61,7 +61,7 @@ export function alertMoments(connection: LedgerConnection): (alert: AlertRow) =>
   };
 }
 
-function createComposer(connection: LedgerConnection, workspaceId: string | null, at: string): MessageComposer {
+function createComposer(connection: LedgerDb, workspaceId: string | null, at: string): MessageComposer {
   const workspaceKey = workspaceId === null ? null : (findWorkspace(connection, workspaceId)?.workspaceKey ?? null);
   return new MessageComposer({
     connection,
@@ -78,7 +78,7 @@ function createComposer(connection: LedgerConnection, workspaceId: string | null
 }
 
 /** The figures as they stand. Rules that compare with anything but the month before keep the earlier ones with the alert. */
-function figuresNow(connection: LedgerConnection, row: typeof alerts.$inferSelect): AlertFigures {
+function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): AlertFigures {
   const kept = figuresOf(row);
   const { rule, periodKey, tenantKey, basis } = row;
   if (periodKey === null || tenantKey === null || usageKind(rule) === null) return kept;
@@ -92,7 +92,7 @@ function figuresNow(connection: LedgerConnection, row: typeof alerts.$inferSelec
 }
 
 /** Reads the last message about an alert that any channel has, or may have; one about many is read once. */
-function createLastTold(connection: LedgerConnection): (alertId: string) => AlertMoment | null {
+function createLastTold(connection: LedgerDb): (alertId: string) => AlertMoment | null {
   const lastOf = connection
     .prepare(
       `SELECT notification_id FROM finance_alert_messages

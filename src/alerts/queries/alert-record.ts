@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import type { financeAlertMessages } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
@@ -44,7 +44,7 @@ export interface OwedMessage {
 }
 
 /** The record of one alert. Throws `unknown_alert`. */
-export function alertRecord(connection: LedgerConnection, alertId: string): AlertRecord {
+export function alertRecord(connection: LedgerDb, alertId: string): AlertRecord {
   const all = (sql: string) => connection.prepare(sql).safeIntegers().all(alertId);
   const [alert] = all(
     `SELECT f.*, a.rule_version FROM finance_alerts f JOIN alerts a USING (alert_id) WHERE f.alert_id = ?`,

@@ -2,7 +2,7 @@ import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import type { AlertState } from '../../core/text/alert-words.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
@@ -42,7 +42,7 @@ export interface ListedAlert extends AlertRow {
 }
 
 /** Says why nobody is told of an alert now: a silence may be younger than its last change. */
-export function createMutedNow(connection: LedgerConnection, nowMs: number): (alert: AlertRow) => string | null {
+export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: AlertRow) => string | null {
   const mutesOf = onceEach((workspaceId: string | null) => {
     const workspace = workspaceId === null ? undefined : findWorkspace(connection, workspaceId);
     return readMutes(connection, workspace?.workspaceKey ?? null, nowMs);
@@ -65,7 +65,7 @@ export function createMutedNow(connection: LedgerConnection, nowMs: number): (al
 
 /** The alerts: critical ones first, of them those about ourselves, then by the credits at stake; what one explains stands below it. */
 export function alertRows(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { states, nowMs, ...filters }: AlertFilters & { nowMs: number },
 ): ListedAlert[] {
   const { where, values } = whereClause({

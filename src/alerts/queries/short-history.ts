@@ -1,6 +1,6 @@
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import { counted } from '../../core/text/words.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 /** A workspace whose first month may be partial, so that no month can be held against it yet. */
 export interface ShortHistory {
@@ -12,7 +12,7 @@ export interface ShortHistory {
 }
 
 /** Every one of them by its id; those that have ended are nobody's work. */
-export function shortHistories(connection: LedgerConnection, nowMs: number): ShortHistory[] {
+export function shortHistories(connection: LedgerDb, nowMs: number): ShortHistory[] {
   const found = connection
     .prepare(
       `SELECT w.workspace_id AS workspaceId, min(p.period) AS first FROM periods p JOIN workspaces w USING (workspace_key)

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import {
   and,
@@ -57,7 +57,7 @@ export interface SilenceFilters {
 }
 
 /** Those in force at `now`, or all of them; the latest first. */
-export function silenceRows(connection: LedgerConnection, { now, all, workspaceId }: SilenceFilters): SilenceRow[] {
+export function silenceRows(connection: LedgerDb, { now, all, workspaceId }: SilenceFilters): SilenceRow[] {
   const ofWorkspace = or(isNull(workspaces.workspaceId), eq(workspaces.workspaceId, workspaceId ?? ''));
   return query(connection)
     .select(COLUMNS)
@@ -83,7 +83,7 @@ export interface MutePreview {
 
 /** What would have been muted of what was told since a moment; in one workspace, or in all (null). */
 export function mutePreview(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   mute: MuteRow & { times: MuteTimes },
   { workspaceId, sinceMs }: { workspaceId: string | null; sinceMs: number },
 ): MutePreview {
@@ -110,7 +110,7 @@ export function mutePreview(
 }
 
 /** Whether any tenant fits a pattern in which `*` stands for anything; in one workspace, or in all (null). */
-export function anyTenantFits(connection: LedgerConnection, pattern: string, workspaceId: string | null): boolean {
+export function anyTenantFits(connection: LedgerDb, pattern: string, workspaceId: string | null): boolean {
   // In GLOB these would be wildcards, too.
   const glob = pattern.replace(/[?[]/g, (character) => `[${character}]`);
   const found = query(connection)

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { Level, RuleName, Severity } from '../measures/judgement.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
@@ -24,7 +24,7 @@ export interface RunAlerts {
 }
 
 export interface BookContext {
-  connection: Database.Database;
+  connection: LedgerDb;
   /** Null, like its id, for the ledger as a whole. */
   workspaceKey: number | null;
   workspaceId: string | null;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type Database from 'better-sqlite3';
 import { AppError } from '../../core/errors.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts, deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import {
@@ -136,7 +136,7 @@ export class AlertRows {
   readonly #workspaceKey: number | null;
   readonly #connection;
 
-  constructor(connection: Database.Database, workspaceKey: number | null) {
+  constructor(connection: LedgerDb, workspaceKey: number | null) {
     this.#workspaceKey = workspaceKey;
     this.#connection = connection;
   }
@@ -195,7 +195,7 @@ export class AlertRows {
 }
 
 /** Throws `unknown_alert`. */
-export function requireAlert(connection: Database.Database, alertId: string): typeof alerts.$inferSelect {
+export function requireAlert(connection: LedgerDb, alertId: string): typeof alerts.$inferSelect {
   const alert = alertById(connection).get({ alertId });
   if (alert !== undefined) return alert;
   throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
@@ -204,7 +204,7 @@ export function requireAlert(connection: Database.Database, alertId: string): ty
 }
 
 /** The alerts that an id stands for: its own, or those of a message, such as a group. Throws `unknown_alert`. */
-export function requireAlerts(connection: Database.Database, id: string): (typeof alerts.$inferSelect)[] {
+export function requireAlerts(connection: LedgerDb, id: string): (typeof alerts.$inferSelect)[] {
   if (!id.startsWith('msg_')) return [requireAlert(connection, id)];
   const members = query(connection)
     .select(getTableColumns(alerts))
@@ -220,13 +220,13 @@ export function requireAlerts(connection: Database.Database, id: string): (typeo
   });
 }
 
-export function ownAlertId(connection: Database.Database, rule: StoredAlert['rule'], cause: string): string {
+export function ownAlertId(connection: LedgerDb, rule: StoredAlert['rule'], cause: string): string {
   const names = { workspaceId: null, tenantId: null, period: null };
   return alertIdOf({ rule, cause, periodKey: null, tenantKey: null }, ledgerId(connection), names);
 }
 
 /** Gives the alerts about the ledger as a whole the ids that they have under its id of now. */
-export function renameOwnAlerts(connection: Database.Database): void {
+export function renameOwnAlerts(connection: LedgerDb): void {
   const db = query(connection);
   const place = ledgerId(connection);
   for (const alert of db.select().from(alerts).where(isNull(alerts.workspaceKey)).all()) {

@@ -1,7 +1,7 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { fullName } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, lte, or, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { RuleName } from '../measures/judgement.ts';
@@ -34,7 +34,7 @@ const silencesInForce = prepared((db) => {
 });
 
 /** Reads them; a pattern for tenants or periods fits subjects without one only when it is `*`. */
-export function readMutes(connection: Database.Database, workspaceKey: number | null, nowMs: number): Mutes {
+export function readMutes(connection: LedgerDb, workspaceKey: number | null, nowMs: number): Mutes {
   const inForce = silencesInForce(connection).all({ workspaceKey, now: isoTime(nowMs) });
   const rows = inForce.flatMap((row) => {
     const untilMs = countsUntilMs(row, nowMs, Date.parse(row.until));

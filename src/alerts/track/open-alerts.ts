@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { elsewhereSql } from '../../ledger/journal/ended.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 /**
  * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to
@@ -30,7 +30,7 @@ export function sumOpen(counts: readonly AlertCount[]): number {
 }
 
 /** Counts what is open or waits, by workspace, rule, severity and state. */
-export function countAlerts(connection: Database.Database): AlertCount[] {
+export function countAlerts(connection: LedgerDb): AlertCount[] {
   return connection
     .prepare(
       `SELECT w.workspace_id AS workspaceId, a.rule || coalesce(':' || a.cause, '') AS rule, a.severity, a.state, count(*) AS count

@@ -1,7 +1,7 @@
-import type Database from 'better-sqlite3';
 import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { KINDS } from '../wording/kinds/table.ts';
 
@@ -30,12 +30,12 @@ export function routesOf(channels: readonly ChannelConfig[], publicUrl: string |
 const routesBy = perConnection((): { routes: readonly ChannelRoute[] } => ({ routes: [] }));
 
 /** Gives a connection that writes the routes of its process: alerts are told by the configuration of who looks at them. */
-export function setRoutes(connection: Database.Database, routes: readonly ChannelRoute[]): void {
+export function setRoutes(connection: LedgerDb, routes: readonly ChannelRoute[]): void {
   routesBy(connection).routes = routes;
 }
 
 /** The channels that there are, with what each of them is told of. */
-export function currentRoutes(connection: Database.Database): readonly ChannelRoute[] {
+export function currentRoutes(connection: LedgerDb): readonly ChannelRoute[] {
   return routesBy(connection).routes;
 }
 

@@ -16,7 +16,7 @@ import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
@@ -118,7 +118,7 @@ export function explainCommand(cli: CliContext): CliCommand {
 
 /** Why nothing of the kind is told of other tenants of the workspace. */
 function shortHistoryLines(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   workspaceId: string | null,
   nowMs: number,
   { width }: TableOptions,

@@ -18,7 +18,7 @@ import { fullName, RULES } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { counted } from '../../core/text/words.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
@@ -168,7 +168,7 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
 }
 
 /** Whom the alerts are about that an id stands for, each once; null without an id. */
-function subjectsOf(connection: LedgerConnection, alertId: string | undefined): (MutedSubject | null)[] {
+function subjectsOf(connection: LedgerDb, alertId: string | undefined): (MutedSubject | null)[] {
   if (alertId === undefined) return [null];
   const subjects = requireAlerts(connection, alertId).map((alert) => alertRecord(connection, alert.alertId).alert);
   const subjectOf = ({ workspace_id, rule, cause, tenant_id, period }: MutedSubject): string =>

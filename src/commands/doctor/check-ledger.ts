@@ -15,9 +15,10 @@ import {
 import { skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
 import { endedWorkspaces } from '../../ledger/journal/ended.ts';
 import { describeAhead, TIMES_AHEAD_REMEDY, timesAhead } from '../../ledger/journal/times-ahead.ts';
-import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
+import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { nearestFolder, readerFault, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { broken, type Finding, fail, ok, warn } from './finding.ts';
 
 const LITTLE_DISK_BYTES = 1024 ** 3;
@@ -111,7 +112,7 @@ export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number
 }
 
 /** What a ledger says that can be read; of one that cannot, `checkLedger` tells. */
-export function askLedger<T>(path: string, ask: (connection: LedgerConnection) => T, otherwise: T): T {
+export function askLedger<T>(path: string, ask: (connection: LedgerDb) => T, otherwise: T): T {
   try {
     const reader = openReader(path);
     try {

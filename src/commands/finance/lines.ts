@@ -5,7 +5,7 @@ import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { LARGEST_LINE, type LineReport } from '../../ledger/journal/charges/manual-lines.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Recorded } from '../../writer/session.ts';
@@ -196,7 +196,7 @@ interface ManualLineRow {
 }
 
 function manualLines(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   wanted: { workspaceId?: string | undefined; tenantId?: string | undefined; period?: Period | undefined },
 ): ManualLineRow[] {
   const { workspaceId, tenantId, period } = wanted;

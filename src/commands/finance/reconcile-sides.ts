@@ -13,7 +13,7 @@ import { AppError, UsageError } from '../../core/errors.ts';
 import { isCurrency } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { readingsOf } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CsvRow } from '../shared/given-file.ts';
@@ -234,7 +234,7 @@ function parseCredits(text: string): bigint | null {
 }
 
 export function causes(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspace_id: workspaceId, period, tenants }: StatementDocument,
   customers: Customers,
 ): (row: ReconciledRow) => Cause | null {

@@ -1,6 +1,6 @@
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import type { Difference, Sums } from '../../publish/compare-copy.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
@@ -55,7 +55,7 @@ interface NamedDifference extends Pick<Difference, 'table' | 'here' | 'there'> {
   period: string | null;
 }
 
-function named(connection: LedgerConnection, { table, unit, here, there }: Difference): NamedDifference {
+function named(connection: LedgerDb, { table, unit, here, there }: Difference): NamedDifference {
   const [workspaceKey = 0, periodKey = 0] = unit.split(':').map(Number);
   const nameOf = (sql: string, key: number): string | null =>
     (connection.prepare(sql).pluck().get(key) as string | undefined) ?? null;

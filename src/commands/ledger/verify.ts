@@ -13,7 +13,8 @@ import {
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
-import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
+import { openReader } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 import { givenCheckpoints, givenDigest, givenKey } from '../shared/given-file.ts';
 
@@ -47,7 +48,7 @@ interface VerifyOptions {
 
 interface VerifiedFile {
   path: string;
-  connection: LedgerConnection;
+  connection: LedgerDb;
   keyFile: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { nearTenants, workspacesOfTenant } from '../../reports/queries/tenants.ts';
 import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -40,7 +40,7 @@ export function unknownPeriod(period: string, workspaceId: string): AppError {
  */
 export function noteNearTenants(
   cli: CliContext,
-  connection: LedgerConnection,
+  connection: LedgerDb,
   asked: { tenantId: string | undefined; workspaceId: string | undefined },
 ): void {
   const { tenantId, workspaceId } = asked;

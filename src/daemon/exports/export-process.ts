@@ -4,8 +4,9 @@ import { systemClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
-import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
+import { openReader } from '../../ledger/store/file/open.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { isFileOf, workFolderPrefix } from '../../reports/files/export-folder.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
 import type { Sheet, SheetValue } from '../../reports/formats/columns.ts';
@@ -68,7 +69,7 @@ async function writeRows(job: ExportJob): Promise<number> {
   }
 }
 
-function sheetOfJob(connection: LedgerConnection, job: ExportJob): Sheet {
+function sheetOfJob(connection: LedgerDb, job: ExportJob): Sheet {
   const { view, workspaceIds, onlyThese, period, focus, nowMs } = job;
   if (view === 'focus') {
     if (period === null) throw new AppError('export_failed', 'a FOCUS file is of one month');

@@ -9,11 +9,11 @@ import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { pageOf } from '../../reports/page/page-parts.ts';
 
 export interface AcknowledgePageOptions {
-  connection: LedgerConnection;
+  connection: LedgerDb;
   /** What signs the links; null where there is none. */
   linkKey: string | null;
   acknowledge(request: AcknowledgeRequest): Promise<unknown>;
@@ -77,7 +77,7 @@ export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePag
   });
 }
 
-function known(connection: LedgerConnection, id: string): ReturnType<typeof requireAlerts> {
+function known(connection: LedgerDb, id: string): ReturnType<typeof requireAlerts> {
   try {
     return requireAlerts(connection, id);
   } catch (error) {
@@ -92,7 +92,7 @@ function isOpen(state: string): boolean {
 
 const OVER = pageOf('This link is over', '<p>What it was about has ended, or the message is forgotten.</p>');
 
-function alertPage(connection: LedgerConnection, open: readonly AlertRecord[], fault = ''): string {
+function alertPage(connection: LedgerDb, open: readonly AlertRecord[], fault = ''): string {
   const momentsOf = alertMoments(connection);
   const sections = open.map((record) => {
     const { notification } = momentsOf(record.alert).now;

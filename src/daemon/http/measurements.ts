@@ -5,7 +5,7 @@ import { type AlertCount, countAlerts } from '../../alerts/track/open-alerts.ts'
 import { systemClock } from '../../core/clock.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
@@ -98,7 +98,7 @@ const RUNS_A_READ = 5000;
  * Counts the ended runs of the ledger. Each call reads only what is new since the one before: a run that has
  * ended keeps its status, and what is pruned stays counted, so the counts only grow and years of runs cost nothing.
  */
-export function createRunTally(connection: LedgerConnection) {
+export function createRunTally(connection: LedgerDb) {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
   const read = (isWanted: SQL | undefined): RunRow[] =>
     query(connection)

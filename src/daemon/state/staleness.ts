@@ -1,6 +1,6 @@
 import { timesAfter } from '../../core/cron.ts';
 import { ageMs, knownTime } from '../../core/stored-time.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 export interface SyncFacts {
   /** When its last complete run ended, milliseconds since the epoch; null when there never was one. */
@@ -38,7 +38,7 @@ const SELECT_FACTS = `
   FROM workspaces w LEFT JOIN finance_freshness USING (workspace_id) WHERE workspace_id = ?`;
 
 /** Returns what reads the facts of a workspace; of one that the ledger does not know they are empty. */
-export function syncFactsReader(connection: LedgerConnection): (workspaceId: string) => SyncFacts {
+export function syncFactsReader(connection: LedgerDb): (workspaceId: string) => SyncFacts {
   const select = connection.prepare(SELECT_FACTS);
   return (workspaceId) => {
     const row = select.get(workspaceId) as FactsRow | undefined;

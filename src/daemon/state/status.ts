@@ -1,7 +1,7 @@
 import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { asc, desc, eq, inArray, perConnection, prepared, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { financeFreshness, financeRuns } from '../../ledger/store/schema/finance-views.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
@@ -43,7 +43,7 @@ const ENDED = `SELECT w.workspace_id, r.finished_at AS last_complete_run_at, l.s
   LEFT JOIN periods p ON p.workspace_key = w.workspace_key AND p.covered_run_key IS NOT NULL
   WHERE w.ended_seq IS NOT NULL GROUP BY w.workspace_id ORDER BY w.workspace_id`;
 
-export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus[] {
+export function workspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
   const open = Map.groupBy(countAlerts(connection), ({ workspaceId }) => workspaceId);
   const lastRun = lastRunOf(connection);
   const read = query(connection).select().from(financeFreshness).orderBy(asc(financeFreshness.workspace_id)).all();
@@ -55,7 +55,7 @@ export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus
   }));
 }
 
-export function openAlertsOfLedger(connection: LedgerConnection): number {
+export function openAlertsOfLedger(connection: LedgerDb): number {
   return sumOpen(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
 }
 
@@ -88,7 +88,7 @@ const selectCounts = perConnection((connection) => {
   );
 });
 
-export function outboxCounts(connection: LedgerConnection): OutboxCounts {
+export function outboxCounts(connection: LedgerDb): OutboxCounts {
   return selectCounts(connection).get() as OutboxCounts;
 }
 

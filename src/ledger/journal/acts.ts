@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { LedgerConnection } from '../store/file/open.ts';
+import type { LedgerDb } from '../store/ledger-db.ts';
 import { query } from '../store/schema/drizzle.ts';
 import { acts } from '../store/schema/workspace-tables.ts';
 import { changesToCover, createLinkDigests, headOfChain } from './runs/digest.ts';
@@ -20,7 +20,7 @@ export interface ActLink {
 }
 
 /** Writes what somebody has done as the next link of the chain. It covers the row changes of the caller's transaction. */
-export function appendAct(connection: LedgerConnection, request: ActRequest): ActLink {
+export function appendAct(connection: LedgerDb, request: ActRequest): ActLink {
   const { workspaceId, workspaceKey, action, by, note, nowMs } = request;
   const head = headOfChain(connection);
   const { changesAfter, lastChangeSeq } = changesToCover(connection);

@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
-import type { LedgerConnection } from '../store/file/open.ts';
+import type { LedgerDb } from '../store/ledger-db.ts';
 import { eq, query, sql } from '../store/schema/drizzle.ts';
 import { leases } from '../store/schema/run-tables.ts';
 import { workspaces } from '../store/schema/workspace-tables.ts';
@@ -33,7 +33,7 @@ export interface EndingWorkspace {
  * that changes. Throws AppError `unknown_workspace`, WorkspaceEndedError.
  */
 export function endWorkspace<T>(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   request: EndRequest,
   settle: (workspace: EndingWorkspace) => T,
 ): ActLink & { settled: T } {
@@ -52,7 +52,7 @@ export function endWorkspace<T>(
 
 /** Takes the end of a workspace back: it is read and closed here again. `settle` works as in `endWorkspace`. */
 export function resumeWorkspace(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   request: ResumeRequest,
   settle: (workspace: EndingWorkspace) => void,
 ): ActLink {
@@ -70,7 +70,7 @@ export function resumeWorkspace(
     .immediate();
 }
 
-function requireWorkspace(connection: LedgerConnection, workspaceId: string): EndingWorkspace {
+function requireWorkspace(connection: LedgerDb, workspaceId: string): EndingWorkspace {
   const workspace = findWorkspace(connection, workspaceId);
   if (workspace !== undefined) return workspace;
   throw new AppError('unknown_workspace', `the ledger has nothing of workspace ${JSON.stringify(workspaceId)}`, {
@@ -78,7 +78,7 @@ function requireWorkspace(connection: LedgerConnection, workspaceId: string): En
   });
 }
 
-function fenceOff(connection: LedgerConnection, workspaceKey: number, nowMs: number): void {
+function fenceOff(connection: LedgerDb, workspaceKey: number, nowMs: number): void {
   query(connection)
     .update(leases)
     .set({ fencingToken: sql`${leases.fencingToken} + 1`, released: 1 })
@@ -87,7 +87,7 @@ function fenceOff(connection: LedgerConnection, workspaceKey: number, nowMs: num
   supersedeRunning(connection, workspaceKey, isoTime(nowMs));
 }
 
-function endBy(connection: LedgerConnection, request: ActRequest): ActLink {
+function endBy(connection: LedgerDb, request: ActRequest): ActLink {
   const link = appendAct(connection, request);
   query(connection)
     .update(workspaces)

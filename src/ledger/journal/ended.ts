@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { LedgerConnection } from '../store/file/open.ts';
+import type { LedgerDb } from '../store/ledger-db.ts';
 import { asc, eq, isNotNull, query } from '../store/schema/drizzle.ts';
 import { acts, workspaces } from '../store/schema/workspace-tables.ts';
 
@@ -25,17 +25,17 @@ export class WorkspaceEndedError extends AppError {
 type WorkspaceEnd = typeof acts.$inferSelect;
 
 /** The end of a workspace that this ledger no longer reads; null while it reads it. */
-export function endOfWorkspace(connection: LedgerConnection, workspaceKey: number): WorkspaceEnd | null {
+export function endOfWorkspace(connection: LedgerDb, workspaceKey: number): WorkspaceEnd | null {
   return endOf(connection, workspaceKey)?.end ?? null;
 }
 
 /** Throws `WorkspaceEndedError` for a workspace that this ledger no longer reads; null is none. */
-export function requireRead(connection: LedgerConnection, workspaceKey: number | null): void {
+export function requireRead(connection: LedgerDb, workspaceKey: number | null): void {
   const found = workspaceKey === null ? undefined : endOf(connection, workspaceKey);
   if (found !== undefined) throw new WorkspaceEndedError(found.workspaceId, found.end);
 }
 
-function endOf(connection: LedgerConnection, workspaceKey: number) {
+function endOf(connection: LedgerDb, workspaceKey: number) {
   return query(connection)
     .select({ workspaceId: workspaces.workspaceId, end: acts })
     .from(workspaces)
@@ -45,7 +45,7 @@ function endOf(connection: LedgerConnection, workspaceKey: number) {
 }
 
 /** The ids of the workspaces that this ledger no longer reads, in the order of their keys. */
-export function endedWorkspaces(connection: LedgerConnection): string[] {
+export function endedWorkspaces(connection: LedgerDb): string[] {
   const ended = query(connection).select().from(workspaces).where(isNotNull(workspaces.endedSeq));
   return ended
     .orderBy(asc(workspaces.workspaceKey))

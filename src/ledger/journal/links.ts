@@ -1,11 +1,11 @@
-import type { LedgerConnection } from '../store/file/open.ts';
+import type { LedgerDb } from '../store/ledger-db.ts';
 import { periodEvents } from '../store/schema/billing-tables.ts';
 import { eq, query } from '../store/schema/drizzle.ts';
 import { runs } from '../store/schema/run-tables.ts';
 import { acts } from '../store/schema/workspace-tables.ts';
 
 /** A link of the chain, be it a run, a close or an act: its digest, and when it was made, ISO-8601 UTC. */
-export function linkAt(connection: LedgerConnection, seq: number): { digest: string | null; at: string | null } | null {
+export function linkAt(connection: LedgerDb, seq: number): { digest: string | null; at: string | null } | null {
   const db = query(connection);
   const run = db.select().from(runs).where(eq(runs.appliedSeq, seq)).get();
   if (run !== undefined) return { digest: run.digest, at: run.finishedAt };
@@ -13,7 +13,7 @@ export function linkAt(connection: LedgerConnection, seq: number): { digest: str
   return event ?? db.select().from(acts).where(eq(acts.actSeq, seq)).get() ?? null;
 }
 
-export function hasLink(connection: LedgerConnection, digest: string): boolean {
+export function hasLink(connection: LedgerDb, digest: string): boolean {
   const db = query(connection);
   const run = db.select().from(runs).where(eq(runs.digest, digest)).get();
   const event = run ?? db.select().from(periodEvents).where(eq(periodEvents.digest, digest)).get();

@@ -1,6 +1,6 @@
 import { latestKnown } from '../../core/stored-time.ts';
 import { counted, inOneUnit } from '../../core/text/words.ts';
-import type { LedgerConnection } from '../store/file/open.ts';
+import type { LedgerDb } from '../store/ledger-db.ts';
 
 /** So many of the latest runs are looked at: what lies further back makes nothing due or fresh. */
 const LATEST_RUNS = 5000;
@@ -15,7 +15,7 @@ export interface TimesAhead {
 }
 
 /** Null when the ledger's latest times can all have been. */
-export function timesAhead(connection: LedgerConnection, nowMs: number): TimesAhead | null {
+export function timesAhead(connection: LedgerDb, nowMs: number): TimesAhead | null {
   const found = connection
     .prepare(
       `SELECT count(*) AS count, max(at) AS latestAt FROM (

@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import type { LedgerDb } from './ledger-db.ts';
 import { perConnection } from './schema/drizzle.ts';
 
 export interface KeyFigures {
@@ -11,7 +11,7 @@ export interface KeyFigures {
 type FiguresReader = (periodKey: number, tenantKey: number) => KeyFigures | undefined;
 
 /** Returns what reads them. Rules ask for many tenants: it is SQL by hand. */
-export const figuresReader: (connection: Database.Database) => FiguresReader = perConnection((connection) => {
+export const figuresReader: (connection: LedgerDb) => FiguresReader = perConnection((connection) => {
   const read = connection
     .prepare('SELECT credits_used, request_count, withdrawn FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
     .safeIntegers()

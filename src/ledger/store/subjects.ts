@@ -1,11 +1,11 @@
-import type Database from 'better-sqlite3';
 import { type Period, periodBounds } from '../../core/period.ts';
+import type { LedgerDb } from './ledger-db.ts';
 import { and, eq, max, perConnection, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from './schema/keys.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
 /** The highest number in a column of keys or places; 0 while there is none. */
-export function highest(connection: Database.Database, column: SQLiteColumn): number {
+export function highest(connection: LedgerDb, column: SQLiteColumn): number {
   const rows = query(connection)
     .select({ last: max(column) })
     .from(column.table);
@@ -14,7 +14,7 @@ export function highest(connection: Database.Database, column: SQLiteColumn): nu
 
 /** The row of a workspace under its latest name, made where there is none. */
 export function nameWorkspace(
-  connection: Database.Database,
+  connection: LedgerDb,
   { workspaceId, name }: { workspaceId: string; name: string },
 ): typeof workspaces.$inferSelect {
   const { workspaceId: target } = workspaces;
@@ -22,7 +22,7 @@ export function nameWorkspace(
   return insert.onConflictDoUpdate({ target, set: { name } }).returning().get();
 }
 
-export function findWorkspace(connection: Database.Database, workspaceId: string) {
+export function findWorkspace(connection: LedgerDb, workspaceId: string) {
   return query(connection).select().from(workspaces).where(eq(workspaces.workspaceId, workspaceId)).get();
 }
 
@@ -34,12 +34,12 @@ const periodByKey = prepared((db) =>
 );
 
 /** The row of a period; undefined when the ledger has nothing of it. */
-export function findPeriod(connection: Database.Database, periodKey: number) {
+export function findPeriod(connection: LedgerDb, periodKey: number) {
   return periodByKey(connection).get({ periodKey });
 }
 
 /** The row of a period, made where nothing has been recorded in it. */
-export function ensurePeriod(connection: Database.Database, periodKey: number, coveredRunKey: number | null = null) {
+export function ensurePeriod(connection: LedgerDb, periodKey: number, coveredRunKey: number | null = null) {
   const known = findPeriod(connection, periodKey);
   if (known !== undefined) return known;
   const period = periodOfKey(periodKey);
@@ -48,12 +48,12 @@ export function ensurePeriod(connection: Database.Database, periodKey: number, c
   return query(connection).insert(periods).values(row).returning().get();
 }
 
-export function findPeriodOf(connection: Database.Database, workspaceId: string, period: Period) {
+export function findPeriodOf(connection: LedgerDb, workspaceId: string, period: Period) {
   const workspace = findWorkspace(connection, workspaceId);
   return workspace && findPeriod(connection, periodKeyOf(workspace.workspaceKey, period));
 }
 
-export function workspaceOf(connection: Database.Database, periodKey: number): typeof workspaces.$inferSelect {
+export function workspaceOf(connection: LedgerDb, periodKey: number): typeof workspaces.$inferSelect {
   const isOwner = eq(workspaces.workspaceKey, workspaceKeyOf(periodKey));
   const found = query(connection).select().from(workspaces).where(isOwner).get();
   if (found === undefined) throw new Error(`the ledger has no workspace of the period with the key ${periodKey}`);
@@ -69,7 +69,7 @@ const tenantById = prepared((db) => {
 });
 
 /** The row of a tenant; undefined when the ledger has nothing of it. */
-export function findTenant(connection: Database.Database, workspaceKey: number, tenantId: string) {
+export function findTenant(connection: LedgerDb, workspaceKey: number, tenantId: string) {
   return tenantById(connection).get({ workspaceKey, tenantId });
 }
 
@@ -77,7 +77,7 @@ const tenantByKey = perConnection((connection) =>
   connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck(),
 );
 
-export function tenantIdOf(connection: Database.Database, tenantKey: number): string {
+export function tenantIdOf(connection: LedgerDb, tenantKey: number): string {
   const found = tenantByKey(connection).get(tenantKey) as string | undefined;
   if (found === undefined) throw new Error(`the ledger has no tenant with the key ${tenantKey}`);
   return found;

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from './file/open.ts';
+import type { LedgerDb } from './ledger-db.ts';
 
 const NOT_YET = Number.MAX_SAFE_INTEGER;
 
@@ -32,7 +32,7 @@ export interface MoneySum {
  * Gives what the lines of a period sum to, by currency in the order of their codes; what cannot be priced is in no sum. By the
  * tables: the views would name each tenant. With one currency nothing is looked up but the amounts.
  */
-export function moneySums(connection: LedgerConnection): (periodKey: number | bigint) => MoneySum[] {
+export function moneySums(connection: LedgerDb): (periodKey: number | bigint) => MoneySum[] {
   const currencies = connection
     .prepare('SELECT currency FROM rate_cards UNION SELECT currency FROM manual_lines ORDER BY 1')
     .pluck()
@@ -62,7 +62,7 @@ export interface MoneyOfMonths {
 }
 
 /** By currency in the order of their codes; a workspace's months have keys in a row. */
-export function moneyOfMonths(connection: LedgerConnection, periodKey: number): MoneyOfMonths[] {
+export function moneyOfMonths(connection: LedgerDb, periodKey: number): MoneyOfMonths[] {
   const sumsOf = moneySums(connection);
   const [now, before] = [sumsOf(periodKey), sumsOf(periodKey - 1)];
   const of = (sums: typeof now, currency: string) => sums.find((sum) => sum.currency === currency)?.amountMinor ?? 0n;

@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import type { LedgerDb } from './ledger-db.ts';
 import { closedUsage } from './schema/billing-tables.ts';
 import { eq, prepared, sql } from './schema/drizzle.ts';
 import { tenantUsage } from './schema/run-tables.ts';
@@ -24,6 +24,6 @@ const sumOf = (table: typeof tenantUsage | typeof closedUsage) =>
 const SUMS = { now: sumOf(tenantUsage), closed: sumOf(closedUsage) };
 
 /** As it stands now, or as its close has frozen it. */
-export function sumUsage(connection: Database.Database, periodKey: number, state: 'now' | 'closed' = 'now'): UsageSum {
+export function sumUsage(connection: LedgerDb, periodKey: number, state: 'now' | 'closed' = 'now'): UsageSum {
   return SUMS[state](connection).get({ periodKey }) ?? { tenants: 0, creditsUsed: 0n, requestCount: 0n };
 }

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from './file/open.ts';
+import type { LedgerDb } from './ledger-db.ts';
 import { tenantNames as names } from './schema/billing-tables.ts';
 import { and, desc, eq, prepared, sql } from './schema/drizzle.ts';
 import { tenants, workspaces } from './schema/workspace-tables.ts';
@@ -31,7 +31,7 @@ const nameOfKey = prepared((db) =>
 
 /** Looks up what people call a tenant, null when it has no name; the names that fit are read once. */
 export function tenantNames(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
 ): (workspaceId: string, tenantId: string) => string | null {
   const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 't.tenant_id': tenantId });
@@ -54,7 +54,7 @@ export function tenantNames(
 }
 
 /** The references that the tenants of a workspace have now, by their ids. */
-export function tenantReferences(connection: LedgerConnection, workspaceId: string): Map<string, string> {
+export function tenantReferences(connection: LedgerDb, workspaceId: string): Map<string, string> {
   const found = connection
     .prepare('SELECT tenant_id, external_ref FROM finance_tenants WHERE workspace_id = ? AND external_ref IS NOT NULL')
     .raw();
@@ -62,15 +62,12 @@ export function tenantReferences(connection: LedgerConnection, workspaceId: stri
 }
 
 /** Looks up what people call a tenant of one workspace, each when it is asked for: for few of many. */
-export function tenantNameReader(
-  connection: LedgerConnection,
-  workspaceId: string,
-): (tenantId: string) => string | null {
+export function tenantNameReader(connection: LedgerDb, workspaceId: string): (tenantId: string) => string | null {
   const name = latestName(connection);
   return (tenantId) => name.get({ workspaceId, tenantId })?.displayName ?? null;
 }
 
-export function keyedTenantNames(connection: LedgerConnection): (tenantKey: number | null) => string | null {
+export function keyedTenantNames(connection: LedgerDb): (tenantKey: number | null) => string | null {
   const names = nameOfKey(connection);
   return (tenantKey) => (tenantKey === null ? null : (names.get({ tenantKey })?.displayName ?? null));
 }

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 interface PageMargin {
   name: string;
@@ -22,10 +22,7 @@ interface MarginsRequest {
   nameOf: (tenantId: string) => string;
 }
 
-export function marginsOf(
-  connection: LedgerConnection,
-  { workspaceId, period, limit, nameOf }: MarginsRequest,
-): PageMargins {
+export function marginsOf(connection: LedgerDb, { workspaceId, period, limit, nameOf }: MarginsRequest): PageMargins {
   const all = <Row>(sql: string): Row[] => connection.prepare(sql).safeIntegers().all(workspaceId, period) as Row[];
   const from = 'FROM finance_margin WHERE workspace_id = ? AND period = ?';
   const lowest = all<Omit<PageMargin, 'name'> & { tenant_id: string }>(

@@ -2,7 +2,7 @@ import { BudgetTable, budgetUse } from '../../alerts/rules/budget/budget-table.t
 import type { Budget } from '../../config/types.ts';
 import { addPeriods, type Period, periodAt, periodRange } from '../../core/period.ts';
 import { creditPricer, type Forecast, forecastMonth } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodEvents } from '../../ledger/store/schema/billing-tables.ts';
 import { eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
@@ -85,7 +85,7 @@ interface MonthRow {
 
 /** Reads what the page shows; null when the ledger has nothing of the period. The caller holds a read transaction. */
 export function readPageData(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, period: wanted, nowMs, budgets }: PageRequest,
 ): PageData | null {
   const all = <Row>(sql: string, ...values: unknown[]): Row[] =>
@@ -167,7 +167,7 @@ export function readPageData(
   };
 }
 
-function moneyByMonth(connection: LedgerConnection, months: readonly (MonthRow | null)[]): PageData['money'] {
+function moneyByMonth(connection: LedgerDb, months: readonly (MonthRow | null)[]): PageData['money'] {
   const sumsOf = moneySums(connection);
   const sums = months.map((month) => (month === null ? [] : sumsOf(month.period_key)));
   const currencies = [...new Set(sums.flat().map(({ currency }) => currency))].sort();
@@ -177,7 +177,7 @@ function moneyByMonth(connection: LedgerConnection, months: readonly (MonthRow |
   });
 }
 
-function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow | null): PageData['days'] {
+function daysOf(connection: LedgerDb, last: MonthRow, before: MonthRow | null): PageData['days'] {
   const curve = (month: MonthRow | null): (bigint | null)[] => {
     const days: (bigint | null)[] = Array.from({ length: 31 }, () => null);
     if (month === null) return days;
@@ -213,7 +213,7 @@ interface BudgetRequest {
 }
 
 function budgetsUsed(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   budgets: readonly Budget[],
   { workspaceId, period, total, limit, nameOf }: BudgetRequest,
 ): PageBudget[] {
@@ -255,7 +255,7 @@ function tableOf(closedSeq: bigint | number | null | undefined): 'tenant_usage' 
 
 /** As `finance_period_totals` has them: the tenants that are not withdrawn, and the credits of all. */
 export function monthFigures(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { period_key, closed_seq }: MonthKey,
 ): { tenants: number; credits: bigint } {
   const close =
@@ -271,11 +271,7 @@ export function monthFigures(
 }
 
 /** The tenants with the most credits of a month, the most first; of equal ones whom the ledger has known for longer. */
-export function largestTenants(
-  connection: LedgerConnection,
-  { period_key, closed_seq }: MonthKey,
-  limit: number,
-): string[] {
+export function largestTenants(connection: LedgerDb, { period_key, closed_seq }: MonthKey, limit: number): string[] {
   // Ids are looked up for these few only: a month may have a million tenants.
   return connection
     .prepare(
@@ -289,11 +285,7 @@ export function largestTenants(
 }
 
 /** The tenants whose credits moved most since the month before, as `finance_period_changes` has them, in the same order. */
-export function largestMoves(
-  connection: LedgerConnection,
-  { period_key, closed_seq }: MonthKey,
-  limit: number,
-): TenantMove[] {
+export function largestMoves(connection: LedgerDb, { period_key, closed_seq }: MonthKey, limit: number): TenantMove[] {
   const before = findPeriod(connection, Number(period_key) - 1)?.closedSeq;
   return connection
     .prepare(
@@ -318,7 +310,7 @@ export function largestMoves(
 
 /** The same of an open month, beside last month at the same point; none where nothing was read around that time. */
 function movesToDate(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, period }: { workspaceId: string; period: string },
   limit: number,
 ): TenantMove[] {
@@ -334,7 +326,7 @@ function movesToDate(
 
 /** What each day of a workspace's month brought, by `YYYY-MM-DD`; days without a change are left out. */
 export function creditsByDay(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { period, period_key }: MonthKey & { period: string },
 ): { day: string; credits: bigint }[] {
   // Entries lie in the order of their runs, so those of the month are read at a stretch; by their index it takes four times as long.

@@ -4,7 +4,7 @@ import { mutedWords } from '../../alerts/wording/muted.ts';
 import { named } from '../../alerts/wording/names.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, desc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
@@ -115,7 +115,7 @@ export interface PageOrigin {
 }
 
 /** The caller holds the read transaction in which the figures are read. */
-export function readOrigin(connection: LedgerConnection, workspaceId: string): PageOrigin {
+export function readOrigin(connection: LedgerDb, workspaceId: string): PageOrigin {
   const applied = query(connection)
     .select({ runId: runs.runId })
     .from(runs)
@@ -147,7 +147,7 @@ export interface PageAlerts {
 
 /** The open alerts of a workspace, or of one tenant of it: that page says nothing of what the tenant costs. */
 export function openAlerts(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   subject: { workspaceId: string; tenantId?: string; nowMs: number },
   limit: number,
 ): PageAlerts {

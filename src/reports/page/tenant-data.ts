@@ -1,5 +1,5 @@
 import { periodAt } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { tenantEntries } from '../queries/tenants.ts';
 import type { PageData, PageRequest } from './page-data.ts';
@@ -33,7 +33,7 @@ interface MonthRow {
 
 /** Reads what the page of a tenant shows; null when the ledger has nothing of it. The caller holds a read transaction. */
 export function readTenantPage(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, tenantId, period: wanted, nowMs }: Omit<PageRequest, 'budgets'> & { tenantId: string },
 ): TenantPageData | null {
   const all = <Row>(sql: string, ...values: unknown[]): Row[] =>

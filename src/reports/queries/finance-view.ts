@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/errors.ts';
 import type { Period, PeriodWindow } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
@@ -52,7 +52,7 @@ export interface ViewFilters {
   period?: Period | PeriodWindow | undefined;
 }
 
-export function financeViews(connection: LedgerConnection): string[] {
+export function financeViews(connection: LedgerDb): string[] {
   const views = schemaObjects(connection).filter(({ type, name }) => type === 'view' && name.startsWith('finance_'));
   return views.map(({ name }) => name).sort();
 }
@@ -61,7 +61,7 @@ export function financeViews(connection: LedgerConnection): string[] {
  * The rows of a view, by its full name or without `finance_`. Filters match byte for byte. Throws UsageError for a view
  * that there is not, and for a filter on a column that it does not have.
  */
-export function viewSheet(connection: LedgerConnection, name: string, filters: ViewFilters = {}): Sheet {
+export function viewSheet(connection: LedgerDb, name: string, filters: ViewFilters = {}): Sheet {
   const known = financeViews(connection);
   const view = known.find((candidate) => candidate === name || candidate === `finance_${name}`);
   if (view === undefined)
@@ -94,7 +94,7 @@ export function viewSheet(connection: LedgerConnection, name: string, filters: V
   return { name: view, columns, rows };
 }
 
-export function viewColumns(connection: LedgerConnection, view: string): SheetColumn[] {
+export function viewColumns(connection: LedgerDb, view: string): SheetColumn[] {
   return columnsOf(connection, view).map((name) => ({
     name,
     kind: viewColumnKind(name),

@@ -1,5 +1,5 @@
 import type { Period } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
 import { bookedSql } from '../../ledger/store/sum-money.ts';
@@ -30,7 +30,7 @@ interface Side {
 
 /** The largest changes of a workspace's charges against the month before, so many of each currency, the largest first. */
 export function largestChanges(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, period, limit }: { workspaceId: string; period: Period; limit: number },
 ): TenantChange[] {
   const workspace = findWorkspace(connection, workspaceId);
@@ -78,7 +78,7 @@ function charged(periodKey: string): string {
 }
 
 /** A tenant's credits, card, corrections and lines by hand in a period; those of a closed one as its close has frozen them. */
-function sideReader(connection: LedgerConnection): (periodKey: number, tenantKey: bigint) => Side {
+function sideReader(connection: LedgerDb): (periodKey: number, tenantKey: bigint) => Side {
   const booked = (kind: string) =>
     `SELECT coalesce(sum(amount_minor), 0) FROM (${bookedSql(':periodKey')}) WHERE tenant_key = :tenantKey AND kind = '${kind}'`;
   const read = connection

@@ -5,7 +5,7 @@ import { shellWord } from '../../core/text/words.ts';
 import type { FileReport } from '../../ledger/audit/verify/verify.ts';
 import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
 import { endOfWorkspace } from '../../ledger/journal/ended.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
 import { bookedSql, type MoneyOfMonths, moneyOfMonths } from '../../ledger/store/sum-money.ts';
@@ -34,7 +34,7 @@ export interface MonthEndSubject {
 }
 
 /** What the month's end finds, for all workspaces. The caller holds a read transaction. */
-export function readMonthEnd(connection: LedgerConnection, request: MonthEndRequest): MonthEnd {
+export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): MonthEnd {
   const { period, verified, nowMs } = request;
   const isSound = verified.faults.length === 0;
   const read = request.workspaces.map((subject) => readWorkspace(connection, subject, request));
@@ -57,7 +57,7 @@ export function readMonthEnd(connection: LedgerConnection, request: MonthEndRequ
 }
 
 function readWorkspace(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { id, settleHours }: MonthEndSubject,
   { period, maxChange, nowMs }: MonthEndRequest,
 ): { record: MonthEndWorkspace; money: MoneyOfMonths[] } {
@@ -102,7 +102,7 @@ function readWorkspace(
   return { record, money };
 }
 
-function reconciledSince(connection: LedgerConnection, closedSeq: number | null): MonthEndWorkspace['reconciled'] {
+function reconciledSince(connection: LedgerDb, closedSeq: number | null): MonthEndWorkspace['reconciled'] {
   const matched = connection
     .prepare(
       'SELECT missing + extra + different = 0 FROM reconciliations WHERE close_seq = ? ORDER BY act_seq DESC LIMIT 1',
@@ -126,7 +126,7 @@ const UNPRICED = `SELECT tenant_key FROM (${TENANTS}) y WHERE NOT EXISTS (SELECT
   UNION SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey AND amount_minor IS NULL`;
 
 function lacking(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   keys: string,
   place: { periodKey: number; closedSeq: number | null },
 ): { count: number; first: string[] } {
@@ -138,7 +138,7 @@ function lacking(
   return { count, first };
 }
 
-function correctionsOf(connection: LedgerConnection, periodKey: number): MonthEndWorkspace['corrections'] {
+function correctionsOf(connection: LedgerDb, periodKey: number): MonthEndWorkspace['corrections'] {
   const tenants = connection
     .prepare('SELECT count(DISTINCT tenant_key) FROM charge_corrections WHERE booked_period_key = ?')
     .pluck()

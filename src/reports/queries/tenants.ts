@@ -1,5 +1,5 @@
 import { nearest } from '../../core/text/closest.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, asc, count, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { financeHistory } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
@@ -18,11 +18,7 @@ export interface NamedTenantRow {
 }
 
 /** The tenants of a workspace, or of all, with their names, by id; with a limit no more of them are read. */
-export function namedTenants(
-  connection: LedgerConnection,
-  workspaceId: string | undefined,
-  limit?: number,
-): NamedTenantRow[] {
+export function namedTenants(connection: LedgerDb, workspaceId: string | undefined, limit?: number): NamedTenantRow[] {
   const { where, values } = whereClause({ workspace_id: workspaceId });
   const rows = connection
     .prepare(
@@ -33,7 +29,7 @@ export function namedTenants(
   return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels ?? '{}') as Record<string, string> }));
 }
 
-export function countTenants(connection: LedgerConnection, workspaceId: string | undefined): number {
+export function countTenants(connection: LedgerDb, workspaceId: string | undefined): number {
   const counted = query(connection)
     .select({ count: count() })
     .from(workspaces)
@@ -54,7 +50,7 @@ const MOST_LOOKED_AT = 2_000;
 const LONGEST_WORD = 100;
 
 /** Up to three tenants whose id or name is near to a word, the nearest first; of many tenants only some are looked at. */
-export function nearTenants(connection: LedgerConnection, word: string, workspaceId: string | undefined): NearTenant[] {
+export function nearTenants(connection: LedgerDb, word: string, workspaceId: string | undefined): NearTenant[] {
   if (word.length > LONGEST_WORD) return [];
   const byId = idsAround(connection, word, workspaceId);
   const byName = someNames(connection, workspaceId);
@@ -74,7 +70,7 @@ export function nearTenants(connection: LedgerConnection, word: string, workspac
 type Places = Map<string, { workspace_id: string; tenant_id: string }>;
 
 /** Ids that begin as the word does or stand beside it, by the index; then the first of all, which is all of a few. */
-function idsAround(connection: LedgerConnection, word: string, workspaceId: string | undefined): Places {
+function idsAround(connection: LedgerDb, word: string, workspaceId: string | undefined): Places {
   const asked = query(connection)
     .select({ workspace_key: workspaces.workspaceKey, workspace_id: workspaces.workspaceId })
     .from(workspaces)
@@ -110,7 +106,7 @@ function idsAround(connection: LedgerConnection, word: string, workspaceId: stri
   return found;
 }
 
-function someNames(connection: LedgerConnection, workspaceId: string | undefined): Places {
+function someNames(connection: LedgerDb, workspaceId: string | undefined): Places {
   const { where, values } = whereClause({ workspace_id: workspaceId });
   const rows = connection
     .prepare(
@@ -147,7 +143,7 @@ export const PLACED_ENTRY_COLUMNS: readonly Column<PlacedEntry>[] = [
   ...ENTRY_COLUMNS,
 ];
 
-export function workspacesOfTenant(connection: LedgerConnection, tenantId: string): string[] {
+export function workspacesOfTenant(connection: LedgerDb, tenantId: string): string[] {
   const { workspaceId, workspaceKey } = workspaces;
   const found = query(connection)
     .select({ workspaceId })
@@ -160,7 +156,7 @@ export function workspacesOfTenant(connection: LedgerConnection, tenantId: strin
 }
 
 /** Everything that was ever recorded of a tenant, in the order in which it was. */
-export function tenantEntries(connection: LedgerConnection, workspaceId: string, tenantId: string): TenantEntry[] {
+export function tenantEntries(connection: LedgerDb, workspaceId: string, tenantId: string): TenantEntry[] {
   // By the key of the entries: the view's joins do not say that a tenant belongs to one workspace, so it alone would
   // read every entry of the workspace.
   return connection

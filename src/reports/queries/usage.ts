@@ -1,5 +1,5 @@
 import type { Period, PeriodWindow } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { financeUsage } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
@@ -42,7 +42,7 @@ export interface UsageFilters {
 }
 
 /** What the ledger holds now, by workspace, period and tenant, one row at a time. Filters match byte for byte. */
-export function* eachUsageRow(connection: LedgerConnection, filters: UsageFilters): Generator<UsageRow> {
+export function* eachUsageRow(connection: LedgerDb, filters: UsageFilters): Generator<UsageRow> {
   const { workspaceId, tenantId, period } = filters;
   const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
   const nameOf = tenantNames(connection, filters);
@@ -59,17 +59,17 @@ export function* eachUsageRow(connection: LedgerConnection, filters: UsageFilter
   }
 }
 
-export function usageRows(connection: LedgerConnection, filters: UsageFilters): UsageRow[] {
+export function usageRows(connection: LedgerDb, filters: UsageFilters): UsageRow[] {
   return [...eachUsageRow(connection, filters)];
 }
 
-export function ledgerWorkspaces(connection: LedgerConnection): string[] {
+export function ledgerWorkspaces(connection: LedgerDb): string[] {
   const all = query(connection).select().from(workspaces).orderBy(asc(workspaces.workspaceId)).all();
   return all.map(({ workspaceId }) => workspaceId);
 }
 
 export function readingsOf(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, period, tenantId }: { workspaceId: string; period: string; tenantId: string },
 ): bigint[] {
   const found = findPeriodOf(connection, workspaceId, period);
@@ -95,7 +95,7 @@ interface RecordedUsageRow {
 
 /** The usage that is not withdrawn, workspace by workspace and period by period, one row at a time. */
 export function recordedUsage(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, period, isClosed }: { workspaceId?: string; period?: string; isClosed?: boolean } = {},
 ): IterableIterator<RecordedUsageRow> {
   const state = isClosed === undefined ? undefined : isClosed ? 'closed' : ['open', 'settling'];

@@ -4,7 +4,7 @@ import type { Period } from '../../core/period.ts';
 import { invoiceNumbers } from '../../ledger/journal/charges/invoice-numbers.ts';
 import { billedTenants } from '../../ledger/journal/charges/read-billed.ts';
 import { findBilledPeriod } from '../../ledger/journal/charges/read-statement.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { Sheet } from '../formats/columns.ts';
 
 export interface FocusRequest {
@@ -26,7 +26,7 @@ export interface FocusGaps {
  * The rows of a FOCUS file. Whoever writes them reads them meanwhile, so the caller holds a read transaction until then.
  * As CSV they are for machines: write them raw.
  */
-export function readFocusSheet(connection: LedgerConnection, request: FocusRequest): { sheet: Sheet; gaps: FocusGaps } {
+export function readFocusSheet(connection: LedgerDb, request: FocusRequest): { sheet: Sheet; gaps: FocusGaps } {
   const { period, tenantId, focus, nowMs } = request;
   const gaps: FocusGaps = { unpriced: 0, unknown: [] };
   const rows = function* (): Generator<FocusRow[]> {

@@ -8,7 +8,8 @@ import { findHistory, recordedLinks } from '../../../src/alerts/backtest/history
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
 import { keepHistory } from '../../../src/alerts/history/curves.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
-import { type LedgerConnection, openReader } from '../../../src/ledger/store/file/open.ts';
+import { openReader } from '../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../../commands/world.ts';
 import { notifications } from '../../support/messages.ts';
 import { workspaceConfig } from '../../support/run/workspace-config.ts';
@@ -233,7 +234,7 @@ function fingerprint({ ledgerPath }: World): string[] {
   return files.map((file) => createHash('sha256').update(readFileSync(file)).digest('hex'));
 }
 
-function replay(ledger: LedgerConnection): Replica {
+function replay(ledger: LedgerDb): Replica {
   const { alerts: rules, lookbackPeriods, settleHours } = workspaceConfig('', { id: WORKSPACE, lookbackPeriods: 1 });
   const history = findHistory(ledger, WORKSPACE);
   const kept = keepHistory(ledger, history.workspaceKey);
@@ -243,7 +244,7 @@ function replay(ledger: LedgerConnection): Replica {
 }
 
 /** Everything that the rules have written about the workspace, by names instead of numbers. */
-function traceOf(connection: LedgerConnection) {
+function traceOf(connection: LedgerDb) {
   const rows = (sql: string) => connection.prepare(sql).safeIntegers().all() as Record<string, unknown>[];
   const ours = `JOIN workspaces w ON w.workspace_key = a.workspace_key AND w.workspace_id = '${WORKSPACE}'`;
   return {
@@ -266,7 +267,7 @@ function traceOf(connection: LedgerConnection) {
 }
 
 /** What the rules read, as it stands at the end. */
-function stateOf(connection: LedgerConnection) {
+function stateOf(connection: LedgerDb) {
   const rows = (sql: string) => connection.prepare(sql).safeIntegers().raw().all();
   const ours = `period_key IN (SELECT period_key FROM periods JOIN workspaces USING (workspace_key)
     WHERE workspace_id = '${WORKSPACE}')`;

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type Database from 'better-sqlite3';
 import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
 import { periodAt } from '../../../src/core/period.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import type { Answer } from '../../long/alert-year/reader/truth.ts';
 import { type Message, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
@@ -17,7 +17,7 @@ export const HOUR_MS = 3_600_000;
 
 /** A service that posts what tenants use, and the runs that read it, whatever the hour. */
 export interface DayWorld {
-  connection: Database.Database;
+  connection: LedgerDb;
   /** What the service says from now on: credits that a tenant has used more, in the month of a moment. */
   post(tenantId: string, atMs: number, credits: number): void;
   /** What it says of a tenant's month, whatever it said before. */

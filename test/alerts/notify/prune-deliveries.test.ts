@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pruneDeliveries } from '../../../src/alerts/notify/deliveries.ts';
-import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { type PlantedMessage, plantMessage } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 
@@ -49,7 +49,7 @@ test('a long past is forgotten in steps, with what the messages said', async () 
 });
 
 async function openDeliveries(): Promise<{
-  connection: LedgerConnection;
+  connection: LedgerDb;
   add(id: string, state: PlantedMessage['state'], createdAt: string, alertKey?: number): void;
   left(): unknown[];
 }> {

@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { AppError } from '../../../src/core/errors.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import type { SyncOutcome } from '../../../src/sync/run.ts';
 import type { Args, CommandName, Result, WriterCommands } from '../../../src/writer/commands.ts';
 import { type Writer, writerOver } from '../../../src/writer/writer.ts';
@@ -61,7 +61,7 @@ export class HistoryPlayer {
   readonly #writer: Writer;
   #outcomes: Outcome[] = [];
 
-  constructor(connection: Database.Database) {
+  constructor(connection: LedgerDb) {
     this.#writer = writerOn(connection);
   }
 

@@ -1,8 +1,8 @@
-import type Database from 'better-sqlite3';
 import { expect } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
 import { type UsageAsOf, usageAsOf } from '../../../src/ledger/journal/runs/as-of.ts';
 import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { iso } from './calendar.ts';
 import { reasonsOf } from './history-player.ts';
 import type { WorkspaceModel } from './ledger-model.ts';
@@ -12,7 +12,7 @@ type Sums = Row & { credits_used: bigint; request_count: bigint };
 
 /** Holds everything that the ledger shows against the models. */
 export class LedgerComparison {
-  readonly #connection: Database.Database;
+  readonly #connection: LedgerDb;
   readonly #models: readonly WorkspaceModel[];
   readonly #views: ReturnType<typeof prepareViews>;
   /** What each link of a workspace left in `finance_usage`: what the ledger must still be able to say of the past. */
@@ -23,7 +23,7 @@ export class LedgerComparison {
   readonly #entries = new Map<unknown, bigint>();
   #head = '';
 
-  constructor(connection: Database.Database, models: readonly WorkspaceModel[]) {
+  constructor(connection: LedgerDb, models: readonly WorkspaceModel[]) {
     this.#connection = connection;
     this.#models = models;
     this.#views = prepareViews(connection);
@@ -112,7 +112,7 @@ export class LedgerComparison {
   }
 }
 
-function prepareViews(connection: Database.Database) {
+function prepareViews(connection: LedgerDb) {
   const all = (sql: string) => {
     const statement = connection.prepare(sql).safeIntegers();
     return (...parameters: bigint[]) => statement.all(...parameters) as Row[];

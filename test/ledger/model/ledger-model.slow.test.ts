@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import { HistoryPlayer } from './history-player.ts';
 import { LedgerComparison } from './ledger-comparison.ts';
@@ -45,7 +46,7 @@ test('after every step of any history all views, the chain and the past say what
   ).toEqual([]);
 });
 
-async function play(connection: Database.Database, steps: readonly Step[], met: Map<string, number>): Promise<void> {
+async function play(connection: LedgerDb, steps: readonly Step[], met: Map<string, number>): Promise<void> {
   const player = new HistoryPlayer(connection);
   const comparison = new LedgerComparison(connection, player.models);
   for (const [index, step] of steps.entries()) {

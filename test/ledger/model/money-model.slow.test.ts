@@ -10,8 +10,8 @@ import { chargeReopened, commitClose } from '../../../src/ledger/journal/charges
 import { addLine, revokeLine } from '../../../src/ledger/journal/charges/manual-lines.ts';
 import { billedTenants } from '../../../src/ledger/journal/charges/read-billed.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
-import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import { moneySums } from '../../../src/ledger/store/sum-money.ts';
 import { publish } from '../../support/open-ledger.ts';
@@ -121,7 +121,7 @@ test('whatever happens, all documents about a tenant and month sum to what an in
   ).toEqual([]);
 });
 
-async function play(connection: LedgerConnection, steps: readonly Step[], met: Set<string>): Promise<void> {
+async function play(connection: LedgerDb, steps: readonly Step[], met: Set<string>): Promise<void> {
   const model = new MoneyModel();
   let nowMs = NOON;
   for (const [index, one] of steps.entries()) {
@@ -137,7 +137,7 @@ async function play(connection: LedgerConnection, steps: readonly Step[], met: S
   meet(connection, model, met);
 }
 
-async function carryOut(connection: LedgerConnection, model: MoneyModel, step: Step, nowMs: number, met: Set<string>) {
+async function carryOut(connection: LedgerDb, model: MoneyModel, step: Step, nowMs: number, met: Set<string>) {
   const request = { workspaceId: 'ws-1', by: 'Ada', note: 'test', nowMs };
   if (step.do === 'publish') {
     for (const { tenant, period, credits, requests } of step.figures) {
@@ -186,13 +186,7 @@ async function carryOut(connection: LedgerConnection, model: MoneyModel, step: S
   }
 }
 
-function addByHand(
-  connection: LedgerConnection,
-  model: MoneyModel,
-  line: HandLine,
-  nowMs: number,
-  met: Set<string>,
-): void {
+function addByHand(connection: LedgerDb, model: MoneyModel, line: HandLine, nowMs: number, met: Set<string>): void {
   const { amountMinor, currency } = line;
   const [tenantId = '', period = ''] = [TENANTS[line.tenant], PERIODS[line.period]];
   const request = {
@@ -217,13 +211,7 @@ function addByHand(
   if (model.isUnpriced(keyOf(tenantId, period))) met.add('line of a tenant without a price');
 }
 
-function revoke(
-  connection: LedgerConnection,
-  model: MoneyModel,
-  position: number,
-  nowMs: number,
-  met: Set<string>,
-): void {
+function revoke(connection: LedgerDb, model: MoneyModel, position: number, nowMs: number, met: Set<string>): void {
   const lineId = [...model.lines.keys()][position % Math.max(1, model.lines.size)];
   if (lineId === undefined) return;
   const { bookedPeriod } = revokeLine(connection, { lineId, by: 'Bo', reason: 'a slip', nowMs });
@@ -232,7 +220,7 @@ function revoke(
 }
 
 /** All lines about each key, wherever they are billed, by currency; what sums to nothing is left out. */
-function documentsOf(connection: LedgerConnection, model: MoneyModel): Map<string, bigint> {
+function documentsOf(connection: LedgerDb, model: MoneyModel): Map<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const { tenant_id, period, corrects_period, currency, amount_minor, reason } of linesOf(connection)) {
     const key = keyOf(String(tenant_id), String(corrects_period ?? period));
@@ -245,7 +233,7 @@ function documentsOf(connection: LedgerConnection, model: MoneyModel): Map<strin
 }
 
 /** Revenue is what is owed for the month, cost the price of what stands by the cost cards of now; other currencies are not compared. */
-function compareMargins(connection: LedgerConnection, model: MoneyModel, met: Set<string>): void {
+function compareMargins(connection: LedgerDb, model: MoneyModel, met: Set<string>): void {
   const [costs, owed] = [model.costs(), model.owed()];
   const rows = connection.prepare('SELECT * FROM finance_margin').safeIntegers().all() as Row[];
   const seen = rows.map(({ period, tenant_id, currency, cost_minor }) => {
@@ -282,12 +270,12 @@ function compareMargins(connection: LedgerConnection, model: MoneyModel, met: Se
 
 type Row = Record<string, unknown>;
 
-function linesOf(connection: LedgerConnection): Row[] {
+function linesOf(connection: LedgerDb): Row[] {
   return connection.prepare('SELECT * FROM finance_charge_lines').safeIntegers().all() as Row[];
 }
 
 /** The statement of each month has the lines of the view; who was withdrawn is not in it, and costs nothing. */
-function compareStatements(connection: LedgerConnection): void {
+function compareStatements(connection: LedgerDb): void {
   const places = connection
     .prepare('SELECT period, period_key AS periodKey, closed_seq AS closedSeq FROM periods')
     .all();
@@ -307,7 +295,7 @@ function compareStatements(connection: LedgerConnection): void {
 }
 
 /** What is to be paid is the sum of the lines, by tenant in the view of charges and by month in what all reports sum up. */
-function compareSums(connection: LedgerConnection, places: readonly { period: string; periodKey: number }[]): void {
+function compareSums(connection: LedgerDb, places: readonly { period: string; periodKey: number }[]): void {
   const [byTenant, byMonth] = [new Map<string, bigint>(), new Map<string, bigint>()];
   const unpriced = new Set<string>();
   for (const { period, tenant_id, currency, amount_minor } of linesOf(connection)) {
@@ -338,7 +326,7 @@ function compareSums(connection: LedgerConnection, places: readonly { period: st
   expect([...byMonth].filter(([, sum]) => sum !== 0n)).toEqual([]);
 }
 
-function meet(connection: LedgerConnection, model: MoneyModel, met: Set<string>): void {
+function meet(connection: LedgerDb, model: MoneyModel, met: Set<string>): void {
   const lines = linesOf(connection);
   const corrections = lines.filter(({ kind }) => kind === 'correction');
   if (corrections.length > 0) met.add('corrected');

@@ -5,7 +5,8 @@ import type { AlertSettings } from '../../../src/config/types.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
-import { type LedgerConnection, openForWriting } from '../../../src/ledger/store/file/open.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import type { Writer } from '../../../src/writer/writer.ts';
 import { listingOf } from '../../support/run/listing.ts';
@@ -90,7 +91,7 @@ async function publishRun(writer: Writer, { atMs, from, records }: Reading, rule
 }
 
 /** Returns what does what people do of their own accord, when its time has come. */
-function createPeople(connection: LedgerConnection, { calendar, incidents }: World): (nowMs: number) => void {
+function createPeople(connection: LedgerDb, { calendar, incidents }: World): (nowMs: number) => void {
   const { plans, silences, closedTo } = incidents;
   const everything = { workspaceId: null, rule: '*', reason: 'planted', by: 'year', upToCredits: null };
   const acts = [

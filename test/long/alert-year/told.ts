@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { messages, notifications } from '../../support/messages.ts';
 
 /** One change of an alert, with whether somebody was told. */
@@ -64,7 +65,7 @@ export function readTold(path: string): Told {
   }
 }
 
-function received(connection: Database.Database): Received[] {
+function received(connection: LedgerDb): Received[] {
   const told = notifications(connection).filter(({ payload }) => payload.period !== null);
   const together = Map.groupBy(told, ({ delivery }) => delivery);
   const all = [...together.values()].map((parts) => {

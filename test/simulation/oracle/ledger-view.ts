@@ -1,8 +1,9 @@
 import Database from 'better-sqlite3';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 
 /** The ledger as a reader from outside sees it: plain SQL, read-only, 64-bit figures as bigint. */
 export class LedgerView {
-  readonly #connection: Database.Database;
+  readonly #connection: LedgerDb;
   readonly #statements = new Map<string, Database.Statement>();
   #version = -1;
 

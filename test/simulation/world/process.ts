@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import type { Clock } from '../../../src/core/clock.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import type { Random } from '../../support/random.ts';
 import { type DiskFault, diskError, owners, ProcessDied, type StatementOwner } from './statements.ts';
 import type { Step } from './steps.ts';
@@ -36,7 +36,7 @@ export class SimulatedProcess implements StatementOwner {
   #thawedMs = Number.NEGATIVE_INFINITY;
   readonly #held: (() => void)[] = [];
   #diesAfter = Number.POSITIVE_INFINITY;
-  readonly #connections = new Set<Database.Database>();
+  readonly #connections = new Set<LedgerDb>();
   readonly #loops = new Set<IterableIterator<unknown>>();
   readonly #world: Clock;
   readonly #random: Random;
@@ -119,7 +119,7 @@ export class SimulatedProcess implements StatementOwner {
     this.onDeath(how);
   }
 
-  beforeStatement(sql: string, connection: Database.Database): void {
+  beforeStatement(sql: string, connection: LedgerDb): void {
     if (!this.alive) throw new ProcessDied(`${this.name} is dead`);
     this.#connections.add(connection);
     if (sql === 'COMMIT') this.onStep('commit');
@@ -160,7 +160,7 @@ export class SimulatedProcess implements StatementOwner {
 const LOOKS_MS = [1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 3_600_000];
 
 /** What was not committed is gone. A connection in the middle of a loop over rows, or of a copy, cannot be closed before that ends. */
-function closeAtOnce(connection: Database.Database): void {
+function closeAtOnce(connection: LedgerDb): void {
   try {
     connection.close();
   } catch {

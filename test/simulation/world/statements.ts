@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import Database from 'better-sqlite3';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 
 /** What a disk can do to a statement. */
 export const DISK_FAULTS = ['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_FSYNC', 'SQLITE_BUSY'] as const;
@@ -14,7 +15,7 @@ const MESSAGES: Record<DiskFault, string> = {
 
 /** Whoever runs a statement is asked before it; it may throw. */
 export interface StatementOwner {
-  beforeStatement(sql: string, connection: Database.Database): void;
+  beforeStatement(sql: string, connection: LedgerDb): void;
   /** Told of each request that is sent. */
   beforeRequest(): void;
   /** Goes through rows of a statement, until it dies. */
@@ -51,7 +52,7 @@ export function watchStatements(): void {
   for (const name of ['run', 'get', 'all', 'iterate']) {
     ask(statement, name, (self) => [(self as Database.Statement).source, (self as Database.Statement).database]);
   }
-  ask(connection, 'exec', (self, args) => [String(args[0]), self as Database.Database]);
+  ask(connection, 'exec', (self, args) => [String(args[0]), self as LedgerDb]);
   const iterate = statement.iterate as (...args: unknown[]) => IterableIterator<unknown>;
   statement.iterate = function owned(this: unknown, ...args: unknown[]): unknown {
     const rows = iterate.apply(this, args);
@@ -59,7 +60,7 @@ export function watchStatements(): void {
   };
 }
 
-type Subject = (self: unknown, args: unknown[]) => [string, Database.Database];
+type Subject = (self: unknown, args: unknown[]) => [string, LedgerDb];
 
 function ask(target: Record<string, unknown>, name: string, subject: Subject): void {
   const original = target[name] as (...args: unknown[]) => unknown;

@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import { evaluateAll } from '../../../src/alerts/notify/evaluate-due.ts';
 import {
   type ChannelRoute,
@@ -11,6 +10,7 @@ import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { RunKind } from '../../../src/ledger/journal/runs/claim-run.ts';
 import type { Window } from '../../../src/ledger/journal/staging/staging.ts';
+import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { syncWorkspace } from '../../../src/sync/run.ts';
 import { StagingRoom } from '../../../src/sync/staging-room.ts';
 import type { UsageSource } from '../../../src/sync/sync-deps.ts';
@@ -27,13 +27,13 @@ const staging = new StagingRoom();
 const signal = new AbortController().signal;
 
 /** From now on alerts are told by these over this connection, as by a daemon that has started with them. */
-export function setRoutes(connection: Database.Database, routes: readonly ChannelRoute[], nowMs = 0): void {
+export function setRoutes(connection: LedgerDb, routes: readonly ChannelRoute[], nowMs = 0): void {
   giveRoutes(connection, routes);
   evaluateAll(connection, nowMs);
 }
 
 /** A writer over a ledger that the test has open, such as one in memory. It tells the log, unless other routes were set. */
-export function writerOn(connection: Database.Database): Writer {
+export function writerOn(connection: LedgerDb): Writer {
   if (currentRoutes(connection).length === 0) giveRoutes(connection, LOG_ROUTES);
   return writerOver(new InProcessWriter(plainSession(connection)));
 }

@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
+import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { count, eq, query, statements } from '../../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../../ledger/store/schema/run-tables.ts';
 import { pair } from '../../measures/judgement.ts';
@@ -81,7 +81,7 @@ export function findCandidates(
 }
 
 /** Whether so many of a period's tenants have entries that reading all of them is faster than looking each up. */
-function isMost(connection: Database.Database, entered: ReturnType<typeof enteredIn>): boolean {
+function isMost(connection: LedgerDb, entered: ReturnType<typeof enteredIn>): boolean {
   const { after, last, afterBefore, lastBefore } = entered;
   const enough = 2 * (last - after + lastBefore - afterBefore);
   const { tenantKey, periodKey } = tenantUsage;

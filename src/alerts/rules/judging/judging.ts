@@ -1,8 +1,8 @@
-import type Database from 'better-sqlite3';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import type { CreditPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
+import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import type { Curves } from '../../history/curves.ts';
 import { forecastOf, type Outlook } from '../../measures/forecast/forecast.ts';
 import type { UsageFigures } from '../../measures/judgement.ts';
@@ -30,7 +30,7 @@ export interface JudgingSources {
 
 /** The same, with what all rules ask the ledger for. */
 export interface Judging extends JudgingSources {
-  connection: Database.Database;
+  connection: LedgerDb;
   nowMs: number;
   read(periodKey: number, tenantKey: number): TenantFacts;
   /** What an open period comes to, of a tenant or of the whole workspace; null when nothing says so. */

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs } from '../../../core/period.ts';
+import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { eq, min, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
@@ -36,7 +36,7 @@ const lastReading = prepared((db) =>
 
 /** Reads the facts of periods, each once. `settleHours` after its end a period's figures stand. */
 export function createPeriodFacts(
-  connection: Database.Database,
+  connection: LedgerDb,
   { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },
 ): (periodKey: number) => PeriodFacts {
   const firstKey = firstPeriodOf(connection).get({ workspaceKey })?.key ?? null;

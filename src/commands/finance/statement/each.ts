@@ -7,7 +7,7 @@ import { makeFolder } from '../../../core/process/folder-fault.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { counted, firstOf } from '../../../core/text/words.ts';
 import { streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
-import type { LedgerConnection } from '../../../ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { findPeriodOf } from '../../../ledger/store/subjects.ts';
 import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import { writeAtomically } from '../../../reports/files/atomic-file.ts';
@@ -86,7 +86,7 @@ interface Seen {
 }
 
 /** As the totals of the month count them; who has only corrections comes on top. */
-function countTenants(connection: LedgerConnection, id: string, period: Period): number {
+function countTenants(connection: LedgerDb, id: string, period: Period): number {
   const found = findPeriodOf(connection, id, period);
   return found === undefined
     ? 0

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { hasLink, linkAt } from '../../journal/links.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { periodEvents } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, gt, query } from '../../store/schema/drizzle.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
@@ -34,7 +34,7 @@ export function expectCheckpoints(lines: readonly string[], key: KeyObject | nul
 }
 
 function checkpointFault(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   line: string,
   { id, key }: { id: string; key: KeyObject | null },
 ): string | null {
@@ -57,7 +57,7 @@ export interface LaterEvent {
 }
 
 /** What has happened to a period since the close with this digest, oldest first; null when the ledger has no such close. */
-export function eventsSinceClose(connection: LedgerConnection, digest: string): LaterEvent[] | null {
+export function eventsSinceClose(connection: LedgerDb, digest: string): LaterEvent[] | null {
   const db = query(connection);
   const close = db
     .select()

@@ -24,7 +24,7 @@ import { randomId } from '../../../core/randomness.ts';
 import { linkAt } from '../../journal/links.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { linkTo } from '../../store/file/ledger-file.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
 /** From this size on the log gives way to a new one; the one before stays beside it as `checkpoints.log.1`. */
@@ -142,7 +142,7 @@ function makeKey(keyFile: string): void {
  * Why the file at the ledger's path is not the ledger that was last written there, with both heads: another one, an older
  * copy, or one with another history. Null when it goes on from its last checkpoint, or there is none to compare with.
  */
-export function headMismatch(connection: LedgerConnection, ledgerPath: string): string | null {
+export function headMismatch(connection: LedgerDb, ledgerPath: string): string | null {
   const id = ledgerId(connection);
   const last = lastCheckpoint(ledgerPath, id);
   if (last === null) return null;
@@ -162,7 +162,7 @@ export function headMismatch(connection: LedgerConnection, ledgerPath: string): 
  * Why nothing beside the ledger tells what its chain ended with, though it has links, and the key that signs each of them: somebody
  * has taken the log away, or emptied it. Null when there is a checkpoint, or was none to be expected.
  */
-export function lostCheckpoints(connection: LedgerConnection, ledgerPath: string, keyFile: string): string | null {
+export function lostCheckpoints(connection: LedgerDb, ledgerPath: string, keyFile: string): string | null {
   if (!existsSync(keyFile) || headOfChain(connection).seq === 0) return null;
   if (lastCheckpoint(ledgerPath, ledgerId(connection)) !== null) return null;
   const log = checkpointsBeside(ledgerPath);

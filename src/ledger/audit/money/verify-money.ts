@@ -1,7 +1,7 @@
 import { formatMinor, isCurrency, minorDigits } from '../../../core/money.ts';
 import { cardsAt, cardsInForce, type StoredCard } from '../../journal/charges/card-store.ts';
 import { buildTree } from '../../journal/charges/commit-close.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { charges, closeCommitments, costs } from '../../store/schema/billing-tables.ts';
 import { asc, eq, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
@@ -19,7 +19,7 @@ interface PricedPeriod {
  * Works out anew what is owed: the charge of each tenant in each period by the cards that hold for it, the sum of all documents
  * about it, and the tree that each close has committed to. A fault names the tenant, or the close.
  */
-export function checkMoney(connection: LedgerConnection): Fault[] {
+export function checkMoney(connection: LedgerDb): Fault[] {
   const { periodKey, workspaceKey, closedSeq } = periods;
   const priced = query(connection)
     .select({ periodKey, workspaceId: workspaces.workspaceId, closedSeq })
@@ -50,7 +50,7 @@ export function checkMoney(connection: LedgerConnection): Fault[] {
 }
 
 /** The cards of a period of a workspace: those of its close, or while it is not closed those in force. */
-function cardsOf(connection: LedgerConnection, period: PricedPeriod): StoredCard[] {
+function cardsOf(connection: LedgerDb, period: PricedPeriod): StoredCard[] {
   const { closedSeq } = period;
   return ofPeriod(closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq), period);
 }
@@ -77,11 +77,7 @@ type ChargedRow = [
 /** What a tenant without a record in the period is charged. */
 const NOTHING: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
 
-function* chargeFaults(
-  connection: LedgerConnection,
-  period: PricedPeriod,
-  cards: readonly StoredCard[],
-): Generator<string> {
+function* chargeFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey, closedSeq } = period;
   const charged = query(connection).select().from(charges).where(eq(charges.periodKey, periodKey)).limit(1).get();
   if (cards.length === 0 && charged === undefined) return;
@@ -115,11 +111,7 @@ function* chargeFaults(
 }
 
 /** Costs that are not what the cost cards in force say of the figures that stand now. */
-function* costFaults(
-  connection: LedgerConnection,
-  period: PricedPeriod,
-  cards: readonly StoredCard[],
-): Generator<string> {
+function* costFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey } = period;
   const kept = query(connection).select().from(costs).where(eq(costs.periodKey, periodKey)).limit(1).get();
   if (cards.length === 0 && kept === undefined) return;
@@ -165,7 +157,7 @@ function textOf(lines: readonly OwedLine[]): string {
 }
 
 /** Charges, and lines of them, of tenants that have no figures in the period. */
-function* lostCharges(connection: LedgerConnection): Generator<string> {
+function* lostCharges(connection: LedgerDb): Generator<string> {
   const rows = connection
     .prepare(
       `SELECT coalesce(t.tenant_id, '') AS tenantId, c.period_key AS periodKey, coalesce(w.workspace_id, '') AS workspaceId
@@ -182,10 +174,7 @@ function* lostCharges(connection: LedgerConnection): Generator<string> {
   for (const row of rows) yield `${whereOf(row.tenantId, row)} is charged without figures`;
 }
 
-function* treeFaults(
-  connection: LedgerConnection,
-  { periodKey, workspaceId, closedSeq }: PricedPeriod,
-): Generator<string> {
+function* treeFaults(connection: LedgerDb, { periodKey, workspaceId, closedSeq }: PricedPeriod): Generator<string> {
   if (closedSeq === null) return;
   const isOfClose = eq(closeCommitments.eventSeq, closedSeq);
   const committed = query(connection).select().from(closeCommitments).where(isOfClose).get();
@@ -231,7 +220,7 @@ interface Booked {
  * Gives the tenant and what is wrong, in words.
  */
 function* checkSums(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { periodKey, closedSeq, cards }: CheckedPeriod,
 ): Generator<{ tenantId: string; message: string }> {
   const corrections = connection
@@ -281,7 +270,7 @@ function amountOf(minor: bigint, currency: string): string {
 }
 
 /** Of a closed period whatever has changed since, or has corrections; of another one what has corrections. */
-function keysOf(connection: LedgerConnection, isClosed: boolean) {
+function keysOf(connection: LedgerDb, isClosed: boolean) {
   const changed = `SELECT u.tenant_key FROM tenant_usage u
       LEFT JOIN closed_usage z ON z.period_key = u.period_key AND z.tenant_key = u.tenant_key
       WHERE u.period_key = :periodKey AND (z.credits_used IS NOT u.credits_used
@@ -308,7 +297,7 @@ function keysOf(connection: LedgerConnection, isClosed: boolean) {
  * Lines by hand of which the document of their month and the corrections by them do not come to what they are worth now, and
  * those of which something is none: a tenant of another workspace, an amount of no currency.
  */
-function* lineFaults(connection: LedgerConnection): Generator<string> {
+function* lineFaults(connection: LedgerDb): Generator<string> {
   const rows = connection
     .prepare(
       `SELECT m.line_id AS lineId, m.currency, m.minor_units AS minorUnits, m.amount_minor AS amountMinor,
@@ -348,7 +337,7 @@ interface CheckedLine {
 }
 
 /** Corrections that stand beside an adjustment, or by a line by hand, of another tenant or period, or name no period that there is. */
-function* strayCorrections(connection: LedgerConnection): Generator<string> {
+function* strayCorrections(connection: LedgerDb): Generator<string> {
   const rows = connection
     .prepare(
       `SELECT x.correction_id AS correctionId FROM charge_corrections x

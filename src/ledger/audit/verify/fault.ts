@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 
 /** One thing that is not as it must be: which check, where, and what was found. */
 export interface Fault {
@@ -33,4 +33,4 @@ export function fault(
 /** Faults listed of one check; the first is what matters. */
 export const FAULTS_A_CHECK = 10;
 
-export type Check = (connection: LedgerConnection) => Fault[];
+export type Check = (connection: LedgerDb) => Fault[];

@@ -1,6 +1,6 @@
 import type { DigestedEvent } from '../../journal/close/event-line.ts';
 import { createLinkDigests, type DigestedAct, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 import { IS_FIGURES } from './verify-keys.ts';
@@ -27,7 +27,7 @@ export interface ChainReport {
  * Walks the chain in order and recomputes each digest: one link an applied run, close, reopen or act. Entries must lie in
  * the order of the chain without a gap, and belong to the run that claims them.
  */
-export function checkChain(connection: LedgerConnection): ChainReport {
+export function checkChain(connection: LedgerDb): ChainReport {
   const faults: Fault[] = [];
   const add = (link: ChainLink, message: string, entryId: number | null = null): void => {
     if (faults.length >= FAULTS_A_CHECK) return;
@@ -100,7 +100,7 @@ interface EntryRange {
   strays: boolean;
 }
 
-function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => EntryRange {
+function createEntryFinder(connection: LedgerDb): (run: ChainRun) => EntryRange {
   const look = connection.prepare(
     `SELECT count(*) AS found, min(CASE WHEN run_key <> ? THEN entry_id END) AS stray,
        max(period_key / ${PERIODS_PER_WORKSPACE} <> ? OR NOT ${IS_FIGURES}) AS strays
@@ -133,7 +133,7 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Ent
 }
 
 /** All links in the order of the chain, one at a time: a chain of years does not fit into memory. No reading is open before its first. */
-function readLinks(connection: LedgerConnection): Iterable<ChainLink> {
+function readLinks(connection: LedgerDb): Iterable<ChainLink> {
   return inOrder(inOrder(readRuns(connection), readEvents(connection)), readActs(connection));
 }
 
@@ -151,7 +151,7 @@ function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generato
   }
 }
 
-function* readRuns(connection: LedgerConnection): Generator<ChainRun, void> {
+function* readRuns(connection: LedgerDb): Generator<ChainRun, void> {
   yield* connection
     .prepare(
       `SELECT 'run' AS type, r.applied_seq AS seq, r.run_key AS runKey, r.run_id AS runId,
@@ -165,7 +165,7 @@ function* readRuns(connection: LedgerConnection): Generator<ChainRun, void> {
     .iterate() as IterableIterator<ChainRun>;
 }
 
-function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> {
+function* readEvents(connection: LedgerDb): Generator<ChainEvent, void> {
   const rows = connection
     .prepare(
       `SELECT e.event_seq AS eventSeq, e.action, w.workspace_id AS workspaceId, p.period, e.at, e.actor, e.note,
@@ -189,7 +189,7 @@ function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> 
   }
 }
 
-function* readActs(connection: LedgerConnection): Generator<ChainAct, void> {
+function* readActs(connection: LedgerDb): Generator<ChainAct, void> {
   yield* connection
     .prepare(
       `SELECT 'act' AS type, e.act_seq AS seq, e.act_seq AS actSeq, e.action, w.workspace_id AS workspaceId, e.at, e.actor,

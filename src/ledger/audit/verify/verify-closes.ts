@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { numberOf, seriesOf } from '../../journal/charges/statement-numbers.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { closeCommitments, closedUsage, letterheads, periodEvents } from '../../store/schema/billing-tables.ts';
 import { asc, eq, isNull, ne, notInArray, query, sql } from '../../store/schema/drizzle.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
@@ -23,7 +23,7 @@ interface ClosedPeriod {
  * A period is closed exactly when its latest event is a close; its frozen figures are the sums of the entries up to that
  * close, key by key, and their totals are those of the event. Nothing but a close has committed to statements.
  */
-export function checkCloses(connection: LedgerConnection): Fault[] {
+export function checkCloses(connection: LedgerDb): Fault[] {
   const faults: Fault[] = [];
   const add = (where: string, message: string): void => {
     if (faults.length < FAULTS_A_CHECK) faults.push(fault('closes', `${where}: ${message}`));
@@ -122,7 +122,7 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
 }
 
 /** Workspaces that are ended while no link says so, or the other way round. */
-function misended(connection: LedgerConnection): string[] {
+function misended(connection: LedgerDb): string[] {
   const rows = connection.prepare(
     `SELECT w.workspace_id FROM workspaces w WHERE w.ended_seq IS NOT (
        SELECT CASE e.action WHEN 'resume' THEN NULL ELSE e.act_seq END FROM acts e
@@ -132,7 +132,7 @@ function misended(connection: LedgerConnection): string[] {
 }
 
 /** Closes that have not given the next numbers of their series, one a statement by the order of the tenants, and numbers of none. */
-function misnumbered(connection: LedgerConnection): number[] {
+function misnumbered(connection: LedgerDb): number[] {
   const closes = connection
     .prepare(
       'SELECT event_seq, number_form, last_number FROM close_commitments WHERE number_form IS NOT NULL ORDER BY 1',
@@ -166,7 +166,7 @@ function misnumbered(connection: LedgerConnection): number[] {
 }
 
 /** Closes of which the letterhead is not the one whose hash their lines have. */
-function lostLetterheads(connection: LedgerConnection): number[] {
+function lostLetterheads(connection: LedgerDb): number[] {
   const kept = query(connection).select().from(letterheads).all();
   const known = new Set(
     kept.filter(({ sha256, content }) => hash('sha256', content, 'hex') === sha256).map((one) => one.sha256),
@@ -181,7 +181,7 @@ function lostLetterheads(connection: LedgerConnection): number[] {
  * A reconciliation is of a close before it, in the workspace of its link; neither it nor its invoice numbers were written after
  * that link, for whoever has the function of the triggers can add rows that look like others of today.
  */
-function unexpectedReconciliations(connection: LedgerConnection): number[] {
+function unexpectedReconciliations(connection: LedgerDb): number[] {
   const rows = connection.prepare(
     `SELECT coalesce(r.act_seq, a.act_seq) AS seq FROM (SELECT * FROM acts WHERE action = 'reconcile') a
        FULL JOIN reconciliations r ON r.act_seq = a.act_seq
@@ -202,7 +202,7 @@ function unexpectedReconciliations(connection: LedgerConnection): number[] {
  * that sum to nothing; each correction is the entry that it names, each reversal that of a reopen; and both stand in
  * one workspace at the time of their run or reopen, booked in the first later month that was not closed then.
  */
-export function checkAdjustments(connection: LedgerConnection): Fault[] {
+export function checkAdjustments(connection: LedgerDb): Fault[] {
   return [
     ...unexpectedAdjustments(connection).map(({ adjustmentId, entryId, runId }) => {
       const message = `adjustment ${adjustmentId} is not what its entry or reopen says`;
@@ -219,7 +219,7 @@ export function checkAdjustments(connection: LedgerConnection): Fault[] {
   ];
 }
 
-function differingKeys(connection: LedgerConnection) {
+function differingKeys(connection: LedgerDb) {
   return connection
     .prepare(
       `WITH sums AS (
@@ -246,7 +246,7 @@ function differingKeys(connection: LedgerConnection) {
     .all() as { workspaceId: string; period: string; tenantId: string }[];
 }
 
-function unexpectedAdjustments(connection: LedgerConnection) {
+function unexpectedAdjustments(connection: LedgerDb) {
   return connection
     .prepare(
       `SELECT a.adjustment_id AS adjustmentId, a.entry_id AS entryId, r.run_id AS runId
@@ -272,7 +272,7 @@ function unexpectedAdjustments(connection: LedgerConnection) {
 }
 
 /** Keys of a workspace's periods count its months, so as many are closed between two as lie between their keys. */
-function misbooked(connection: LedgerConnection): number[] {
+function misbooked(connection: LedgerDb): number[] {
   const rows = connection.prepare(
     `WITH events AS (
        SELECT period_key, action, event_seq AS from_seq,
@@ -293,7 +293,7 @@ function misbooked(connection: LedgerConnection): number[] {
   return rows.pluck().all() as number[];
 }
 
-function readClosed(connection: LedgerConnection): ClosedPeriod[] {
+function readClosed(connection: LedgerDb): ClosedPeriod[] {
   const rows = connection
     .prepare(
       `SELECT p.period_key AS periodKey, p.period, w.workspace_id AS workspaceId, e.last_entry_id AS lastEntryId,
@@ -310,7 +310,7 @@ function readClosed(connection: LedgerConnection): ClosedPeriod[] {
   }));
 }
 
-function firstDifferingFigure(connection: LedgerConnection, closed: ClosedPeriod): string | null {
+function firstDifferingFigure(connection: LedgerDb, closed: ClosedPeriod): string | null {
   const tenantId = connection
     .prepare(
       `WITH then_ AS (

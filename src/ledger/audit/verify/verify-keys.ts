@@ -1,6 +1,6 @@
 import { NO_FIGURE } from '../../journal/runs/sum-limits.ts';
 import { FigureColumns } from '../../journal/staging/figure-columns.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ENTRY_KINDS, PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 
@@ -13,7 +13,7 @@ const { opened, increased, decreased, withdrawn, restored } = ENTRY_KINDS;
  * The sum of the deltas is then what the last entry says. That the runs of the entries are of the key's workspace is left
  * to the walk along the chain.
  */
-export function hasUnexpectedKey(connection: LedgerConnection): boolean {
+export function hasUnexpectedKey(connection: LedgerDb): boolean {
   const kindByValues = `CASE WHEN kind = ${withdrawn} AND credits_after = 0 AND requests_after = 0 THEN ${withdrawn}
     WHEN credits_delta > 0 OR (credits_delta = 0 AND requests_delta > 0) THEN ${increased} ELSE ${decreased} END`;
   const unexpected = connection
@@ -66,7 +66,7 @@ interface UnexpectedEntry {
  * deltas, its kind is what those say, and its period and tenant belong to the workspace of its run. The digests say
  * periods and tenants by name, and two workspaces may have the same names.
  */
-export function checkEntries(connection: LedgerConnection): Fault[] {
+export function checkEntries(connection: LedgerDb): Fault[] {
   const rows = connection
     .prepare(
       `SELECT entryId, runId, strayed, credits_after = coalesce(credits_before, 0) + credits_delta
@@ -119,7 +119,7 @@ interface UnexpectedKey {
  * The sum of a key's deltas equals its current state, whose marks are those of its first and last entry; neither exists
  * without the other.
  */
-export function checkState(connection: LedgerConnection): Fault[] {
+export function checkState(connection: LedgerDb): Fault[] {
   const rows = connection
     .prepare(
       `WITH sums AS (
@@ -166,7 +166,7 @@ export function checkState(connection: LedgerConnection): Fault[] {
  * What the last run has shown of a period is what the state holds of it, but for what was withdrawn or is absent. A wrong
  * digest here would have the next run take changed figures for the same.
  */
-export function checkFigures(connection: LedgerConnection): Fault[] {
+export function checkFigures(connection: LedgerDb): Fault[] {
   const periods = connection
     .prepare(
       `SELECT p.period_key AS periodKey, p.period, w.workspace_id AS workspaceId, p.figures_digest AS digest

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { siblingModule } from '../../../core/process/module-file.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 import { hasUnexpectedKey } from './verify-keys.ts';
 
@@ -15,7 +15,7 @@ export interface Scan {
   isUnexpected: boolean;
 }
 
-export function scanLedger(connection: LedgerConnection): Scan {
+export function scanLedger(connection: LedgerDb): Scan {
   const rows = connection.pragma(`integrity_check(${FAULTS_A_CHECK})`) as { integrity_check: string }[];
   const integrity = rows
     .map(({ integrity_check: message }) => message)
@@ -25,7 +25,7 @@ export function scanLedger(connection: LedgerConnection): Scan {
 }
 
 /** What cannot be looked at quickly is looked at exactly, and said there. */
-function looksUnexpected(connection: LedgerConnection): boolean {
+function looksUnexpected(connection: LedgerDb): boolean {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${CACHE_KIB}`);
   try {

@@ -1,6 +1,6 @@
 import { isDamage } from '../../store/file/ledger-file.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type VerifyReport, verifyLedger } from './verify.ts';
 
 export interface SuspectFile {
@@ -10,7 +10,7 @@ export interface SuspectFile {
 }
 
 /** Everything that must hold of a ledger; the first fault is thrown as the error `backup_faulty`. */
-export function verifySound(connection: LedgerConnection, suspect: SuspectFile): VerifyReport {
+export function verifySound(connection: LedgerDb, suspect: SuspectFile): VerifyReport {
   const report = verifyLedger(connection);
   const [first, ...others] = report.faults;
   if (first === undefined) return report;

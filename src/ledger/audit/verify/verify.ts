@@ -2,9 +2,9 @@ import Database from 'better-sqlite3';
 import { messageOf } from '../../../core/errors.ts';
 import { isPeriod, periodBounds } from '../../../core/period.ts';
 import { keptFromRun } from '../../journal/runs/prune-runs.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
 import { rowDigest } from '../../store/file/row-digest.ts';
 import { countRows, schemaObjects } from '../../store/file/schema-objects.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type GuardedTable, guardedTables, guardedText, ofRow } from '../../store/schema/guards.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
@@ -33,7 +33,7 @@ export interface VerifyReport {
  * their changes, and the views and triggers against the migrations; then whatever `more` looks at. The first fault is
  * the one that says most exactly where.
  */
-export function verifyLedger(connection: LedgerConnection, more: readonly Check[] = []): VerifyReport {
+export function verifyLedger(connection: LedgerDb, more: readonly Check[] = []): VerifyReport {
   return connection.transaction(() => {
     const scan = scanLedger(connection);
     return withSmallCache(connection, () => toReport(connection, scan, checkContents(connection, more)));
@@ -48,7 +48,7 @@ export type FileReport = Omit<VerifyReport, 'headDigest'> & { headDigest: string
  * the ledger a moment later, which must hold as well. A file so damaged that it cannot be read to its end is a finding, not a
  * failure of the check.
  */
-export async function verifyLedgerFile(connection: LedgerConnection, more: readonly Check[] = []): Promise<FileReport> {
+export async function verifyLedgerFile(connection: LedgerDb, more: readonly Check[] = []): Promise<FileReport> {
   try {
     return await verifyWhole(connection, more);
   } catch (error) {
@@ -57,7 +57,7 @@ export async function verifyLedgerFile(connection: LedgerConnection, more: reado
   }
 }
 
-async function verifyWhole(connection: LedgerConnection, more: readonly Check[]): Promise<VerifyReport> {
+async function verifyWhole(connection: LedgerDb, more: readonly Check[]): Promise<VerifyReport> {
   const thread = new ScanThread(connection.name);
   connection.exec('BEGIN');
   try {
@@ -74,7 +74,7 @@ interface Contents {
   others: Fault[];
 }
 
-function checkContents(connection: LedgerConnection, more: readonly Check[]): Contents {
+function checkContents(connection: LedgerDb, more: readonly Check[]): Contents {
   const chain = checkChain(connection);
   const others = [
     ...attempt('runs', () => checkRuns(connection)),
@@ -91,7 +91,7 @@ function checkContents(connection: LedgerConnection, more: readonly Check[]): Co
   return { chain, others };
 }
 
-function toReport(connection: LedgerConnection, scan: Scan, { chain, others }: Contents): VerifyReport {
+function toReport(connection: LedgerDb, scan: Scan, { chain, others }: Contents): VerifyReport {
   const isSuspicious = chain.faults.length > 0 || chain.strayed || scan.isUnexpected;
   return {
     faults: [
@@ -108,7 +108,7 @@ function toReport(connection: LedgerConnection, scan: Scan, { chain, others }: C
   };
 }
 
-function withSmallCache<T>(connection: LedgerConnection, use: () => T): T {
+function withSmallCache<T>(connection: LedgerDb, use: () => T): T {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${CACHE_KIB}`);
   try {
@@ -132,7 +132,7 @@ function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
   }
 }
 
-function checkReferences(connection: LedgerConnection): Fault[] {
+function checkReferences(connection: LedgerDb): Fault[] {
   const rows = connection.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
   return rows.slice(0, FAULTS_A_CHECK).map(({ table, rowid, parent }) => {
     const row = rowid === null ? 'a row' : `row ${rowid}`;
@@ -144,7 +144,7 @@ function checkReferences(connection: LedgerConnection): Fault[] {
  * A run is applied exactly when it stands in the chain, and then it says no error. Its id, which the digest covers,
  * says when it was started.
  */
-function checkRuns(connection: LedgerConnection): Fault[] {
+function checkRuns(connection: LedgerDb): Fault[] {
   const rows = connection
     .prepare(
       `SELECT run_id AS runId FROM runs
@@ -164,7 +164,7 @@ function checkRuns(connection: LedgerConnection): Fault[] {
  * Every applied run has exactly one accepted walk: its last, whose counts are the run's. No other run has one. Old runs
  * without entries may have lost all of theirs to the retention.
  */
-function checkWalks(connection: LedgerConnection): Fault[] {
+function checkWalks(connection: LedgerDb): Fault[] {
   const rows = connection
     .prepare(
       `SELECT r.run_id AS runId FROM runs r LEFT JOIN walks w USING (run_key)
@@ -188,7 +188,7 @@ function checkWalks(connection: LedgerConnection): Fault[] {
  * A period's key says its workspace and its month; it is there because entries, adjustments, corrections or lines by hand are; and the run that
  * covered it last is the last in the chain whose window it lies in. Its bounds are those of its month.
  */
-function checkPeriods(connection: LedgerConnection): Fault[] {
+function checkPeriods(connection: LedgerDb): Fault[] {
   const rows = connection
     .prepare(
       `WITH windows AS (
@@ -233,7 +233,7 @@ interface UnexpectedPeriod {
   message: string;
 }
 
-function unexpectedBounds(connection: LedgerConnection): UnexpectedPeriod[] {
+function unexpectedBounds(connection: LedgerDb): UnexpectedPeriod[] {
   const rows = connection
     .prepare(
       `SELECT p.period, p.period_start AS start, p.period_end AS end, coalesce(w.workspace_id, '') AS workspaceId
@@ -254,7 +254,7 @@ function unexpectedBounds(connection: LedgerConnection): UnexpectedPeriod[] {
  * Each guarded row is what its last change says: none was changed, added or taken out past the triggers; alerts agree with their
  * transitions. Row changes have no gap; that they are those which the runs have covered is left to the chain.
  */
-export function checkControls(connection: LedgerConnection): Fault[] {
+export function checkControls(connection: LedgerDb): Fault[] {
   const messages = guardedTables().flatMap((guarded) => [...unexpectedRows(connection, guarded)]);
   messages.push(...unexpectedAlerts(connection));
   const missing = connection
@@ -270,7 +270,7 @@ export function checkControls(connection: LedgerConnection): Fault[] {
 }
 
 /** An alert is in the state that its last transition has brought it to; its revision counts them. */
-function unexpectedAlerts(connection: LedgerConnection): string[] {
+function unexpectedAlerts(connection: LedgerDb): string[] {
   return connection
     .prepare(
       `SELECT 'alert ' || a.alert_id || ' is ' || a.state || ', its last transition says '
@@ -284,7 +284,7 @@ function unexpectedAlerts(connection: LedgerConnection): string[] {
     .all() as string[];
 }
 
-function* unexpectedRows(connection: LedgerConnection, guarded: GuardedTable): Generator<string, void> {
+function* unexpectedRows(connection: LedgerDb, guarded: GuardedTable): Generator<string, void> {
   const { table, key, label } = guarded;
   const rowKey = ofRow(key, table);
   const lastChange = `SELECT %, max(change_seq) FROM row_changes WHERE table_name = '${table}' GROUP BY row_key`;
@@ -322,7 +322,7 @@ let expected: ReadonlyMap<string, string | null> | null = null;
  * shows wrong figures over a sound ledger, and without its triggers a ledger is no longer append-only. Indexes that
  * somebody added are harmless.
  */
-function checkSchema(connection: LedgerConnection): Fault[] {
+function checkSchema(connection: LedgerDb): Fault[] {
   const found = readSchema(connection);
   expected ??= expectedSchema();
   const faults: Fault[] = [];
@@ -347,7 +347,7 @@ function expectedSchema(): Map<string, string | null> {
   }
 }
 
-function readSchema(connection: LedgerConnection): Map<string, string | null> {
+function readSchema(connection: LedgerDb): Map<string, string | null> {
   const objects = schemaObjects(connection).filter(({ type }) => type !== 'index');
   return new Map(objects.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
 }

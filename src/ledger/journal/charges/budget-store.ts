@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { byExactness } from '../../../core/text/patterns.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 
 /** A budget of a month, of credits or of money; without a tenant one of the whole workspace. */
 export interface GivenBudget {
@@ -11,7 +11,7 @@ export interface GivenBudget {
 }
 
 /** Keeps the budgets of a workspace for those who ask with SQL. Writes nothing where they are as they were. */
-export function keepBudgets(connection: LedgerConnection, workspaceKey: number, given: readonly GivenBudget[]): void {
+export function keepBudgets(connection: LedgerDb, workspaceKey: number, given: readonly GivenBudget[]): void {
   const rows = given
     .toSorted(byExactness(({ tenant }) => tenant ?? ''))
     .map(({ tenant, credits, money }, place) => [

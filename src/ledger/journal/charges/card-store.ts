@@ -4,8 +4,8 @@ import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import { minorDigits } from '../../../core/money.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type CardSide, rateCards } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, gte, isNull, lt, or, query, type SQL } from '../../store/schema/drizzle.ts';
 import { headOfChain } from '../runs/digest.ts';
@@ -21,22 +21,22 @@ export interface StoredCard extends RateCard {
 }
 
 /** Whether anything is said of what the provider charges. */
-export function hasCosts(connection: LedgerConnection): boolean {
+export function hasCosts(connection: LedgerDb): boolean {
   const { cardKey } = rateCards;
   return query(connection).select({ cardKey }).from(rateCards).where(isInForce('cost')).limit(1).get() !== undefined;
 }
 
 /** False in a ledger that has never known a card: pricing costs it nothing. */
-export function hasCards(connection: LedgerConnection): boolean {
+export function hasCards(connection: LedgerDb): boolean {
   return query(connection).select({ cardKey: rateCards.cardKey }).from(rateCards).limit(1).get() !== undefined;
 }
 
-export function cardsInForce(connection: LedgerConnection, side: CardSide = 'price'): StoredCard[] {
+export function cardsInForce(connection: LedgerDb, side: CardSide = 'price'): StoredCard[] {
   return readCards(connection, isInForce(side)).map(toCard);
 }
 
 /** The cards that were in force when the link `seq` of the chain was made, such as the close of a period. */
-export function cardsAt(connection: LedgerConnection, seq: number): StoredCard[] {
+export function cardsAt(connection: LedgerDb, seq: number): StoredCard[] {
   const { afterSeq, retiredAfterSeq } = rateCards;
   const held = and(isOn('price'), lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
   return readCards(connection, held).map(toCard);
@@ -50,7 +50,7 @@ function isInForce(side: CardSide): SQL | undefined {
   return and(isOn(side), isNull(rateCards.retiredAfterSeq));
 }
 
-function readCards(connection: LedgerConnection, isWanted: SQL | undefined): CardRow[] {
+function readCards(connection: LedgerDb, isWanted: SQL | undefined): CardRow[] {
   return query(connection).select().from(rateCards).where(isWanted).orderBy(asc(rateCards.cardKey)).all();
 }
 
@@ -70,7 +70,7 @@ export function givenIn({ rates, costs }: GivenCards): GivenCards {
 
 /** By name, what comes into force and what goes out of it. */
 export function changeOfCards(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { rates, costs }: GivenCards,
 ): { added: string[]; retired: string[] } {
   const change = { added: [] as string[], retired: [] as string[] };
@@ -84,7 +84,7 @@ export function changeOfCards(
   return change;
 }
 
-function compareWithForce(connection: LedgerConnection, cards: readonly RateCardText[], side: CardSide) {
+function compareWithForce(connection: LedgerDb, cards: readonly RateCardText[], side: CardSide) {
   const wanted = new Map(cards.map((card) => [digestOf(card), card]));
   const held = readCards(connection, isInForce(side));
   const digests = new Set(held.map(({ digest }) => digest));
@@ -106,7 +106,7 @@ interface CardsOfSide {
  * how many were added and retired; nothing is written when they are in force already, wherever they came from.
  */
 export function replaceCards(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { cards, side = 'price', source, nowMs }: CardsOfSide,
 ): { added: number; retired: number } {
   const { added, retired } = compareWithForce(connection, cards, side);

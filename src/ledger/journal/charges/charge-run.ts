@@ -3,7 +3,7 @@ import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import type { Period } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { chargeLines, charges, costs } from '../../store/schema/billing-tables.ts';
 import { asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
@@ -68,7 +68,7 @@ export interface PricedPeriod {
 }
 
 /** Prices all periods that are not closed anew, and gives them: the cards have changed. */
-export function chargeOpenPeriods(connection: LedgerConnection): PricedPeriod[] {
+export function chargeOpenPeriods(connection: LedgerDb): PricedPeriod[] {
   const open = query(connection).select().from(periods).where(isNull(periods.closedSeq));
   const found = open.orderBy(asc(periods.periodKey)).all();
   return found.map(({ periodKey, period }) => {
@@ -78,7 +78,7 @@ export function chargeOpenPeriods(connection: LedgerConnection): PricedPeriod[] 
 }
 
 /** Prices a period that is not closed anew, such as one that has been reopened. */
-export function chargePeriod(connection: LedgerConnection, periodKey: number): void {
+export function chargePeriod(connection: LedgerDb, periodKey: number): void {
   const db = query(connection);
   db.delete(charges).where(eq(charges.periodKey, periodKey)).run();
   db.delete(chargeLines).where(eq(chargeLines.periodKey, periodKey)).run();
@@ -91,7 +91,7 @@ export function chargePeriod(connection: LedgerConnection, periodKey: number): v
 }
 
 /** Works out anew what all periods cost, closed ones too: the cost cards have changed. */
-function costAllPeriods(connection: LedgerConnection): void {
+function costAllPeriods(connection: LedgerDb): void {
   query(connection).delete(costs).run();
   for (const { periodKey } of query(connection).select().from(periods).orderBy(asc(periods.periodKey)).all()) {
     const book = new CostBook(connection, workspaceOf(connection, periodKey).workspaceId);
@@ -106,7 +106,7 @@ class CostBook {
   readonly #write;
   readonly #delete;
 
-  constructor(connection: LedgerConnection, workspaceId: string) {
+  constructor(connection: LedgerDb, workspaceId: string) {
     const cards = cardsInForce(connection, 'cost');
     this.isGiven = cards.length > 0;
     this.#pricerOf = onceEach((periodKey: number) => new PeriodPricer(cards, workspaceId, periodOfKey(periodKey)));
@@ -124,7 +124,7 @@ class CostBook {
 }
 
 /** Gives the figures of a period that stand now. */
-function eachUsage(connection: LedgerConnection, periodKey: number, use: (key: PricedKey) => void): void {
+function eachUsage(connection: LedgerDb, periodKey: number, use: (key: PricedKey) => void): void {
   const keys = connection
     .prepare(
       `SELECT u.tenant_key, u.period_key, u.tenant_key, t.tenant_id, u.credits_used, u.request_count, u.withdrawn, 1
@@ -190,7 +190,7 @@ class ChargeWriter {
   readonly #delete;
   readonly #deleteLines;
 
-  constructor(connection: LedgerConnection) {
+  constructor(connection: LedgerDb) {
     this.#delete = connection.prepare('DELETE FROM charges WHERE period_key = ? AND tenant_key = ?');
     this.#deleteLines = connection.prepare('DELETE FROM charge_lines WHERE period_key = ? AND tenant_key = ?');
     this.#charges = new RowInserter(
@@ -264,7 +264,7 @@ class RowInserter {
   readonly #common: readonly string[];
   readonly #columns: number;
 
-  constructor(connection: LedgerConnection, table: string, common: readonly string[], own: readonly string[]) {
+  constructor(connection: LedgerDb, table: string, common: readonly string[], own: readonly string[]) {
     this.#common = common;
     this.#columns = own.length;
     const row = `(${[...common.map((column) => `@${column}`), ...own.map(() => '?')].join(', ')})`;
@@ -324,7 +324,7 @@ interface CardsChange {
  * `unclear_cards` when it is open which of two cards counts.
  */
 export function setCards(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { cards, costs: costCards = null, source, nowMs }: CardsRequest,
 ): CardsChange {
   for (const given of [cards, costCards]) if (given !== null) refuseUnclear(given);

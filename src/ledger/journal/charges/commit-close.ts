@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { CommitTree, SALT_BYTES } from '../../../billing/proof/salted-tree.ts';
 import type { Letterhead } from '../../../billing/statement/document.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { letterheads } from '../../store/schema/billing-tables.ts';
 import { query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
@@ -14,7 +14,7 @@ import { correctLinesByReopen } from './manual-lines.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 import { giveNumbers } from './statement-numbers.ts';
 
-export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt: string): CommitTree {
+export function buildTree(connection: LedgerDb, place: PeriodPlace, salt: string): CommitTree {
   const { workspaceId } = workspaceOf(connection, place.periodKey);
   const period = periodOfKey(place.periodKey);
   const tree = new CommitTree(salt);
@@ -29,7 +29,7 @@ export interface StatementForm {
   letterhead?: Letterhead | null;
 }
 
-function keepLetterhead(connection: LedgerConnection, letterhead: Letterhead): string {
+function keepLetterhead(connection: LedgerDb, letterhead: Letterhead): string {
   const content = JSON.stringify(letterhead);
   const sha256 = hash('sha256', content, 'hex');
   query(connection).insert(letterheads).values({ sha256, content }).onConflictDoNothing().run();

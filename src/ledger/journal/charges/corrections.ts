@@ -1,6 +1,6 @@
 import { isStorable, PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import {
   adjustments,
   type CorrectionCause,
@@ -44,11 +44,11 @@ export interface Booking {
  * Lines by hand are the same sum for themselves, line by line: `correctLine`.
  */
 export class ChargeBook {
-  readonly #connection: LedgerConnection;
+  readonly #connection: LedgerDb;
   readonly #insert;
   readonly #close = onceEach((periodKey: number) => this.#closeOf(periodKey));
 
-  constructor(connection: LedgerConnection) {
+  constructor(connection: LedgerDb) {
     this.#connection = connection;
     this.#insert = connection.prepare(
       `INSERT INTO charge_corrections
@@ -129,7 +129,7 @@ interface Close {
 }
 
 /** Books what a run has changed of what closed periods owe, beside the adjustments of its credits. */
-export function correctByRun(connection: LedgerConnection, { runKey }: { runKey: number }): void {
+export function correctByRun(connection: LedgerDb, { runKey }: { runKey: number }): void {
   const { adjustmentId, correctsPeriodKey: periodKey, bookedPeriodKey, tenantKey } = adjustments;
   const adjusted = query(connection)
     .select({ adjustmentId, periodKey, bookedPeriodKey, tenantKey, kind: usageEntries.kind })
@@ -150,7 +150,7 @@ const CAUSE_OF_KIND: Readonly<Record<number, CorrectionCause>> = {
 };
 
 /** The keys of a period that corrections are about, in the order of their tenants. */
-function correctedKeys(connection: LedgerConnection, periodKey: number): ChargedKey[] {
+function correctedKeys(connection: LedgerDb, periodKey: number): ChargedKey[] {
   const { tenantKey, correctsPeriodKey } = chargeCorrections;
   const found = query(connection).selectDistinct({ tenantKey }).from(chargeCorrections);
   const rows = found.where(eq(correctsPeriodKey, periodKey)).orderBy(asc(tenantKey)).all();
@@ -161,7 +161,7 @@ function correctedKeys(connection: LedgerConnection, periodKey: number): Charged
  * Takes back what was booked about a period that is open again, and whose own charge carries it: beside the adjustments that the
  * reopen has taken back, and where there is none in the first period that is not closed.
  */
-export function correctByReopen(connection: LedgerConnection, { periodKey, eventSeq }: PeriodAtEvent): void {
+export function correctByReopen(connection: LedgerDb, { periodKey, eventSeq }: PeriodAtEvent): void {
   const { adjustmentId, bookedPeriodKey, tenantKey } = adjustments;
   const book = new ChargeBook(connection);
   for (const key of correctedKeys(connection, periodKey)) {

@@ -2,7 +2,7 @@ import { PeriodPricer, type Used } from '../../../billing/rates/period-pricer.ts
 import { type BilledLine, isOwn, type Money, MoneySums } from '../../../billing/statement/billed.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
 import { bookedSql } from '../../store/sum-money.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
@@ -19,12 +19,12 @@ export type CreditPricer = (
  * Prices by the cards in force now, and a closed period by those of its close. They are read when somebody asks first, so a
  * ledger without cards pays nothing.
  */
-export function creditPricer(connection: LedgerConnection, workspaceId: string): CreditPricer {
+export function creditPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   return pricedBy(connection, (period) => pricerOfPeriod(connection, workspaceId, period));
 }
 
 /** What the provider charges for the same, by the cost cards in force. */
-export function costPricer(connection: LedgerConnection, workspaceId: string): CreditPricer {
+export function costPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   let cards: StoredCard[] | null = null;
   return pricedBy(connection, (period) => {
     cards ??= cardsInForce(connection, 'cost');
@@ -32,7 +32,7 @@ export function costPricer(connection: LedgerConnection, workspaceId: string): C
   });
 }
 
-function pricedBy(connection: LedgerConnection, pricerOf: (period: Period) => PeriodPricer<StoredCard>): CreditPricer {
+function pricedBy(connection: LedgerDb, pricerOf: (period: Period) => PeriodPricer<StoredCard>): CreditPricer {
   let isPriced: boolean | null = null;
   const pricers = onceEach(pricerOf);
   return (tenantId, period, credits, requests = 0n) => {
@@ -45,11 +45,7 @@ function pricedBy(connection: LedgerConnection, pricerOf: (period: Period) => Pe
 }
 
 /** Prices a period by the cards of its close, or while it is not closed by those in force. */
-export function pricerOfPeriod(
-  connection: LedgerConnection,
-  workspaceId: string,
-  period: Period,
-): PeriodPricer<StoredCard> {
+export function pricerOfPeriod(connection: LedgerDb, workspaceId: string, period: Period): PeriodPricer<StoredCard> {
   const closedSeq = findPeriodOf(connection, workspaceId, period)?.closedSeq ?? null;
   const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
   return new PeriodPricer(cards, workspaceId, period);
@@ -90,7 +86,7 @@ function projector({ period, asOf }: OpenMonth): ((credits: bigint) => bigint) |
  * Gives what each tenant comes to: its projected credits, priced by the tiers of its card, which no line can say. Null when
  * that cannot be said.
  */
-export function tenantForecaster(connection: LedgerConnection, month: OpenMonth) {
+export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   const project = projector(month);
   if (project === null) return null;
   const priceOf = creditPricer(connection, month.workspaceId);
@@ -123,7 +119,7 @@ export function tenantForecaster(connection: LedgerConnection, month: OpenMonth)
 
 /** What all tenants of a month come to, read without their lines. */
 export function forecastMonth(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { periodKey, ...month }: OpenMonth & { periodKey: bigint },
 ): Forecast | null {
   const forecaster = tenantForecaster(connection, month);

@@ -2,7 +2,7 @@ import { flatPriceOf } from '../../../billing/rates/charge.ts';
 import type { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import { isCurrency } from '../../../core/money.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import type { StoredCard } from './card-store.ts';
 
 /** What is left of a division by the scale is doubled in 64 bits. */
@@ -14,7 +14,7 @@ const LARGEST_SCALE = 10n ** 18n;
  * for each of its credits, in amounts that 64 bits can work out. The charges are those of `pricerOf`.
  */
 export function chargeAlike(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   periodKey: number,
   { cardOfAll: card }: PeriodPricer<StoredCard>,
 ): boolean {

@@ -1,11 +1,11 @@
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { workspaceKeyOf } from '../../store/schema/keys.ts';
 import type { PeriodPlace } from './read-billed.ts';
 
 /** The number of a tenant's invoice in a currency, as it was recorded since the close; null while it is not known. */
 export type InvoiceOf = (tenantId: string, currency: string | null) => string | null;
 
-export function invoiceNumbers(connection: LedgerConnection, { periodKey, closedSeq }: PeriodPlace): InvoiceOf {
+export function invoiceNumbers(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): InvoiceOf {
   const known = connection.prepare('SELECT 1 FROM invoice_numbers WHERE close_seq = ? LIMIT 1').get(closedSeq);
   if (known === undefined) return () => null;
   const number = connection

@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import { minorDigits } from '../../../core/money.ts';
 import { type Period, periodAt } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type CorrectionCause, chargeCorrections, manualLines } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
@@ -49,7 +49,7 @@ export interface LineReport extends ActLink {
 type Line = typeof manualLines.$inferSelect;
 
 /** Adds a line by hand to what a tenant owes for a month. Throws AppError when workspace, tenant or month are not known. */
-export function addLine(connection: LedgerConnection, request: LineRequest): LineReport {
+export function addLine(connection: LedgerDb, request: LineRequest): LineReport {
   const { workspaceId, tenantId, period, amountMinor, currency, reason, by, nowMs } = request;
   return connection
     .transaction(() => {
@@ -75,7 +75,7 @@ export function addLine(connection: LedgerConnection, request: LineRequest): Lin
 }
 
 /** Takes a line by hand back. Throws AppError when it is not known, or was revoked before. */
-export function revokeLine(connection: LedgerConnection, { lineId, by, reason, nowMs }: RevokeRequest): LineReport {
+export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: RevokeRequest): LineReport {
   return connection
     .transaction(() => {
       const isLine = eq(manualLines.lineId, lineId);
@@ -95,7 +95,7 @@ export function revokeLine(connection: LedgerConnection, { lineId, by, reason, n
 }
 
 /** Takes back what was booked of the lines of a period that is open again, and whose own document has them. */
-export function correctLinesByReopen(connection: LedgerConnection, periodKey: number): void {
+export function correctLinesByReopen(connection: LedgerDb, periodKey: number): void {
   const ofPeriod = query(connection).select().from(manualLines).where(eq(manualLines.periodKey, periodKey));
   for (const line of ofPeriod.orderBy(asc(manualLines.lineId)).all()) correctLine(connection, line, 'reopen');
 }
@@ -104,7 +104,7 @@ export function correctLinesByReopen(connection: LedgerConnection, periodKey: nu
  * Books what all documents about a line still lack: what it is worth now, less what its own month's document and the corrections
  * say of it. The document of a closed month has it when it was in force at the close, that of another one while it is.
  */
-function correctLine(connection: LedgerConnection, line: Line, cause: CorrectionCause): Period | null {
+function correctLine(connection: LedgerDb, line: Line, cause: CorrectionCause): Period | null {
   const { lineId, periodKey, tenantKey, amountMinor, afterSeq, revokedAt } = line;
   const worth = revokedAt === null ? amountMinor : 0n;
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
@@ -135,7 +135,7 @@ function correctLine(connection: LedgerConnection, line: Line, cause: Correction
 }
 
 function record(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   line: Line,
   { cause, ...act }: { cause: CorrectionCause; by: string; note: string; nowMs: number },
 ): LineReport {
@@ -156,7 +156,7 @@ function record(
 
 /** A month that the ledger has read, or this one: a fee may come before the first run of the month. */
 function requirePeriodKey(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   {
     workspaceKey,
     workspaceId,
@@ -181,7 +181,7 @@ function requirePeriodKey(
 
 /** A script that is begun again must not credit twice. */
 function refuseTwice(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   line: Pick<Line, 'periodKey' | 'tenantKey' | 'amountMinor' | 'currency' | 'reason'>,
 ): void {
   const { lineId, periodKey, tenantKey, amountMinor, currency, reason, revokedAt } = manualLines;

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { UsageError } from '../../../core/errors.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { tenantNames } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, isNotNull, lt, max, notInArray, query, sql } from '../../store/schema/drizzle.ts';
 import { periods, tenants, workspaces } from '../../store/schema/workspace-tables.ts';
@@ -38,7 +38,7 @@ export interface NamesReport {
 }
 
 /** Records the names of a workspace's tenants. A period that was closed before keeps the names of its close. */
-export function importNames(connection: LedgerConnection, request: NamesImport): NamesReport {
+export function importNames(connection: LedgerDb, request: NamesImport): NamesReport {
   const { workspaceId, names, dryRun, nowMs } = request;
   const ofWorkspace = readNames(connection, workspaceId);
   const known = new Map(ofWorkspace.map((tenant) => [tenant.tenantId, tenant]));
@@ -92,7 +92,7 @@ function sharedReferences(
 }
 
 /** The tenants of a workspace, each with its latest name; without one its labels are null. */
-function readNames(connection: LedgerConnection, workspaceId: string) {
+function readNames(connection: LedgerDb, workspaceId: string) {
   const { tenantId, tenantKey } = tenants;
   const { displayName, externalRef, labels, afterSeq } = tenantNames;
   const latest = sql`(SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = ${tenantKey})`;
@@ -112,7 +112,7 @@ function isSame(tenant: NamedTenant, name: TenantName, labels: string): boolean 
   return tenant.labels === labels && tenant.displayName === name.displayName && tenant.externalRef === name.externalRef;
 }
 
-function prepareWrite(connection: LedgerConnection, nowMs: number) {
+function prepareWrite(connection: LedgerDb, nowMs: number) {
   const { seq } = headOfChain(connection);
   const { placeholder } = sql;
   const name = { displayName: placeholder('displayName'), externalRef: placeholder('externalRef') };
@@ -159,7 +159,7 @@ interface ForgetReport {
  * Takes out what people called a tenant: all names but those that a close in force has committed to, and all labels. From then on
  * the tenant has no name. Null when the workspace has no such tenant.
  */
-export function forgetNames(connection: LedgerConnection, request: ForgetRequest): ForgetReport | null {
+export function forgetNames(connection: LedgerDb, request: ForgetRequest): ForgetReport | null {
   const { workspaceId, tenantId, dryRun, nowMs } = request;
   const db = query(connection);
   const secure = connection.pragma('secure_delete', { simple: true });
@@ -208,7 +208,7 @@ function isBlank({ displayName, externalRef, labels }: Name): boolean {
 
 /** The rows that closes in force have taken the name from, by the link after which it was given, with their periods. */
 function committedNames(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceKey, tenantKey, tenantId }: { workspaceKey: number; tenantKey: number; tenantId: string },
 ): Map<number, string[]> {
   const db = query(connection);

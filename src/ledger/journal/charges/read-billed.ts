@@ -1,6 +1,6 @@
 import type { BilledLine, BilledTenant } from '../../../billing/statement/billed.ts';
 import type { Certificate } from '../../../billing/statement/leaf.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
 import { and, desc, eq, gte, lt, lte, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
@@ -53,7 +53,7 @@ const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), 
  * tenant takes five times as long. Only tenants that have corrections or lines by hand are asked for them one by one.
  */
 export function* billedTenants(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { periodKey, closedSeq }: PeriodPlace,
   tenantId?: string,
 ): Generator<BilledTenant> {
@@ -97,11 +97,11 @@ export function* billedTenants(
   if (done !== null) yield done;
 }
 
-function numberStatement(connection: LedgerConnection) {
+function numberStatement(connection: LedgerDb) {
   return connection.prepare('SELECT number FROM statement_numbers WHERE close_seq = ? AND tenant_key = ?').pluck();
 }
 
-function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { isClosed: boolean; isOne: boolean }) {
+function billedStatement(connection: LedgerDb, { isClosed, isOne }: { isClosed: boolean; isOne: boolean }) {
   return connection
     .prepare(
       `SELECT ${BILLED_COLUMNS}
@@ -136,7 +136,7 @@ interface BookedRecord {
 }
 
 /** The lines by hand of a period, then its corrections, in the order in which they came. */
-function bookedStatement(connection: LedgerConnection) {
+function bookedStatement(connection: LedgerDb) {
   return connection
     .prepare(
       `SELECT NULL AS correctsKey, NULL AS credits, m.amount_minor AS amountMinor, NULL AS cardKey, NULL AS entryId,
@@ -153,7 +153,7 @@ function bookedStatement(connection: LedgerConnection) {
 }
 
 /** The proven run that the figures stand on: the last one that covered the period, before its close if there is one. */
-export function certificateOf(connection: LedgerConnection, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
+export function certificateOf(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
   const period = periodOfKey(periodKey);
   const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
   const isBefore = closedSeq === null ? undefined : lt(runs.appliedSeq, closedSeq);
@@ -222,7 +222,7 @@ function nameOf(cardKey: bigint | null, cards: ReadonlyMap<bigint, Card>): CardN
   return { currency, rateCard };
 }
 
-function cardNames(connection: LedgerConnection): Map<bigint, Card> {
+function cardNames(connection: LedgerDb): Map<bigint, Card> {
   const cards = query(connection).select().from(rateCards).all();
   return new Map(
     cards.map(({ cardKey, currency, name, definition }) => {

@@ -10,7 +10,7 @@ import {
   tenantOf,
 } from '../../../billing/statement/document.ts';
 import { elapsedFraction, type Period } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { closeCommitments, letterheads, periodEvents } from '../../store/schema/billing-tables.ts';
 import { eq, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
@@ -38,7 +38,7 @@ export interface BilledPeriodPlace extends BilledPeriod {
 
 /** Where a period stands and how far it can be relied on; null when the ledger has nothing of it. */
 export function findBilledPeriod(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, period, nowMs }: Pick<StatementRequest, 'workspaceId' | 'period' | 'nowMs'>,
 ): BilledPeriodPlace | null {
   const workspace = findWorkspace(connection, workspaceId);
@@ -73,7 +73,7 @@ export interface StatementStream {
 }
 
 /** The whole statement as `streamStatement` has it, for a moment: the caller holds a read transaction. */
-export function readStatement(connection: LedgerConnection, request: StatementRequest): StatementDocument | null {
+export function readStatement(connection: LedgerDb, request: StatementRequest): StatementDocument | null {
   const stream = streamStatement(connection, request);
   return stream === null ? null : { ...stream.begin, tenants: [...stream.tenants()], ...stream.end };
 }
@@ -82,7 +82,7 @@ export function readStatement(connection: LedgerConnection, request: StatementRe
  * The statement of a period, from one state of the ledger: the caller holds a read transaction until the last tenant is read. Null
  * when the ledger has nothing of the period. That of a closed period is made of what its close has frozen alone.
  */
-export function streamStatement(connection: LedgerConnection, request: StatementRequest): StatementStream | null {
+export function streamStatement(connection: LedgerDb, request: StatementRequest): StatementStream | null {
   const { tenantId, proven: wanted = true } = request;
   const billed = findBilledPeriod(connection, request);
   if (billed === null) return null;
@@ -136,7 +136,7 @@ function closeProof({ line, internal, digest, leaves, root }: Close, period: Lea
 }
 
 /** What a close has committed to; null when the ledger does not say. */
-function readClose(connection: LedgerConnection, eventSeq: number): Close | null {
+function readClose(connection: LedgerDb, eventSeq: number): Close | null {
   const found = query(connection)
     .select()
     .from(periodEvents)

@@ -1,5 +1,5 @@
 import { AppError } from '../../../core/errors.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { workspaceKeyOf } from '../../store/schema/keys.ts';
 import { billedTenants, type PeriodPlace } from './read-billed.ts';
 
@@ -19,7 +19,7 @@ export function seriesOf(form: string): string {
  * Numbers the statements of a period that is being closed, by the order of the tenants' ids, from where the series was left. Gives the
  * last number. Whatever undoes the close undoes this, so none is given twice or left out.
  */
-export function giveNumbers(connection: LedgerConnection, place: PeriodPlace, form: string): number {
+export function giveNumbers(connection: LedgerDb, place: PeriodPlace, form: string): number {
   // Nothing is written on a connection that still reads; of a million tenants only the ids are kept.
   const ids = Array.from(billedTenants(connection, place), ({ tenantId }) => tenantId);
   const insert = connection.prepare(
@@ -39,7 +39,7 @@ export function giveNumbers(connection: LedgerConnection, place: PeriodPlace, fo
   return last;
 }
 
-function lastOf(connection: LedgerConnection, form: string): number {
+function lastOf(connection: LedgerDb, form: string): number {
   const given = connection
     .prepare('SELECT number_form, max(last_number) FROM close_commitments WHERE number_form IS NOT NULL GROUP BY 1')
     .raw()

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { addPeriods, type Period } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { adjustments } from '../../store/schema/billing-tables.ts';
 import { and, desc, eq, gte, lte, query, sql } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
@@ -15,7 +15,7 @@ import { refuseTooLarge } from '../runs/sum-limits.ts';
  * a run must not get slower with each month that is closed. Returns how many were booked.
  */
 export function bookAdjustments(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   run: { lastEntryIdBefore: number; changedPeriods: Iterable<number>; nowMs: number },
 ): number {
   const book = connection.prepare(
@@ -37,7 +37,7 @@ export function bookAdjustments(
 
 /** Takes back every adjustment of a period that is reopened: its own figures carry the corrections again. */
 export function reverseAdjustments(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   reopened: { periodKey: number; eventSeq: number; nowMs: number },
 ): number {
   const { correctsPeriodKey, tenantKey, creditsDelta, requestsDelta } = adjustments;
@@ -65,7 +65,7 @@ export function reverseAdjustments(
 }
 
 /** What is booked in a period comes from any number of others, so its sum is bounded by none of theirs. */
-function refuseLargeBookings(connection: LedgerConnection, bookedKey: number): void {
+function refuseLargeBookings(connection: LedgerDb, bookedKey: number): void {
   const totals = connection.prepare(
     'SELECT sum(credits_delta), sum(requests_delta) FROM adjustments WHERE booked_period_key = ?',
   );
@@ -73,7 +73,7 @@ function refuseLargeBookings(connection: LedgerConnection, bookedKey: number): v
 }
 
 /** A reopen takes back what all adjustments of a key sum to, wherever they are booked. */
-function refuseLargeCorrections(connection: LedgerConnection, correctedKey: number): void {
+function refuseLargeCorrections(connection: LedgerDb, correctedKey: number): void {
   const largest = connection.prepare(
     `SELECT min(credits), min(requests) FROM (
        SELECT sum(credits_delta) AS credits, sum(requests_delta) AS requests
@@ -83,7 +83,7 @@ function refuseLargeCorrections(connection: LedgerConnection, correctedKey: numb
 }
 
 /** The first period after `correctedKey` that is not closed; made when nothing has been recorded in it. */
-export function bookingPeriodKey(connection: LedgerConnection, correctedKey: number): number {
+export function bookingPeriodKey(connection: LedgerDb, correctedKey: number): number {
   const workspaceKey = workspaceKeyOf(correctedKey);
   for (let period = addPeriods(periodOfKey(correctedKey), 1); ; period = addPeriods(period, 1)) {
     const periodKey = periodKeyOf(workspaceKey, period);
@@ -92,7 +92,7 @@ export function bookingPeriodKey(connection: LedgerConnection, correctedKey: num
 }
 
 /** The last run that has asked for a period; of one that had no record it is all that the ledger knows. */
-export function coveringRun(connection: LedgerConnection, workspaceKey: number, period: Period): number | null {
+export function coveringRun(connection: LedgerDb, workspaceKey: number, period: Period): number | null {
   const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
   const found = query(connection)
     .select({ runKey: runs.runKey })
@@ -106,7 +106,7 @@ export function coveringRun(connection: LedgerConnection, workspaceKey: number, 
 
 /** Gives a period without a record a row of its own, so that it can be closed; undefined where no run has asked for it. */
 export function addQuietPeriod(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   workspaceKey: number,
   period: Period,
 ): typeof periods.$inferSelect | undefined {

@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import { systemUser } from '../../../core/process/system-user.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { closeCommitments, closedUsage, periodEvents } from '../../store/schema/billing-tables.ts';
 import { eq, query } from '../../store/schema/drizzle.ts';
 import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
@@ -52,7 +52,7 @@ export interface PeriodEvent {
 
 /** A period as a hook sees it inside the transaction that closes or reopens it. */
 export interface PeriodAtEvent {
-  connection: LedgerConnection;
+  connection: LedgerDb;
   periodKey: number;
   eventSeq: number;
   nowMs: number;
@@ -84,7 +84,7 @@ export class CloseRefusedError extends AppError {
  * afterwards becomes adjustments. `commit` gives the tree that the close commits to.
  */
 export function closePeriod(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   request: CloseRequest,
   commit: (period: PeriodAtEvent) => Commitment,
 ): PeriodEvent {
@@ -121,7 +121,7 @@ export function closePeriod(
  * carry them. `afterwards` runs in the same transaction, once the period is open again.
  */
 export function reopenPeriod(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   request: ReopenRequest,
   afterwards?: (period: PeriodAtEvent) => void,
 ): PeriodEvent {
@@ -143,18 +143,18 @@ export function reopenPeriod(
     .immediate();
 }
 
-export function freezeFigures(connection: LedgerConnection, periodKey: number): void {
+export function freezeFigures(connection: LedgerDb, periodKey: number): void {
   const db = query(connection);
   const figures = db.select().from(tenantUsage).where(eq(tenantUsage.periodKey, periodKey));
   db.insert(closedUsage).select(figures).run();
 }
 
-export function thawFigures(connection: LedgerConnection, periodKey: number): void {
+export function thawFigures(connection: LedgerDb, periodKey: number): void {
   query(connection).delete(closedUsage).where(eq(closedUsage.periodKey, periodKey)).run();
 }
 
 /** By which link a period is closed; null: it is not. */
-export function setClosed(connection: LedgerConnection, periodKey: number, closedSeq: number | null): void {
+export function setClosed(connection: LedgerDb, periodKey: number, closedSeq: number | null): void {
   query(connection).update(periods).set({ closedSeq }).where(eq(periods.periodKey, periodKey)).run();
 }
 
@@ -166,7 +166,7 @@ function hintFor(refused: readonly Obstacle[]): string {
   return [accept, wait].filter((part) => part !== '').join('; ');
 }
 
-function insertCommitment(connection: LedgerConnection, eventSeq: number, commitment: Commitment): void {
+function insertCommitment(connection: LedgerDb, eventSeq: number, commitment: Commitment): void {
   const insert = query(connection)
     .insert(closeCommitments)
     .values({ eventSeq, ...commitment });
@@ -178,7 +178,7 @@ function insertCommitment(connection: LedgerConnection, eventSeq: number, commit
 }
 
 function requirePeriod(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId, period }: { workspaceId: string; period: Period },
 ): typeof periods.$inferSelect {
   const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey;
@@ -194,7 +194,7 @@ function requirePeriod(
 }
 
 function withLease<T>(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   workspaceKey: number,
   request: { workspaceId: string; nowMs: number },
   work: () => T,
@@ -212,7 +212,7 @@ interface EventRequest extends ReopenRequest {
   obstacles: string[];
 }
 
-function appendEvent(connection: LedgerConnection, request: EventRequest): PeriodEvent {
+function appendEvent(connection: LedgerDb, request: EventRequest): PeriodEvent {
   const { workspaceId, period, workspaceKey, periodKey, action, by, note, obstacles, nowMs } = request;
   const head = headOfChain(connection);
   const eventSeq = head.seq + 1;
@@ -252,7 +252,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
 
 /** Writes a close or reopen with its digest, in the transaction of the caller. */
 function insertEvent(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceId: _, period: __, ...said }: DigestedEvent,
   row: { workspaceKey: number; periodKey: number; digest: string },
 ): void {

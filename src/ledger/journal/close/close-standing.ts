@@ -4,7 +4,7 @@ import { formatMinor, minorDigits, parseMinor } from '../../../core/money.ts';
 import { addPeriods, type Period, periodEndMs } from '../../../core/period.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import { withThousands } from '../../../core/text/words.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, asc, count, eq, gte, inArray, lte, max, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { absences, runs, usageEntries } from '../../store/schema/run-tables.ts';
@@ -54,7 +54,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** Whether a period can be closed now, and what speaks against it. `close` and `month-end` ask here, and nowhere else. */
-export function closeStanding(connection: LedgerConnection, terms: ClosingTerms): CloseStanding {
+export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseStanding {
   const { workspaceId, period, settleHours, nowMs } = terms;
   const nothing = { obstacles: [], readAt: null, unchangedSince: null };
   const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey;
@@ -96,7 +96,7 @@ type Run = typeof runs.$inferSelect;
 
 /** The complete walks of a period that began after its end, and those of them that found what the last one has. */
 function walksSince(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   subject: { workspaceKey: number; periodKey: number; period: Period; endMs: number; nowMs: number },
 ): { covering: Run[]; agreeing: Run[] } {
   const { workspaceKey, periodKey, period, endMs, nowMs } = subject;
@@ -142,7 +142,7 @@ function walksAgainst(agreeing: readonly Run[]): Obstacle[] {
 }
 
 /** A month before it that the ledger has nothing of is nothing to compare with. */
-function changesAgainst(connection: LedgerConnection, periodKey: number, terms: ClosingTerms): Obstacle[] {
+function changesAgainst(connection: LedgerDb, periodKey: number, terms: ClosingTerms): Obstacle[] {
   const { period, maxChange = null } = terms;
   if (maxChange === null || findPeriod(connection, periodKey - 1) === undefined) return [];
   return moneyOfMonths(connection, periodKey).flatMap(({ currency, now: amount, before: previous }): Obstacle[] => {

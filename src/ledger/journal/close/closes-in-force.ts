@@ -1,6 +1,6 @@
 import type { Period } from '../../../core/period.ts';
 import { counted } from '../../../core/text/words.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { asc, eq, gt, query } from '../../store/schema/drizzle.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 
@@ -11,7 +11,7 @@ export interface CloseInForce {
 }
 
 /** The closes in force whose number is larger than this one, oldest first. */
-export function closesInForce(connection: LedgerConnection, afterSeq: number): CloseInForce[] {
+export function closesInForce(connection: LedgerDb, afterSeq: number): CloseInForce[] {
   const closes = query(connection)
     .select()
     .from(periods)
@@ -31,7 +31,7 @@ export interface SkippedMonth {
 }
 
 /** Every one of them, by workspace and month; those of workspaces that have ended are nobody's work. */
-export function skippedMonths(connection: LedgerConnection): SkippedMonth[] {
+export function skippedMonths(connection: LedgerDb): SkippedMonth[] {
   return connection
     .prepare(
       `SELECT w.workspace_id AS workspaceId, p.period FROM periods p JOIN workspaces w USING (workspace_key)

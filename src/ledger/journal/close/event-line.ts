@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type Database from 'better-sqlite3';
 import { CloseSalt } from '../../../billing/proof/salted-tree.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
 import { eq, getTableColumns, prepared, sql } from '../../store/schema/drizzle.ts';
 
@@ -44,7 +44,7 @@ const commitmentOf = prepared((db) => {
  * that it has given before the leaves. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
  * actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id, system_user]`.
  */
-export function prepareEventLine(connection: Database.Database): (event: DigestedEvent) => EventLine {
+export function prepareEventLine(connection: LedgerDb): (event: DigestedEvent) => EventLine {
   const array = (places: string[]) => connection.prepare(`SELECT json_array(${places.join(', ')})`).pluck();
   const integer = 'CAST(? AS INTEGER)';
   const placeLine = array(['?', integer, ...'????']);

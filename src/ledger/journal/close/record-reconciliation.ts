@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { invoiceNumbers, reconciliations } from '../../store/schema/billing-tables.ts';
 import { query } from '../../store/schema/drizzle.ts';
 import { findPeriodOf, findTenant } from '../../store/subjects.ts';
@@ -24,7 +24,7 @@ export interface ReconciliationRequest {
 }
 
 /** Writes what a comparison with invoices has found, with the numbers of these, as a link of the chain. Throws AppError `not_closed`. */
-export function recordReconciliation(connection: LedgerConnection, request: ReconciliationRequest): ActLink {
+export function recordReconciliation(connection: LedgerDb, request: ReconciliationRequest): ActLink {
   const { workspaceId, period, file, counts, tolerance, by, note, nowMs } = request;
   return connection
     .transaction(() => {

@@ -1,7 +1,7 @@
 import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, asc, eq, inArray, query, sql } from '../../store/schema/drizzle.ts';
 import { outletEvents, outlets } from '../../store/schema/outlet-tables.ts';
 import { whereClause } from '../../store/where.ts';
@@ -20,11 +20,11 @@ export interface OutletException {
 }
 
 /** The outlets that were begun. */
-export function readOutlets(connection: LedgerConnection): OutletRow[] {
+export function readOutlets(connection: LedgerDb): OutletRow[] {
   return query(connection).select().from(outlets).orderBy(asc(outlets.name)).all();
 }
 
-export function readOutlet(connection: LedgerConnection, name: string): OutletRow | undefined {
+export function readOutlet(connection: LedgerDb, name: string): OutletRow | undefined {
   return query(connection).select().from(outlets).where(eq(outlets.name, name)).get();
 }
 
@@ -41,7 +41,7 @@ export interface BeginRequest {
  * Begins an outlet: everything from that month on is behind its cursor. For one that was begun before with other workspaces or
  * another month, what it has passed over of them is held, so that it goes as well.
  */
-export function beginOutlet(connection: LedgerConnection, request: BeginRequest): void {
+export function beginOutlet(connection: LedgerDb, request: BeginRequest): void {
   const { name, receiver, fromPeriod, by, nowMs } = request;
   const workspaces = request.workspaces && JSON.stringify(request.workspaces);
   const at = isoTime(nowMs);
@@ -96,10 +96,7 @@ export interface FlightRequest {
  * Notes what is perhaps sent from now on: up to `to`, but for the exceptions, of this time and of earlier ones. Throws AppError `outlet_moved`
  * when another process has sent meanwhile, or paused it.
  */
-export function markFlight(
-  connection: LedgerConnection,
-  { name, cursor, to, exceptions, held, nowMs }: FlightRequest,
-): void {
+export function markFlight(connection: LedgerDb, { name, cursor, to, exceptions, held, nowMs }: FlightRequest): void {
   const at = isoTime(nowMs);
   connection
     .transaction(() => {
@@ -132,7 +129,7 @@ export interface AdvanceRequest {
 }
 
 /** Notes in one transaction what became of what was sent. Throws AppError `outlet_moved` as `markFlight`. */
-export function advanceOutlet(connection: LedgerConnection, request: AdvanceRequest): void {
+export function advanceOutlet(connection: LedgerDb, request: AdvanceRequest): void {
   const { name, cursor, to, exceptions, taken, unposted, landed, pause, nowMs } = request;
   const at = isoTime(nowMs);
   connection
@@ -153,7 +150,7 @@ export function advanceOutlet(connection: LedgerConnection, request: AdvanceRequ
 }
 
 function noteExceptions(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   outlet: string,
   exceptions: readonly OutletException[],
   since: string,
@@ -169,7 +166,7 @@ function noteExceptions(
   }
 }
 
-function requireUnmoved(connection: LedgerConnection, name: string, cursor: number): OutletRow {
+function requireUnmoved(connection: LedgerDb, name: string, cursor: number): OutletRow {
   const row = readOutlet(connection, name);
   if (row?.cursor === cursor && row.paused === null) return row;
   throw new AppError('outlet_moved', `outlet ${name} was moved on or paused by another process`, { retryable: true });
@@ -184,7 +181,7 @@ function pausedBy(pause: { paused: Pause; reason: string } | null, at: string) {
 }
 
 export function pauseOutlet(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { name, paused, reason, nowMs }: { name: string; paused: Pause; reason: string; nowMs: number },
 ): void {
   query(connection)
@@ -198,7 +195,7 @@ export function pauseOutlet(
 const LONG_AGO = isoTime(0);
 
 /** Of a ledger that was put back from a copy: its receivers may have what the copy does not know of. */
-export function pauseRestored(connection: LedgerConnection, nowMs: number): void {
+export function pauseRestored(connection: LedgerDb, nowMs: number): void {
   const reason = 'the ledger was restored from a backup: the receiver may have more than this ledger knows of';
   for (const { name } of readOutlets(connection)) pauseOutlet(connection, { name, paused: 'restored', reason, nowMs });
   query(connection).update(outletEvents).set({ postedAt: LONG_AGO }).where(eq(outletEvents.state, 'held')).run();
@@ -211,7 +208,7 @@ export interface ResumeOutletRequest {
   nowMs: number;
 }
 
-export function resumeOutlet(connection: LedgerConnection, { name, perhaps, nowMs }: ResumeOutletRequest): void {
+export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: ResumeOutletRequest): void {
   connection
     .transaction(() => {
       const row = readOutlet(connection, name);
@@ -248,10 +245,7 @@ export interface LateRefusalsRequest {
  * What its receiver has refused after it had said that it took it. What is an exception already stays as it is. Each report
  * counts once: what is sent again after it was read is not refused by it.
  */
-export function noteRefused(
-  connection: LedgerConnection,
-  { name, refused, untilMs, nowMs }: LateRefusalsRequest,
-): number {
+export function noteRefused(connection: LedgerDb, { name, refused, untilMs, nowMs }: LateRefusalsRequest): number {
   const since = isoTime(nowMs);
   return connection
     .transaction(() => {
@@ -278,7 +272,7 @@ export interface SettleRequest {
 }
 
 /** Returns how many there were. One that was settled stays so. */
-export function settleEvents(connection: LedgerConnection, request: SettleRequest): number {
+export function settleEvents(connection: LedgerDb, request: SettleRequest): number {
   const { name, entryIds, note, by, nowMs } = request;
   const at = isoTime(nowMs);
   const set =
@@ -291,7 +285,7 @@ export function settleEvents(connection: LedgerConnection, request: SettleReques
 
 /** `differences`: JSON of what its receiver has otherwise; null: nothing. */
 export function noteCheck(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { name, differences, nowMs }: { name: string; differences: string | null; nowMs: number },
 ): void {
   const set = { checkedAt: isoTime(nowMs), differences };
@@ -306,7 +300,7 @@ export interface ExceptionCount {
   requests: bigint;
 }
 
-export function exceptionCounts(connection: LedgerConnection): ExceptionCount[] {
+export function exceptionCounts(connection: LedgerDb): ExceptionCount[] {
   const rows = connection
     .prepare(
       `SELECT x.outlet, x.state, count(*) AS events, coalesce(sum(e.credits_delta), 0) AS credits,
@@ -326,7 +320,7 @@ export interface EventFilter {
 }
 
 /** The exceptions that nobody has settled, as `finance_outlet_events` has them. */
-export function readOutletEvents(connection: LedgerConnection, { outlet, tenant, period, state }: EventFilter) {
+export function readOutletEvents(connection: LedgerDb, { outlet, tenant, period, state }: EventFilter) {
   const wanted = { outlet: outlet, tenant_id: tenant, period, state };
   const { where, values } = whereClause(wanted);
   return connection

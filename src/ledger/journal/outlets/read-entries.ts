@@ -1,6 +1,6 @@
 import { nextTurn } from '../../../core/clock.ts';
 import type { Period } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { perConnection } from '../../store/schema/drizzle.ts';
 
 /** An entry with what an outlet asks of it. */
@@ -46,7 +46,7 @@ const behind = perConnection((connection) =>
 
 /** The entries behind `cursor` up to `to`, in their order. */
 export function entriesBehind(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { cursor, to, limit }: { cursor: number; to: number; limit: number },
 ): OutletEntry[] {
   return behind(connection).all(cursor, to, limit) as OutletEntry[];
@@ -61,7 +61,7 @@ const noted = perConnection((connection) =>
 
 /** Of the entries behind the cursor those that were set apart when the others were sent. */
 export function setApart(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { outlet, cursor, to }: { outlet: string; cursor: number; to: number },
 ): ReadonlySet<bigint> {
   return new Set(noted(connection).all(outlet, cursor, to) as bigint[]);
@@ -71,7 +71,7 @@ export function setApart(
 const PASSED = 'x.entry_id <= (SELECT o.cursor FROM outlets o WHERE o.name = x.outlet)';
 
 /** Of each tenant with held entries the first one: whether it can go now is the same for all of them. */
-export function heldTenants(connection: LedgerConnection, outlet: string): OutletEntry[] {
+export function heldTenants(connection: LedgerDb, outlet: string): OutletEntry[] {
   const sql = `SELECT ${COLUMNS}, NULL AS postedAt FROM (
       SELECT min(x.entry_id) AS entry_id FROM outlet_events x JOIN usage_entries f ON f.entry_id = x.entry_id
       WHERE x.outlet = ? AND x.state = 'held' AND ${PASSED} GROUP BY f.tenant_key) h
@@ -80,7 +80,7 @@ export function heldTenants(connection: LedgerConnection, outlet: string): Outle
 }
 
 export function heldEntries(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { outlet, tenantKey, limit }: { outlet: string; tenantKey: bigint; limit: number },
 ): OutletEntry[] {
   const sql = `SELECT ${COLUMNS}, x.posted_at AS postedAt FROM outlet_events x
@@ -102,7 +102,7 @@ const STEP = 1000;
 
 /** By tenant, of the entries up to `upTo` but for the outlet's exceptions; `workspaces` null: of all. */
 export async function sentSums(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   asked: { outlet: string; period: Period; upTo: number; workspaces: readonly string[] | null },
 ): Promise<SentSum[]> {
   const { outlet, period, upTo, workspaces } = asked;
@@ -138,7 +138,7 @@ export async function sentSums(
 }
 
 /** The months that the entries behind `cursor` up to `to` are of. */
-export function periodsBehind(connection: LedgerConnection, cursor: number, to: number): Period[] {
+export function periodsBehind(connection: LedgerDb, cursor: number, to: number): Period[] {
   return connection
     .prepare(
       `SELECT DISTINCT p.period FROM (SELECT DISTINCT period_key FROM usage_entries WHERE entry_id > ? AND entry_id <= ?)
@@ -152,6 +152,6 @@ const lastId = perConnection((connection) =>
   connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck(),
 );
 
-export function lastEntryId(connection: LedgerConnection): number {
+export function lastEntryId(connection: LedgerDb): number {
   return lastId(connection).get() as number;
 }

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, asc, eq, gte, lte, placeholders, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, windowBounds } from '../../store/schema/keys.ts';
 import { absences, tenantUsage } from '../../store/schema/run-tables.ts';
@@ -18,7 +18,7 @@ export interface AbsentKey {
  * Keys that an earlier run missed and this run's proven walk misses again: the second of the two walks it takes. Those
  * come first whose tenants have waited longest to be asked for.
  */
-export function absentAgain(connection: LedgerConnection, run: ClaimedRun, keys: KeySet): AbsentKey[] {
+export function absentAgain(connection: LedgerDb, run: ClaimedRun, keys: KeySet): AbsentKey[] {
   const { periodKey, tenantKey, runKey } = absences;
   const { tenantId } = tenants;
   const { period } = periods;
@@ -53,10 +53,7 @@ export interface WalkedKeys {
  * Brings the list of absences up to this run's walk: keys that it showed are off the list, keys that it missed for the
  * first time are on it. Runs after the merge.
  */
-export function noteAbsences(
-  connection: LedgerConnection,
-  { run, keys, knownTenants, sameKeys, complete }: WalkedKeys,
-): void {
+export function noteAbsences(connection: LedgerDb, { run, keys, knownTenants, sameKeys, complete }: WalkedKeys): void {
   const db = query(connection);
   const covered = db.select().from(periods).where(isInWindow(run)).all();
   for (const { periodKey } of covered) {
@@ -77,7 +74,7 @@ export function noteAbsences(
 }
 
 /** Those keys wait anew to be asked for. */
-export function noteAsked(connection: LedgerConnection, run: ClaimedRun, keys: readonly AbsentKey[]): void {
+export function noteAsked(connection: LedgerDb, run: ClaimedRun, keys: readonly AbsentKey[]): void {
   for (const { periodKey, tenantKey } of keys) {
     const isKey = and(eq(absences.periodKey, periodKey), eq(absences.tenantKey, tenantKey));
     query(connection).update(absences).set({ runKey: run.runKey }).where(isKey).run();
@@ -97,7 +94,7 @@ const forget = prepared((db) => {
 });
 
 /** Whether the ledger holds keys of this workspace that its latest walks did not show. */
-export function hasAbsences(connection: LedgerConnection, run: ClaimedRun): boolean {
+export function hasAbsences(connection: LedgerDb, run: ClaimedRun): boolean {
   const isOfPeriod = eq(absences.periodKey, periods.periodKey);
   const absent = query(connection).select().from(periods).innerJoin(absences, isOfPeriod);
   return absent.where(eq(periods.workspaceKey, run.workspaceKey)).limit(1).get() !== undefined;
@@ -108,7 +105,7 @@ export function hasAbsences(connection: LedgerConnection, run: ClaimedRun): bool
  * already are left alone. Returns how many entries there are.
  */
 export function appendWithdrawals(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   run: ClaimedRun,
   withdrawals: readonly { periodKey: number; tenantKey: number }[],
 ): number {

@@ -3,6 +3,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { periodBounds } from '../../../core/period.ts';
 import { collectGarbage } from '../../../core/process/memory.ts';
 import { FencedError } from '../../store/file/sqlite-errors.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import {
   and,
   eq,
@@ -32,8 +33,6 @@ import { rememberListing } from './known-listing.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
 
-type Connection = Database.Database;
-
 /** Tenants that one statement adds. */
 const TENANTS_A_STATEMENT = 100;
 /** From so many keys on, the ids of a walk take tens of MB. */
@@ -51,7 +50,7 @@ export interface ApplyResult<Extra> {
 
 /** What the hook gets that runs inside the transaction, after the merge. */
 export interface MergedRun {
-  connection: Connection;
+  connection: LedgerDb;
   run: ClaimedRun;
   /** Entries of this run have ids above this. */
   lastEntryIdBefore: number;
@@ -82,14 +81,14 @@ export interface ApplyRequest<Extra> {
  * run's digest and whatever `afterMerge` writes. Anybody who reads sees the ledger before it or after it.
  * Throws `FencedError`, and changes nothing, when another run has taken the workspace since.
  */
-export function applyRun<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+export function applyRun<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): ApplyResult<Extra> {
   return connection.transaction(() => merge(connection, request)).immediate();
 }
 
 type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'> & { entries: number };
 
 /** Brings entries, state, absences, adjustments and the walk's certificate up to the run. */
-function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): Figures {
+function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): Figures {
   const { run, staging, facts, nowMs } = request;
   if (facts.isKnown) return confirmFigures(connection, request);
   const shift = addTenants(connection, run, staging);
@@ -125,14 +124,14 @@ function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): F
 }
 
 /** Applies a walk that found no change: its periods are covered anew, and nothing else changes. */
-function confirmFigures(connection: Connection, { run, facts, walk }: ApplyRequest<unknown>): Figures {
+function confirmFigures(connection: LedgerDb, { run, facts, walk }: ApplyRequest<unknown>): Figures {
   coverPeriods(connection, { ...run, keepsFigures: true });
   recordWalk(connection, run.runKey, { ...walk, facts });
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   return { lastEntryIdBefore: highest(connection, usageEntries.entryId), counts, changed: new Map(), entries: 0 };
 }
 
-function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): ApplyResult<Extra> {
   const { run, facts, nowMs } = request;
   if (!holdsLease(connection, run)) {
     throw new FencedError(`another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} ends here`);
@@ -189,7 +188,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
 
 /** The run's own row; an open end of its window becomes the first or last period that it covered. */
 function readSaid(
-  connection: Connection,
+  connection: LedgerDb,
   run: ClaimedRun,
 ): Pick<DigestedRun, 'kind' | 'slot' | 'fromPeriod' | 'toPeriod' | 'fencingToken'> {
   const db = query(connection);
@@ -207,7 +206,7 @@ function readSaid(
  * Inserts the new tenants of the walk. If another process has added tenants since their numbers were given out, the new
  * ones move up: returns by how much.
  */
-function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
+function addTenants(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): number {
   const lastKey = highest(connection, tenants.tenantKey);
   const shift = lastKey - staging.tenantBase;
   let tenantKey = lastKey;
@@ -225,7 +224,7 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
   return tenantKey === lastKey ? 0 : shift;
 }
 
-function prepareInsert(connection: Connection, rows: number): Database.Statement {
+function prepareInsert(connection: LedgerDb, rows: number): Database.Statement {
   const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
   return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
 }
@@ -233,7 +232,7 @@ function prepareInsert(connection: Connection, rows: number): Database.Statement
 const insertFull = perConnection((connection) => prepareInsert(connection, TENANTS_A_STATEMENT));
 
 /** Inserts the new periods of the walk, and marks every period of the window as covered, listed or not. */
-function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {
+function addPeriods(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): void {
   const { workspaceKey } = run;
   const db = query(connection);
   const met = staging.periods.map(({ periodKey, period }) => {
@@ -276,7 +275,7 @@ const coveredPeriods = prepared((db) => {
 
 /** `keepsFigures`: the periods are shown with the figures of the run that covered them before. */
 export function coverPeriods(
-  connection: Connection,
+  connection: LedgerDb,
   {
     workspaceKey,
     runKey,
@@ -289,13 +288,13 @@ export function coverPeriods(
 }
 
 /** The digests of the figures that earlier runs have shown of each period. */
-function figuresShown(connection: Connection, run: ClaimedRun): Map<number, Buffer> {
+function figuresShown(connection: LedgerDb, run: ClaimedRun): Map<number, Buffer> {
   const shown = shownPeriods(connection).all({ workspaceKey: run.workspaceKey });
   return new Map(shown.map((period) => [period.periodKey, period.figuresDigest as Buffer]));
 }
 
 /** Refuses a run whose total does not fit into 64 bits: every query of that period would fail. */
-function refuseOverflow(connection: Connection, { workspaceKey, runKey }: ClaimedRun): void {
+function refuseOverflow(connection: LedgerDb, { workspaceKey, runKey }: ClaimedRun): void {
   const totals = connection.prepare(
     'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',
   );

@@ -1,5 +1,5 @@
 import type { Period, PeriodWindow } from '../../../core/period.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 
 export interface UsageAsOf {
@@ -30,7 +30,7 @@ export interface AsOfFilters {
  * applied by then; for a period that was closed then, its last entry before that close. Of each workspace that is what
  * its last link whose time is not later left behind: links are ordered by the chain, for clocks may have been set back.
  */
-export function usageAsOf(connection: LedgerConnection, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
+export function usageAsOf(connection: LedgerDb, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
   const { workspaceId, tenantId, period = {} } = filters;
   const { from, to } = typeof period === 'string' ? { from: period, to: period } : period;
   const wanted = [

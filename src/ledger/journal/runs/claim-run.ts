@@ -1,16 +1,14 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import { CLOCK_SLACK_MS } from '../../../core/stored-time.ts';
 import { LeaseHeldError } from '../../store/file/sqlite-errors.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, desc, eq, gt, gte, lt, max, query, sql } from '../../store/schema/drizzle.ts';
 import { leases, runs } from '../../store/schema/run-tables.ts';
 import { nameWorkspace } from '../../store/subjects.ts';
 import { requireRead } from '../ended.ts';
 import type { Window } from '../staging/staging.ts';
-
-type Connection = Database.Database;
 
 /** How long a lease lasts without a renewal. Longer than a merge, shorter than anyone's patience. */
 export const LEASE_MS = 60_000;
@@ -56,7 +54,7 @@ export interface LeaseHolder {
  * over, and its run is marked superseded.
  */
 export function claimRun(
-  connection: Connection,
+  connection: LedgerDb,
   request: ClaimRequest,
   claimant: LeaseHolder = {},
 ): ClaimedRun | SlotDone {
@@ -64,7 +62,7 @@ export function claimRun(
   return connection.transaction(() => claim(connection, request, claimant)).immediate();
 }
 
-function claim(connection: Connection, request: ClaimRequest, claimant: LeaseHolder): ClaimedRun | SlotDone {
+function claim(connection: LedgerDb, request: ClaimRequest, claimant: LeaseHolder): ClaimedRun | SlotDone {
   const { workspaceId, kind, slot, window } = request;
   const db = query(connection);
   const { workspaceKey, firstRunKey } = nameWorkspace(connection, { workspaceId, name: request.workspaceName });
@@ -98,7 +96,7 @@ function claim(connection: Connection, request: ClaimRequest, claimant: LeaseHol
  * clock was ahead when the slot was done: then it is due again.
  */
 function runThatDid(
-  connection: Connection,
+  connection: LedgerDb,
   workspaceKey: number,
   { kind, slot, nowMs }: { kind: RunKind; slot: string; nowMs: number },
 ): string | null {
@@ -126,7 +124,7 @@ function runThatDid(
 }
 
 /** Marks the run that lost the lease as superseded, in the transaction that took it. */
-export function supersedeRunning(connection: Connection, workspaceKey: number, at: string): void {
+export function supersedeRunning(connection: LedgerDb, workspaceKey: number, at: string): void {
   const errorMessage = 'its process ended, or stopped for longer than its lease, before it was applied';
   query(connection)
     .update(runs)
@@ -136,7 +134,7 @@ export function supersedeRunning(connection: Connection, workspaceKey: number, a
 }
 
 /** Extends the lease of a run; false when another run has taken the workspace meanwhile. */
-export function renewLease(connection: Connection, run: ClaimedRun, nowMs: number): boolean {
+export function renewLease(connection: LedgerDb, run: ClaimedRun, nowMs: number): boolean {
   const { changes } = query(connection)
     .update(leases)
     .set({ expiresAt: isoTime(nowMs + LEASE_MS) })
@@ -146,7 +144,7 @@ export function renewLease(connection: Connection, run: ClaimedRun, nowMs: numbe
 }
 
 /** Whether this run may still apply. Only meaningful inside the transaction that applies. */
-export function holdsLease(connection: Connection, run: ClaimedRun): boolean {
+export function holdsLease(connection: LedgerDb, run: ClaimedRun): boolean {
   const isHeld = and(isLeaseOf(run), eq(leases.released, 0));
   return query(connection).select().from(leases).where(isHeld).get() !== undefined;
 }
@@ -156,12 +154,12 @@ function isLeaseOf({ workspaceKey, fencingToken }: { workspaceKey: number; fenci
   return and(eq(leases.workspaceKey, workspaceKey), eq(leases.fencingToken, fencingToken));
 }
 
-export function releaseLease(connection: Connection, run: { workspaceKey: number; fencingToken: number }): void {
+export function releaseLease(connection: LedgerDb, run: { workspaceKey: number; fencingToken: number }): void {
   query(connection).update(leases).set({ released: 1 }).where(isLeaseOf(run)).run();
 }
 
 /** Frees all leases of a copied ledger: their holders work on the original. */
-export function releaseAllLeases(connection: Connection): void {
+export function releaseAllLeases(connection: LedgerDb): void {
   query(connection).update(leases).set({ released: 1 }).run();
 }
 
@@ -169,7 +167,7 @@ export function releaseAllLeases(connection: Connection): void {
  * Shortens leases that end later than a lease's length from now: one that was written before the clock was set back would
  * hold its workspace for too long. Call it before the transaction that takes a lease, whose rollback would undo it.
  */
-export function capLeases(connection: Connection, nowMs: number): void {
+export function capLeases(connection: LedgerDb, nowMs: number): void {
   const latest = isoTime(nowMs + LEASE_MS);
   query(connection)
     .update(leases)
@@ -183,7 +181,7 @@ export function capLeases(connection: Connection, nowMs: number): void {
  * `WorkspaceEndedError` once the workspace was ended.
  */
 export function takeLease(
-  connection: Connection,
+  connection: LedgerDb,
   workspaceKey: number,
   request: { workspaceId: string; nowMs: number },
   { holder = thisProcess(), isRunning = isStillRunning }: LeaseHolder = {},

@@ -1,10 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { entryKindSql } from '../../store/schema/keys.ts';
 import type { acts } from '../../store/schema/workspace-tables.ts';
 import { type DigestedEvent, prepareEventLine } from '../close/event-line.ts';
-
-type Connection = Database.Database;
 
 /** What stands before the first run of the chain. */
 export const GENESIS_DIGEST = '0'.repeat(64);
@@ -62,7 +61,7 @@ export interface DigestedAct {
  * That of an act, such as the end of a workspace, covers `[previous_digest, act_seq, action, workspace_id, at, actor, note, last_change_seq]`
  * and its row changes.
  */
-export function createLinkDigests(connection: Connection) {
+export function createLinkDigests(connection: LedgerDb) {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
   const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
@@ -110,16 +109,16 @@ export function createLinkDigests(connection: Connection) {
   };
 }
 
-export function digestOfRun(connection: Connection, run: DigestedRun): string {
+export function digestOfRun(connection: LedgerDb, run: DigestedRun): string {
   return createLinkDigests(connection).ofRun(run);
 }
 
-export function digestOfEvent(connection: Connection, event: DigestedEvent): string {
+export function digestOfEvent(connection: LedgerDb, event: DigestedEvent): string {
   return createLinkDigests(connection).ofEvent(event);
 }
 
 /** The lines of the entries from an id up to, not including, another; null when there are none. */
-function prepareEntryLines(connection: Connection): Database.Statement {
+function prepareEntryLines(connection: LedgerDb): Database.Statement {
   return connection
     .prepare(
       // The line feed as a separator: joined to each line, SQLite would copy it once more.
@@ -140,7 +139,7 @@ interface AdjustmentLines {
   lines: Database.Statement;
 }
 
-function prepareAdjustmentLines(connection: Connection, owner: 'run_key' | 'event_seq'): AdjustmentLines {
+function prepareAdjustmentLines(connection: LedgerDb, owner: 'run_key' | 'event_seq'): AdjustmentLines {
   const lines = connection
     .prepare(
       `SELECT json_array('adjustment', a.adjustment_id, t.tenant_id, p.period, b.period, a.credits_delta,
@@ -155,7 +154,7 @@ function prepareAdjustmentLines(connection: Connection, owner: 'run_key' | 'even
   return { any: connection.prepare(`SELECT 1 FROM adjustments WHERE ${owner} = ? LIMIT 1`), lines };
 }
 
-function prepareChangeLines(connection: Connection): Database.Statement {
+function prepareChangeLines(connection: LedgerDb): Database.Statement {
   return connection
     .prepare(
       `SELECT json_array('change', change_seq, table_name, row_key, lower(hex(row_digest))) || char(10)
@@ -165,7 +164,7 @@ function prepareChangeLines(connection: Connection): Database.Statement {
 }
 
 /** The row changes that the next run or act covers: those after the last one's, up to the last of all. */
-export function changesToCover(connection: Connection): { changesAfter: number; lastChangeSeq: number } {
+export function changesToCover(connection: LedgerDb): { changesAfter: number; lastChangeSeq: number } {
   return connection
     .prepare(
       `SELECT max(coalesce((SELECT last_change_seq FROM runs WHERE applied_seq IS NOT NULL
@@ -177,7 +176,7 @@ export function changesToCover(connection: Connection): { changesAfter: number; 
 }
 
 /** The end of the chain: the last run, close, reopen or act, which the next one continues. */
-export function headOfChain(connection: Connection): { seq: number; digest: string } {
+export function headOfChain(connection: LedgerDb): { seq: number; digest: string } {
   const head = connection
     .prepare(
       `SELECT seq, digest FROM (

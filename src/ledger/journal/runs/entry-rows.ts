@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { perConnection } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 import { figureSql } from './sum-limits.ts';
 
-type Connection = Database.Database;
 type Value = number | bigint;
 
 /** Rows that one statement appends. */
@@ -57,28 +57,28 @@ export const COMPARED = entryForm({
 });
 
 function entryForm(form: EntryForm) {
-  const prepare = (connection: Connection, rows: number): Database.Statement => {
+  const prepare = (connection: LedgerDb, rows: number): Database.Statement => {
     const row = `(${Array.from({ length: form.width }, () => '?').join(', ')})`;
     return connection.prepare(form.sql(Array.from({ length: rows }, () => row).join(', ')));
   };
   const full = perConnection((connection) => prepare(connection, ROWS_A_STATEMENT));
   return {
     ...form,
-    statement: (connection: Connection, rows: number) =>
+    statement: (connection: LedgerDb, rows: number) =>
       rows === ROWS_A_STATEMENT ? full(connection) : prepare(connection, rows),
   };
 }
 
 /** Rows of one form on their way to the entries of a period, many a statement. */
 export class EntryRows {
-  readonly #connection: Connection;
+  readonly #connection: LedgerDb;
   readonly #form: ReturnType<typeof entryForm>;
   readonly #runKey: number;
   readonly #periodKey: number;
   #rows: Value[] = [];
   #entries = 0;
 
-  constructor(connection: Connection, form: ReturnType<typeof entryForm>, runKey: number, periodKey: number) {
+  constructor(connection: LedgerDb, form: ReturnType<typeof entryForm>, runKey: number, periodKey: number) {
     this.#connection = connection;
     this.#form = form;
     this.#runKey = runKey;

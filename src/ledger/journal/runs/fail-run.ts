@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, count, eq, gte, lte, query } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs, tenantUsage, walks } from '../../store/schema/run-tables.ts';
@@ -18,7 +18,7 @@ export interface RunFailure {
 }
 
 /** Ends a run that applies nothing and frees its workspace. False: it has been superseded before, and keeps that status. */
-export function failRun(connection: Database.Database, run: ClaimedRun, failure: RunFailure, nowMs: number): boolean {
+export function failRun(connection: LedgerDb, run: ClaimedRun, failure: RunFailure, nowMs: number): boolean {
   return connection
     .transaction(() => {
       const { code: errorCode, message: errorMessage, ...rest } = failure;
@@ -38,7 +38,7 @@ export function failRun(connection: Database.Database, run: ClaimedRun, failure:
  * applied run read the same window and had the very same keys: nothing is gone that was not gone before.
  */
 export function countMissing(
-  connection: Database.Database,
+  connection: LedgerDb,
   run: ClaimedRun,
   { keys, keySetDigest }: { keys: KeySet; keySetDigest: string },
 ): { known: number; missing: number } | null {
@@ -79,7 +79,7 @@ export interface WalkRecord {
   signs: readonly string[];
 }
 
-export function recordWalk(connection: Database.Database, runKey: number, walk: WalkRecord): void {
+export function recordWalk(connection: LedgerDb, runKey: number, walk: WalkRecord): void {
   const { walkNumber, facts, verdict, signs } = walk;
   const { pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest } = facts;
   query(connection)

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { perConnection } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 
@@ -31,7 +31,7 @@ const statementOf = perConnection((connection) =>
 );
 
 /** Reads the keys after this one that the ledger holds of a period and that are not withdrawn. */
-export function readKnown(connection: LedgerConnection, periodKey: number, after: number): KnownRows {
+export function readKnown(connection: LedgerDb, periodKey: number, after: number): KnownRows {
   const texts = statementOf(connection).get(periodKey, after) as string[];
   const columns = texts.map((text) => JSON.parse(text) as number[]);
   const keys = columns[0]?.length ?? 0;

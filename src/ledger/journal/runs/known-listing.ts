@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, desc, eq, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { knownListings, runs, walks } from '../../store/schema/run-tables.ts';
 import type { KnownListing } from '../staging/staging.ts';
@@ -29,7 +29,7 @@ const storedListing = prepared((db) =>
  * The listing that the last applied run of this workspace has proven for the same window, or null: the ledger holds what it
  * said and nothing else. A reconciliation knows none: it reads and compares everything.
  */
-export function knownListing(connection: LedgerConnection, run: ClaimedRun, kind: string): KnownListing | null {
+export function knownListing(connection: LedgerDb, run: ClaimedRun, kind: string): KnownListing | null {
   const { workspaceKey, window } = run;
   const stored = storedListing(connection).get({ workspaceKey });
   if (kind === 'reconcile' || stored?.fromPeriod !== window.from || stored.toPeriod !== window.to) return null;
@@ -57,7 +57,7 @@ export function knownListing(connection: LedgerConnection, run: ClaimedRun, kind
 }
 
 export function rememberListing(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   { workspaceKey, window: { from, to } }: ClaimedRun,
   pageDigests: Buffer,
 ): void {

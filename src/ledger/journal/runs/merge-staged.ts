@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { once, onceEach } from '../../../core/one-at-a-time.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { eq, prepared, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 import { tenantUsage } from '../../store/schema/run-tables.ts';
@@ -10,8 +10,6 @@ import type { ClaimedRun } from './claim-run.ts';
 import { headOfChain } from './digest.ts';
 import { CHANGED, COMPARED, EntryRows, OPENED } from './entry-rows.ts';
 import { type FiguresAhead, KEYS_A_READ, KnownFigures, readKnown } from './known-figures.ts';
-
-type Connection = Database.Database;
 
 const { placeholder } = sql;
 
@@ -73,7 +71,7 @@ export interface Merged {
  * Appends an entry for each staged record that is new or differs, and brings the state up to it, one period at a time and
  * in the order of the ledger's keys; returns how many entries there are of each kind.
  */
-export function mergeStaged(connection: Connection, merge: Merge): Merged {
+export function mergeStaged(connection: LedgerDb, merge: Merge): Merged {
   const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
   const knownOf = createKnown(connection, merge);
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
@@ -129,7 +127,7 @@ const MANY_RECORDS = 4 * KEYS_A_READ;
  * Returns what begins to read what the ledger holds of a period, in another thread where there is one and much to read; null
  * where it holds nothing.
  */
-function createKnown(connection: Connection, { staging, ahead }: Merge): (periodKey: number) => KnownFigures | null {
+function createKnown(connection: LedgerDb, { staging, ahead }: Merge): (periodKey: number) => KnownFigures | null {
   const head = once(() => headOfChain(connection));
   return onceEach((periodKey) => {
     if (usageOf(connection).get({ periodKey }) === undefined) return null;
@@ -144,7 +142,7 @@ function createKnown(connection: Connection, { staging, ahead }: Merge): (period
 }
 
 /** Brings the state up to the entries of these ids; `isNew` when it holds none of their keys yet. */
-export function updateState(connection: Connection, ids: EntryRange, isNew: boolean): void {
+export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolean): void {
   const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
     request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
   const update = connection.prepare(
@@ -159,7 +157,7 @@ export function updateState(connection: Connection, ids: EntryRange, isNew: bool
 }
 
 /** Adds up the entries after this one by kind. */
-export function countEntries(connection: Connection, lastEntryIdBefore: number, counts: EntryCounts): void {
+export function countEntries(connection: LedgerDb, lastEntryIdBefore: number, counts: EntryCounts): void {
   const sums = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
   const more = connection
     .prepare(`SELECT ${sums.join(', ')} FROM usage_entries WHERE entry_id > ?`)

@@ -1,5 +1,5 @@
 import { canHaveHappened } from '../../../core/stored-time.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import {
   and,
   asc,
@@ -34,16 +34,16 @@ export interface PrunedRuns {
  * later one is old. An applied run itself stays: without each of its links the chain proves nothing
  * of what lies before. Looks at a bounded number of runs, in the order of their keys, and goes on there the next time.
  */
-export function pruneRuns(connection: LedgerConnection, before: string, nowMs: number): PrunedRuns {
+export function pruneRuns(connection: LedgerDb, before: string, nowMs: number): PrunedRuns {
   return connection.transaction(() => prune(connection, before, nowMs)).immediate();
 }
 
 /** The run from which on every certificate is kept; older runs without entries may have lost theirs. */
-export function keptFromRun(connection: LedgerConnection): number {
+export function keptFromRun(connection: LedgerDb): number {
   return Number(readMeta(connection, KEPT_FROM_RUN) ?? 0);
 }
 
-function prune(connection: LedgerConnection, before: string, nowMs: number): PrunedRuns {
+function prune(connection: LedgerDb, before: string, nowMs: number): PrunedRuns {
   const from = keptFromRun(connection);
   const db = query(connection);
   const { runKey, startedAt, appliedSeq } = runs;

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { eq, query } from '../../store/schema/drizzle.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
@@ -9,7 +9,7 @@ interface FirstRun {
 }
 
 /** Null when nothing has been applied. */
-export function firstRun(connection: LedgerConnection, workspaceId: string): FirstRun | null {
+export function firstRun(connection: LedgerDb, workspaceId: string): FirstRun | null {
   const { kind, startedAt } = runs;
   const found = query(connection)
     .select({ kind, startedAt })
@@ -29,7 +29,7 @@ export interface LargestChange {
 }
 
 /** The entries of a run that moved the most credits, at most 20. */
-export function largestChangesOfRun(connection: LedgerConnection, runId: string): LargestChange[] {
+export function largestChangesOfRun(connection: LedgerDb, runId: string): LargestChange[] {
   return connection
     .prepare(
       `SELECT tenant_id, period, kind, credits_delta, credits_after FROM finance_history
@@ -40,7 +40,7 @@ export function largestChangesOfRun(connection: LedgerConnection, runId: string)
 }
 
 /** Requests that the latest applied run of each workspace made, reconciliations and retries left out. */
-export function requestsOfRuns(connection: LedgerConnection): Map<string, number> {
+export function requestsOfRuns(connection: LedgerDb): Map<string, number> {
   const rows = connection
     .prepare(
       `SELECT w.workspace_id AS id, r.pages * max(1, (SELECT count(*) FROM walks x WHERE x.run_key = r.run_key)) AS requests

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { canHaveHappened } from '../../../core/stored-time.ts';
-import type { LedgerConnection } from '../../store/file/open.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { asc, eq, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
@@ -60,7 +60,7 @@ const FIRST_LOOK_ROWS = 5000;
  * again. Each look reads only what is new since the one before: an ended run stays as it is for as long as it is kept.
  */
 export class SlotLog {
-  readonly #connection: LedgerConnection;
+  readonly #connection: LedgerDb;
   readonly #version: Statement;
   readonly #records = new Map<string, SlotRecord>();
   readonly #running = new Set<number>();
@@ -68,7 +68,7 @@ export class SlotLog {
   /** Of SQLite's own count: it moves when another connection has committed. */
   #seenVersion: unknown = null;
 
-  constructor(connection: LedgerConnection) {
+  constructor(connection: LedgerDb) {
     this.#connection = connection;
     this.#version = connection.prepare('PRAGMA data_version').pluck();
   }

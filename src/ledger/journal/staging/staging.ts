@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type Database from 'better-sqlite3';
 import type { Period } from '../../../core/period.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { tenants } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
@@ -8,8 +8,6 @@ import { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';
 import type { PageCounts, PlainPage, StagedPage } from './staged-record.ts';
 import { TenantNumbers } from './tenant-numbers.ts';
-
-type Connection = Database.Database;
 
 /** The periods that a run asks for, both ends included; null is no limit. */
 export interface Window {
@@ -60,7 +58,7 @@ const SAFE_SUM = 2 ** 62;
  * the pages put aside have to come once more.
  */
 export class RunStaging {
-  readonly #connection: Connection;
+  readonly #connection: LedgerDb;
   readonly #workspaceKey: number;
   readonly #window: Window;
   readonly #known: KnownListing | null;
@@ -68,7 +66,7 @@ export class RunStaging {
   #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
-  constructor(connection: Connection, workspaceKey: number, window: Window, known: KnownListing | null = null) {
+  constructor(connection: LedgerDb, workspaceKey: number, window: Window, known: KnownListing | null = null) {
     this.#connection = connection;
     this.#workspaceKey = workspaceKey;
     this.#window = window;
@@ -214,7 +212,7 @@ export class RunStaging {
 /** Tenants that SQLite joins into one row: reading each as a row of its own would take three times as long. */
 const TENANTS_A_ROW = 4096;
 
-export function knownTenants(connection: Database.Database, workspaceKey: number): TenantNumbers {
+export function knownTenants(connection: LedgerDb, workspaceKey: number): TenantNumbers {
   const numbers = new TenantNumbers(highest(connection, tenants.tenantKey));
   const next = connection
     .prepare(

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import type Database from 'better-sqlite3';
 import { type Clock, isoTime, sleep } from '../../../core/clock.ts';
 import type { ConfigFault } from '../../../core/errors.ts';
 import { holdFile } from '../../../core/process/held-file.ts';
 import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
+import type { LedgerDb } from '../ledger-db.ts';
 import { preparePlace } from './open.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
@@ -58,13 +58,13 @@ export async function lockForDaemon(
 }
 
 export class DaemonLock {
-  readonly #held: Database.Database;
+  readonly #held: LedgerDb;
   readonly #noticePath: string;
   readonly #since: string;
   #stopping = false;
   #configuration: ConfigurationNotice;
 
-  constructor(held: Database.Database, noticePath: string, since: string) {
+  constructor(held: LedgerDb, noticePath: string, since: string) {
     this.#held = held;
     this.#noticePath = noticePath;
     this.#since = since;

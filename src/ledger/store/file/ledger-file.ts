@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, realpathSync, sta
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../../core/errors.ts';
+import type { LedgerDb } from '../ledger-db.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
 /** 8 MiB: what is copied between two looks at the signal. */
@@ -15,7 +16,7 @@ const NO_HARD_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENO
  * Copies every page of one snapshot of `source` into the new file `copy` (0600), flushed to disk. The read transaction
  * pins the snapshot: without it SQLite begins anew after each commit of another process, and may never end.
  */
-export async function copyLedger(source: Database.Database, copy: string, signal: AbortSignal): Promise<void> {
+export async function copyLedger(source: LedgerDb, copy: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   closeSync(openSync(copy, 'wx', 0o600));
   source.exec('BEGIN');

@@ -2,13 +2,12 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { messageOf, systemFault } from '../../../core/errors.ts';
+import type { LedgerDb } from '../ledger-db.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
 import { refuseDanglingLink, requireLedgerPlace, shareWithGroup } from './place.ts';
 import { addRowDigest } from './row-digest.ts';
 import { columnsOf, schemaObjects } from './schema-objects.ts';
 import { LedgerError, ledgerErrorOf } from './sqlite-errors.ts';
-
-export type LedgerConnection = Database.Database;
 
 /** SQLite before this can corrupt a WAL database when a checkpoint resets the log under a writer. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
@@ -17,7 +16,7 @@ const WAL_PAUSE_MS = 20;
 
 /** A connection that only reads. Times and periods are text, see the views. */
 export interface LedgerReader {
-  readonly connection: LedgerConnection;
+  readonly connection: LedgerDb;
   close(): void;
 }
 
@@ -26,7 +25,7 @@ export interface LedgerReader {
  * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses what `requireLedgerPlace` does, and, with
  * `not_a_ledger`, another program's database. A `readerGroup` may read file (0640) and folder (2750).
  */
-export function openForWriting(path: string, readerGroup?: string): LedgerConnection {
+export function openForWriting(path: string, readerGroup?: string): LedgerDb {
   preparePlace(path, readerGroup);
   if (!existsSync(path)) {
     closeSync(openSync(path, 'a', 0o600));
@@ -65,7 +64,7 @@ export function refuseOtherProgram(path: string): void {
  * Marks a fresh file, and has it in WAL mode. SQLite does not wait for another one that turns the same fresh file to WAL:
  * it says at once that the file is locked.
  */
-function makeOurs(connection: LedgerConnection): void {
+function makeOurs(connection: LedgerDb): void {
   for (let attempt = 1; ; attempt += 1) {
     try {
       claimFile(connection);
@@ -84,8 +83,8 @@ function makeOurs(connection: LedgerConnection): void {
  * with the last connection that may write, and then nobody can open the ledger who may only read it: to read a ledger in
  * WAL mode takes the two files, or the right to make them. The last connection to close is one that only reads.
  */
-export function closeForWriting(connection: LedgerConnection): void {
-  let last: LedgerConnection | undefined;
+export function closeForWriting(connection: LedgerDb): void {
+  let last: LedgerDb | undefined;
   try {
     truncateLog(connection);
     last = new Database(connection.name, { readonly: true });
@@ -115,12 +114,12 @@ export function openReader(path: string, missingRemedy = MISSING_REMEDY): Ledger
   return { connection, close: () => connection.close() };
 }
 
-export function sqliteVersion(connection: LedgerConnection): string {
+export function sqliteVersion(connection: LedgerDb): string {
   return String(connection.prepare('SELECT sqlite_version()').pluck().get());
 }
 
-function connect(path: string, readonly: boolean): LedgerConnection {
-  let connection: LedgerConnection;
+function connect(path: string, readonly: boolean): LedgerDb {
+  let connection: LedgerDb;
   try {
     connection = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
   } catch (cause) {
@@ -166,7 +165,7 @@ function isOlder(version: string, oldest: readonly number[]): boolean {
 const APPLICATION_ID = 0x756c6564;
 
 /** Throws `not_a_ledger` for another program's database. One without content is nobody's. */
-function requireOwnFile(connection: Database.Database, path: string): void {
+function requireOwnFile(connection: LedgerDb, path: string): void {
   const id = idOf(connection);
   if (id === APPLICATION_ID || (id === 0 && isEmpty(connection)) || hasOwnMigrations(connection)) return;
   throw new LedgerError('not_a_ledger', `${path} is a SQLite database of another program`, {
@@ -175,20 +174,20 @@ function requireOwnFile(connection: Database.Database, path: string): void {
 }
 
 /** Makes an empty database a ledger's, before it has a log, so that the file itself says so at any moment. */
-function claimFile(connection: Database.Database): void {
+function claimFile(connection: LedgerDb): void {
   if (idOf(connection) === 0 && isEmpty(connection)) connection.pragma(`application_id = ${APPLICATION_ID}`);
 }
 
-function idOf(connection: Database.Database): unknown {
+function idOf(connection: LedgerDb): unknown {
   return connection.pragma('application_id', { simple: true });
 }
 
-function isEmpty(connection: Database.Database): boolean {
+function isEmpty(connection: LedgerDb): boolean {
   return schemaObjects(connection).length === 0;
 }
 
 /** A ledger from before the first release says no number; which it is, and what to do, its migrations tell. */
-function hasOwnMigrations(connection: Database.Database): boolean {
+function hasOwnMigrations(connection: LedgerDb): boolean {
   return columnsOf(connection, 'schema_migrations').join() === 'created_at,hash,version,applied_at';
 }
 
@@ -196,7 +195,7 @@ function hasOwnMigrations(connection: Database.Database): boolean {
  * Writes the write-ahead log back into the ledger and cuts it to nothing; false when a reader still needs it. Waits for
  * nobody: this connection has other things to do.
  */
-export function truncateLog(connection: Database.Database): boolean {
+export function truncateLog(connection: LedgerDb): boolean {
   const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;
   connection.pragma('busy_timeout = 0');
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type Database from 'better-sqlite3';
+import type { LedgerDb } from '../ledger-db.ts';
 
 /** SHA-256 over the guarded columns of a row, see schema/guards.ts. */
 export function rowDigest(text: string): Buffer {
@@ -7,6 +7,6 @@ export function rowDigest(text: string): Buffer {
 }
 
 /** Gives a connection the function that the guards' triggers call. Without it, guarded rows cannot be written. */
-export function addRowDigest(connection: Database.Database): void {
+export function addRowDigest(connection: LedgerDb): void {
   connection.function('row_digest', { deterministic: true }, (text) => rowDigest(String(text)));
 }

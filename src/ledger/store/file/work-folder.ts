@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { holdFile } from '../../../core/process/held-file.ts';
+import type { LedgerDb } from '../ledger-db.ts';
 
 const LOCK = 'in-use.lock';
 /** What `mkdtemp` adds to a prefix. */
@@ -36,7 +37,7 @@ export function removeAbandoned(prefix: string): void {
 }
 
 /** Another process may take the folder for an abandoned one before its lock is held: then another one is made. */
-function makeHeld(prefix: string): { folder: string; lock: Database.Database } {
+function makeHeld(prefix: string): { folder: string; lock: LedgerDb } {
   const folder = mkdtempSync(prefix);
   try {
     const lock = holdFile(join(folder, LOCK), LOOK_MS);
@@ -50,7 +51,7 @@ function makeHeld(prefix: string): { folder: string; lock: Database.Database } {
 
 /** It goes while its lock is held here, so that its maker cannot have it meanwhile. */
 function removeUnlessHeld(folder: string): void {
-  let lock: Database.Database | null = null;
+  let lock: LedgerDb | null = null;
   try {
     lock = holdFile(join(folder, LOCK), 0);
     if (lock !== null) rmSync(folder, { recursive: true, force: true });

@@ -7,6 +7,7 @@ import type Database from 'better-sqlite3';
 import { getTableColumns, type Placeholder, sql } from 'drizzle-orm';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { customType, type SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { LedgerDb } from '../ledger-db.ts';
 
 export {
   and,
@@ -59,8 +60,6 @@ export const rowKey = customType<{ data: number; driverData: number | bigint; no
 /** Credits and counts of requests: exact up to 2^63-1, so a `bigint`, never a `number`. */
 export const int64 = customType<{ data: bigint; driverData: bigint }>({ dataType: () => 'integer' });
 
-type Connection = Database.Database;
-
 /** Statements of a connection that are kept by their text: preparing one again takes a tenth of a small workspace's run. */
 const MOST_STATEMENTS = 500;
 
@@ -79,20 +78,18 @@ export const statements = perConnection((connection) => {
  * The query builder over a connection, typed by the tables. Integers come from SQLite as bigints, so that none is rounded,
  * and the column says what becomes of them: `integer` a number, `int64` a bigint. In `sql` beside columns, say it by `mapWith`.
  */
-export const query: (connection: Connection) => BetterSQLite3Database = perConnection((connection) => {
+export const query: (connection: LedgerDb) => BetterSQLite3Database = perConnection((connection) => {
   const client = { prepare: statements(connection) };
-  return drizzle({ client: client as unknown as Connection });
+  return drizzle({ client: client as unknown as LedgerDb });
 });
 
 /** Gives a connection's own of a query that is asked often: building one takes longer than carrying it out. */
-export function prepared<P>(build: (db: BetterSQLite3Database) => { prepare(): P }): (connection: Connection) => P {
+export function prepared<P>(build: (db: BetterSQLite3Database) => { prepare(): P }): (connection: LedgerDb) => P {
   return perConnection((connection) => build(query(connection)).prepare());
 }
 
 /** Returns what inserts whole rows into a table, for where there are many. */
-export function inserter<T extends SQLiteTable>(
-  table: T,
-): (connection: Connection) => (row: T['$inferSelect']) => void {
+export function inserter<T extends SQLiteTable>(table: T): (connection: LedgerDb) => (row: T['$inferSelect']) => void {
   const columns = Object.keys(getTableColumns(table)) as (keyof T['$inferInsert'] & string)[];
   const insert = prepared((db) => db.insert(table).values(placeholders(columns) as T['$inferInsert']));
   return (connection) => (row) => void insert(connection).run(row);
@@ -105,8 +102,8 @@ export function placeholders<C extends string>(columns: readonly C[]): Record<C,
 }
 
 /** Makes something once for each connection, such as the queries that it prepares because they are asked often. */
-export function perConnection<T>(make: (connection: Connection) => T): (connection: Connection) => T {
-  const made = new WeakMap<Connection, { of: T }>();
+export function perConnection<T>(make: (connection: LedgerDb) => T): (connection: LedgerDb) => T {
+  const made = new WeakMap<LedgerDb, { of: T }>();
   return (connection) => {
     const known = made.get(connection) ?? { of: make(connection) };
     made.set(connection, known);

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { once } from '../../../core/one-at-a-time.ts';
 import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
+import type { LedgerDb } from '../ledger-db.ts';
 import { LEDGER_TABLES, namedTable } from './ledger-tables.ts';
 
 /** A table that people and rules write to, beside the proven figures: its triggers leave a row change of each change. */
@@ -45,7 +45,7 @@ export function ofRow(expression: string, row: string): string {
  * Makes the triggers of every guarded table that the ledger has by now. Where they are new, or speak of other columns than
  * before, each row that is there gets a row change of its own.
  */
-export function makeGuards(connection: Database.Database): void {
+export function makeGuards(connection: LedgerDb): void {
   if (columnsOf(connection, 'row_changes').length === 0) return;
   const written = new Set(schemaObjects(connection).map(({ sql }) => sql));
   for (const declared of guardedTables()) {

@@ -1,19 +1,19 @@
-import type { LedgerConnection } from '../file/open.ts';
+import type { LedgerDb } from '../ledger-db.ts';
 import { eq, query } from './drizzle.ts';
 import { ledgerMeta } from './workspace-tables.ts';
 
 /** The id that every copy of this ledger has, but one that was made to be a ledger of its own. */
-export function ledgerId(connection: LedgerConnection): string {
+export function ledgerId(connection: LedgerDb): string {
   const id = readMeta(connection, 'ledger_id');
   if (id === undefined) throw new Error('the ledger has no id');
   return id;
 }
 
-export function readMeta(connection: LedgerConnection, name: string): string | undefined {
+export function readMeta(connection: LedgerDb, name: string): string | undefined {
   return query(connection).select().from(ledgerMeta).where(eq(ledgerMeta.name, name)).get()?.value;
 }
 
-export function writeMeta(connection: LedgerConnection, name: string, value: string): void {
+export function writeMeta(connection: LedgerDb, name: string, value: string): void {
   const kept = query(connection).insert(ledgerMeta).values({ name, value });
   kept.onConflictDoUpdate({ target: ledgerMeta.name, set: { value } }).run();
 }

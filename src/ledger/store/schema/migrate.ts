@@ -1,6 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { fileTime, isoTime } from '../../../core/clock.ts';
 import { packageFile } from '../../../core/process/package-file.ts';
@@ -8,9 +7,8 @@ import { randomId } from '../../../core/randomness.ts';
 import { addRowDigest } from '../file/row-digest.ts';
 import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
 import { LedgerError } from '../file/sqlite-errors.ts';
+import type { LedgerDb } from '../ledger-db.ts';
 import { makeGuards } from './guards.ts';
-
-type Connection = Database.Database;
 
 const MIGRATIONS_FOLDER = packageFile('drizzle');
 const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
@@ -33,7 +31,7 @@ export interface MigrationReport {
  * looks again under the write lock whether it is still due.
  */
 export function migrateLedger(
-  connection: Connection,
+  connection: LedgerDb,
   path: string,
   version: string,
   nowMs: number,
@@ -62,7 +60,7 @@ export function migrateLedger(
 }
 
 /** Makes the schema of this version, empty, in a fresh database: what a ledger is compared with. */
-export function migrateInMemory(connection: Connection): void {
+export function migrateInMemory(connection: LedgerDb): void {
   addRowDigest(connection);
   applyMigrations(connection, readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }), {
     version: '',
@@ -72,7 +70,7 @@ export function migrateInMemory(connection: Connection): void {
 }
 
 /** Throws unless the ledger has exactly the schema of this version. */
-export function assertSchemaIsCurrent(connection: Connection): void {
+export function assertSchemaIsCurrent(connection: LedgerDb): void {
   const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
   refuseForeign(connection, migrations);
   if (latestApplied(connection) < latestKnown(migrations)) {
@@ -84,7 +82,7 @@ export function assertSchemaIsCurrent(connection: Connection): void {
 
 /** In one transaction, those that another process has not applied by then. Returns how many that were. */
 function applyMigrations(
-  connection: Connection,
+  connection: LedgerDb,
   migrations: readonly MigrationMeta[],
   { version, nowMs, newLedgerId }: { version: string; nowMs: number; newLedgerId: string },
 ): number {
@@ -121,14 +119,14 @@ function applyMigrations(
  * Drops every view, because SQLite alters no table while a view does not fit. Returns the text of those that are not ours:
  * ours are made anew from their file.
  */
-function dropViews(connection: Connection): string[] {
+function dropViews(connection: LedgerDb): string[] {
   const views = schemaObjects(connection).filter(({ type }) => type === 'view');
   for (const { name } of views) connection.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
   return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => String(sql));
 }
 
 /** Throws for a ledger of a newer version, and for one that was written by a version before the first release. */
-function refuseForeign(connection: Connection, migrations: MigrationMeta[]): void {
+function refuseForeign(connection: LedgerDb, migrations: MigrationMeta[]): void {
   const latest = latestApplied(connection);
   if (latest > 0 && latest < (migrations[0]?.folderMillis ?? 0)) {
     throw new LedgerError('ledger_too_old', 'the ledger was written by usage-ledger from before its first release', {
@@ -145,7 +143,7 @@ function refuseForeign(connection: Connection, migrations: MigrationMeta[]): voi
   });
 }
 
-function latestApplied(connection: Connection): number {
+function latestApplied(connection: LedgerDb): number {
   if (columnsOf(connection, 'schema_migrations').length === 0) return 0;
   return Number(connection.prepare('SELECT coalesce(max(created_at), 0) FROM schema_migrations').pluck().get());
 }
@@ -164,7 +162,7 @@ function removeOldCopies(path: string, made: string): void {
   for (const name of copies.sort().slice(0, 1 - KEPT_COPIES)) rmSync(join(folder, name), { force: true });
 }
 
-function copyBeside(connection: Connection, path: string, nowMs: number): string {
+function copyBeside(connection: LedgerDb, path: string, nowMs: number): string {
   // Of two processes that migrate at once, the later one copies what the earlier has changed already: a name of its own
   // keeps it from taking the place of the copy that counts.
   const copy = `${path}.before-migration-${fileTime(nowMs)}-${randomId().slice(0, 8)}`;

@@ -25,11 +25,12 @@ import {
   syncPath,
   withRemedy,
 } from '../../store/file/ledger-file.ts';
-import { type LedgerConnection, openForWriting, refuseOtherProgram } from '../../store/file/open.ts';
+import { openForWriting, refuseOtherProgram } from '../../store/file/open.ts';
 import { refuseDanglingLink } from '../../store/file/place.ts';
 import { holdsLedger } from '../../store/file/schema-objects.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { inWorkFolder } from '../../store/file/work-folder.ts';
+import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId, writeMeta } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
 
@@ -74,7 +75,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
     what: order.source ?? file,
     hint: 'restore another backup; the ledger was not touched',
   };
-  let backup: LedgerConnection | undefined;
+  let backup: LedgerDb | undefined;
   try {
     backup = openBackup(file, ledgerPath, suspect);
     mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
@@ -103,7 +104,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
   }
 }
 
-function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): LedgerConnection {
+function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): LedgerDb {
   if (!existsSync(file)) {
     throw new LedgerError('backup_missing', `there is no file ${file}`, { hint: 'check the path of the backup' });
   }
@@ -144,7 +145,7 @@ function verifyCopy(
 }
 
 /** False for an older schema; a newer one is refused. */
-function isCurrent(connection: LedgerConnection): boolean {
+function isCurrent(connection: LedgerDb): boolean {
   try {
     assertSchemaIsCurrent(connection);
     return true;
@@ -174,7 +175,7 @@ function pauseOutlets(copy: string, nowMs: number): void {
 interface NewIdentity {
   newLedgerId: string;
   /** What of the original's own affairs is not the copy's; runs in the transaction that gives it its id. */
-  leave: (connection: LedgerConnection) => void;
+  leave: (connection: LedgerDb) => void;
 }
 
 /**
@@ -216,7 +217,7 @@ interface Exchange {
 
 /** The old ledger in our hands; without a connection when it is too damaged to have one. */
 interface Held {
-  connection: LedgerConnection | null;
+  connection: LedgerDb | null;
   /** Null when this version cannot read it. */
   ledgerId: string | null;
   headDigest: string | null;
@@ -301,7 +302,7 @@ function readOrNull(read: () => string): string | null {
  * Gives the old ledger its second name. Where there are no hard links it is copied: through the connection, because
  * opening the file beside SQLite and closing it again would give up the lock.
  */
-async function keep(ledgerPath: string, aside: string, folder: string, connection: LedgerConnection | null) {
+async function keep(ledgerPath: string, aside: string, folder: string, connection: LedgerDb | null) {
   if (linkTo(ledgerPath, aside, () => new LedgerError('backup_failed', `${aside} exists`))) return;
   const unfinished = join(folder, 'replaced.db');
   if (connection === null) copyFileSync(ledgerPath, unfinished);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { CheckpointLog, keyFileOf, publicKeyOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { type DigestedRun, digestOfRun } from '../../../../src/ledger/journal/runs/digest.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { ledgerId } from '../../../../src/ledger/store/schema/identity.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import type { Applied } from '../../../support/sandbox-fixture.ts';
@@ -37,7 +37,7 @@ export function ownKey(path: string) {
 }
 
 /** Makes the last run say 9 credits, with all that follows from it. */
-export function rewriteLast(connection: LedgerConnection): void {
+export function rewriteLast(connection: LedgerDb): void {
   pastGuards(
     connection,
     `UPDATE usage_entries SET credits_delta = credits_delta + 2, credits_after = 9
@@ -59,7 +59,7 @@ export function rewriteLast(connection: LedgerConnection): void {
 }
 
 /** Takes the last run out, with all that it has brought. */
-export function cutOffLast(connection: LedgerConnection): void {
+export function cutOffLast(connection: LedgerDb): void {
   pastGuards(
     connection,
     `DELETE FROM usage_entries WHERE run_key = (SELECT max(run_key) FROM runs);
@@ -71,7 +71,7 @@ export function cutOffLast(connection: LedgerConnection): void {
   );
 }
 
-export function pastGuards(connection: LedgerConnection, sql: string): void {
+export function pastGuards(connection: LedgerDb, sql: string): void {
   const triggers = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
     name: string;
     sql: string;

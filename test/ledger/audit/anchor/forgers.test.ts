@@ -8,7 +8,7 @@ import { commitClose } from '../../../../src/ledger/journal/charges/commit-close
 import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { recordReconciliation } from '../../../../src/ledger/journal/close/record-reconciliation.ts';
 import { endWorkspace } from '../../../../src/ledger/journal/end-workspace.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { dropTriggers, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 import { anchoredLedger, cutOffLast, linesOf, ownKey, pastGuards, rewriteLast } from './anchored-ledger.ts';
@@ -126,13 +126,13 @@ const FORGERIES: Forgery[] = [
   },
 ];
 
-function endFirst(connection: LedgerConnection): void {
+function endFirst(connection: LedgerDb): void {
   const end = { workspaceId: 'ws-1', by: 'Ada', note: 'it has left', elsewhere: false, nowMs: NOON + 3_600_000 };
   endWorkspace(connection, end, () => undefined);
   expect(verifyLedger(connection).faults).toEqual([]);
 }
 
-function reconcileFirst(connection: LedgerConnection): void {
+function reconcileFirst(connection: LedgerDb): void {
   const month = { workspaceId: 'ws-1', period: '2026-03', by: 'Ada', note: '', nowMs: NOON + 3_600_000 };
   const terms = { ...month, force: true, settleHours: 0, maxChange: null };
   const { digest: closeDigest } = closePeriod(connection, terms, commitClose);
@@ -149,7 +149,7 @@ function reconcileFirst(connection: LedgerConnection): void {
 }
 
 /** A loss of credits, which a rule finds. */
-async function runWithAlert(connection: LedgerConnection): Promise<void> {
+async function runWithAlert(connection: LedgerDb): Promise<void> {
   for (const [index, credits] of [900_000, 9].entries()) {
     await publish(connection, [usageRecord('acme', credits)], { nowMs: NOON + (index + 1) * 3_600_000 });
   }
@@ -157,7 +157,7 @@ async function runWithAlert(connection: LedgerConnection): Promise<void> {
 }
 
 /** Changes guarded rows as if their last row changes had always said so. */
-function inPlace(connection: LedgerConnection, change: string): void {
+function inPlace(connection: LedgerDb, change: string): void {
   const last = Number(connection.prepare('SELECT max(change_seq) FROM row_changes').pluck().get());
   withoutTrigger(connection, 'alert_transitions_no_update', change);
   pastGuards(
@@ -170,7 +170,7 @@ function inPlace(connection: LedgerConnection, change: string): void {
 }
 
 /** The triggers of the guards go on: the change leaves row changes that fit. */
-function withoutTrigger(connection: LedgerConnection, name: string, change: string): void {
+function withoutTrigger(connection: LedgerDb, name: string, change: string): void {
   const text = connection.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name) as string;
   connection.exec(`DROP TRIGGER ${name}; ${change}; ${text}`);
 }

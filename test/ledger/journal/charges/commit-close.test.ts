@@ -9,7 +9,7 @@ import { commitClose } from '../../../../src/ledger/journal/charges/commit-close
 import { importNames } from '../../../../src/ledger/journal/charges/names.ts';
 import { readStatement } from '../../../../src/ledger/journal/charges/read-statement.ts';
 import { type Commitment, closePeriod, type PeriodAtEvent } from '../../../../src/ledger/journal/close/close-period.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
@@ -36,7 +36,7 @@ const TENANTS = [
 
 type Row = Record<string, string | bigint | null>;
 
-function rows(connection: LedgerConnection, sql: string): Row[] {
+function rows(connection: LedgerDb, sql: string): Row[] {
   return connection.prepare(sql).safeIntegers().all('2026-02') as Row[];
 }
 
@@ -47,7 +47,7 @@ function text(value: string | bigint | null | undefined): string | null {
 type Mac = (label: string) => Buffer;
 
 /** The leaves of the document's format, read from the views alone. */
-function leavesOf(connection: LedgerConnection, mac: Mac): string[] {
+function leavesOf(connection: LedgerDb, mac: Mac): string[] {
   const tagged = (kind: string, label: string) => [`usage_ledger.${kind}.v1`, mac(label).toString('hex')];
   const [run] = rows(
     connection,
@@ -110,7 +110,7 @@ function saltedRoot(leaves: readonly string[], mac: Mac): Buffer | undefined {
 const CLOSE = { workspaceId: 'ws-1', by: 'Ada', note: 'run 12', force: true, settleHours: 48 };
 
 /** Two closed months with names, lines of all tiers and currencies, and corrections. */
-async function closedLedger(commit: (period: PeriodAtEvent) => Commitment): Promise<LedgerConnection> {
+async function closedLedger(commit: (period: PeriodAtEvent) => Commitment): Promise<LedgerDb> {
   const { connection } = openLedger();
   setCards(connection, { cards: CARDS, source: 'import', nowMs: NOON });
   const january = TENANTS.map((id, at) => usageRecord(id, 90 * at, '2026-01'));

@@ -5,7 +5,7 @@ import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { checkControls, verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/charge-run.ts';
 import { addLine, revokeLine } from '../../../../src/ledger/journal/charges/manual-lines.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import {
   closeMonth,
   dropTriggers,
@@ -78,7 +78,7 @@ test('a card that was changed past the program no longer gives the charges that 
 });
 
 /** Charges of open and closed periods, of several lines and of one, corrections of two kinds, lines by hand of three, and a second close. */
-async function buildChargedLedger(): Promise<LedgerConnection> {
+async function buildChargedLedger(): Promise<LedgerDb> {
   const { connection } = openLedger();
   let nowMs = NOON;
   const figures = new Map<string, number>();
@@ -132,7 +132,7 @@ function editsOf(table: string, row: Values): { sql: string; what: string }[] {
 }
 
 /** False where a key of SQLite's own forbids it. */
-function carryOut(connection: LedgerConnection, sql: string): boolean {
+function carryOut(connection: LedgerDb, sql: string): boolean {
   connection.pragma('foreign_keys = OFF');
   try {
     connection.exec(sql);
@@ -144,7 +144,7 @@ function carryOut(connection: LedgerConnection, sql: string): boolean {
 }
 
 /** The tenants that an edit of a row can be about: its own, and those next to it. */
-function tenantsOf(connection: LedgerConnection, { tenant_key: tenantKey = null }: Values): string[] {
+function tenantsOf(connection: LedgerDb, { tenant_key: tenantKey = null }: Values): string[] {
   if (tenantKey === null) return [];
   const ids = connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key IN (2, @key, @key + 1)').pluck();
   return (ids.all({ key: tenantKey }) as string[]).map((id) => JSON.stringify(id));

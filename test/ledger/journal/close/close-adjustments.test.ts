@@ -4,7 +4,7 @@ import { addPeriods } from '../../../../src/core/period.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { bookAdjustments } from '../../../../src/ledger/journal/close/adjustments.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { periodKeyOf } from '../../../../src/ledger/store/schema/keys.ts';
 import { type LedgerView, viewLedger } from '../../../support/ledger-view.ts';
 import { closeMonth, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
@@ -43,7 +43,7 @@ test('adjustments of several closed periods that sum to more than 2^63-1 in one 
 });
 
 async function expectTooLarge(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   path: string,
   records: StagedRecord[],
   period: string,
@@ -72,7 +72,7 @@ test.each([2, 40])('a run looks at the closed periods that it changed only, of %
   });
   for (const period of periods) closeMonth(connection, period);
   const statements: unknown[] = [];
-  const logged: LedgerConnection = new Database(path, { verbose: (sql) => statements.push(sql) });
+  const logged: LedgerDb = new Database(path, { verbose: (sql) => statements.push(sql) });
   const changedPeriods = new Set([periodKeyOf(1, FEBRUARY), periodKeyOf(1, MARCH)]);
 
   const booked = bookAdjustments(logged, { lastEntryIdBefore: 0, changedPeriods, nowMs: NOON });

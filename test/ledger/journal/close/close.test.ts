@@ -9,8 +9,8 @@ import {
   reopenPeriod,
 } from '../../../../src/ledger/journal/close/close-period.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { FencedError } from '../../../../src/ledger/store/file/sqlite-errors.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
 import { thrownBy } from '../../../support/rejection.ts';
@@ -172,17 +172,17 @@ async function openProven() {
   return { connection, path, view: viewLedger(path) };
 }
 
-function close(connection: LedgerConnection, request: Partial<CloseRequest> & { nowMs: number }): PeriodEvent {
+function close(connection: LedgerDb, request: Partial<CloseRequest> & { nowMs: number }): PeriodEvent {
   const usual = { workspaceId: 'ws-1', period: PERIOD, by: 'Ada', note: 'invoice run 12', force: false };
   return closePeriod(connection, { ...usual, settleHours: 48, ...request }, commitClose);
 }
 
-function reopen(connection: LedgerConnection, request: { period?: string; workspaceId?: string; nowMs?: number } = {}) {
+function reopen(connection: LedgerDb, request: { period?: string; workspaceId?: string; nowMs?: number } = {}) {
   const usual = { workspaceId: 'ws-1', period: PERIOD, by: 'Bo', note: 'a mistake', nowMs: NOON + 12 * HOUR };
   return reopenPeriod(connection, { ...usual, ...request });
 }
 
 /** The reasons for which a close is refused. */
-function refusal(connection: LedgerConnection, request: Partial<CloseRequest> & { nowMs: number }): unknown {
+function refusal(connection: LedgerDb, request: Partial<CloseRequest> & { nowMs: number }): unknown {
   return (thrownBy(() => close(connection, request)) as { reasons?: unknown }).reasons;
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
 import { KeySet } from '../../../../src/ledger/journal/staging/key-set.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
@@ -101,7 +101,7 @@ test('what fails after the merge takes the whole run back, and the run can be en
 const numbers = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value);
 
 /** The keys of a workspace as the ledger holds them. */
-function keySetOf(connection: LedgerConnection, workspaceId: string): KeySet {
+function keySetOf(connection: LedgerDb, workspaceId: string): KeySet {
   const rows = connection
     .prepare(
       `SELECT u.period_key, u.tenant_key FROM tenant_usage u JOIN tenants USING (tenant_key)

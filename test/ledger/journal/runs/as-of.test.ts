@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { periodBounds } from '../../../../src/core/period.ts';
 import { usageAsOf } from '../../../../src/ledger/journal/runs/as-of.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
@@ -63,7 +63,7 @@ test('a run that failed is no part of the past', async () => {
   expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1']);
 });
 
-function creditsAt(connection: LedgerConnection, atMs: number): string[] {
+function creditsAt(connection: LedgerDb, atMs: number): string[] {
   return usageAsOf(connection, new Date(atMs).toISOString()).map(
     (row) => `${row.tenant_id} ${row.credits_used}${row.closed ? ' closed' : ''}`,
   );

@@ -5,7 +5,7 @@ import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts
 import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/run-facts.ts';
 import { refuseTooLarge } from '../../../../src/ledger/journal/runs/sum-limits.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import {
   applyWalk,
   beginRun,
@@ -26,7 +26,7 @@ const FEBRUARY = '2026-02';
 const JANUARY = '2026-01';
 
 /** Publishes, and gives the code of the error that it ends with; null without one. The ledger stays sound either way. */
-async function codeOf(connection: LedgerConnection, records: readonly StagedRecord[]): Promise<string | null> {
+async function codeOf(connection: LedgerDb, records: readonly StagedRecord[]): Promise<string | null> {
   const entries = () => connection.prepare('SELECT count(*) FROM usage_entries').pluck().get();
   const before = entries();
   let code: string | null = null;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
 import { pruneRuns } from '../../../../src/ledger/journal/runs/prune-runs.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
@@ -106,13 +106,13 @@ test('an applied run is never given up', async () => {
 });
 
 /** One run an hour from the first hour on; each gives the tenant so many credits. */
-async function publishHourly(connection: LedgerConnection, credits: readonly number[]): Promise<void> {
+async function publishHourly(connection: LedgerDb, credits: readonly number[]): Promise<void> {
   for (const [index, figure] of credits.entries()) {
     await publish(connection, [usageRecord('a', figure)], { nowMs: NOON + index * HOUR });
   }
 }
 
-function certificates(connection: LedgerConnection): unknown[] {
+function certificates(connection: LedgerDb): unknown[] {
   return connection.prepare('SELECT DISTINCT run_key FROM walks ORDER BY run_key').pluck().all();
 }
 

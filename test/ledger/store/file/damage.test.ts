@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { type LedgerConnection, openForWriting } from '../../../../src/ledger/store/file/open.ts';
+import { openForWriting } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { dumpOf } from '../../../support/ledger-view.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { Random } from '../../../support/random.ts';
@@ -76,7 +77,7 @@ test.each<{ what: string; damage: Damage; verified: boolean }>([
 
 /** The views of a damaged ledger as text, as the daemon would find them; `refused` when it, or verify, would say so. */
 function whatOpens(path: string, verified: boolean): string {
-  let connection: LedgerConnection | null = null;
+  let connection: LedgerDb | null = null;
   try {
     connection = openForWriting(path);
     if (verified && verifyLedger(connection).faults.length > 0) return 'refused';

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { openForWriting, openReader } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { openLedger } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
@@ -11,7 +12,7 @@ const library = { version: '3.51.3' };
 /** Every connection that this file opens says so. */
 beforeAll(() => {
   const { prepare } = Database.prototype;
-  const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function lying(this: Database.Database, sql) {
+  const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function lying(this: LedgerDb, sql) {
     return prepare.call(this, sql.replace('sqlite_version()', `'${library.version}'`));
   });
   return () => spy.mockRestore();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { expectSameInOlderSqlite } from '../../../support/machine-sqlite.ts';
 import { closeMonth, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { awayFromMonthEnd } from '../../../support/time/test-clock.ts';
@@ -41,7 +41,7 @@ const changes = fc
   .map((list) => list.sort((a, b) => a.at - b.at));
 
 async function record(
-  connection: LedgerConnection,
+  connection: LedgerDb,
   list: readonly { at: number; credits: { key: string; credits: number }[] }[],
 ) {
   const known = new Map([[`${PREVIOUS} acme`, 1]]);

@@ -9,6 +9,7 @@ import {
   type SQLiteTable,
 } from 'drizzle-orm/sqlite-core';
 import { expect, onTestFinished, test } from 'vitest';
+import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import * as financeViews from '../../../../src/ledger/store/schema/finance-views.ts';
 import { guardedTables, guardedText, makeGuards, ofRow } from '../../../../src/ledger/store/schema/guards.ts';
 import { entryKindSql } from '../../../../src/ledger/store/schema/keys.ts';
@@ -205,7 +206,7 @@ function declaredShape(table: SQLiteTable): TableShape {
   };
 }
 
-function migratedTables(connection: Database.Database): Record<string, TableShape> {
+function migratedTables(connection: LedgerDb): Record<string, TableShape> {
   const names = connection
     .prepare(
       `SELECT name FROM sqlite_schema
@@ -224,7 +225,7 @@ interface ColumnInfo {
   pk: number;
 }
 
-function migratedShape(connection: Database.Database, table: string): TableShape {
+function migratedShape(connection: LedgerDb, table: string): TableShape {
   const columns = connection.pragma(`table_info(${table})`) as ColumnInfo[];
   const list = connection.pragma(`index_list(${table})`) as { name: string; unique: number; origin: string }[];
   const foreign = connection.pragma(`foreign_key_list(${table})`) as { from: string; table: string; to: string }[];
@@ -249,7 +250,7 @@ function migratedShape(connection: Database.Database, table: string): TableShape
 }
 
 /** The columns and the condition of an index, as the statement that made it says them. */
-function indexText(connection: Database.Database, name: string): { columns: string[]; where: string | null } {
+function indexText(connection: LedgerDb, name: string): { columns: string[]; where: string | null } {
   const sql = String(connection.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name));
   const parts = /ON\s+\S+\s+\((.*?)\)(?:\s+WHERE\s+(.*))?$/is.exec(sql);
   if (parts === null) throw new Error(`cannot read ${sql}`);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
 import { setCards } from '../../../../../src/ledger/journal/charges/charge-run.ts';
-import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 import { buildRichLedger } from './rich-ledger.ts';
 
@@ -44,7 +44,7 @@ test('whatever stands in a column of text or bytes, verify says what it finds an
     for (const [place, written] of WRITTEN.entries()) {
       if (name !== 'definition' && (place + index) % EVERY !== 0) continue;
       const value = type === 'BLOB' ? `CAST(${written} AS BLOB)` : written;
-      const copy: LedgerConnection = new Database(bytes);
+      const copy: LedgerDb = new Database(bytes);
       copy.pragma('foreign_keys = OFF');
       const change = `UPDATE OR IGNORE ${table} SET ${name} = ${value}`;
       try {
@@ -74,7 +74,7 @@ test.each(['{', 'null', '[]', '{}'])(
 );
 
 /** The columns of text or bytes of every table. */
-function columnsOf(connection: LedgerConnection): Column[] {
+function columnsOf(connection: LedgerDb): Column[] {
   return connection
     .prepare(
       `SELECT s.name AS "table", c.name, upper(c.type) AS type FROM sqlite_schema s, pragma_table_info(s.name) c

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import type { Random } from '../../../../support/random.ts';
 
 export type Value = bigint | string | Buffer | null;
@@ -131,9 +131,9 @@ export type Edit = { covered: Covered; row: Row } & (
 export class Editor {
   readonly #rowsOf = new Map<Covered, Row[]>();
   readonly #columnsOf = new Map<Covered, string[]>();
-  readonly #connection: LedgerConnection;
+  readonly #connection: LedgerDb;
 
-  constructor(connection: LedgerConnection) {
+  constructor(connection: LedgerDb) {
     this.#connection = connection;
     for (const covered of COVERED) {
       const { table, where = 'true' } = covered;
@@ -229,7 +229,7 @@ function edges(random: Random, old: Value, column: string): Value[] {
 }
 
 /** Carries out an edit, past foreign keys; false when a key of SQLite's own forbids it. */
-export function carryOut(connection: LedgerConnection, edit: Edit): boolean {
+export function carryOut(connection: LedgerDb, edit: Edit): boolean {
   const { table, key } = edit.covered;
   const where = key.map((column) => `${column} = ?`).join(' AND ');
   const keyValues = key.map((column) => edit.row[column] ?? null);

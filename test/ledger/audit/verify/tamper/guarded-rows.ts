@@ -1,11 +1,11 @@
 import { isoTime } from '../../../../../src/core/clock.ts';
-import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 
 /** The keys of its alerts; whatever the rules find gets later ones or earlier ones. */
 const [FIRST, SECOND] = [101, 102];
 
 /** Two rows of each guarded table, some changed since, and a notification that is gone. */
-export function addGuardedRows(connection: LedgerConnection, nowMs: number): void {
+export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
   const at = isoTime(nowMs);
   const insert = (table: string, rows: readonly Record<string, string | number | null>[]): void => {
     for (const row of rows) {

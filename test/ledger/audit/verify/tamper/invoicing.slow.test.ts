@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
 import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
+import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { guardedTables, guardedText, ofRow } from '../../../../../src/ledger/store/schema/guards.ts';
 import { createWorld, FIRST, row, workspaceSettings } from '../../../../commands/world.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
@@ -71,13 +72,13 @@ const AS_THE_PROGRAM = 'leaves a change of the row, as the program does';
 /** What a forger who knows the program does about the digest of a row that it has edited. */
 const FORGERS = {
   'knows no digests': () => undefined,
-  [AS_THE_PROGRAM]: (ledger: Database.Database, table: string, where: string) =>
+  [AS_THE_PROGRAM]: (ledger: LedgerDb, table: string, where: string) =>
     changeRow(ledger, table, where, 'INSERT INTO row_changes (table_name, row_key, row_digest)'),
-  'writes the digest of the row anew in its last change': (ledger: Database.Database, table: string, where: string) =>
+  'writes the digest of the row anew in its last change': (ledger: LedgerDb, table: string, where: string) =>
     changeRow(ledger, table, where, 'REPLACE INTO row_changes (change_seq, table_name, row_key, row_digest)'),
 };
 
-function changeRow(ledger: Database.Database, table: string, where: string, into: string): void {
+function changeRow(ledger: LedgerDb, table: string, where: string, into: string): void {
   const guarded = guardedTables().find((one) => one.table === table);
   if (guarded === undefined) return;
   const key = ofRow(guarded.key, table);
@@ -136,7 +137,7 @@ test.each(Object.entries(FORGERS))(
 );
 
 /** The triggers are back afterwards: that some are missing is a fault of its own. */
-function withoutTriggers<T>(ledger: Database.Database, work: () => T): T {
+function withoutTriggers<T>(ledger: LedgerDb, work: () => T): T {
   const triggers = ledger.prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").pluck().all() as string[];
   dropTriggers(ledger);
   const result = work();

@@ -5,8 +5,8 @@ import { recordReconciliation } from '../../../../../src/ledger/journal/close/re
 import { endWorkspace, resumeWorkspace } from '../../../../../src/ledger/journal/end-workspace.ts';
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
 import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
-import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
 import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
+import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { migrateInMemory } from '../../../../../src/ledger/store/schema/migrate.ts';
 import { beginRun, usageRecord } from '../../../../support/open-ledger.ts';
 import { listingOf } from '../../../../support/run/listing.ts';
@@ -27,15 +27,15 @@ let image: Promise<Buffer> | undefined;
  * and were superseded, closes, forced closes, adjustments, a reopen and a second close, and a period that exists only
  * because something was booked in it. Each is a copy of one that is built once.
  */
-export async function buildRichLedger(): Promise<LedgerConnection> {
+export async function buildRichLedger(): Promise<LedgerDb> {
   image ??= build().then((connection) => connection.serialize());
   const connection = new Database(await image);
   addRowDigest(connection);
   return connection;
 }
 
-async function build(): Promise<LedgerConnection> {
-  const connection: LedgerConnection = new Database(':memory:');
+async function build(): Promise<LedgerDb> {
+  const connection: LedgerDb = new Database(':memory:');
   migrateInMemory(connection);
   let nowMs = Date.UTC(2025, 11, 20, 12);
   const listings: Record<string, Listing> = { 'ws-1': new Map(), 'ws-2': new Map() };
@@ -139,7 +139,7 @@ async function build(): Promise<LedgerConnection> {
 }
 
 /** A run that failed, and one whose lease ran out while it walked. */
-function loseRuns(connection: LedgerConnection, nowMs: number): void {
+function loseRuns(connection: LedgerDb, nowMs: number): void {
   const failed = beginRun(connection, { nowMs });
   failRun(
     connection,

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { checkEntries, checkState, hasUnexpectedKey } from '../../../../../src/ledger/audit/verify/verify-keys.ts';
+import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 import { Random } from '../../../../support/random.ts';
 import { COVERED, carryOut, describeEdit, Editor } from './edits.ts';
@@ -38,7 +39,7 @@ test('the quick look at all keys finds whatever the exact checks would name, and
 });
 
 /** A sum that does not fit into 64 bits is a finding, too. */
-function isNamed(connection: Database.Database): boolean {
+function isNamed(connection: LedgerDb): boolean {
   try {
     return checkEntries(connection).length + checkState(connection).length > 0;
   } catch {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../../../src/ledger/audit/verify/fault.ts';
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
 import { type DigestedRun, digestOfRun } from '../../../../../src/ledger/journal/runs/digest.ts';
-import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { publish, usageRecord } from '../../../../support/open-ledger.ts';
 import { Random } from '../../../../support/random.ts';
 import { COVERED, carryOut, describeEdit, type Edit, Editor } from './edits.ts';
@@ -178,7 +178,7 @@ test('a forger who rewrites the digests too leaves a sound ledger: only the head
 });
 
 /** The rich ledger with a run of one entry at the end of its chain. */
-async function ledgerWithOneRunMore(credits: number): Promise<{ connection: LedgerConnection; headDigest: string }> {
+async function ledgerWithOneRunMore(credits: number): Promise<{ connection: LedgerDb; headDigest: string }> {
   const connection = await buildRichLedger();
   const { digest } = await publish(connection, [usageRecord('acme', credits)], { workspaceId: 'ws-3' });
   const { faults, headDigest } = verifyLedger(connection);
@@ -195,7 +195,7 @@ function complaintsAbout(edit: Edit, faults: readonly Fault[], editor: Editor): 
   return [`${describeEdit(edit)}: found as "${first.check}: ${said}", which names none of ${JSON.stringify(named)}`];
 }
 
-function triggersOf(connection: LedgerConnection): Map<string, string> {
+function triggersOf(connection: LedgerDb): Map<string, string> {
   const rows = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
     name: string;
     sql: string;
@@ -203,7 +203,7 @@ function triggersOf(connection: LedgerConnection): Map<string, string> {
   return new Map(rows.map(({ name, sql }) => [name, sql]));
 }
 
-function editPastGuards(connection: LedgerConnection, sql: string): void {
+function editPastGuards(connection: LedgerDb, sql: string): void {
   const triggers = triggersOf(connection);
   for (const name of triggers.keys()) connection.exec(`DROP TRIGGER ${name}`);
   connection.pragma('foreign_keys = OFF');
