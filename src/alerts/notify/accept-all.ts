@@ -1,13 +1,13 @@
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { perConnection } from '../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { compose } from './compose.ts';
 import { claimDelivery, recordAttempt } from './deliveries.ts';
 import { dueDeliveries, isAnythingDue } from './due.ts';
 
-const summariesNow = perConnection((connection) =>
-  connection.prepare("UPDATE alert_notified SET due_at = ? WHERE goes_with = 'digest' AND due_at IS NOT NULL"),
+const summariesNow = preparedSql(
+  "UPDATE alert_notified SET due_at = ? WHERE goes_with = 'digest' AND due_at IS NOT NULL",
 );
 
 /** Has every channel take what it is owed now, and what waits for a daily summary: as receivers do that are always there. */

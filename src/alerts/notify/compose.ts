@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, isNotNull, lt, perConnection, query } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, isNotNull, lt, preparedSql, query } from '../../ledger/store/schema/drizzle.ts';
 import { type ChannelRoute, currentRoutes, hourOf, nextSummaryMs } from '../track/routes.ts';
 import { isOfReading } from '../wording/kinds/table.ts';
 import { mostBytesOf } from './channel-states.ts';
@@ -59,8 +59,9 @@ export function compose(connection: LedgerDb, { nowMs }: { nowMs: number }): num
 }
 
 /** Of these, messages wait for their first attempt. */
-const busyChannels = perConnection((connection) =>
-  connection.prepare("SELECT DISTINCT channel FROM deliveries WHERE due_at IS NOT NULL AND state = 'fresh'").pluck(),
+const busyChannels = preparedSql(
+  "SELECT DISTINCT channel FROM deliveries WHERE due_at IS NOT NULL AND state = 'fresh'",
+  'pluck',
 );
 
 /** A wait that a clock ahead of this one has begun begins now, as long as it was meant to be; a question is asked now. */

@@ -3,7 +3,7 @@ import { onceEach } from '../../core/one-at-a-time.ts';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { and, eq, gte, isNotNull, lt, query, sql, statements } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, gte, isNotNull, lt, preparedSql, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { TOLERANCE_MS } from '../history/run-moments.ts';
@@ -181,13 +181,17 @@ interface CourseSubject {
   phase: PeriodPhase;
 }
 
+const entriesOfTenant = preparedSql(
+  // The run that is being applied has no end yet.
+  `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
+     WHERE e.period_key = ? AND e.tenant_key = ? ORDER BY e.entry_id`,
+  'safeIntegers',
+  'raw',
+);
+
 /** Returns what works out the course of tenants; the days on which a workspace was read are looked up once. */
 export function createCourses(connection: LedgerDb): (subject: CourseSubject) => Course {
-  const entriesOf = statements(connection)(
-    // The run that is being applied has no end yet.
-    `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
-       WHERE e.period_key = ? AND e.tenant_key = ? ORDER BY e.entry_id`,
-  ).raw();
+  const entriesOf = entriesOfTenant(connection);
   const figuresOf = figuresReader(connection);
   const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
   const readDays = onceEach((periodKey: number): ReadonlySet<string> => {

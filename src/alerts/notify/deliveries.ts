@@ -4,7 +4,7 @@ import type { ToldEvent } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, inserter, ne, perConnection, query, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, inserter, ne, perConnection, preparedSql, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { currentRoutes } from '../track/routes.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type MemberEffect } from './delivery-states.ts';
@@ -43,21 +43,15 @@ export interface DeliveryMember {
   revision: number;
 }
 
-const insertDelivery = perConnection((connection) =>
-  connection
-    .prepare(
-      `INSERT INTO deliveries (notification_id, channel, form, payload, state, failures, created_at, due_at, due_set_at)
+const insertDelivery = preparedSql(
+  `INSERT INTO deliveries (notification_id, channel, form, payload, state, failures, created_at, due_at, due_set_at)
        VALUES (@notificationId, @channel, @form, @payload, 'fresh', @failures, @at, @at, @at) RETURNING delivery_key`,
-    )
-    .pluck(),
+  'pluck',
 );
 const insertMember = inserter(deliveryMembers);
-const beginDelivery = perConnection((connection) =>
-  connection.prepare(
-    `INSERT INTO alert_notified (alert_key, channel, delivery_key, revision) VALUES (@alertKey, @channel, @deliveryKey, @revision)
-     ON CONFLICT DO UPDATE SET delivery_key = @deliveryKey, revision = @revision, due_at = NULL, due_set_at = NULL`,
-  ),
-);
+const beginDelivery =
+  preparedSql(`INSERT INTO alert_notified (alert_key, channel, delivery_key, revision) VALUES (@alertKey, @channel, @deliveryKey, @revision)
+     ON CONFLICT DO UPDATE SET delivery_key = @deliveryKey, revision = @revision, due_at = NULL, due_set_at = NULL`);
 
 /** Writes down a message that is to be sent now. Inside the caller's transaction. */
 export function writeDelivery(
@@ -75,13 +69,10 @@ export function writeDelivery(
   }
 }
 
-const selectOne = perConnection((connection) =>
-  connection.prepare(
-    `SELECT delivery_key AS deliveryKey, notification_id AS notificationId, channel, payload, state, attempts, failures,
+const selectOne =
+  preparedSql(`SELECT delivery_key AS deliveryKey, notification_id AS notificationId, channel, payload, state, attempts, failures,
        due_set_at AS claimedAt, due_at <= @at AS isDue, (SELECT count(*) FROM delivery_members m WHERE m.delivery_key = d.delivery_key) AS members
-     FROM deliveries d WHERE notification_id = @notificationId`,
-  ),
-);
+     FROM deliveries d WHERE notification_id = @notificationId`);
 
 type KnownDelivery = ClaimedDelivery &
   Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'> & { isDue: number };

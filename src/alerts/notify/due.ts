@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { perConnection } from '../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { EVERYBODY } from './notified.ts';
 
 /** What is due, also by a clock that was ahead, in SQL; `@at` is now, `@latest` as late as anything can have been written. */
@@ -18,23 +18,15 @@ export function isAnythingDue(connection: LedgerDb, channels: readonly string[],
   );
 }
 
-const selectAnyDue = perConnection((connection) =>
-  connection.prepare(
-    `SELECT 1 FROM alert_notified WHERE due_at IS NOT NULL AND ${IS_DUE}
+const selectAnyDue = preparedSql(`SELECT 1 FROM alert_notified WHERE due_at IS NOT NULL AND ${IS_DUE}
        AND channel IN (SELECT value FROM json_each(@channels))
-     UNION ALL SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND (due_set_at > @latest OR state = 'fresh') LIMIT 1`,
-  ),
-);
+     UNION ALL SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND (due_set_at > @latest OR state = 'fresh') LIMIT 1`);
 
-const selectDue = perConnection((connection) =>
-  connection.prepare(
-    `SELECT notification_id AS notificationId, channel
+const selectDue = preparedSql(`SELECT notification_id AS notificationId, channel
      FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY due_at, delivery_key) AS place FROM deliveries
        WHERE due_at IS NOT NULL AND ${IS_DUE}
          AND (state <> 'fresh' OR channel IN (SELECT value FROM json_each(@channels))))
-     WHERE place <= @limit ORDER BY due_at, delivery_key`,
-  ),
-);
+     WHERE place <= @limit ORDER BY due_at, delivery_key`);
 
 /**
  * The messages to these channels that are to be tried now, and those to others of which nobody knows whether they have arrived, at
@@ -48,14 +40,11 @@ export function dueDeliveries(
   return selectDue(connection).all(request) as { notificationId: string; channel: string }[];
 }
 
-const selectNext = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT min(due_at) FROM (
+const selectNext = preparedSql(
+  `SELECT min(due_at) FROM (
          SELECT min(due_at) AS due_at FROM deliveries WHERE due_at > @at
          UNION ALL SELECT min(due_at) FROM alert_notified WHERE due_at > @at)`,
-    )
-    .pluck(),
+  'pluck',
 );
 
 /** When something is due next that is not due yet, milliseconds since the epoch; null: nothing is. */

@@ -4,7 +4,7 @@ import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { statements } from '../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
@@ -24,6 +24,15 @@ export interface EvidenceAbout {
   planned: readonly bigint[];
 }
 
+const IS_OF_MONTHS = 'period_key IN (@periodKey, @periodKey - 1) AND tenant_key = @tenantKey';
+const latestEntries = preparedSql(
+  `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after, (
+       SELECT count(*) FROM usage_entries WHERE ${IS_OF_MONTHS}) AS entry_count
+     FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
+     WHERE ${IS_OF_MONTHS} ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
+  'safeIntegers',
+);
+
 /** Returns what gathers the evidence of observations: days and entries when they are read, totals of workspaces once. */
 export function createEvidence(
   connection: LedgerDb,
@@ -31,13 +40,7 @@ export function createEvidence(
 ): (seen: Observation, about: EvidenceAbout) => Evidence {
   const total = onceEach((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
   const courseOf = createCourses(connection);
-  const isOwn = 'period_key IN (@periodKey, @periodKey - 1) AND tenant_key = @tenantKey';
-  const entriesOf = statements(connection)(
-    `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after, (
-         SELECT count(*) FROM usage_entries WHERE ${isOwn}) AS entry_count
-       FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
-       WHERE ${isOwn} ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
-  );
+  const entriesOf = latestEntries(connection);
   const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {
     const { periodKey } = seen;
     if (priceOf === null || periodKey === null) return null;

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { perConnection } from '../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { isOfReading } from '../wording/kinds/table.ts';
 
@@ -34,23 +34,19 @@ const WAITING = `SELECT n.due_at, n.goes_with, n.owed, a.*
   WHERE n.channel = @channel AND n.failures = 0 AND n.owed IS NOT NULL AND n.due_at > @at AND n.due_at <= @latest`;
 
 /** Of the same event in other workspaces. */
-const sentElsewhere = perConnection((connection) => {
-  const isKin = 'rule = @rule AND cause IS @cause AND workspace_key <> @workspaceKey';
-  const isSame = (event: string): string => `iif(${event} = 'again', 'opened', ${event}) = @event`;
-  return connection.prepare(`SELECT
-    (SELECT max(due_at) FROM (${WAITING}) WHERE ${isKin} AND ${isSame("substr(owed, 1, instr(owed, ' ') - 1)")}) AS waitsUntil,
-    (SELECT max(at) FROM (${SENT}) WHERE ${isKin} AND ${isSame('event')}) AS toldAt`);
-});
+const IS_ELSEWHERE = 'rule = @rule AND cause IS @cause AND workspace_key <> @workspaceKey';
+const isSameEvent = (event: string): string => `iif(${event} = 'again', 'opened', ${event}) = @event`;
+const sentElsewhere = preparedSql(`SELECT
+  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent("substr(owed, 1, instr(owed, ' ') - 1)")}) AS waitsUntil,
+  (SELECT max(at) FROM (${SENT}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent('event')}) AS toldAt`);
 
 /** Of other tenants in the same month. */
-const sentOfMany = perConnection((connection) => {
-  const isKin = 'rule = @rule AND workspace_key = @workspaceKey AND period_key = @periodKey';
-  const isBeginning = `event IN (${GROUPED.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
-  const isMany = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
-  return connection.prepare(`SELECT
-    (SELECT max(due_at) FROM (${WAITING}) WHERE ${isKin} AND goes_with = 'group') AS waitsUntil,
-    (SELECT iif(${isMany}, max(at), NULL) FROM (${SENT}) WHERE ${isKin} AND ${isBeginning}) AS toldAt`);
-});
+const IS_IN_MONTH = 'rule = @rule AND workspace_key = @workspaceKey AND period_key = @periodKey';
+const IS_BEGINNING = `event IN (${GROUPED.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
+const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
+const sentOfMany = preparedSql(`SELECT
+  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_IN_MONTH} AND goes_with = 'group') AS waitsUntil,
+  (SELECT iif(${IS_MANY}, max(at), NULL) FROM (${SENT}) WHERE ${IS_IN_MONTH} AND ${IS_BEGINNING}) AS toldAt`);
 
 /**
  * Until when messages wait for others of their kind, so that one message has them all; null: they go at once. Times that a clock

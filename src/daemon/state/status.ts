@@ -2,7 +2,7 @@ import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { asc, desc, eq, inArray, perConnection, prepared, query, sql } from '../../ledger/store/schema/drizzle.ts';
+import { asc, desc, eq, inArray, prepared, preparedSql, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { financeFreshness, financeRuns } from '../../ledger/store/schema/finance-views.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
@@ -79,14 +79,13 @@ export interface OutboxCounts {
   dead: number;
 }
 
-const selectCounts = perConnection((connection) => {
-  const owed = 'SELECT count(*) FROM alert_notified WHERE owed IS NOT NULL AND delivery_key IS NULL AND given_up = 0';
-  const isHeld = "goes_with IS 'digest' AND failures = 0";
-  return connection.prepare(
-    `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL) + (${owed} AND NOT (${isHeld})) AS pending,
-       (${owed} AND ${isHeld}) AS held, (SELECT count(*) FROM deliveries WHERE state = 'dead') AS dead`,
-  );
-});
+const COUNT_OWED =
+  'SELECT count(*) FROM alert_notified WHERE owed IS NOT NULL AND delivery_key IS NULL AND given_up = 0';
+const IS_HELD = "goes_with IS 'digest' AND failures = 0";
+const selectCounts = preparedSql(
+  `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL) + (${COUNT_OWED} AND NOT (${IS_HELD})) AS pending,
+     (${COUNT_OWED} AND ${IS_HELD}) AS held, (SELECT count(*) FROM deliveries WHERE state = 'dead') AS dead`,
+);
 
 export function outboxCounts(connection: LedgerDb): OutboxCounts {
   return selectCounts(connection).get() as OutboxCounts;

@@ -1,6 +1,6 @@
 import { type Period, periodBounds } from '../../core/period.ts';
 import type { LedgerDb } from './ledger-db.ts';
-import { and, eq, max, perConnection, prepared, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
+import { and, eq, max, prepared, preparedSql, query, type SQLiteColumn, sql } from './schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from './schema/keys.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
@@ -73,9 +73,7 @@ export function findTenant(connection: LedgerDb, workspaceKey: number, tenantId:
   return tenantById(connection).get({ workspaceKey, tenantId });
 }
 
-const tenantByKey = perConnection((connection) =>
-  connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck(),
-);
+const tenantByKey = preparedSql('SELECT tenant_id FROM tenants WHERE tenant_key = ?', 'pluck');
 
 export function tenantIdOf(connection: LedgerDb, tenantKey: number): string {
   const found = tenantByKey(connection).get(tenantKey) as string | undefined;

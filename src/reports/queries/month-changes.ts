@@ -1,7 +1,7 @@
 import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
-import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
+import { findPeriod, findWorkspace, tenantIdOf } from '../../ledger/store/subjects.ts';
 import { bookedSql } from '../../ledger/store/sum-money.ts';
 
 /**
@@ -56,13 +56,12 @@ export function largestChanges(
     )
     .safeIntegers()
     .all({ now: periodKey, before: periodKey - 1, limit }) as Changed[];
-  const tenantId = connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck();
   return rows.map(({ tenantKey, ...amounts }) => {
     const now = sideOf(periodKey, tenantKey);
     const before = sideOf(periodKey - 1, tenantKey);
     return {
       workspaceId,
-      tenantId: String(tenantId.get(tenantKey)),
+      tenantId: tenantIdOf(connection, Number(tenantKey)),
       ...amounts,
       credits: now.credits,
       previousCredits: before.credits,

@@ -1,5 +1,5 @@
 import { adjustments } from '../../../ledger/store/schema/billing-tables.ts';
-import { eq, perConnection, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { eq, prepared, preparedSql, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { findPeriod } from '../../../ledger/store/subjects.ts';
 import { clear, holds, type Judgement, NO_USAGE, UNDECIDED, type UsageFigures } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';
@@ -71,15 +71,12 @@ function findRestated({ merged, curves, settings }: Judging, periodKey: number):
     .all({ ...merged.changed.get(periodKey), periodKey, settledEntry, floor }) as number[];
 }
 
-const closedFigures = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT c.credits_used, c.request_count FROM periods p
+const closedFigures = preparedSql(
+  `SELECT c.credits_used, c.request_count FROM periods p
        LEFT JOIN closed_usage c ON c.period_key = p.period_key AND c.tenant_key = ?
        WHERE p.period_key = ? AND p.closed_seq IS NOT NULL`,
-    )
-    .safeIntegers()
-    .raw(),
+  'safeIntegers',
+  'raw',
 );
 
 function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: TenantFacts, known: Known | null): Said {

@@ -10,8 +10,8 @@ import {
   lte,
   max,
   min,
-  perConnection,
   prepared,
+  preparedSql,
   sql,
 } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
@@ -146,13 +146,10 @@ export function isGone(judging: Judging, periodKey: number, { tenantKey }: Forme
   );
 }
 
-const lastChangeOf = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT u.changed_run_key FROM tenant_usage u
+const lastChangeOf = preparedSql(
+  `SELECT u.changed_run_key FROM tenant_usage u
        WHERE u.period_key BETWEEN ? AND ? AND u.tenant_key = ? AND u.credits_used > 0 ORDER BY u.period_key DESC LIMIT 1`,
-    )
-    .pluck(),
+  'pluck',
 );
 
 /** How long a tenant has used nothing, as it is known in a period; null for one that had used nothing then either. */
@@ -164,13 +161,10 @@ function silentMsOf({ connection, curves, nowMs }: Judging, periodKey: number, t
   return changedBy === undefined ? null : (ageMs(curves.endOf(changedBy), nowMs) ?? 0);
 }
 
-const lastDeltaOf = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT credits_delta > 0 FROM usage_entries WHERE tenant_key = ? AND period_key BETWEEN ? AND ?
+const lastDeltaOf = preparedSql(
+  `SELECT credits_delta > 0 FROM usage_entries WHERE tenant_key = ? AND period_key BETWEEN ? AND ?
        ORDER BY entry_id DESC LIMIT 1`,
-    )
-    .pluck(),
+  'pluck',
 );
 
 /** What changed last of a tenant were credits that it used. */
@@ -263,10 +257,8 @@ function silentBetween(merged: MergedRun, periodKey: number, times: { from: stri
   return silentOf(connection).all({ periodKey, first, last }) as number[];
 }
 
-const silentOf = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT tenant_key FROM tenant_usage
+const silentOf = preparedSql(
+  `SELECT tenant_key FROM tenant_usage
        WHERE period_key = @periodKey AND changed_run_key BETWEEN @first AND @last AND withdrawn = 0 AND credits_used > 0
        UNION ALL
        SELECT prev.tenant_key FROM tenant_usage prev
@@ -274,6 +266,5 @@ const silentOf = perConnection((connection) =>
          AND prev.credits_used > 0 AND NOT EXISTS (SELECT 1 FROM tenant_usage cur
            WHERE cur.period_key = @periodKey AND cur.tenant_key = prev.tenant_key
              AND (cur.credits_used > 0 OR cur.withdrawn = 1))`,
-    )
-    .pluck(),
+  'pluck',
 );

@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
-import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { clear, NO_USAGE } from '../../measures/judgement.ts';
 import { floorCredits } from '../../measures/threshold.ts';
@@ -17,19 +17,15 @@ const DAY_MS = 86_400_000;
 
 export const standstill: UsageRule = { inRun: findStandstill, ofWorkspace };
 
-const lastChangeOf = perConnection((connection) =>
-  connection
-    .prepare('SELECT max(changed_run_key) FROM tenant_usage WHERE period_key BETWEEN ? AND ? AND credits_used > 0')
-    .pluck(),
+const lastChangeOf = preparedSql(
+  'SELECT max(changed_run_key) FROM tenant_usage WHERE period_key BETWEEN ? AND ? AND credits_used > 0',
+  'pluck',
 );
 
-const lastUsersOf = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT count(DISTINCT u.tenant_key) FROM tenant_usage u JOIN runs r ON r.run_key = u.changed_run_key
+const lastUsersOf = preparedSql(
+  `SELECT count(DISTINCT u.tenant_key) FROM tenant_usage u JOIN runs r ON r.run_key = u.changed_run_key
        WHERE u.period_key BETWEEN ? AND ? AND u.credits_used > 0 AND r.finished_at >= ?`,
-    )
-    .pluck(),
+  'pluck',
 );
 
 /** When a figure of the workspace changed last, as it is known from the month before one on; null without any. It reads all of them. */

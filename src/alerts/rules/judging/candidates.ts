@@ -1,6 +1,7 @@
+import { onceEach } from '../../../core/one-at-a-time.ts';
 import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
-import { count, eq, query, statements } from '../../../ledger/store/schema/drizzle.ts';
+import { count, eq, perConnection, query } from '../../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../../ledger/store/schema/run-tables.ts';
 import { pair } from '../../measures/judgement.ts';
 import type { Judging, TenantFacts } from './judging.ts';
@@ -43,6 +44,11 @@ export interface Candidate {
   fits: boolean[];
 }
 
+/** The text is put together, but in a few ways only. */
+const selectCandidates = perConnection((connection) =>
+  onceEach((text: string) => connection.prepare(text).safeIntegers().raw()),
+);
+
 /** The tenants of a period that fit one of the conditions. SQLite sorts out all but a few; the rules themselves decide. */
 export function findCandidates(
   judging: Judging,
@@ -57,7 +63,7 @@ export function findCandidates(
   const source = few
     ? `(${ENTERED} UNION ${ENTERED_BEFORE}) e CROSS JOIN tenant_usage cur ON cur.tenant_key = e.tenant_key`
     : 'tenant_usage cur';
-  const rows = statements(connection)(
+  const select = selectCandidates(connection)(
     `SELECT cur.tenant_key, cur.credits_used, cur.request_count, prev.credits_used, prev.request_count,
          ${conditions.map(({ where }) => `(${where})`).join(', ')}
        FROM ${source}
@@ -65,9 +71,8 @@ export function findCandidates(
        WHERE cur.period_key = @period AND cur.withdrawn = 0
          ${all || few ? '' : 'AND (cur.changed_run_key = @run OR prev.changed_run_key = @run)'}
          AND (${conditions.map(({ where }) => `(${where})`).join(' OR ')})`,
-  )
-    .raw()
-    .all(values) as [bigint, bigint, bigint, bigint | null, bigint | null, ...(bigint | null)[]][];
+  );
+  const rows = select.all(values) as [bigint, bigint, bigint, bigint | null, bigint | null, ...(bigint | null)[]][];
   return rows.map(([tenantKey, credits, requests, creditsBefore, requestsBefore, ...fits]) => ({
     tenant: {
       periodKey,

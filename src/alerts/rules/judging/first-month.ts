@@ -1,17 +1,14 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
-import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { buildThreshold, type Threshold, wholeMonth } from '../../measures/threshold.ts';
 import { historyOf, type Judging, type TenantFacts } from './judging.ts';
 
 // A run that is under way has no time yet: of what it sees first, nobody knows since when it was used.
-const firstSeenOf = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT r.run_key FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
+const firstSeenOf = preparedSql(
+  `SELECT r.run_key FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
        JOIN workspaces w ON w.workspace_key = r.workspace_key
        WHERE u.period_key = ? AND u.tenant_key = ? AND w.first_run_key <> r.run_key`,
-    )
-    .pluck(),
+  'pluck',
 );
 
 /** The run that saw a tenant first in a period; null for what the first run of all had seen. */

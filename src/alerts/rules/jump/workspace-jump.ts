@@ -1,4 +1,4 @@
-import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { clear, NO_USAGE } from '../../measures/judgement.ts';
 import { buildThreshold, type CreditHistory } from '../../measures/threshold.ts';
@@ -50,17 +50,14 @@ const AROUND_MIDDLE = 11;
 /** Less is what months differ by. */
 const LEAST_GROWTH = 1.3;
 
-const middleTenants = perConnection((connection) =>
-  connection.prepare(
-    `SELECT base.tenant_key AS tenantKey, coalesce(cur.credits_used, 0) * 1.0 / base.credits_used AS soFar,
+const middleTenants =
+  preparedSql(`SELECT base.tenant_key AS tenantKey, coalesce(cur.credits_used, 0) * 1.0 / base.credits_used AS soFar,
          coalesce(cur.credits_used, 0) * 1.0 AS used
        FROM tenant_usage base
        LEFT JOIN tenant_usage cur ON cur.period_key = @periodKey AND cur.tenant_key = base.tenant_key
        WHERE base.period_key = @baseKey AND base.credits_used > 0
        ORDER BY soFar DESC LIMIT ${AROUND_MIDDLE} OFFSET max(0, (SELECT count(*) / 2 FROM tenant_usage
-         WHERE period_key = @baseKey AND credits_used > 0) - ${(AROUND_MIDDLE - 1) / 2})`,
-  ),
-);
+         WHERE period_key = @baseKey AND credits_used > 0) - ${(AROUND_MIDDLE - 1) / 2})`);
 
 /**
  * By how many times more than half of the tenants have grown, in tenths: the middle one, by how far months go on of those around

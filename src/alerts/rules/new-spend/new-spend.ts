@@ -1,5 +1,5 @@
 import type { Period } from '../../../core/period.ts';
-import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import {
   asWarning,
@@ -28,15 +28,12 @@ export const newSpend: UsageRule = {
   ofTenant,
 };
 
-const hadBefore = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT 1 FROM tenant_usage u JOIN periods p USING (period_key)
+const hadBefore = preparedSql(
+  `SELECT 1 FROM tenant_usage u JOIN periods p USING (period_key)
        LEFT JOIN closed_usage c ON c.period_key = u.period_key AND c.tenant_key = u.tenant_key
        WHERE u.period_key = ? AND u.tenant_key = ?
          AND (u.withdrawn = 1 OR (p.closed_seq IS NOT NULL AND c.credits_used > 0))`,
-    )
-    .pluck(),
+  'pluck',
 );
 
 /** To be asked after all that have stopped: it may be the new id of one. */
@@ -77,15 +74,12 @@ function meanOf({ total }: Judging, periodKey: number): bigint {
   return figures === null ? 0n : figures.credits / BigInt(tenants);
 }
 
-const lastUseOf = perConnection((connection) =>
-  connection
-    .prepare(
-      // By the periods of the workspace: nothing leads from a tenant to its usage.
-      `SELECT p.period FROM periods p CROSS JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
+const lastUseOf = preparedSql(
+  // By the periods of the workspace: nothing leads from a tenant to its usage.
+  `SELECT p.period FROM periods p CROSS JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
        WHERE p.period_key < ? AND p.workspace_key = ? AND u.credits_used > 0
        ORDER BY p.period DESC LIMIT 1`,
-    )
-    .pluck(),
+  'pluck',
 );
 
 /** The last month in which it used credits before; null for who never did. */

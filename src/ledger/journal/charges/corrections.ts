@@ -9,7 +9,7 @@ import {
   closedUsage,
   rateCards,
 } from '../../store/schema/billing-tables.ts';
-import { and, asc, eq, isNull, prepared, query, sql } from '../../store/schema/drizzle.ts';
+import { and, asc, eq, isNull, placeholders, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
@@ -37,6 +37,13 @@ export interface Booking {
   adjustmentId: number | null;
 }
 
+const insertCorrection = prepared((db) =>
+  db.insert(chargeCorrections).values({
+    ...placeholders(['bookedPeriodKey', 'tenantKey', 'correctsPeriodKey', 'cardKey', 'creditsDelta', 'amountMinor']),
+    ...placeholders(['cause', 'adjustmentId']),
+  }),
+);
+
 /**
  * The one rule of money: whatever has happened to a key, all documents about it sum to what it owes by what stands. A document
  * is its own charge, frozen while the period is closed, and every correction of it. What is owed is the price of the figures
@@ -50,11 +57,7 @@ export class ChargeBook {
 
   constructor(connection: LedgerDb) {
     this.#connection = connection;
-    this.#insert = connection.prepare(
-      `INSERT INTO charge_corrections
-         (booked_period_key, tenant_key, corrects_period_key, card_key, credits_delta, amount_minor, cause, adjustment_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
+    this.#insert = insertCorrection(connection);
   }
 
   /** Books what a key still owes; nothing when the documents are right. */
@@ -64,7 +67,8 @@ export class ChargeBook {
 
   book({ periodKey, tenantKey }: ChargedKey, { cardKey, credits, amountMinor }: Difference, booking: Booking): void {
     const { bookedPeriodKey, cause, adjustmentId } = booking;
-    this.#insert.run(bookedPeriodKey, tenantKey, periodKey, cardKey, credits, amountMinor, cause, adjustmentId);
+    const figures = { cardKey, creditsDelta: credits, amountMinor };
+    this.#insert.run({ bookedPeriodKey, tenantKey, correctsPeriodKey: periodKey, ...figures, cause, adjustmentId });
   }
 
   /** What is owed less what was charged: one for each currency in which that is anything. */

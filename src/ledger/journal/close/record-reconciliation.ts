@@ -1,8 +1,8 @@
 import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { invoiceNumbers, reconciliations } from '../../store/schema/billing-tables.ts';
-import { query } from '../../store/schema/drizzle.ts';
+import { invoiceNumbers, periodEvents, reconciliations } from '../../store/schema/billing-tables.ts';
+import { eq, query } from '../../store/schema/drizzle.ts';
 import { findPeriodOf, findTenant } from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
 import { headOfChain } from '../runs/digest.ts';
@@ -29,11 +29,10 @@ export function recordReconciliation(connection: LedgerDb, request: Reconciliati
   return connection
     .transaction(() => {
       const found = findPeriodOf(connection, workspaceId, period);
-      const digest = connection
-        .prepare('SELECT digest FROM period_events WHERE event_seq = ?')
-        .pluck()
-        .get(found?.closedSeq);
-      if (found?.closedSeq == null || digest !== request.closeDigest) {
+      const db = query(connection);
+      const isClose = eq(periodEvents.eventSeq, found?.closedSeq ?? 0);
+      const close = db.select({ digest: periodEvents.digest }).from(periodEvents).where(isClose).get();
+      if (found?.closedSeq == null || close?.digest !== request.closeDigest) {
         throw new AppError(
           'not_closed',
           `${period} of ${JSON.stringify(workspaceId)} is not closed as it was compared`,
@@ -44,7 +43,6 @@ export function recordReconciliation(connection: LedgerDb, request: Reconciliati
       }
       const { periodKey, workspaceKey, closedSeq: closeSeq } = found;
       const place = { actSeq: headOfChain(connection).seq + 1, periodKey, closeSeq };
-      const db = query(connection);
       db.insert(reconciliations)
         .values({
           ...place,

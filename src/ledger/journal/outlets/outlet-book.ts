@@ -5,6 +5,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, asc, eq, inArray, query, sql } from '../../store/schema/drizzle.ts';
 import { outletEvents, outlets } from '../../store/schema/outlet-tables.ts';
 import { whereClause } from '../../store/where.ts';
+import { lastEntryId } from './read-entries.ts';
 
 export type OutletRow = typeof outlets.$inferSelect;
 export type Pause = NonNullable<OutletRow['paused']>;
@@ -213,7 +214,7 @@ export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: Res
     .transaction(() => {
       const row = readOutlet(connection, name);
       if (row === undefined) throw new AppError('unknown_outlet', `outlet ${name} was not begun`);
-      const last = connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get() as number;
+      const last = lastEntryId(connection);
       const to = row.paused === 'restored' ? last : (row.flightTo ?? row.cursor);
       const none = { flightTo: null, flightSince: null };
       const flight =

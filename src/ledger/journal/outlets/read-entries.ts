@@ -1,7 +1,7 @@
 import { nextTurn } from '../../../core/clock.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { perConnection } from '../../store/schema/drizzle.ts';
+import { preparedSql } from '../../store/schema/drizzle.ts';
 
 /** An entry with what an outlet asks of it. */
 export interface OutletEntry {
@@ -35,13 +35,10 @@ const NAMED = `JOIN tenants t ON t.tenant_key = e.tenant_key
 const JOINED = `JOIN runs r ON r.run_key = e.run_key AND r.digest IS NOT NULL
   JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${NAMED}`;
 
-const behind = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT ${COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
+const behind = preparedSql(
+  `SELECT ${COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
        WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ?`,
-    )
-    .safeIntegers(),
+  'safeIntegers',
 );
 
 /** The entries behind `cursor` up to `to`, in their order. */
@@ -52,11 +49,10 @@ export function entriesBehind(
   return behind(connection).all(cursor, to, limit) as OutletEntry[];
 }
 
-const noted = perConnection((connection) =>
-  connection
-    .prepare('SELECT entry_id FROM outlet_events WHERE outlet = ? AND entry_id > ? AND entry_id <= ?')
-    .pluck()
-    .safeIntegers(),
+const noted = preparedSql(
+  'SELECT entry_id FROM outlet_events WHERE outlet = ? AND entry_id > ? AND entry_id <= ?',
+  'pluck',
+  'safeIntegers',
 );
 
 /** Of the entries behind the cursor those that were set apart when the others were sent. */
@@ -148,9 +144,7 @@ export function periodsBehind(connection: LedgerDb, cursor: number, to: number):
     .all(cursor, to) as Period[];
 }
 
-const lastId = perConnection((connection) =>
-  connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck(),
-);
+const lastId = preparedSql('SELECT coalesce(max(entry_id), 0) FROM usage_entries', 'pluck');
 
 export function lastEntryId(connection: LedgerDb): number {
   return lastId(connection).get() as number;

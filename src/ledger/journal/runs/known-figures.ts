@@ -1,5 +1,5 @@
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { perConnection } from '../../store/schema/drizzle.ts';
+import { preparedSql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 
 /** Keys that SQLite joins into one row: reading each as a row of its own would take a third longer. */
@@ -20,14 +20,11 @@ export interface FiguresAhead {
   begin(periodKey: number, head: { seq: number; digest: string }): () => KnownRows | null;
 }
 
-const statementOf = perConnection((connection) =>
-  connection
-    .prepare(
-      `SELECT json_group_array(tenant_key), json_group_array(credits_used), json_group_array(request_count)
+const statementOf = preparedSql(
+  `SELECT json_group_array(tenant_key), json_group_array(credits_used), json_group_array(request_count)
        FROM (SELECT tenant_key, credits_used, request_count FROM tenant_usage
          WHERE period_key = ? AND tenant_key > ? AND withdrawn = 0 ORDER BY tenant_key LIMIT ${KEYS_A_READ})`,
-    )
-    .raw(),
+  'raw',
 );
 
 /** Reads the keys after this one that the ledger holds of a period and that are not withdrawn. */

@@ -63,8 +63,8 @@ export const int64 = customType<{ data: bigint; driverData: bigint }>({ dataType
 /** Statements of a connection that are kept by their text: preparing one again takes a tenth of a small workspace's run. */
 const MOST_STATEMENTS = 500;
 
-/** Returns what prepares SQL by hand that is put together, once for each text; its integers come as bigints. */
-export const statements = perConnection((connection) => {
+/** Returns what prepares the query builder's SQL, once for each text; its integers come as bigints. */
+const statements = perConnection((connection) => {
   const known = new Map<string, Database.Statement>();
   return (text: string): Database.Statement => {
     const statement = known.get(text) ?? connection.prepare(text).safeIntegers();
@@ -86,6 +86,17 @@ export const query: (connection: LedgerDb) => BetterSQLite3Database = perConnect
 /** Gives a connection's own of a query that is asked often: building one takes longer than carrying it out. */
 export function prepared<P>(build: (db: BetterSQLite3Database) => { prepare(): P }): (connection: LedgerDb) => P {
   return perConnection((connection) => build(query(connection)).prepare());
+}
+
+/**
+ * Gives a connection's own statement of SQL that is run often. Its rows are objects with numbers, unless `shape` says otherwise:
+ * `pluck` for the first column alone, `raw` for arrays, `safeIntegers` for bigints.
+ */
+export function preparedSql(
+  text: string,
+  ...shape: ('pluck' | 'raw' | 'safeIntegers')[]
+): (connection: LedgerDb) => Database.Statement {
+  return perConnection((connection) => shape.reduce((statement, kind) => statement[kind](), connection.prepare(text)));
 }
 
 /** Returns what inserts whole rows into a table, for where there are many. */
