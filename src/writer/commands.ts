@@ -13,6 +13,7 @@ import { disableChannel } from '../alerts/notify/channel-states.ts';
 import { compose } from '../alerts/notify/compose.ts';
 import {
   type AttemptRecord,
+  type ClaimedDelivery,
   claimDelivery,
   type PrunedDeliveries,
   pruneDeliveries,
@@ -21,10 +22,10 @@ import {
 import type { DirectMessage } from '../alerts/notify/direct-message.ts';
 import { endAlerts, withdrawMessages } from '../alerts/notify/end-alerts.ts';
 import { evaluateAgain, evaluateAll } from '../alerts/notify/evaluate-due.ts';
-import { replayDead } from '../alerts/notify/replay.ts';
+import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/notify/replay.ts';
 import type { JobNews } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
-import { type ChannelRoute, currentRoutes } from '../alerts/track/routes.ts';
+import type { ChannelRoute } from '../alerts/track/routes.ts';
 import { isoTime } from '../core/clock.ts';
 import { collectGarbage } from '../core/process/memory.ts';
 import type { ActLink } from '../ledger/journal/acts.ts';
@@ -75,20 +76,27 @@ export const COMMANDS = {
 
   /** Raises alerts for workspaces without a complete run for too long. */
   raiseStale: (
-    { connection }: Session,
+    { connection, routes }: Session,
     { workspaces, nowMs }: { workspaces: StaleCheck[]; nowMs: number },
-  ): RunAlerts => evaluateStale(connection, workspaces, nowMs),
+  ): RunAlerts => evaluateStale(connection, workspaces, { routes, nowMs }),
 
   /** Raises an alert about a job of the ledger; `detail` null ends it. */
   tellOfJob: (
-    { connection }: Session,
+    { connection, routes }: Session,
     { nowMs, heard, ...news }: JobNews & { nowMs: number; heard?: readonly DirectMessage[] },
-  ): RunAlerts => evaluateJob(connection, news, nowMs, heard),
+  ): RunAlerts => evaluateJob(connection, news, { routes, nowMs }, heard),
 
-  compose: onConnection(compose),
-  claimDelivery: onConnection(claimDelivery),
+  compose: ({ connection, routes }: Session, { nowMs }: { nowMs: number }): number =>
+    compose(connection, { routes, nowMs }),
+  claimDelivery: (
+    { connection, routes }: Session,
+    request: { notificationId: string; nowMs: number },
+  ): ClaimedDelivery | null => claimDelivery(connection, { ...request, routes }),
   /** Also raises or ends the alert about the channel, by what the attempt says of it. */
-  recordAttempt({ connection }: Session, { about, ...record }: AttemptRecord & { about: ChannelReport | null }): void {
+  recordAttempt(
+    { connection, routes }: Session,
+    { about, ...record }: AttemptRecord & { about: ChannelReport | null },
+  ): void {
     connection
       .transaction(() => {
         recordAttempt(connection, record);
@@ -96,15 +104,20 @@ export const COMMANDS = {
         const { channel, says } = about;
         const reason = record.error ?? 'it was refused';
         if (says === 'disabled') disableChannel(connection, channel, reason, record.nowMs);
-        tellOfChannel(connection, { channel, reason: says === 'works' ? null : reason }, record.nowMs);
+        tellOfChannel(
+          connection,
+          { channel, reason: says === 'works' ? null : reason },
+          { routes, nowMs: record.nowMs },
+        );
       })
       .immediate();
   },
-  replayDead: onConnection(replayDead),
+  replayDead: ({ connection, routes }: Session, request: ReplayRequest): ReplayReport =>
+    replayDead(connection, { ...request, routes }),
   /** For a daemon that starts: asks for everything that is open, and ends what is told of channels that are not its own. */
-  evaluateAll({ connection }: Session, { nowMs }: { nowMs: number }): void {
-    endFaultsOfOthers(connection, nowMs);
-    evaluateAll(connection, nowMs);
+  evaluateAll({ connection, routes }: Session, { nowMs }: { nowMs: number }): void {
+    endFaultsOfOthers(connection, { routes, nowMs });
+    evaluateAll(connection, { routes, nowMs });
   },
 
   /** The configuration was read again: where it tells others, or of other things, everything that is open is asked for. */
@@ -112,11 +125,12 @@ export const COMMANDS = {
     session: Session,
     { nowMs, ...settings }: { routes: readonly ChannelRoute[]; secrets: readonly string[]; nowMs: number },
   ): void {
-    const before = currentRoutes(session.connection);
+    const before = session.routes;
     reconfigureSession(session, settings);
-    if (isDeepStrictEqual(before, currentRoutes(session.connection))) return;
-    endFaultsOfOthers(session.connection, nowMs);
-    evaluateAll(session.connection, nowMs);
+    const { connection, routes } = session;
+    if (isDeepStrictEqual(before, routes)) return;
+    endFaultsOfOthers(connection, { routes, nowMs });
+    evaluateAll(connection, { routes, nowMs });
   },
 
   closePeriod: (
@@ -175,11 +189,11 @@ export const COMMANDS = {
 
   /** `notifications`: how many tell of what is over, or were taken back because another ledger sends them. */
   endWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & Recorded {
-    const { connection } = session;
+    const { connection, routes } = session;
     const { settled, seq, digest } = endWorkspace(connection, request, (workspace) =>
       request.elsewhere
         ? withdrawMessages(connection, workspace.workspaceKey, request.nowMs)
-        : endAlerts(connection, { ...workspace, by: request.by, nowMs: request.nowMs }),
+        : endAlerts(connection, { ...workspace, by: request.by, nowMs: request.nowMs, routes }),
     );
     return { seq, digest, notifications: settled, ...recordHead(session, seq, digest, request.nowMs) };
   },

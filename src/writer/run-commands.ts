@@ -125,24 +125,27 @@ export const runCommands = {
       afterMerge: (merged) => {
         chargeRun(merged);
         keepBudgets(merged.connection, run.workspaceKey, alerts.rules.budgets ?? []);
-        return evaluateRun(merged, alerts, { priceOf: creditPricer(merged.connection, run.workspaceId) });
+        return evaluateRun(merged, alerts, {
+          routes: session.routes,
+          priceOf: creditPricer(merged.connection, run.workspaceId),
+        });
       },
     });
     endRun(session, runKey);
     const recorded = recordHead(session, result.appliedSeq, result.digest, nowMs);
     const news = { job: 'checkpoint' as const, detail: recorded.checkpointFault };
-    result.extra.due += evaluateJob(session.connection, news, nowMs).due;
+    result.extra.due += evaluateJob(session.connection, news, { routes: session.routes, nowMs }).due;
     return { ...result, ...recorded };
   },
 
   /** Ends a run that applies nothing, and raises its alert unless nobody is at fault (`fault` null), or it was overtaken before. */
   failRun(session: Session, { runKey, failure, fault, nowMs }: FailedRun): RunAlerts {
-    const { connection } = session;
+    const { connection, routes } = session;
     const { run } = openRun(session, runKey);
     const fail = connection.transaction((): RunAlerts => {
       const isOwn = failRun(connection, run, failure, nowMs);
       if (fault === null || !isOwn) return { changes: [], due: 0 };
-      return evaluateFailure(connection, run, fault, nowMs);
+      return evaluateFailure(connection, run, fault, { routes, nowMs });
     });
     try {
       return fail.immediate();

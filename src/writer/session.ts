@@ -1,4 +1,4 @@
-import { type ChannelRoute, setRoutes } from '../alerts/track/routes.ts';
+import type { ChannelRoute } from '../alerts/track/routes.ts';
 import { isoTime } from '../core/clock.ts';
 import { type PackedError, packError } from '../core/errors.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
@@ -31,6 +31,8 @@ export interface WriterStart {
 /** What commands work with: the one connection that writes, and what lives as long as it does. */
 export interface Session {
   readonly connection: LedgerDb;
+  /** The channels of this process. Alerts go where the process that evaluates them is configured to send them. */
+  routes: readonly ChannelRoute[];
   /** Takes secrets out of what a page says before it becomes an error. */
   redact: Redactor;
   /** Absent where nobody keeps heads elsewhere. */
@@ -80,14 +82,17 @@ export function openSession(
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
-    setRoutes(connection, signing(start.routes ?? [], keyFile));
+    const routes = signing(start.routes ?? [], keyFile);
     const checkpoints = new CheckpointLog(start.path, {
       keyFile,
       ledgerId: ledgerId(connection),
       alone: (work) => connection.transaction(work).immediate(),
     });
     const redact = createRedactor(start.secrets ?? []);
-    return { session: { ...plainSession(connection), redact, checkpoints, keyFile, claimant, ahead }, migration };
+    return {
+      session: { ...plainSession(connection), routes, redact, checkpoints, keyFile, claimant, ahead },
+      migration,
+    };
   } catch (error) {
     closeForWriting(connection);
     throw error;
@@ -99,7 +104,7 @@ export function reconfigureSession(
   session: Session,
   { routes, secrets }: { routes: readonly ChannelRoute[]; secrets: readonly string[] },
 ): void {
-  setRoutes(session.connection, session.keyFile === null ? routes : signing(routes, session.keyFile));
+  session.routes = session.keyFile === null ? routes : signing(routes, session.keyFile);
   session.redact = createRedactor(secrets);
 }
 
@@ -111,10 +116,11 @@ function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute
   });
 }
 
-/** A session over a ledger that is open already, without secrets and checkpoints. */
+/** A session over a ledger that is open already, without channels, secrets and checkpoints. */
 export function plainSession(connection: LedgerDb): Session {
   return {
     connection,
+    routes: [],
     redact: (text) => text,
     checkpoints: null,
     keyFile: null,

@@ -13,7 +13,7 @@ import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { answerWaiting } from '../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
-import { realRun, writerOn } from '../support/run/real-run.ts';
+import { notifying, realRun, writerOn } from '../support/run/real-run.ts';
 import { NOON } from '../support/time/test-clock.ts';
 import { playTable, shownBy } from './jumps.ts';
 
@@ -63,8 +63,8 @@ playTable([
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
       const tell = (detail: string | null, nowMs: number) => {
         const news = { job: 'export', detail } as const;
-        const { due } = evaluateJob(connection, news, nowMs);
-        acceptAll(connection, nowMs);
+        const { due } = evaluateJob(connection, news, notifying(connection, nowMs));
+        acceptAll(connection, notifying(connection, nowMs));
         return due;
       };
       expect([tell('disk full', wrong), tell(null, wrong + 1)]).toEqual([1, 1]);
@@ -80,7 +80,7 @@ playTable([
       const { before, wrong, right } = shownBy(jump, NOON + 11.5 * HOUR_MS);
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
-      evaluateJob(connection, { job: 'export', detail: 'x' }, wrong);
+      evaluateJob(connection, { job: 'export', detail: 'x' }, notifying(connection, wrong));
       // As what is not urgent waits for the next hour of the digest.
       const dueMs = nextSummaryMs(8, wrong);
       connection.prepare("UPDATE alert_notified SET goes_with = 'digest', due_at = ?").run(isoTime(dueMs));

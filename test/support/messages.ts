@@ -3,11 +3,11 @@ import { compose } from '../../src/alerts/notify/compose.ts';
 import { claimDelivery, recordAttempt } from '../../src/alerts/notify/deliveries.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type DeliveryState } from '../../src/alerts/notify/delivery-states.ts';
 import { dueDeliveries } from '../../src/alerts/notify/due.ts';
-import { currentRoutes } from '../../src/alerts/track/routes.ts';
 import { inertJson } from '../../src/core/text/inert-text.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import type { Context } from '../../src/wiring/context.ts';
 import type { LedgerView, Row } from './ledger-view.ts';
+import { notifying } from './run/real-run.ts';
 
 /** A ledger by its path, by a view of it or by a connection to it. */
 export type Ledger = string | Pick<LedgerView, 'rows'> | LedgerDb;
@@ -139,13 +139,14 @@ export type Answer = Extract<DeliveryEvent, 'accepted' | 'refused' | 'unknown' |
 
 /** All that is due is made and gets this answer, without any channel; returns what has reached its receiver, or may have. */
 export function answerWaiting(connection: LedgerDb, event: Answer, nowMs: number, delayMs = 1): Message[] {
-  compose(connection, { nowMs });
-  const channels = currentRoutes(connection).map(({ channel }) => channel);
+  const { routes } = notifying(connection, nowMs);
+  compose(connection, { routes, nowMs });
+  const channels = routes.map(({ channel }) => channel);
   const due = dueDeliveries(connection, { channels, limit: 1_000, nowMs }).map(({ notificationId }) => notificationId);
   const inHand = messages(connection).filter(({ id }) => due.includes(id));
   const error = event === 'accepted' ? null : 'no';
   for (const { id: notificationId } of inHand) {
-    claimDelivery(connection, { notificationId, nowMs });
+    claimDelivery(connection, { notificationId, routes, nowMs });
     recordAttempt(connection, { notificationId, event, delayMs, error, nowMs: nowMs + 1 });
   }
   return event === 'accepted' || event === 'unknown' ? inHand : [];

@@ -14,9 +14,9 @@ import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
 import { runCommands } from '../../src/writer/run-commands.ts';
-import { type OpenRun, plainSession, type Session } from '../../src/writer/session.ts';
+import type { OpenRun, Session } from '../../src/writer/session.ts';
 import { listingOf } from './run/listing.ts';
-import { LOG_ROUTES, realRun, setRoutes, writerOn } from './run/real-run.ts';
+import { LOG_ROUTES, realRun, sessionOn, setRoutes, writerOn } from './run/real-run.ts';
 import { workspaceConfig } from './run/workspace-config.ts';
 import type { Applied } from './sandbox-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -76,7 +76,7 @@ export interface RunUnderWay extends OpenRun {
 export function beginRun(connection: LedgerDb, options: ClaimOptions = {}): RunUnderWay {
   const { workspaceId = 'ws-1', kind = 'manual', slot = null, nowMs = NOON } = options;
   const window = { from: null, to: null };
-  const session = plainSession(connection);
+  const session = sessionOn(connection);
   const claimed = runCommands.claimRun(session, {
     ...{ workspaceId, workspaceName: workspaceId, kind, slot, window, nowMs },
   });

@@ -7,7 +7,7 @@ import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { KeptHistory } from '../history/curves.ts';
 import { acceptAll } from '../notify/accept-all.ts';
-import { routesOf, setRoutes } from '../track/routes.ts';
+import { routesOf } from '../track/routes.ts';
 import type { RecordedHistory, RecordedLink } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
@@ -83,9 +83,9 @@ export class Replica {
     countEntries(connection, lastEntryIdBefore, counts);
     const merged = { connection, run, lastEntryIdBefore, counts, changed };
     if (counts.opened > 0) kept.firstPeriods.clear();
-    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, settings, { kept });
+    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, settings, { routes: CHANNELS, kept });
     this.#applied.run({ runKey, at, seq, entries, firstEntryId });
-    acceptAll(connection, Date.parse(at));
+    acceptAll(connection, { routes: CHANNELS, nowMs: Date.parse(at) });
   }
 
   #closeOrReopen({ action, seq, periodKey }: RecordedLink): void {
@@ -102,7 +102,6 @@ export class Replica {
     const { connection } = this;
     const { ledger, history } = this.#source;
     migrateInMemory(connection);
-    setRoutes(connection, CHANNELS);
     // Without any journal what a rule has written before it threw could not be taken back.
     connection.pragma('journal_mode = MEMORY');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });

@@ -4,7 +4,7 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, isNull, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { evaluateJob } from '../evaluate/evaluate-self.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
-import { currentRoutes } from '../track/routes.ts';
+import type { Notifying } from '../track/routes.ts';
 
 /** Begins the cause of an alert about a channel. */
 const OF_CHANNEL = 'channel:';
@@ -13,15 +13,15 @@ const OF_CHANNEL = 'channel:';
 export function tellOfChannel(
   connection: LedgerDb,
   { channel, reason }: { channel: string; reason: string | null },
-  nowMs: number,
+  notifying: Notifying,
 ): void {
   const detail = reason === null ? null : `${reason.replace(/\.$/, '')}.${undelivered(connection, channel)}`;
-  evaluateJob(connection, { job: 'channel', of: channel, detail }, nowMs);
+  evaluateJob(connection, { job: 'channel', of: channel, detail }, notifying);
 }
 
 /** Ends the alerts about channels that are not configured: nobody would find that they work again. */
-export function endFaultsOfOthers(connection: LedgerDb, nowMs: number): void {
-  const names = currentRoutes(connection).map(({ channel }) => channel);
+export function endFaultsOfOthers(connection: LedgerDb, notifying: Notifying): void {
+  const names = notifying.routes.map(({ channel }) => channel);
   const found = query(connection)
     .select({ cause: alerts.cause })
     .from(alerts)
@@ -29,7 +29,7 @@ export function endFaultsOfOthers(connection: LedgerDb, nowMs: number): void {
     .all();
   for (const { cause } of found) {
     const channel = String(cause).slice(OF_CHANNEL.length);
-    if (!names.includes(channel)) tellOfChannel(connection, { channel, reason: null }, nowMs);
+    if (!names.includes(channel)) tellOfChannel(connection, { channel, reason: null }, notifying);
   }
 }
 

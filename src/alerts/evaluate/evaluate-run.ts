@@ -23,6 +23,7 @@ import { JUDGES } from '../rules/table.ts';
 import type { RunAlerts } from '../track/alert-change.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
+import type { ChannelRoute } from '../track/routes.ts';
 import type { UsageKind } from '../wording/kinds/kind.ts';
 import { isOfReading, rulesWith, usageKind } from '../wording/kinds/table.ts';
 import { blaming, evaluateAll, type Faults } from './rule-fault.ts';
@@ -37,6 +38,8 @@ export interface RunAlertSettings {
 }
 
 interface EvaluationSources {
+  /** The channels that are notified. */
+  routes: readonly ChannelRoute[];
   /** What a replay keeps in memory of the whole history. */
   kept?: KeptHistory | undefined;
   priceOf?: CreditPricer | null;
@@ -50,7 +53,7 @@ interface EvaluationSources {
 export function evaluateRun(
   merged: MergedRun,
   settings: RunAlertSettings,
-  { priceOf = null, kept }: EvaluationSources = {},
+  { routes, priceOf = null, kept }: EvaluationSources,
 ): RunAlerts {
   const { connection, run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
@@ -65,6 +68,7 @@ export function evaluateRun(
       nowMs,
       seeding: run.first,
       at: appliedAt,
+      routes,
       priceOf,
     });
   return evaluateAll(connection, {

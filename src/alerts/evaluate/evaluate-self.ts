@@ -10,6 +10,7 @@ import { type DirectMessage, noteHeard } from '../notify/direct-message.ts';
 import { type JobNews, judgeFailedRun, judgeJob, judgeStale, type RunFault } from '../rules/own.ts';
 import type { BookContext, RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
+import type { Notifying } from '../track/routes.ts';
 
 export interface StaleCheck {
   workspaceId: string;
@@ -18,8 +19,13 @@ export interface StaleCheck {
 }
 
 /** Raises what a failed run says about ourselves. Runs inside the transaction that ends the run. */
-export function evaluateFailure(connection: LedgerDb, run: ClaimedRun, fault: RunFault, nowMs: number): RunAlerts {
-  return raise(connection, judgeFailedRun(fault), { ...run, actor: 'run', nowMs });
+export function evaluateFailure(
+  connection: LedgerDb,
+  run: ClaimedRun,
+  fault: RunFault,
+  notifying: Notifying,
+): RunAlerts {
+  return raise(connection, judgeFailedRun(fault), { ...run, actor: 'run', ...notifying });
 }
 
 /**
@@ -27,7 +33,11 @@ export function evaluateFailure(connection: LedgerDb, run: ClaimedRun, fault: Ru
  * transaction, and without writing anything when there is no news. It takes the write lock first: SQLite refuses to
  * write on what was read before another process wrote.
  */
-export function evaluateStale(connection: LedgerDb, workspaces: readonly StaleCheck[], nowMs: number): RunAlerts {
+export function evaluateStale(
+  connection: LedgerDb,
+  workspaces: readonly StaleCheck[],
+  notifying: Notifying,
+): RunAlerts {
   // One that has never begun a run is told as well, and the ledger does not know it yet.
   const rowOf = (workspaceId: string) =>
     findWorkspace(connection, workspaceId) ?? nameWorkspace(connection, { workspaceId, name: workspaceId });
@@ -36,7 +46,7 @@ export function evaluateStale(connection: LedgerDb, workspaces: readonly StaleCh
       const seen = judgeStale(sinceMs, staleAfterMs);
       if (seen === null) return [];
       const { workspaceKey } = rowOf(workspaceId);
-      return [raise(connection, seen, { workspaceKey, workspaceId, ...BY_TIMER, nowMs })];
+      return [raise(connection, seen, { workspaceKey, workspaceId, ...BY_TIMER, ...notifying })];
     }),
   );
   const raised = raiseAll.immediate();
@@ -58,14 +68,14 @@ const isFailing = prepared((db) => {
 export function evaluateJob(
   connection: LedgerDb,
   news: JobNews,
-  nowMs: number,
+  notifying: Notifying,
   heard: readonly DirectMessage[] = [],
 ): RunAlerts {
   const seen = judgeJob(news);
   if (news.detail === null && !isFailing(connection).get({ cause: seen.cause })) return { changes: [], due: 0 };
-  const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, nowMs };
+  const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, ...notifying };
   return connection
-    .transaction(() => raise(connection, seen, ofLedger, () => noteHeard(connection, seen, heard)))
+    .transaction(() => raise(connection, seen, ofLedger, () => noteHeard(connection, seen, heard, notifying.routes)))
     .immediate();
 }
 
@@ -75,7 +85,7 @@ const BY_TIMER = { runKey: null, runId: null, actor: 'timer' } as const;
 function raise(
   connection: LedgerDb,
   seen: Observation,
-  about: Pick<BookContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs'>,
+  about: Pick<BookContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs' | 'routes'>,
   beforeTelling: () => void = () => undefined,
 ): RunAlerts {
   const book = new AlertBook({ connection, ...about, seeding: false, at: isoTime(about.nowMs) });

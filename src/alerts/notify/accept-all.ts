@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
-import { currentRoutes } from '../track/routes.ts';
+import type { Notifying } from '../track/routes.ts';
 import { compose } from './compose.ts';
 import { claimDelivery, recordAttempt } from './deliveries.ts';
 import { dueDeliveries, isAnythingDue } from './due.ts';
@@ -11,15 +11,15 @@ const summariesNow = preparedSql(
 );
 
 /** Has every channel take what it is owed now, and what waits for a daily summary: as receivers do that are always there. */
-export function acceptAll(connection: LedgerDb, nowMs: number): void {
-  const channels = currentRoutes(connection).map(({ channel }) => channel);
+export function acceptAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {
+  const channels = routes.map(({ channel }) => channel);
   for (;;) {
     summariesNow(connection).run(isoTime(nowMs));
-    if (isAnythingDue(connection, channels, nowMs)) compose(connection, { nowMs });
+    if (isAnythingDue(connection, channels, nowMs)) compose(connection, { routes, nowMs });
     const due = dueDeliveries(connection, { channels, limit: 1_000_000, nowMs });
     if (due.length === 0) return;
     for (const { notificationId } of due) {
-      claimDelivery(connection, { notificationId, nowMs });
+      claimDelivery(connection, { notificationId, routes, nowMs });
       recordAttempt(connection, { notificationId, event: 'accepted', delayMs: 0, error: null, nowMs });
     }
   }

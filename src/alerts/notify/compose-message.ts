@@ -58,12 +58,12 @@ const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', exp
 
 /** Makes messages of alerts, by the figures that the last run has stored. */
 export class MessageComposer {
-  readonly #context: BookContext;
+  readonly #context: Omit<BookContext, 'routes'>;
   readonly #evidenceOf;
   readonly #nameOf;
   readonly #asOfMs: number;
 
-  constructor(context: BookContext) {
+  constructor(context: Omit<BookContext, 'routes'>) {
     const { connection, workspaceKey, runKey, nowMs, priceOf = null } = context;
     this.#context = context;
     this.#evidenceOf = createEvidence(connection, priceOf);

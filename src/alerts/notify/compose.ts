@@ -3,7 +3,7 @@ import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, eq, isNotNull, lt, preparedSql, query } from '../../ledger/store/schema/drizzle.ts';
-import { type ChannelRoute, currentRoutes, hourOf, nextSummaryMs } from '../track/routes.ts';
+import { type ChannelRoute, hourOf, type Notifying, nextSummaryMs } from '../track/routes.ts';
 import { isOfReading } from '../wording/kinds/table.ts';
 import { mostBytesOf } from './channel-states.ts';
 import { dailySummaries } from './daily-summary.ts';
@@ -38,16 +38,17 @@ interface Member extends Rendered {
  * Asks once more what is so for everything that is due, and makes messages of what each channel is owed: single ones, groups and
  * the daily summary. Their bytes are written down, to be sent as they are. Returns how many were made.
  */
-export function compose(connection: LedgerDb, { nowMs }: { nowMs: number }): number {
+export function compose(connection: LedgerDb, notifying: Notifying): number {
+  const { routes, nowMs } = notifying;
   return connection
     .transaction(() => {
       restartWaits(connection, nowMs);
       dropOutdated(connection, nowMs);
       const busy = new Set(busyChannels(connection).all() as string[]);
-      const free = currentRoutes(connection).filter(({ channel }) => !busy.has(channel));
+      const free = routes.filter(({ channel }) => !busy.has(channel));
       const due = evaluateDue(
         connection,
-        nowMs,
+        notifying,
         free.map(({ channel }) => channel),
       );
       return free.reduce((made, route) => {

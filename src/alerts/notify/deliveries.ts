@@ -6,7 +6,7 @@ import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, eq, inserter, ne, perConnection, preparedSql, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
-import { currentRoutes } from '../track/routes.ts';
+import type { Notifying } from '../track/routes.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type MemberEffect } from './delivery-states.ts';
 
 /** How long one sender keeps a message in hand: longer than any channel's timeout. */
@@ -83,13 +83,13 @@ type KnownDelivery = ClaimedDelivery &
  */
 export function claimDelivery(
   connection: LedgerDb,
-  { notificationId, nowMs }: { notificationId: string; nowMs: number },
+  { notificationId, routes, nowMs }: Notifying & { notificationId: string },
 ): ClaimedDelivery | null {
   return connection
     .transaction(() => {
       const known = selectOne(connection).get({ notificationId, at: isoTime(nowMs) }) as KnownDelivery | undefined;
       if (known === undefined || known.isDue !== 1) return null;
-      const isServed = currentRoutes(connection).some(({ channel }) => channel === known.channel);
+      const isServed = routes.some(({ channel }) => channel === known.channel);
       const next = DELIVERY_TABLE[known.state].claim;
       if (next === null || (known.state === 'fresh' && !isServed)) return null;
       const claimedAt = isoTime(nowMs);

@@ -81,13 +81,14 @@ export function noteHeard(
   connection: LedgerDb,
   { rule, cause }: { rule: StoredAlert['rule']; cause: string },
   heard: readonly DirectMessage[],
+  routes: readonly ChannelRoute[],
 ): void {
   for (const { channel, notificationId, payload, revision, createdAt, isPossible } of heard) {
     const alert = requireAlert(connection, ownAlertId(connection, rule, cause));
     const delivery = { notificationId, channel, form: 'single' as const, payload, failures: 0, at: createdAt };
     writeDelivery(connection, delivery, [{ alert, event: 'opened', toldTimes: 0, revision }]);
     const nowMs = Date.parse(createdAt);
-    claimDelivery(connection, { notificationId, nowMs });
+    claimDelivery(connection, { notificationId, routes, nowMs });
     const event = isPossible ? 'unknown' : 'accepted';
     recordAttempt(connection, { notificationId, event, delayMs: 0, error: null, nowMs });
   }

@@ -2,6 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { EndingWorkspace } from '../../ledger/journal/end-workspace.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { renameOwnAlerts } from '../track/alert-rows.ts';
+import type { ChannelRoute } from '../track/routes.ts';
 import { AlertBook } from './alert-book.ts';
 import { moveDelivery } from './deliveries.ts';
 import type { DeliveryState } from './delivery-states.ts';
@@ -9,13 +10,15 @@ import type { DeliveryState } from './delivery-states.ts';
 export interface Ending extends EndingWorkspace {
   by: string;
   nowMs: number;
+  /** The channels that are notified. */
+  routes: readonly ChannelRoute[];
 }
 
 /**
  * Ends what is open of a workspace that this ledger is to read no more; receivers who heard of its beginning are told. Runs
  * inside the transaction that ends the workspace, and returns how many alerts somebody is told the end of.
  */
-export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by, nowMs }: Ending): number {
+export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by, nowMs, routes }: Ending): number {
   const book = new AlertBook({
     connection,
     workspaceKey,
@@ -27,6 +30,7 @@ export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by,
     ending: true,
     at: isoTime(nowMs),
     nowMs,
+    routes,
   });
   for (const alert of book.open()) book.expire(alert);
   return book.finish().changes.filter(({ silent }) => !silent).length;
@@ -73,7 +77,7 @@ export function leaveOwnAlerts(nowMs: number): (connection: LedgerDb) => void {
     connection.exec(
       'DELETE FROM alert_notified WHERE alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS NULL)',
     );
-    const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null };
+    const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null, routes: [] };
     const book = new AlertBook({ connection, ...nobody, actor: 'restore', seeding: false, at: isoTime(nowMs), nowMs });
     for (const alert of book.open()) book.expire(alert);
     book.finish();

@@ -7,7 +7,7 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, asc, eq, notInArray, query, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { currentRoutes } from '../track/routes.ts';
+import type { Notifying } from '../track/routes.ts';
 import { AlertBook } from './alert-book.ts';
 import { moveDelivery } from './deliveries.ts';
 import { dueMoments } from './due.ts';
@@ -15,11 +15,11 @@ import { EVERYBODY } from './notified.ts';
 import type { DueMessage } from './notifier.ts';
 
 /** Asks for all alerts of which something is due for one of these channels; returns what is to go now. */
-export function evaluateDue(connection: LedgerDb, nowMs: number, channels: readonly string[]): DueMessage[] {
-  const { at, latest } = dueMoments(nowMs);
+export function evaluateDue(connection: LedgerDb, notifying: Notifying, channels: readonly string[]): DueMessage[] {
+  const { at, latest } = dueMoments(notifying.nowMs);
   const keys = sql`(SELECT alert_key FROM alert_notified
     WHERE due_at IS NOT NULL AND (due_at <= ${at} OR due_set_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify([...channels, EVERYBODY])})))`;
-  const due = booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, nowMs).flatMap((book) => {
+  const due = booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, notifying).flatMap((book) => {
     book.finish({ only: keys });
     return book.due;
   });
@@ -47,10 +47,10 @@ export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null,
 }
 
 /** For a daemon that starts: who told last may have had other channels. What waits for those that there are no more is owed no more. */
-export function evaluateAll(connection: LedgerDb, nowMs: number): void {
+export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {
   connection
     .transaction(() => {
-      const names = currentRoutes(connection).map(({ channel }) => channel);
+      const names = routes.map(({ channel }) => channel);
       const isForeign = and(eq(deliveries.state, 'fresh'), notInArray(deliveries.channel, names));
       for (const delivery of query(connection).select().from(deliveries).where(isForeign).all()) {
         moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
@@ -68,7 +68,7 @@ export function evaluateAll(connection: LedgerDb, nowMs: number): void {
 }
 
 /** Of the workspaces that have such alerts, and that no other ledger reads. */
-function booksOf(connection: LedgerDb, isWanted: SQL, nowMs: number): AlertBook[] {
+function booksOf(connection: LedgerDb, isWanted: SQL, { routes, nowMs }: Notifying): AlertBook[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)
@@ -78,7 +78,7 @@ function booksOf(connection: LedgerDb, isWanted: SQL, nowMs: number): AlertBook[
     .all()
     .map(({ workspaceKey, workspaceId }) => {
       const priceOf = workspaceId === null ? null : creditPricer(connection, workspaceId);
-      const nobody = { runKey: null, runId: null, actor: 'timer', seeding: false };
+      const nobody = { runKey: null, runId: null, actor: 'timer', seeding: false, routes };
       return new AlertBook({ ...nobody, connection, workspaceKey, workspaceId, at: isoTime(nowMs), nowMs, priceOf });
     });
 }

@@ -7,7 +7,7 @@ import { countOfAll } from '../track/alert-crowds.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import type { Explainer } from '../track/explained.ts';
 import type { Mutes } from '../track/mutes.ts';
-import { type ChannelRoute, currentRoutes, takes } from '../track/routes.ts';
+import { type ChannelRoute, takes } from '../track/routes.ts';
 import type { OfAll } from '../wording/group-line.ts';
 import { isSelfRule, usageKind } from '../wording/kinds/table.ts';
 import type { Evidence, Notification } from '../wording/notification.ts';
@@ -68,7 +68,7 @@ export class Notifier {
 
   constructor(context: BookContext, sources: Sources) {
     this.#context = context;
-    this.#routes = currentRoutes(context.connection);
+    this.#routes = context.routes;
     this.#sources = sources;
     this.#composer = new MessageComposer(context);
     this.#groups = new GroupWait(context.connection, context);

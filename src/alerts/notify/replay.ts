@@ -4,7 +4,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
-import { currentRoutes } from '../track/routes.ts';
+import type { Notifying } from '../track/routes.ts';
 import { moveDelivery } from './deliveries.ts';
 import { evaluateDue } from './evaluate-due.ts';
 
@@ -52,11 +52,14 @@ export function deadLetters(connection: LedgerDb): DeadLetter[] {
  * Has what dead messages said asked for anew, and enables their channels: what is so goes in a new message, and of what has passed
  * nothing is left to say. Throws `not_dead` and changes nothing when one of the ids is not that of a dead message.
  */
-export function replayDead(connection: LedgerDb, { notificationIds, nowMs }: ReplayRequest): ReplayReport {
+export function replayDead(
+  connection: LedgerDb,
+  { notificationIds, ...notifying }: ReplayRequest & Notifying,
+): ReplayReport {
   return connection
     .transaction(() => {
-      const now = isoTime(nowMs);
-      const names = currentRoutes(connection).map(({ channel }) => channel);
+      const now = isoTime(notifying.nowMs);
+      const names = notifying.routes.map(({ channel }) => channel);
       const dead = selectDead(connection);
       const known = new Set(dead.map(({ letter }) => letter.notification_id));
       const unknown = (notificationIds ?? []).filter((id) => !known.has(id));
@@ -72,7 +75,7 @@ export function replayDead(connection: LedgerDb, { notificationIds, nowMs }: Rep
       const enabled = enable(connection, notificationIds === null ? names : wanted.map(({ letter }) => letter.channel));
       const retried = notificationIds === null ? retryNow(connection, names, now) : 0;
       for (const { deliveryKey } of wanted) moveDelivery(connection, { deliveryKey, state: 'dead' }, 'replay', now);
-      evaluateDue(connection, nowMs, names);
+      evaluateDue(connection, notifying, names);
       const isOwed = ({ deliveryKey }: (typeof wanted)[number]): boolean => ownedBy(connection, deliveryKey);
       return {
         replayed: wanted.filter(isOwed).map(({ letter }) => letter),

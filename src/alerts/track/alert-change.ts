@@ -4,6 +4,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { Level, RuleName, Severity } from '../measures/judgement.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
+import type { ChannelRoute } from './routes.ts';
 
 export interface AlertChange extends AlertFigures {
   alertId: string;
@@ -38,6 +39,8 @@ export interface BookContext {
   ending?: boolean;
   at: string;
   nowMs: number;
+  /** The channels that are notified. */
+  routes: readonly ChannelRoute[];
   /** What credits cost; absent where alerts carry no money. */
   priceOf?: CreditPricer | null;
 }

@@ -1,8 +1,6 @@
 import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { perConnection } from '../../ledger/store/schema/drizzle.ts';
 import { KINDS } from '../wording/kinds/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
@@ -27,16 +25,10 @@ export function routesOf(channels: readonly ChannelConfig[], publicUrl: string |
   return channels.map(({ name, route = EVERYTHING }) => ({ channel: name, ...route, ...pages }));
 }
 
-const routesBy = perConnection((): { routes: readonly ChannelRoute[] } => ({ routes: [] }));
-
-/** Gives a connection that writes the routes of its process: alerts are told by the configuration of who looks at them. */
-export function setRoutes(connection: LedgerDb, routes: readonly ChannelRoute[]): void {
-  routesBy(connection).routes = routes;
-}
-
-/** The channels that there are, with what each of them is told of. */
-export function currentRoutes(connection: LedgerDb): readonly ChannelRoute[] {
-  return routesBy(connection).routes;
+/** The channels of the process that evaluates alerts, and the time at which it does, in milliseconds since the epoch. */
+export interface Notifying {
+  routes: readonly ChannelRoute[];
+  nowMs: number;
 }
 
 interface RoutedAlert {

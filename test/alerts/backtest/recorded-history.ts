@@ -1,5 +1,5 @@
 import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
-import { routesOf, setRoutes } from '../../../src/alerts/track/routes.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { addPeriods, elapsedFraction, periodAt, periodStartMs } from '../../../src/core/period.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
@@ -67,8 +67,7 @@ export async function recordHistory(settings: Parameters<typeof startFixture>[0]
     }
     await sync();
     const ledger = openForWriting(fixture.config.ledger.path);
-    setRoutes(ledger, routesOf(fixture.config.alerts.channels));
-    acceptAll(ledger, nowMs);
+    acceptAll(ledger, { routes: routesOf(fixture.config.alerts.channels), nowMs });
     ledger.close();
   }
   return fixture;

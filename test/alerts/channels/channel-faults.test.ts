@@ -4,6 +4,7 @@ import { checkChannels } from '../../../src/commands/doctor/doctor.ts';
 import type { ChannelConfig } from '../../../src/config/types.ts';
 import { deliverWaiting, messages } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
+import { notifying } from '../../support/run/real-run.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -49,7 +50,8 @@ test('a notice about a channel quotes what usage did, and no notice about anothe
   }));
   await third.evaluateAll();
   const { connection } = openLedger(world.config.ledger.path);
-  for (const reason of [null, 'HTTP 400']) tellOfChannel(connection, { channel: 'other', reason }, world.clock.now());
+  for (const reason of [null, 'HTTP 400'])
+    tellOfChannel(connection, { channel: 'other', reason }, notifying(connection, world.clock.now()));
   await third.compose();
   const told = messages(connection).filter(
     ({ channel, payload }) => channel === 'third' && payload.cause === 'channel:other',

@@ -9,7 +9,7 @@ import type { Answer } from '../../long/alert-year/reader/truth.ts';
 import { type Message, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
-import { realRun, writerOn } from '../../support/run/real-run.ts';
+import { notifying, realRun, writerOn } from '../../support/run/real-run.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 export const DAY_MS = 86_400_000;
@@ -85,7 +85,7 @@ export function dayWorld(
         records: records.map((record) => ({ ...record, credits: Number(record.credits) })),
       });
       await realRun({ writer, source, now: () => nowMs, workspace: { ...workspace, ...settings } });
-      acceptAll(connection, nowMs);
+      acceptAll(connection, notifying(connection, nowMs));
     },
     told: () =>
       notifications(connection).map(({ payload: { rule, level, type, tenant_id } }) => {

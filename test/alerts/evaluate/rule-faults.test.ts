@@ -4,7 +4,7 @@ import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
 import { messages, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
-import { realRun, writerOn } from '../../support/run/real-run.ts';
+import { notifying, realRun, writerOn } from '../../support/run/real-run.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -23,7 +23,7 @@ function world(fromMs = Date.UTC(2026, 2, 10)) {
     const outcome = await realRun({
       ...{ writer, source: listingOf('ws-1', listed), now: () => nowMs, workspace: { id: 'ws-1' } },
     });
-    acceptAll(connection, nowMs);
+    acceptAll(connection, notifying(connection, nowMs));
     return outcome;
   };
   const rows = (sql: string) => connection.prepare(sql).pluck().all();

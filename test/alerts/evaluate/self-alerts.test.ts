@@ -6,6 +6,7 @@ import type { LedgerView } from '../../support/ledger-view.ts';
 import { deliverWaiting, type Ledger, notifications, pendingMessages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { rejection } from '../../support/rejection.ts';
+import { notifying } from '../../support/run/real-run.ts';
 import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
@@ -139,7 +140,7 @@ test('a stale workspace is told although another process wants to write meanwhil
     },
   };
 
-  const { changes } = evaluateStale(connection, [healthy, stale], NOON);
+  const { changes } = evaluateStale(connection, [healthy, stale], notifying(connection, NOON));
 
   expect(changes).toMatchObject([{ rule: 'sync_stale', change: 'fired' }]);
 });

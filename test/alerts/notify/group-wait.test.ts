@@ -7,7 +7,7 @@ import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { messages, owedMessages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { LOG_ROUTES, setRoutes } from '../../support/run/real-run.ts';
+import { LOG_ROUTES, notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -27,7 +27,7 @@ async function world() {
   const look = (atMs: number, tenantKeys: readonly number[], judgement: Judgement, credits = 16_000n) => {
     const book = new AlertBook({
       ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' },
-      ...{ seeding: false, at: isoTime(atMs), nowMs: atMs, priceOf: () => null },
+      ...{ seeding: false, at: isoTime(atMs), ...notifying(connection, atMs), priceOf: () => null },
     });
     for (const tenantKey of tenantKeys) {
       const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits, requests: 1n } };
@@ -43,7 +43,7 @@ async function world() {
     });
   const sent = () =>
     messages(connection).map(({ payload: { event, tenant_id, alerts } }) => `${event} ${tenant_id ?? alerts.length}`);
-  return { look, waiting, sent, accept: (atMs: number) => acceptAll(connection, atMs) };
+  return { look, waiting, sent, accept: (atMs: number) => acceptAll(connection, notifying(connection, atMs)) };
 }
 
 test('an end goes by itself, also when those that waited for a group are due', async () => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { compose } from '../../../src/alerts/notify/compose.ts';
-import { nextSummaryMs, routesOf, setRoutes } from '../../../src/alerts/track/routes.ts';
+import { nextSummaryMs, routesOf } from '../../../src/alerts/track/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
@@ -158,8 +158,8 @@ test('two who make the digest at once make one, and one that died after making i
   onTestFinished(() => {
     for (const connection of connections) connection.close();
   });
-  for (const connection of connections) setRoutes(connection, routesOf(world.config.alerts.channels));
-  const made = connections.map((connection) => compose(connection, { nowMs: dueMs }));
+  const routes = routesOf(world.config.alerts.channels);
+  const made = connections.map((connection) => compose(connection, { routes, nowMs: dueMs }));
   expect(made).toEqual([1, 0]);
   const [{ id } = { id: '' }] = messages(world.view());
   expect(world.finance.received).toEqual([]);

@@ -15,7 +15,7 @@ import { isoTime, systemClock } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { countByState, owedMessages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { LOG_ROUTES, setRoutes } from '../../support/run/real-run.ts';
+import { LOG_ROUTES, notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -48,7 +48,7 @@ async function world() {
   const look = (creditsOf: (index: number) => bigint | null): void => {
     const book = new AlertBook({
       ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' },
-      ...{ seeding: false, at: isoTime(state.nowMs), nowMs: state.nowMs, priceOf: () => null },
+      ...{ seeding: false, at: isoTime(state.nowMs), ...notifying(connection, state.nowMs), priceOf: () => null },
     });
     const threshold = 15_000n;
     for (const index of names.keys()) {
@@ -69,12 +69,13 @@ async function world() {
     const channels = new Map([['log', { name: 'log', type: 'webhook', ...channel }]]);
     const access = {
       whyDisabled: () => null,
-      claim: async (request: { notificationId: string; nowMs: number }) => claimDelivery(connection, request),
+      claim: async (request: { notificationId: string; nowMs: number }) =>
+        claimDelivery(connection, { ...request, ...notifying(connection, request.nowMs) }),
       record: async (record: Parameters<typeof recordAttempt>[1]) => recordAttempt(connection, record),
     };
     const deps = { access, channels, clock: { now: () => state.nowMs }, random: () => 0 };
     for (;;) {
-      compose(connection, { nowMs: state.nowMs });
+      compose(connection, notifying(connection, state.nowMs));
       const due = dueDeliveries(connection, { channels: ['log'], limit: 1000, nowMs: state.nowMs });
       if (due.length === 0) return;
       for (const { notificationId } of due)

@@ -12,7 +12,7 @@ import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { countByState, messages, owedMessages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { LOG_ROUTES, setRoutes } from '../../support/run/real-run.ts';
+import { LOG_ROUTES, notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -30,7 +30,7 @@ async function world(tenants: number, mostBytes = Number.POSITIVE_INFINITY, cred
   const state = { nowMs: NOON, mostBytes };
   const book = new AlertBook({
     ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' },
-    ...{ seeding: false, at: isoTime(NOON), nowMs: NOON, priceOf: () => null },
+    ...{ seeding: false, at: isoTime(NOON), ...notifying(connection, NOON), priceOf: () => null },
   });
   for (const index of names.keys()) {
     const credits = creditsOf(index);
@@ -57,11 +57,12 @@ async function world(tenants: number, mostBytes = Number.POSITIVE_INFINITY, cred
     const channels = new Map([['log', { name: 'log', type: 'log', deliver }]]);
     const access = {
       whyDisabled: () => null,
-      claim: async (request: { notificationId: string; nowMs: number }) => claimDelivery(connection, request),
+      claim: async (request: { notificationId: string; nowMs: number }) =>
+        claimDelivery(connection, { ...request, ...notifying(connection, request.nowMs) }),
       record: async (record: Parameters<typeof recordAttempt>[1]) => recordAttempt(connection, record),
     };
     for (;;) {
-      compose(connection, { nowMs: state.nowMs });
+      compose(connection, notifying(connection, state.nowMs));
       const due = dueDeliveries(connection, { channels: ['log'], limit: 1000, nowMs: state.nowMs });
       if (due.length === 0) return;
       const deps = { access, channels, clock: { now: () => state.nowMs }, random: () => 0 };
@@ -113,7 +114,7 @@ test('a receiver that answers 413 gets halves at once until it takes them, and n
   const bound = connection.prepare("SELECT most_bytes FROM channel_states WHERE name = 'log'").pluck().get() as number;
   expect(bound).toBeLessThan(45_000);
 
-  replayDead(connection, { notificationIds: null, nowMs: NOON });
+  replayDead(connection, { notificationIds: null, ...notifying(connection, NOON) });
   expect(connection.prepare('SELECT count(*) FROM channel_states').pluck().get()).toBe(0);
 });
 

@@ -8,7 +8,7 @@ import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { type Answer, answerWaiting } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { setRoutes } from '../../support/run/real-run.ts';
+import { notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const DAY_MS = 86_400_000;
@@ -42,7 +42,7 @@ export async function world() {
   state.channels = ROUTES;
   const context = () => ({
     ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' as const },
-    ...{ seeding: false, at: isoTime(state.nowMs), nowMs: state.nowMs },
+    ...{ seeding: false, at: isoTime(state.nowMs), ...notifying(connection, state.nowMs) },
   });
   const look = (judgement: Judgement, credits = 16_000n) => {
     const book = new AlertBook(context());
@@ -60,7 +60,7 @@ export async function world() {
     state.nowMs += 2;
   };
   /** As a daemon looks; returns how many messages it makes. */
-  const ask = () => compose(connection, { nowMs: state.nowMs });
+  const ask = () => compose(connection, notifying(connection, state.nowMs));
   const pass = (ms: number) => {
     state.nowMs += ms;
     ask();

@@ -6,10 +6,11 @@ import { acknowledgeAlert, endSilence } from '../../../src/alerts/notify/actions
 import { AlertBook } from '../../../src/alerts/notify/alert-book.ts';
 import { nextAttemptDelayMs } from '../../../src/alerts/notify/backoff.ts';
 import { replayDead } from '../../../src/alerts/notify/replay.ts';
-import { type ChannelRoute, setRoutes as giveRoutes } from '../../../src/alerts/track/routes.ts';
+import type { ChannelRoute } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { messages, owedMessages } from '../../support/messages.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
+import { giveRoutes, notifying } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { DEAD, GONE, JUMPS, REFUSED, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
 
@@ -229,7 +230,7 @@ test('a dead letter is replayed as what is so: the same, or nothing where it is 
   deliver(DEAD);
   look(JUMPS);
   expect(messages(connection)).toMatchObject([{ state: 'dead' }]);
-  const again = () => replayDead(connection, { notificationIds: null, ...state });
+  const again = () => replayDead(connection, { notificationIds: null, ...notifying(connection, state.nowMs) });
   expect(again()).toMatchObject({ replayed: [{}], dropped: [] });
   deliver(DEAD);
   look(GONE);
@@ -246,7 +247,10 @@ test.each([
   look(JUMPS);
   deliver(UNKNOWN);
   deliver(DEAD);
-  expect(replayDead(connection, { notificationIds: null, ...state })).toMatchObject({ replayed: [{}], dropped: [] });
+  expect(replayDead(connection, { notificationIds: null, ...notifying(connection, state.nowMs) })).toMatchObject({
+    replayed: [{}],
+    dropped: [],
+  });
   look(judgement);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened', last]);
@@ -257,7 +261,7 @@ test('an outage of several workspaces is one message, and so is its end', async 
   for (const id of ['ws-2', 'ws-3'])
     await publish(connection, [usageRecord('acme', 1)], { workspaceId: id, nowMs: NOON });
   const stale = ['ws-1', 'ws-2', 'ws-3'].map((workspaceId) => ({ workspaceId, sinceMs: 2, staleAfterMs: 1 }));
-  evaluateStale(connection, stale, state.nowMs);
+  evaluateStale(connection, stale, notifying(connection, state.nowMs));
   deliver(TAKEN);
   expect(heard()).toEqual(['opened together']);
   for (const [index, workspaceId] of ['ws-1', 'ws-2', 'ws-3'].entries()) {
@@ -282,7 +286,7 @@ test('what waited by a clock that was ahead goes at once in a group that is made
     book.finish();
   };
   const stale = [1, 2].map((name) => ({ workspaceId: `ws-${name}`, sinceMs: 2, staleAfterMs: 1 }));
-  evaluateStale(connection, stale, state.nowMs);
+  evaluateStale(connection, stale, notifying(connection, state.nowMs));
   deliver(TAKEN);
   state.nowMs += 2 * HOUR_MS;
   say(1, GONE);
@@ -304,7 +308,7 @@ test('of two faults of reading the one explains the other to who is told of it, 
     observation({ rule: 'sync_failed', cause: 'service', periodKey: null, tenantKey: null, judgement: failing }),
   );
   book.finish();
-  evaluateStale(connection, [{ workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 }], state.nowMs);
+  evaluateStale(connection, [{ workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 }], notifying(connection, state.nowMs));
   deliver(TAKEN);
   expect(heard()).toEqual(['opened']);
   expect(heard('b')).toEqual(['opened']);
@@ -315,7 +319,7 @@ test('an outage that workspaces notice minutes apart is two messages at most, an
   const names = Array.from({ length: 77 }, (_, index) => `ws-${String(index + 100)}`);
   const stale = (workspaceId: string) => [{ workspaceId, sinceMs: 3 * HOUR_MS, staleAfterMs: HOUR_MS }];
   for (const name of names) {
-    evaluateStale(connection, stale(name), state.nowMs);
+    evaluateStale(connection, stale(name), notifying(connection, state.nowMs));
     deliver(TAKEN);
     state.nowMs += 5_000;
   }
@@ -328,7 +332,7 @@ test('an outage that workspaces notice minutes apart is two messages at most, an
       .get(name) as { workspace_key: number };
     const book = new AlertBook({
       ...{ connection, workspaceKey, workspaceId: name, runKey: null, runId: null, actor: 'timer' as const },
-      ...{ seeding: false, at: isoTime(state.nowMs), nowMs: state.nowMs },
+      ...{ seeding: false, at: isoTime(state.nowMs), ...notifying(connection, state.nowMs) },
     });
     book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement: clear(true) }));
     book.finish();

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { replayDead } from '../../../src/alerts/notify/replay.ts';
 import { COMMANDS } from '../../../src/writer/commands.ts';
-import { plainSession } from '../../../src/writer/session.ts';
+import { notifying, sessionOn } from '../../support/run/real-run.ts';
+
 import { GONE, JUMPS, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
 
 test('a channel that was renamed while another ledger read the workspace hears of what is open once the end is taken back', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(TAKEN);
-  const session = plainSession(connection);
+  const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
   COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   state.channels = ROUTES.map((route) => ({ ...route, channel: 'renamed' }));
@@ -23,7 +24,7 @@ test('a channel that had perhaps heard of it before the workspace was ended hear
   const { connection, state, look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(UNKNOWN);
-  const session = plainSession(connection);
+  const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
   COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(86_400_000);
@@ -42,7 +43,7 @@ test('an end that was refused and then told after all is not told once more by a
   deliver(TAKEN);
   look(GONE);
   deliver('rejected');
-  const session = plainSession(connection);
+  const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
   COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(3_600_000);
@@ -50,7 +51,10 @@ test('an end that was refused and then told after all is not told once more by a
   pass(1);
   deliver(TAKEN);
   expect(heard('a')).toEqual(['opened', 'closed']);
-  const { replayed, dropped } = replayDead(connection, { notificationIds: null, nowMs: state.nowMs });
+  const { replayed, dropped } = replayDead(connection, {
+    notificationIds: null,
+    ...notifying(connection, state.nowMs),
+  });
   expect([replayed.length, dropped.length]).toEqual([0, 1]);
   pass(1);
   deliver(TAKEN);

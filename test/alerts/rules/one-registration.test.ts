@@ -12,7 +12,7 @@ import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import { notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
-import { LOG_ROUTES, realRun, setRoutes, writerOn } from '../../support/run/real-run.ts';
+import { LOG_ROUTES, notifying, realRun, setRoutes, writerOn } from '../../support/run/real-run.ts';
 
 const MARCH = Date.UTC(2026, 2, 10);
 const DAY_MS = 86_400_000;
@@ -77,7 +77,7 @@ test('a rule is registered by what is said of it and by how it judges: from ther
     const source = listingOf('ws-1', records);
     const outcome = await realRun({ writer, source, now: () => nowMs, workspace: { id: 'ws-1' } });
     expect(outcome).toMatchObject({ status: 'applied' });
-    acceptAll(connection, nowMs);
+    acceptAll(connection, notifying(connection, nowMs));
   };
   await run(10n);
   await run(777n);

@@ -5,6 +5,7 @@ import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/upkeep.ts';
 import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { notifying } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
@@ -17,7 +18,7 @@ function clockWorld() {
   const lines: string[] = [];
   const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line).msg) } });
   const tell = async (detail: string | null): Promise<void> => {
-    evaluateJob(connection, { job: 'clock', detail }, clock.now());
+    evaluateJob(connection, { job: 'clock', detail }, notifying(connection, clock.now()));
   };
   const states = () =>
     connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'").pluck().all();

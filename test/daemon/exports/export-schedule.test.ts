@@ -14,6 +14,7 @@ import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/clo
 import { closesInForce } from '../../../src/ledger/journal/close/closes-in-force.ts';
 import { answerWaiting, messages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { notifying } from '../../support/run/real-run.ts';
 import { testClock } from '../../support/time/test-clock.ts';
 
 const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
@@ -45,7 +46,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
   const start = (): PeriodicTask => {
     const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
     const tell = async (detail: string | null) => {
-      evaluateJob(connection, { job: 'export', detail }, clock.now());
+      evaluateJob(connection, { job: 'export', detail }, notifying(connection, clock.now()));
     };
     const schedule = startExportSchedule({ config, closesAfter, tell, clock, logger });
     onTestFinished(() => schedule.stop());

@@ -8,7 +8,7 @@ import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
 import { DISK_FAULTS } from '../../../src/writer/writer.ts';
 import { answerWaiting, messages, owedMessages } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
-import { setRoutes } from '../../support/run/real-run.ts';
+import { notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON, testClock } from '../../support/time/test-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -103,7 +103,7 @@ test('what the ledger cannot take goes straight to the channels, once, and into 
     writeFault: () => fault,
     async tell(detail, heard) {
       try {
-        evaluateJob(connection, { job: 'disk', detail }, clock.now(), heard);
+        evaluateJob(connection, { job: 'disk', detail }, notifying(connection, clock.now()), heard);
         fault = null;
         return true;
       } catch (error) {
@@ -171,7 +171,7 @@ test('what may have arrived past the ledger is tried again there under its id', 
     },
   };
   for (let pass = 0; pass < 2; pass += 1) await unwritten.tell(past, new AbortController().signal);
-  evaluateJob(connection, news, NOON, unwritten.told);
+  evaluateJob(connection, news, notifying(connection, NOON), unwritten.told);
 
   expect(messages(connection).map(({ id, state }) => [id, state])).toEqual([[sent[0]?.notificationId, 'pending']]);
   expect(new Set(sent.map(({ notificationId }) => notificationId)).size).toBe(1);

@@ -10,7 +10,7 @@ import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import type { Writer } from '../../../src/writer/writer.ts';
 import { listingOf } from '../../support/run/listing.ts';
-import { realRun, writerOn } from '../../support/run/real-run.ts';
+import { notifying, realRun, writerOn } from '../../support/run/real-run.ts';
 import { DAY_MS } from './calendar.ts';
 import type { ServiceRecord } from './service.ts';
 import type { World } from './world.ts';
@@ -57,7 +57,7 @@ export async function playWorld(world: World, path: string, rules: AlertSettings
       const from = addPeriods(periodAt(atMs), -LOOKBACK);
       const reading = { atMs, from, records: listed(world, from, atMs) };
       await publishRun(writer, reading, rules);
-      acceptAll(connection, atMs);
+      acceptAll(connection, notifying(connection, atMs));
       readings.push(reading);
     }
     return { readings, elapsedMs: performance.now() - started };

@@ -1,10 +1,5 @@
 import { evaluateAll } from '../../../src/alerts/notify/evaluate-due.ts';
-import {
-  type ChannelRoute,
-  currentRoutes,
-  setRoutes as giveRoutes,
-  routesOf,
-} from '../../../src/alerts/track/routes.ts';
+import { type ChannelRoute, type Notifying, routesOf } from '../../../src/alerts/track/routes.ts';
 import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
@@ -14,7 +9,7 @@ import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { syncWorkspace } from '../../../src/sync/run.ts';
 import { StagingRoom } from '../../../src/sync/staging-room.ts';
 import type { UsageSource } from '../../../src/sync/sync-deps.ts';
-import { plainSession } from '../../../src/writer/session.ts';
+import { plainSession, type Session } from '../../../src/writer/session.ts';
 import { type Writer, writerOver } from '../../../src/writer/writer.ts';
 import { InProcessWriter } from '../in-process-writer.ts';
 import type { Applied } from '../sandbox-fixture.ts';
@@ -26,16 +21,36 @@ const logger = createLogger({ level: 'silent' });
 const staging = new StagingRoom();
 const signal = new AbortController().signal;
 
+const routesBy = new WeakMap<LedgerDb, readonly ChannelRoute[]>();
+
+/** Sets the channels that alerts over this connection go to, and evaluates nothing. */
+export function giveRoutes(connection: LedgerDb, routes: readonly ChannelRoute[]): void {
+  routesBy.set(connection, routes);
+}
+
+/** The channels of a connection and a moment, for what evaluates alerts; without `setRoutes` there are no channels. */
+export function notifying(connection: LedgerDb, nowMs: number): Notifying {
+  return { routes: routesBy.get(connection) ?? [], nowMs };
+}
+
 /** From now on alerts are told by these over this connection, as by a daemon that has started with them. */
 export function setRoutes(connection: LedgerDb, routes: readonly ChannelRoute[], nowMs = 0): void {
   giveRoutes(connection, routes);
-  evaluateAll(connection, nowMs);
+  evaluateAll(connection, notifying(connection, nowMs));
 }
 
 /** A writer over a ledger that the test has open, such as one in memory. It tells the log, unless other routes were set. */
 export function writerOn(connection: LedgerDb): Writer {
-  if (currentRoutes(connection).length === 0) giveRoutes(connection, LOG_ROUTES);
-  return writerOver(new InProcessWriter(plainSession(connection)));
+  if (notifying(connection, 0).routes.length === 0) giveRoutes(connection, LOG_ROUTES);
+  return writerOver(new InProcessWriter(sessionOn(connection)));
+}
+
+/** A session whose channels are those of its connection, whenever they are set. */
+export function sessionOn(connection: LedgerDb): Session {
+  return Object.defineProperty(plainSession(connection), 'routes', {
+    get: () => notifying(connection, 0).routes,
+    set: (routes: readonly ChannelRoute[]) => giveRoutes(connection, routes),
+  });
 }
 
 export interface RealRun {
