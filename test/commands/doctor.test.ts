@@ -165,6 +165,26 @@ describe('doctor', () => {
     expect(out + err).not.toContain('hunter2');
   });
 
+  it('warns of secrets shorter than eight characters by their setting, and shows none of them', async () => {
+    const world = await createWorld(FIRST);
+    const url = 'http://127.0.0.1:9/hook';
+    const channels = [
+      { type: 'log' },
+      { type: 'webhook', name: 'ops', url, allow_private: true, secret: 'whsec_abc' },
+      { type: 'webhook', name: 'sales', url, allow_private: true, secret: 'long-enough' },
+    ];
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    world.configure({ workspaces, redis_url: 'redis://:sesame1@127.0.0.1:9', alerts: { channels } });
+    const { troubles } = await examine(world);
+    const found = troubles.filter(({ check }) => check === 'secrets');
+    expect(found.map(({ status, message }) => [status, message.slice(0, message.indexOf(' is '))])).toEqual([
+      ['warn', 'secret of channel ops'],
+      ['warn', 'the password in redis_url'],
+    ]);
+    const { out, err } = await world.run('doctor');
+    expect(out + err).not.toMatch(/sesame1|whsec_abc/);
+  });
+
   it('warns of alerts that no channel is told of', async () => {
     const world = await createWorld(FIRST);
     const channels = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { secretsOf } from '../../src/config/reading/secrets.ts';
+import { namedSecrets, secretsOf } from '../../src/config/reading/secrets.ts';
 import type { Config } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
 import { plainConfig, workspaceConfig } from '../support/run/workspace-config.ts';
@@ -66,4 +66,24 @@ test('what stands in the address of a channel and the password of a mail server 
   expect(redact(line)).toBe(
     'POST https://hooks.example.com[redacted] failed, then https://x/hook?token=[redacted]&json=true with [redacted]',
   );
+});
+
+test('each secret names the setting that it comes from', () => {
+  const workspace = workspaceConfig('http://127.0.0.1', {
+    id: 'ws-1',
+    keys: [{ apiKeyId: 'ak_1', secretKey: 'sk_1' }],
+  });
+  const config: Config = {
+    ...base,
+    redisUrl: 'redis://:pw@127.0.0.1:6379',
+    workspaces: [workspace],
+    alerts: { channels: [{ type: 'webhook', name: 'w', url: 'https://x', secrets: ['whsec_hook'], ...OUTBOUND }] },
+  };
+  expect(namedSecrets(config).map(({ setting, value }) => `${setting}: ${value}`)).toEqual([
+    'secret_key of workspace ws-1: sk_1',
+    'secret of channel w: whsec_hook',
+    'secret of channel w: hook',
+    'the password in redis_url: pw',
+    'the password in redis_url: pw',
+  ]);
 });

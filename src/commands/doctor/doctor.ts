@@ -33,6 +33,7 @@ import {
   checkSqlite,
   checkTimes,
 } from './check-ledger.ts';
+import { checkSecrets } from './check-secrets.ts';
 import { broken, type Finding, fail, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
@@ -91,6 +92,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context, probe: bo
     ['channel', () => checkChannels(config)],
     ['routes', () => checkRoutes(config)],
     ['variables', () => checkVariables(config, env)],
+    ['secrets', () => checkSecrets(config)],
     ['schedule', () => checkSchedule(config, clock.now())],
     ['ledger', () => checkLedger(config.ledger)],
     ['checkpoints', () => checkCheckpoints(config.ledger)],

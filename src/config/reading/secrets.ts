@@ -1,43 +1,75 @@
 import type { ChannelConfig, Config, OutletConfig } from '../types.ts';
 
-/** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
-export function secretsOf(config: Config): string[] {
-  const secrets = [
-    ...config.workspaces.flatMap(({ keys }) => keys.map(({ secretKey }) => secretKey)),
-    ...config.alerts.channels.flatMap(channelSecrets),
-    ...config.heartbeats.flatMap(({ url }) => [...pathSecrets(url), ...querySecrets(url)]),
-    ...config.outlets.flatMap(outletSecrets),
-    config.s3?.secretAccessKey ?? '',
-    config.http.token ?? '',
-    ...urlPasswords(config.redisUrl),
-    ...urlPasswords(config.proxy?.url ?? null),
-    ...urlPasswords(config.publish?.url ?? null),
-  ];
-  return [...new Set(secrets)].filter((secret) => secret !== '');
+/** A secret value and the setting that it comes from. */
+export interface Secret {
+  /** As the configuration names it, with the workspace, channel or outlet that has it: `secret_key of workspace ws-1`. */
+  setting: string;
+  value: string;
 }
 
-function outletSecrets(outlet: OutletConfig): string[] {
-  if (outlet.type === 'webhook') return [...signingSecrets(outlet.secrets), ...querySecrets(outlet.url)];
-  return [outlet.token ?? ''];
+/** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
+export function secretsOf(config: Config): string[] {
+  return [...new Set(namedSecrets(config).map(({ value }) => value))];
+}
+
+/** All secrets that are set, each with its setting. */
+export function namedSecrets(config: Config): Secret[] {
+  const secrets = [
+    ...config.workspaces.flatMap(({ id, keys }) =>
+      named(
+        `secret_key of workspace ${id}`,
+        keys.map(({ secretKey }) => secretKey),
+      ),
+    ),
+    ...config.alerts.channels.flatMap((channel) => channelSecrets(channel)),
+    ...config.heartbeats.flatMap(({ url }) =>
+      named('the url of a heartbeat', [...pathSecrets(url), ...querySecrets(url)]),
+    ),
+    ...config.outlets.flatMap((outlet) => outletSecrets(outlet)),
+    ...named('s3.secret_access_key', [config.s3?.secretAccessKey ?? '']),
+    ...named('http.token', [config.http.token ?? '']),
+    ...named('the password in redis_url', urlPasswords(config.redisUrl)),
+    ...named('the password in the address of the proxy', urlPasswords(config.proxy?.url ?? null)),
+    ...named('the password in publish.url', urlPasswords(config.publish?.url ?? null)),
+  ];
+  return secrets.filter(({ value }) => value !== '');
+}
+
+function named(setting: string, values: readonly string[]): Secret[] {
+  return values.map((value) => ({ setting, value }));
+}
+
+function outletSecrets(outlet: OutletConfig): Secret[] {
+  const { name } = outlet;
+  if (outlet.type !== 'webhook') return named(`token of outlet ${name}`, [outlet.token ?? '']);
+  const signing = named(`secret of outlet ${name}`, signingSecrets(outlet.secrets));
+  return [...signing, ...named(`url of outlet ${name}`, querySecrets(outlet.url))];
 }
 
 /** Shorter parts of an address, such as `true`, are no secrets, and blotting them out would spoil every line of the log. */
 const SHORTEST_URL_SECRET = 8;
 
-function channelSecrets(channel: ChannelConfig): string[] {
+function channelSecrets(channel: ChannelConfig): Secret[] {
+  const owner = `of channel ${channel.name}`;
   switch (channel.type) {
     case 'log':
       return [];
     case 'webhook':
-      return [...signingSecrets(channel.secrets), ...querySecrets(channel.url)];
+      return [
+        ...named(`secret ${owner}`, signingSecrets(channel.secrets)),
+        ...named(`url ${owner}`, querySecrets(channel.url)),
+      ];
     case 'slack':
     case 'teams':
       // Whoever knows the path may post.
-      return [...pathSecrets(channel.url), ...querySecrets(channel.url)];
+      return named(`url ${owner}`, [...pathSecrets(channel.url), ...querySecrets(channel.url)]);
     case 'pagerduty':
-      return [channel.routingKey, ...querySecrets(channel.url)];
+      return [
+        ...named(`routing_key ${owner}`, [channel.routingKey]),
+        ...named(`url ${owner}`, querySecrets(channel.url)),
+      ];
     case 'email':
-      return channel.login === null ? [] : [channel.login.password];
+      return channel.login === null ? [] : named(`password ${owner}`, [channel.login.password]);
   }
 }
 

@@ -2,50 +2,100 @@
 export type Redactor = (text: string) => string;
 
 const REPLACEMENT = '[redacted]';
-/** Shorter values would blot out ordinary text and are no secrets worth the name. */
+/** Shorter values are ordinary words too often: `doctor` warns of them. */
 const MINIMUM_LENGTH = 4;
 
-/** Parts of a longer encoded text are recognised from this many characters of the secret on. */
+/** Parts of a longer encoded text are recognised from this many bytes of the secret on. */
 const MINIMUM_PART = 8;
 
-/**
- * Builds a redactor for these values in the forms in which they turn up: as they are, in small or large letters, escaped
- * inside JSON, percent-encoded, as base64 or base64url (alone or inside a longer text, as `user:password` is), and as hex of either
- * case. Longer forms are replaced first, so that one secret inside another leaves no rest.
- */
-export function createRedactor(secrets: readonly string[]): Redactor {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    if (secret.length < MINIMUM_LENGTH) continue;
-    for (const form of formsOf(secret)) forms.add(form);
-  }
-  const ordered = [...forms].sort((a, b) => b.length - a.length);
-  return (text) => ordered.reduce((rest, form) => rest.replaceAll(form, REPLACEMENT), text);
+/** From this length on, no ordinary word contains the secret by chance, so it is replaced inside longer words as well. */
+const MIN_LENGTH_INSIDE_WORDS = 20;
+
+/** A form in which a secret appears. A whole word is left alone where it is part of a longer one, as `pass` in `passage`. */
+interface Form {
+  text: string;
+  isWholeWord: boolean;
 }
 
-function formsOf(secret: string): string[] {
+/**
+ * Builds a redactor for these values. Each is recognised as it is, in lower and upper case, escaped inside JSON, percent-encoded, as
+ * base64 or base64url (alone or inside a longer text, as `user:password` is), and as hex of either case. Longer forms are replaced
+ * first, so that one secret inside another leaves no rest.
+ */
+export function createRedactor(secrets: readonly string[]): Redactor {
+  const known = secrets.filter((secret) => secret.length >= MINIMUM_LENGTH);
+  const texts = new Map(known.flatMap(formsOf).map((form) => [form.text, form.isWholeWord]));
+  const forms = [...texts].map(([text, isWholeWord]) => ({ text, isWholeWord }));
+  forms.sort((a, b) => b.text.length - a.text.length);
+  const short = known.filter((secret) => Buffer.byteLength(secret) < MINIMUM_PART);
+  return (text) => forms.reduce(replaceForm, withoutEncoded(text, short));
+}
+
+function replaceForm(text: string, form: Form): string {
+  return form.isWholeWord ? replaceWord(text, form.text) : text.replaceAll(form.text, REPLACEMENT);
+}
+
+function replaceWord(text: string, word: string): string {
+  let at = text.indexOf(word);
+  if (at < 0) return text;
+  let replaced = '';
+  let end = 0;
+  for (; at >= 0; at = text.indexOf(word, at + 1)) {
+    if (at < end || !isWholeWordAt(text, at, word.length)) continue;
+    replaced += text.slice(end, at) + REPLACEMENT;
+    end = at + word.length;
+  }
+  return replaced + text.slice(end);
+}
+
+const WORD = /[\p{L}\p{N}\p{M}_]/u;
+const ENDS_IN_WORD_CHARACTER = /[\p{L}\p{N}\p{M}_]$/u;
+const STARTS_WITH_WORD_CHARACTER = /^[\p{L}\p{N}\p{M}_]/u;
+/** Escapes end in a letter or digit that is not part of the word behind them: `\n` and `\u001b` of JSON, `%20`, terminal colours. */
+const ENDS_IN_ESCAPE = /(?:\\[bfnrt]|\\u[\da-f]{4}|%[\da-f]{2}|(?:\p{Cc}|\\u001b)\[[\d;]*[a-z])$/iu;
+/** The longest escape looked for. */
+const ESCAPE_LENGTH = 24;
+
+function isWholeWordAt(text: string, at: number, length: number): boolean {
+  const before = text.slice(Math.max(0, at - ESCAPE_LENGTH), at);
+  const after = text.slice(at + length, at + length + 2);
+  if (STARTS_WITH_WORD_CHARACTER.test(after)) return false;
+  return !ENDS_IN_WORD_CHARACTER.test(before) || ENDS_IN_ESCAPE.test(before);
+}
+
+function isWord(text: string): boolean {
+  return [...text].every((character) => WORD.test(character));
+}
+
+function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret, 'utf8');
   const hex = bytes.toString('hex');
   const percent = [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
   const whole = [bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
-  return [
+  const plain = [
     ...[secret, JSON.stringify(secret).slice(1, -1), ...percentEncoded(secret)],
-    // Names of hosts are written small, headings large.
+    // Host names are in lower case, headings often in upper case.
     ...[secret.toLowerCase(), secret.toUpperCase()],
+  ];
+  const encoded = [
     ...[hex, hex.toUpperCase(), percent, percent.toUpperCase()],
     ...whole.flatMap((form) => [form, ...percentEncoded(form)]),
     ...(bytes.length < MINIMUM_PART ? [] : base64Parts(bytes)),
   ];
+  return [
+    ...encoded.map((text) => ({ text, isWholeWord: false })),
+    ...plain.map((text) => ({ text, isWholeWord: text.length < MIN_LENGTH_INSIDE_WORDS && isWord(text) })),
+  ];
 }
 
 function percentEncoded(text: string): string[] {
-  // What cannot be encoded, a lone surrogate, cannot stand in an address either.
+  // A lone surrogate cannot be encoded, so it cannot be part of an address either.
   if (!text.isWellFormed()) return [];
   const encoded = encodeURIComponent(text);
   return [encoded, encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()), encoded.replaceAll('%20', '+')];
 }
 
-/** What the bytes look like in the base64 of a longer text: without the characters that depend on their neighbours. */
+/** The characters that these bytes have in the base64 of any longer text: those that depend on their neighbours are left out. */
 function base64Parts(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const padded = Buffer.concat([Buffer.alloc(before), bytes]);
@@ -53,6 +103,27 @@ function base64Parts(bytes: Buffer): string[] {
     const from = Math.ceil((before * 8) / 6);
     return [padded.toString('base64').slice(from, certain), padded.toString('base64url').slice(from, certain)];
   });
+}
+
+/** Runs that may be base64 of a text with a short secret in it, as `user:pass` is in a header for Basic authentication. */
+const MAY_BE_BASE64 = /[A-Za-z0-9+/_-]{8,}(?:=|%3D){0,2}/gi;
+/** Bytes of base64 that are decoded together. */
+const BASE64_GROUP = [0, 1, 2, 3];
+
+/**
+ * Replaces base64 of longer texts with one of these secrets. The few characters that a short secret has in such a text may be part of any
+ * word, so each run is decoded instead: from each of its first characters, because an escape such as `\n` may precede it.
+ */
+function withoutEncoded(text: string, short: readonly string[]): string {
+  if (short.length === 0) return text;
+  return text.replace(MAY_BE_BASE64, (run) => {
+    const decoded = BASE64_GROUP.map((from) => Buffer.from(run.slice(from), 'base64').toString('utf8'));
+    return short.some((secret) => decoded.some((each) => hasSecret(each, secret))) ? REPLACEMENT : run;
+  });
+}
+
+function hasSecret(text: string, secret: string): boolean {
+  return isWord(secret) ? replaceWord(text, secret) !== text : text.includes(secret);
 }
 
 /**
