@@ -58,7 +58,9 @@ export default defineConfig({
       { extends: true, test: { name: 'slow', include: [SLOW_FILES], exclude: ['test/long/**'] } },
     ],
     globalSetup: ['test/support/build-dist.ts'],
-    reporters: ['default', new LostFiles()],
+    reporters: ['default', new LostFiles(), ...(process.env.CI ? ['json' as const] : [])],
+    // Read by `scripts/check-test-times.mjs`.
+    outputFile: { json: join(root, 'node_modules', '.cache', 'test-times.json') },
     pool: 'forks',
     // Twice the usual two cores: many tests wait for a daemon, a server, the next minute or a retry.
     maxWorkers: 4,
