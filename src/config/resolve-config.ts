@@ -4,11 +4,9 @@ import { ConfigError, type ConfigFault, summarizeError } from '../core/errors.ts
 import { followSafeLink } from '../core/process/safe-place.ts';
 import { proxyRule } from './rules.ts';
 import type { FileConfig } from './schema/file-schema.ts';
-import { named, READ_ONCE } from './schema/kinds.ts';
+import { camelCased, type Exactly, READ_ONCE } from './schema/kinds.ts';
 import { settingsOf, workspaceSchema } from './schema/workspace-settings.ts';
-
-/** What may be used in a month: by each tenant that fits, or by the workspace as a whole. */
-type Budget = Omit<FileConfig['budgets'][number], 'workspace'>;
+import type { Budget, Config, ProxyConfig } from './types.ts';
 
 export interface Source {
   file: string | null;
@@ -16,8 +14,13 @@ export interface Source {
   proxy: ProxyConfig | null;
 }
 
-/** What the settings of a file mean in their place: paths are absolute, and each workspace has what counts for it. */
-export function resolveConfig(document: FileConfig, { file, folder, proxy }: Source) {
+/** Resolves the settings of a file in their place: paths are absolute, and each workspace has the settings that apply to it. */
+export function resolveConfig(document: FileConfig, source: Source): Config {
+  const config = resolveSettings(document, source);
+  return config satisfies Exactly<Config, typeof config>;
+}
+
+function resolveSettings(document: FileConfig, { file, folder, proxy }: Source) {
   const { path, checkpoint_key_file: keyFile, ...ledger } = document.ledger;
   const ledgerPath = ledgerPlace(resolve(folder, path), file);
   const beside = (name: string, given: string | undefined) =>
@@ -31,7 +34,7 @@ export function resolveConfig(document: FileConfig, { file, folder, proxy }: Sou
     /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
     file,
     /** What is no history is kept for `retentionDays`. Without a key file the key lies beside the ledger. */
-    ledger: named({
+    ledger: camelCased({
       ...ledger,
       path: ledgerPath,
       checkpoint_key_file: keyFile === undefined ? undefined : resolve(folder, keyFile),
@@ -86,13 +89,6 @@ function ledgerPlace(path: string, configFile: string | null): string {
     const { message, hint = 'Write the place of the file itself' } = summarizeError(error);
     throw new ConfigError(configFile, [{ path: 'ledger.path', message, hint }]);
   }
-}
-
-interface ProxyConfig {
-  /** May hold a user and a password. */
-  url: string;
-  /** Hosts that are reached directly, as `NO_PROXY` lists them; this machine always is. */
-  noProxy: string;
 }
 
 /**

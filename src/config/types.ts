@@ -1,38 +1,352 @@
-import type { z } from 'zod';
-import type { resolveConfig } from './resolve-config.ts';
-import type { routeSchema } from './schema/channels.ts';
-import type { FileConfig } from './schema/file-schema.ts';
-import type { DEFAULT_ALERT_RULES } from './schema/workspace-settings.ts';
+import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
+import type { ChannelConfig, HeartbeatConfig } from './channel-types.ts';
 
-/** The configuration as the program takes it; where a setting is described, its meaning stands. */
-export type Config = ReturnType<typeof resolveConfig>;
-export type WorkspaceConfig = Config['workspaces'][number];
+/**
+ * The configuration as the program reads it. Each property names its setting in `usage-ledger.yml`. `resolveConfig` does not
+ * compile when an interface and the settings that it describes differ.
+ */
+export interface Config {
+  /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
+  file: string | null;
+  /** `ledger` */
+  ledger: LedgerConfig;
+  /** `redis_url`: null when the daemon starts a private redis-server, the default. */
+  redisUrl: string | null;
+  /** `workers`: runs under way at once, over all workspaces of a daemon; 64 by default. */
+  workers: number;
+  /** `http` */
+  http: HttpConfig;
+  /** `proxy`, else `HTTPS_PROXY`: null for direct connections. */
+  proxy: ProxyConfig | null;
+  /** `s3`: null when nothing is copied to a bucket. */
+  s3: S3Access | null;
+  /** `backup`: null when the daemon makes no backups. */
+  backup: BackupConfig | null;
+  /** `publish`: null when there is no copy in Postgres. */
+  publish: PublishConfig | null;
+  /** `outlets`: billing systems that receive usage; none by default. */
+  outlets: OutletConfig[];
+  /** `exports`: files that the daemon writes on a schedule; none by default. */
+  exports: ExportConfig[];
+  /** `rates`: rate cards, as written; null when the configuration does not mention rates. */
+  rates: readonly RateCardText[] | null;
+  /** `costs`: what the provider charges, on cards of the same form; null when the configuration does not mention costs. */
+  costs: readonly RateCardText[] | null;
+  /** `close` */
+  close: CloseConfig;
+  /** `statement` */
+  statement: StatementConfig;
+  /** `focus` */
+  focus: FocusConfig;
+  /** `workspaces`, each with `defaults` below it. */
+  workspaces: WorkspaceConfig[];
+  /** `alerts` */
+  alerts: {
+    /** `alerts.channels` without heartbeats; none by default. */
+    channels: ChannelConfig[];
+  };
+  /** `alerts.channels` of type heartbeat; none by default. */
+  heartbeats: HeartbeatConfig[];
+  /** `log_level`: `info` by default. */
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+}
+
+interface LedgerConfig {
+  /** `path`: absolute path of the ledger file. */
+  path: string;
+  /** `retention_days`: days that certificates, failed runs and sent messages are kept; 400 by default. History is kept for ever. */
+  retentionDays: number;
+  /** `checkpoint_key_file`: absolute path of the key that signs checkpoints; absent: beside the ledger. */
+  checkpointKeyFile?: string;
+  /** `reader_group`: name or number of the group that may read the ledger; absent: its user alone. */
+  readerGroup?: string;
+}
+
+interface HttpConfig {
+  /** `host`: address to listen on; 127.0.0.1 by default. */
+  host: string;
+  /** `port`: 9464 by default; 0 switches the pages off. */
+  port: number;
+  /** `metrics`: `open` lets Prometheus read /metrics without the token; `token` by default. */
+  metrics: 'token' | 'open';
+  /** `token`: null when the pages ask for the token in `tokenFile`. */
+  token: string | null;
+  /** `token_file`: absolute path of the token that the daemon creates; beside the ledger by default. */
+  tokenFile: string;
+  /** `ready_when_stale`: percentage of workspaces that may be stale while /readyz reports ready; 0 by default. */
+  readyWhenStalePercent: number;
+  /** `public_url`: address at which people reach the pages; null: messages have no links. */
+  publicUrl: string | null;
+}
+
+export interface ProxyConfig {
+  /** May hold a user and a password. */
+  url: string;
+  /** Hosts that are reached directly, as `NO_PROXY` lists them; this machine always is. */
+  noProxy: string;
+}
+
+/** A workspace with `defaults` below it. */
+export interface WorkspaceConfig {
+  /** `id`: the identifier that the service uses. */
+  id: string;
+  /** `name`: the id by default. */
+  name: string;
+  /** `base_url`: address of the data interface, without a slash at its end. */
+  baseUrl: string;
+  /** `embed_url`: address of the embed-token endpoint, without a slash at its end. */
+  embedUrl: string;
+  /** `keys`, or `api_key_id` and `secret_key`: the next key is tried while the service refuses those before it. */
+  keys: readonly ServiceKey[];
+  /** `ca_file`: PEM certificates that are trusted instead of the public authorities; null: the public ones. */
+  ca: string | null;
+  /** `signing` */
+  signing: SigningConfig;
+  /** `cron`: when to read; five fields, UTC; every 15 minutes by default. */
+  cron: string;
+  /** `reconcile_cron`: when to read the whole history; five fields, UTC; Sundays at 03:17 by default. */
+  reconcileCron: string;
+  /** `lookback_periods`: months before the open one that each run reads; 2 by default. */
+  lookbackPeriods: number;
+  /** `settle_hours`: hours after a month's end at which its figures have settled and it can be closed; 48 by default. */
+  settleHours: number;
+  /** `per_page`: records a page; 100 by default, which is the most. */
+  perPage: number;
+  /** `concurrency`: requests of a run at a time; 8 by default. */
+  concurrency: number;
+  /** `requests_per_second`: requests a second to one host name of the service; 50 by default. */
+  requestsPerSecond: number;
+  /** `consistency`: `auto` by default. */
+  consistency: Consistency;
+  /** `suspicious_shrink`: a listing that lacks this part of the known records is not applied; 0.5 by default, 1: only an empty one. */
+  suspiciousShrink: number;
+  /** `run_minutes`: minutes after which a run is ended and tried again; 30 by default. */
+  runMinutes: number;
+  /** `max_records`: longest listing that is accepted, in records; 20,000,000 by default. */
+  maxRecords: number;
+  /** `max_pages`: longest listing that is accepted, in pages; 1,000,000 by default. */
+  maxPages: number;
+  /** `max_page_bytes`: largest page that is accepted, in decoded bytes; 4 MiB by default. */
+  maxPageBytes: number;
+  /** `alerts`, with the `budgets` of the file that apply to this workspace. */
+  alerts: AlertSettings;
+}
 
 /**
  * How a walk is proven complete: `twice` wants two walks in a row with one key set, `counted` repeats a walk only when
  * it shows a sign of movement, `auto` is `twice` up to 50 pages and `counted` beyond.
  */
-export type Consistency = WorkspaceConfig['consistency'];
+export type Consistency = 'auto' | 'twice' | 'counted';
 
-export type AlertSettings = WorkspaceConfig['alerts'];
-export type AlertRuleSettings = typeof DEFAULT_ALERT_RULES;
+interface ServiceKey {
+  /** `api_key_id` */
+  apiKeyId: string;
+  /** `secret_key` */
+  secretKey: string;
+}
 
-export type Budget = NonNullable<AlertSettings['budgets']>[number];
+interface SigningConfig {
+  /** `payload`: the text that is signed, with `{names}` of its parts. */
+  payload: string;
+  /** `encoding`: of the signature; `hex` by default. */
+  encoding: 'hex' | 'base64' | 'base64url';
+  /** `valid_until`: form of the time at which a signature ends; `unix_seconds` by default. */
+  validUntil: 'unix_seconds' | 'unix_millis' | 'iso8601';
+  /** `valid_for_seconds`: seconds that a signature is valid; 300 by default. */
+  validForSeconds: number;
+}
 
-export type ChannelConfig = Config['alerts']['channels'][number];
-export type WebhookConfig = Extract<ChannelConfig, { type: 'webhook' }>;
-export type HeartbeatConfig = Config['heartbeats'][number];
-export type SlackConfig = Extract<ChannelConfig, { type: 'slack' }>;
-export type TeamsConfig = Extract<ChannelConfig, { type: 'teams' }>;
-export type PagerdutyConfig = Extract<ChannelConfig, { type: 'pagerduty' }>;
-export type EmailConfig = Extract<ChannelConfig, { type: 'email' }>;
-export type RouteConfig = z.output<typeof routeSchema>;
+/** Settings of the alert rules. A jump is `max(ratio * baseline, baseline + min_credits)`. */
+export interface AlertRuleSettings {
+  /** `ratio`: factor above the baseline; 1.5 by default. */
+  ratio: number;
+  /** `min_credits`: credits; smaller changes raise no alert; 1000 by default. */
+  minCredits: number;
+  /** `baseline`: the month that usage is compared with; `previous` by default. */
+  baseline: 'previous' | 'same_month_last_year';
+  /** `min_amount`: in the currency of the rate card, major units; smaller changes raise no alert; 0 by default. */
+  minAmount: number;
+  /** `pace_min_fraction`: part of the month that must have passed before its pace is judged; 0.1 by default. */
+  paceMinFraction: number;
+}
 
-export type S3Access = NonNullable<Config['s3']>;
-export type BackupConfig = NonNullable<Config['backup']>;
-/** Where files go that leave this machine. */
-export type S3Place = NonNullable<BackupConfig['to']>;
-export type PublishConfig = NonNullable<Config['publish']>;
-export type OutletConfig = Config['outlets'][number];
-export type ExportConfig = Config['exports'][number];
-export type FocusConfig = FileConfig['focus'];
+export interface AlertSettings extends AlertRuleSettings {
+  /** `tenants`: settings of tenants whose id matches; an exact id wins, then the longest pattern. */
+  tenants: { match: string; rules: AlertRuleSettings }[];
+  /** `budgets` of the file that apply to this workspace; absent: none. */
+  budgets?: readonly Budget[];
+}
+
+/** The most that may be used in a month: by each tenant that matches, or by the workspace as a whole. */
+export interface Budget {
+  /** `tenant`: a pattern of tenant ids; null: the workspace's total. */
+  tenant: string | null;
+  /** `credits`: null for a budget in money. */
+  credits: bigint | null;
+  /** `amount` and `currency`: what the credits of a tenant may cost by its rate card; absent for a budget in credits. */
+  money?: { amountMinor: bigint; currency: string };
+  /** `at`: percentages of the budget that raise an alert, ascending, each once a month; 50, 80 and 100 by default. */
+  at: readonly number[];
+}
+
+export interface S3Access {
+  /** `endpoint`: null for Amazon. */
+  endpoint: string | null;
+  region: string;
+  /** `access_key_id` */
+  accessKeyId: string;
+  /** `secret_access_key` */
+  secretAccessKey: string;
+  /** `ca_file`: PEM certificates that are trusted instead of the public authorities; null: the public ones. */
+  ca: string | null;
+  proxy: ProxyConfig | null;
+}
+
+/** `to`: a place in a bucket for files that leave this machine. */
+export interface S3Place {
+  bucket: string;
+  /** Ends with a slash, unless it is empty. */
+  prefix: string;
+  access: S3Access;
+}
+
+export interface BackupConfig {
+  /** `cron`: five fields, UTC; at 02:00 by default. */
+  cron: string;
+  /** `keep`: backups that are kept; 7 by default. */
+  keep: number;
+  /** `folder`: absolute path; `backups` beside the ledger by default. */
+  folder: string;
+  /** `to`: null: backups stay on this machine. */
+  to: S3Place | null;
+}
+
+export interface PublishConfig {
+  /** `url`: of the Postgres server; may hold a password. */
+  url: string;
+  /** `schema`: `usage_ledger` by default. */
+  schema: string;
+  /** `tls`: `off` for this machine, else `verify`, by default. */
+  tls: 'verify' | 'require' | 'off';
+  /** `ca_file`: PEM certificates that are trusted instead of the public authorities; absent: the public ones. */
+  ca?: string;
+  /** `stale_minutes`, in milliseconds: how late the copy may be before an alert; 30 min by default. */
+  staleMs: number;
+  /** `unready_when_stale`: whether /readyz fails while the copy is late; false by default. */
+  unreadyWhenStale: boolean;
+}
+
+export type OutletConfig = WebhookOutlet | StripeOutlet | MetronomeOutlet | OpenmeterOutlet | LagoOutlet;
+
+interface OutletSettings {
+  /** `name`: the ledger records by it what was sent. */
+  name: string;
+  url: string;
+  /** `workspaces`: ids; null: all. */
+  workspaces: readonly string[] | null;
+  /** `customer`: how a tenant is named there: `tenant_id` (the default), `external_ref` or `label:NAME`. */
+  customer: string;
+  /** `send`: `credits` by default. */
+  send: 'credits' | 'requests';
+  /** `from_period`: first month that is sent; null: `outlets begin --from` gives it. */
+  fromPeriod: string | null;
+  /** `allow_private`: whether the address may lie inside one's own network; false by default. */
+  allowPrivate: boolean;
+  /** `timeout_seconds`, in milliseconds; 30 s by default. */
+  timeoutMs: number;
+  /** `ca_file`: PEM certificates that are trusted instead of the public authorities; absent: the public ones. */
+  ca?: string;
+}
+
+interface WebhookOutlet extends OutletSettings {
+  type: 'webhook';
+  /** `secrets`, or `secret`: each of them signs. */
+  secrets: readonly string[];
+  /** `events_per_request`: the most; 100 by default. */
+  eventsPerRequest: number;
+  /** `requests_per_second`: 20 by default. */
+  requestsPerSecond: number;
+  /** `remembers_hours`, in milliseconds: how long the receiver counts an id once only; 168 h by default. */
+  remembersMs: number;
+}
+
+interface MeterOutlet extends OutletSettings {
+  token: string;
+  /** `meter`: id, slug or code of the meter or billable metric. */
+  meter: string;
+}
+
+interface StripeOutlet extends MeterOutlet {
+  type: 'stripe';
+}
+
+interface MetronomeOutlet extends MeterOutlet {
+  type: 'metronome';
+}
+
+interface OpenmeterOutlet extends Omit<MeterOutlet, 'token'> {
+  type: 'openmeter';
+  /** `token`: null for a server that asks for none. */
+  token: string | null;
+}
+
+interface LagoOutlet extends MeterOutlet {
+  type: 'lago';
+}
+
+export interface ExportConfig {
+  /** `name`: its files are called after it. */
+  name: string;
+  /** `view`: without `finance_`; `focus` is not a view of the ledger. */
+  view: string;
+  /** `format`: `csv` by default. */
+  format: 'csv' | 'json' | 'ndjson' | 'xlsx' | 'parquet';
+  /** `cron`: five fields, UTC; at 06:00 by default; null: after a period has been closed (`after: close`). */
+  cron: string | null;
+  /** `period`: the month that a scheduled export covers; null: all months of the view. */
+  period: 'current' | 'previous' | null;
+  /** `workspace`: an id; null: every workspace. */
+  workspaceId: string | null;
+  /** `folder`: absolute path; `exports` beside the ledger by default. */
+  folder: string;
+  /** `to`: null: files stay on this machine. */
+  to: S3Place | null;
+  /** `keep`: files that are kept; 30 by default. */
+  keep: number;
+}
+
+interface CloseConfig {
+  /** `max_change`: how much a month may differ from the previous one, in percent or as an amount; null: by anything. */
+  maxChange: { percent: number; amount?: never } | { percent?: never; amount: string } | null;
+}
+
+interface StatementConfig {
+  /** `number`: form of statement numbers, such as `2026-{seq:0000}`; null: statements have no numbers. */
+  number: string | null;
+  /** `letterhead`: null: none. */
+  letterhead: {
+    name: string;
+    /** `address`: its lines. */
+    address: string[];
+    /** `logo`: path of an image; null: none. */
+    logo: string | null;
+    /** `footer`: null: none. */
+    footer: string | null;
+    /** `language`: `en` by default. */
+    language: 'en' | 'de';
+  } | null;
+}
+
+/** Names in FOCUS files. */
+export interface FocusConfig {
+  /** `issuer`: the company that bills; null: the workspace's name. */
+  issuer: string | null;
+  /** `publisher`: the company that runs the service; null: the workspace's name. */
+  publisher: string | null;
+  /** `service_name`: null: the workspace's name. */
+  serviceName: string | null;
+  /** `service_category`: `Analytics` by default. */
+  serviceCategory: string;
+  /** `service_subcategory`: `Business Intelligence` by default. */
+  serviceSubcategory: string;
+}

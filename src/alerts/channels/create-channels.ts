@@ -1,4 +1,4 @@
-import type { ChannelConfig } from '../../config/types.ts';
+import type { ChannelConfig } from '../../config/channel-types.ts';
 import type { Channel } from './channel.ts';
 import type { ChannelDeps } from './open-channel.ts';
 

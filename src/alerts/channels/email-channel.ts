@@ -1,4 +1,4 @@
-import type { EmailConfig } from '../../config/types.ts';
+import type { EmailConfig } from '../../config/channel-types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { attemptLimit } from '../../core/deadline.ts';
 import { isLoopbackHost } from '../../core/net/public-address.ts';

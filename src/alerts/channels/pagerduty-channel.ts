@@ -1,4 +1,4 @@
-import type { PagerdutyConfig } from '../../config/types.ts';
+import type { PagerdutyConfig } from '../../config/channel-types.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { clip, messageView } from './message-view.ts';

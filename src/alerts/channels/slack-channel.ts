@@ -1,4 +1,4 @@
-import type { SlackConfig } from '../../config/types.ts';
+import type { SlackConfig } from '../../config/channel-types.ts';
 import type { Channel } from './channel.ts';
 import { MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 import { createViewChannel } from './view-channel.ts';

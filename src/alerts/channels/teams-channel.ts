@@ -1,4 +1,4 @@
-import type { TeamsConfig } from '../../config/types.ts';
+import type { TeamsConfig } from '../../config/channel-types.ts';
 import type { Channel } from './channel.ts';
 import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 import { createViewChannel } from './view-channel.ts';

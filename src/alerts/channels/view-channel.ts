@@ -1,4 +1,4 @@
-import type { SlackConfig, TeamsConfig } from '../../config/types.ts';
+import type { SlackConfig, TeamsConfig } from '../../config/channel-types.ts';
 import type { Channel } from './channel.ts';
 import { type MessageView, messageView } from './message-view.ts';
 import { channelUrl } from './outbound/channel-url.ts';

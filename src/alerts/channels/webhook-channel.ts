@@ -1,4 +1,4 @@
-import type { WebhookConfig } from '../../config/types.ts';
+import type { WebhookConfig } from '../../config/channel-types.ts';
 import type { Clock, WallClock } from '../../core/clock.ts';
 import type { ProxySettings } from '../../core/net/proxy-options.ts';
 import type { Channel, ChannelMessage } from './channel.ts';

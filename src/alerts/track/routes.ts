@@ -1,4 +1,5 @@
-import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
+import type { ChannelConfig, RouteConfig } from '../../config/channel-types.ts';
+import type { Config } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { KINDS } from '../wording/kinds/table.ts';

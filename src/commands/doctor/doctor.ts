@@ -3,8 +3,9 @@ import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/
 import { disabledChannels } from '../../alerts/notify/channel-states.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
+import type { ChannelConfig } from '../../config/channel-types.ts';
 import { emptiedSettings } from '../../config/load.ts';
-import type { ChannelConfig, Config, WorkspaceConfig } from '../../config/types.ts';
+import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { timesAfter } from '../../core/cron.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';

@@ -4,7 +4,7 @@ import { isLoopbackHost, nonPublicKind } from '../../core/net/public-address.ts'
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
-import { caFile, judged, leftOut, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
+import { caFile, camelCased, judged, leftOut, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
 const TYPE = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
 
@@ -41,7 +41,7 @@ const routeSettings = {
 export const routeSchema = z.object(routeSettings).transform(({ remind_after_hours: hours, rules, ...settings }) => {
   // A channel of some tenants may be read by them: what they cost is told there only where a list names it.
   const isAll = rules.length === RULES.length && settings.tenants !== undefined;
-  return named({
+  return camelCased({
     ...settings,
     rules: isAll ? rules.filter((rule) => rule !== 'margin') : rules,
     remind_after_ms: hours === undefined ? undefined : hours * 3_600_000,
@@ -156,17 +156,24 @@ export const channels = z.array(channel).transform((list) => ({
 
 function resolveHeartbeat(given: z.output<typeof heartbeat>, name: string) {
   const { url, allow_private, timeout_seconds, every_minutes, ca_file: ca } = given;
-  return named({ name, url, allow_private, timeout_ms: timeout_seconds * 1000, every_ms: every_minutes * 60_000, ca });
+  return camelCased({
+    name,
+    url,
+    allow_private,
+    timeout_ms: timeout_seconds * 1000,
+    every_ms: every_minutes * 60_000,
+    ca,
+  });
 }
 
 type Told = Exclude<z.output<typeof channel>, { type: 'heartbeat' }>;
 
 function resolveChannel(given: Told, name: string) {
   const followUps = given.follow_ups ?? (given.type === 'pagerduty' ? 'at_once' : undefined);
-  const routed = named({ name, route: routeOf({ ...given, follow_ups: followUps }) });
+  const routed = camelCased({ name, route: routeOf({ ...given, follow_ups: followUps }) });
   if (given.type === 'log') return { type: given.type, ...routed };
   const { allow_private, timeout_seconds, ca_file: ca } = given;
-  const sent = { ...routed, ...named({ allow_private, timeout_ms: timeout_seconds * 1000, ca }) };
+  const sent = { ...routed, ...camelCased({ allow_private, timeout_ms: timeout_seconds * 1000, ca }) };
   if (given.type === 'slack') return { type: given.type, ...sent, url: given.url };
   if (given.type === 'teams') return { type: given.type, ...sent, url: given.url };
   if (given.type === 'pagerduty') {

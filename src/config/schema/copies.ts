@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, isLocalPostgres, parseS3Url, postgresRule, prefixOf, s3Rule } from '../rules.ts';
-import { address, caFile, cron, cronRemedy, judged, named, obeys, orNull, secret } from './kinds.ts';
+import { address, caFile, camelCased, cron, cronRemedy, judged, obeys, orNull, secret } from './kinds.ts';
 
 const KEEP = 'Give how many files stay, a whole number from 1 to 1000, such as 7';
 const folder = setting(word, 'Give the folder for the files, best on another disk, or remove the line');
@@ -35,7 +35,7 @@ export const s3 = judged(
     }
   },
 ).transform(({ endpoint, region, access_key_id = '', secret_access_key = '', ca_file: ca = null }) => ({
-  ...named({ endpoint, region, access_key_id, secret_access_key }),
+  ...camelCased({ endpoint, region, access_key_id, secret_access_key }),
   ca,
 }));
 
@@ -68,7 +68,7 @@ export const publish = judged(
     tell(['tls'], 'is off, but the server is another machine', hint);
   },
 ).transform(({ tls, ca_file: ca, stale_minutes, ...settings }) =>
-  named({
+  camelCased({
     ...settings,
     ca,
     tls: tls ?? (isLocalPostgres(settings.url) ? 'off' : 'verify'),
@@ -123,4 +123,4 @@ export const focus = z
       'Business Intelligence',
     ),
   })
-  .transform(named);
+  .transform(camelCased);

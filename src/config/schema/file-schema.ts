@@ -9,8 +9,8 @@ import { channelName, channels } from './channels.ts';
 import { backup, exportFile, focus, publish, s3 } from './copies.ts';
 import {
   address,
+  camelCased,
   judged,
-  named,
   obeys,
   orNull,
   READ_ONCE,
@@ -91,7 +91,7 @@ const budget = judged(
   },
 ).transform(({ workspace, tenant, credits, amount, currency, at }) => {
   const amountMinor = amount === undefined || currency === undefined ? null : parseMinor(amount, currency);
-  return named({
+  return camelCased({
     workspace,
     /** A pattern of tenants; null: the workspace's total. */
     tenant,

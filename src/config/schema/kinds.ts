@@ -83,23 +83,46 @@ export function tellDoubles(names: readonly unknown[], pathOf: (index: number) =
   }
 }
 
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+
+/** A type with its intersections merged, at any depth. */
+type Merged<T> = T extends (infer Item)[]
+  ? Merged<Item>[]
+  : T extends readonly (infer Item)[]
+    ? readonly Merged<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Merged<T[Key]> }
+      : T;
+
+type Field<Settings, Key> = Key extends keyof Settings ? Merged<Settings[Key]> : never;
+
+/** `Interface`, if the settings have exactly its properties at any depth; else the properties that differ. */
+export type Exactly<Interface, Settings> =
+  Same<Merged<Interface>, Merged<Settings>> extends true
+    ? Interface
+    : {
+        [Key in keyof Interface | keyof Settings as Same<Field<Interface, Key>, Field<Settings, Key>> extends true
+          ? never
+          : Key]: { differs: Field<Interface, Key> };
+      };
+
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
 /** Settings by the program's names, `perPage` for `per_page`, at any depth; what is not given is not there. */
-export type Named<Settings> = Settings extends readonly (infer Item)[]
-  ? readonly Named<Item>[]
+type CamelCased<Settings> = Settings extends readonly (infer Item)[]
+  ? readonly CamelCased<Item>[]
   : Settings extends object
     ? {
-        [Key in keyof Settings as undefined extends Settings[Key] ? never : CamelCase<Key>]: Named<Settings[Key]>;
+        [Key in keyof Settings as undefined extends Settings[Key] ? never : CamelCase<Key>]: CamelCased<Settings[Key]>;
       } & {
-        [Key in keyof Settings as undefined extends Settings[Key] ? CamelCase<Key> : never]?: Named<
+        [Key in keyof Settings as undefined extends Settings[Key] ? CamelCase<Key> : never]?: CamelCased<
           Exclude<Settings[Key], undefined>
         >;
       }
     : Settings;
 
-export function named<Settings>(settings: Settings): Named<Settings> {
-  return renamed(settings) as Named<Settings>;
+export function camelCased<Settings>(settings: Settings): CamelCased<Settings> {
+  return renamed(settings) as CamelCased<Settings>;
 }
 
 function renamed(value: unknown): unknown {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, fileNameRule } from '../rules.ts';
-import { address, caFile, judged, named, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
+import { address, caFile, camelCased, judged, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
 const common = {
   name: obeys(word, fileNameRule).describe('Give a name of small letters, digits, - and _, which it keeps for good'),
@@ -85,10 +85,10 @@ const lago = z.strictObject({
 export const outlet = z.discriminatedUnion('type', [webhook, stripe, metronome, openmeter, lago]).transform((given) => {
   if (given.type !== 'webhook') {
     const { timeout_seconds, ca_file: ca, ...settings } = given;
-    return named({ ...settings, ca, timeout_ms: timeout_seconds * 1000 });
+    return camelCased({ ...settings, ca, timeout_ms: timeout_seconds * 1000 });
   }
   const { secret, secrets, timeout_seconds, remembers_hours, ca_file: ca, ...settings } = given;
-  return named({
+  return camelCased({
     ...settings,
     ca,
     timeout_ms: timeout_seconds * 1000,

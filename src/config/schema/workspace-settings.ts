@@ -3,7 +3,18 @@ import { groupOf, listOf } from '../../core/text/path.ts';
 import { integer, numeric, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
-import { address, caFile, cron, cronRemedy, leftOut, named, obeys, READ_ONCE, some, type Written } from './kinds.ts';
+import {
+  address,
+  caFile,
+  camelCased,
+  cron,
+  cronRemedy,
+  leftOut,
+  obeys,
+  READ_ONCE,
+  some,
+  type Written,
+} from './kinds.ts';
 
 export const notes = z.registry<{ note: string }>();
 
@@ -36,7 +47,7 @@ export const alertsSchema = z.strictObject({
 
 export type AlertsInFile = Written<z.output<typeof alertsSchema>>;
 
-export const DEFAULT_ALERT_RULES = named(z.object(ruleSettings).parse({}, READ_ONCE));
+export const DEFAULT_ALERT_RULES = camelCased(z.object(ruleSettings).parse({}, READ_ONCE));
 
 const signing = z.strictObject({
   payload: setting(
@@ -136,11 +147,11 @@ export const defaultsInFile = z.strictObject(leftOut(workspaceSettings));
 export const workspaceSchema = z
   .object({ ...ownSettings, ...workspaceSettings })
   .transform(({ id, name = id, api_key_id, secret_key, keys, ca_file: ca = null, alerts, ...settings }) => ({
-    ...named(settings),
+    ...camelCased(settings),
     id,
     name,
     /** The next one counts while the service refuses those before it. */
-    keys: named(keys ?? [{ api_key_id, secret_key }]),
+    keys: camelCased(keys ?? [{ api_key_id, secret_key }]),
     /** Certificates (PEM) of the authorities that its service is trusted by, instead of the public ones; null: those. */
     ca,
     alerts: alertSettings(alerts),
@@ -148,8 +159,11 @@ export const workspaceSchema = z
 
 /** The settings of a workspace, and those of tenants whose id fits a pattern; of several an exact id wins, then the longest pattern. */
 function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) {
-  const rules = named(settings);
-  return { ...rules, tenants: tenants.map(({ match, ...own }) => ({ match, rules: { ...rules, ...named(own) } })) };
+  const rules = camelCased(settings);
+  return {
+    ...rules,
+    tenants: tenants.map(({ match, ...own }) => ({ match, rules: { ...rules, ...camelCased(own) } })),
+  };
 }
 
 /** All that is said of a workspace. A list of keys stands in the place of its one key. */

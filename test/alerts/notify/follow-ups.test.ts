@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
+import type { ChannelConfig, RouteConfig } from '../../../src/config/channel-types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { countByState, deliverWaiting } from '../../support/messages.ts';
 import { rejection } from '../../support/rejection.ts';

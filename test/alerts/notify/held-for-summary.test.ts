@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { compose } from '../../../src/alerts/notify/compose.ts';
 import { nextSummaryMs, routesOf } from '../../../src/alerts/track/routes.ts';
-import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
+import type { ChannelConfig, RouteConfig } from '../../../src/config/channel-types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import type { Context } from '../../../src/wiring/context.ts';

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { ChannelConfig, Config } from '../../../src/config/types.ts';
+import type { ChannelConfig } from '../../../src/config/channel-types.ts';
+import type { Config } from '../../../src/config/types.ts';
 import { SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import { countByState, deliverWaiting } from '../../support/messages.ts';

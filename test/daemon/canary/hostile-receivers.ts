@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import type { ChannelConfig } from '../../../src/config/types.ts';
+import type { ChannelConfig } from '../../../src/config/channel-types.ts';
 import { startMailServer, type TakenMail } from '../../alerts/channels/mail-server.ts';
 import { type Received, startReceiver } from '../../alerts/channels/receiver.ts';
 

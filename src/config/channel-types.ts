@@ -1,0 +1,98 @@
+import type { RuleName, Severity } from '../core/text/alert-words.ts';
+
+export type ChannelConfig = LogConfig | WebhookConfig | SlackConfig | TeamsConfig | PagerdutyConfig | EmailConfig;
+
+interface LogConfig {
+  type: 'log';
+  /** `name`: `log-1` and so on by default. */
+  name: string;
+  /** Absent: the channel gets everything, at once. */
+  route?: RouteConfig;
+}
+
+/** Settings of channels that send over the network. */
+interface SendingConfig {
+  /** `name`: the type and a number by default. */
+  name: string;
+  /** Absent: the channel gets everything, at once. */
+  route?: RouteConfig;
+  /** `allow_private`: whether the address may lie inside one's own network; false by default. */
+  allowPrivate: boolean;
+  /** `timeout_seconds`, in milliseconds; 10 s by default. */
+  timeoutMs: number;
+  /** `ca_file`: PEM certificates that are trusted instead of the public authorities; absent: the public ones. */
+  ca?: string;
+}
+
+export interface WebhookConfig extends SendingConfig {
+  type: 'webhook';
+  url: string;
+  /** `secrets`, or `secret`: each of them signs; empty: nothing is signed. */
+  secrets: string[];
+}
+
+export interface SlackConfig extends SendingConfig {
+  type: 'slack';
+  url: string;
+}
+
+export interface TeamsConfig extends SendingConfig {
+  type: 'teams';
+  url: string;
+}
+
+export interface PagerdutyConfig extends SendingConfig {
+  type: 'pagerduty';
+  url: string;
+  /** `routing_key` */
+  routingKey: string;
+}
+
+export interface EmailConfig extends SendingConfig {
+  type: 'email';
+  host: string;
+  /** `port`: 587 by default, or 465 with `implicit`. */
+  port: number;
+  /** `tls`: `implicit` for port 465, else `starttls`, by default. */
+  tls: 'implicit' | 'starttls';
+  /** `allow_insecure`: false by default. */
+  allowInsecure: boolean;
+  /** `user` and `password`: null: the mail server asks for none. */
+  login: { user: string; password: string } | null;
+  from: string;
+  to: string[];
+}
+
+/** The alerts that a channel gets, and when. */
+export interface RouteConfig {
+  /** `severities`: both by default. */
+  severities: readonly Severity[];
+  /** `rules`: all by default; for a channel of some tenants all but `margin`. */
+  rules: readonly RuleName[];
+  /** `workspaces`: patterns; absent: all. */
+  workspaces?: readonly string[];
+  /** `tenants`: patterns; absent: all. */
+  tenants?: readonly string[];
+  /** `not`: exceptions; absent: none. */
+  not?: { rules?: readonly RuleName[]; workspaces?: readonly string[]; tenants?: readonly string[] };
+  /** `digest_hour`: hour of the daily summary, UTC; null: none. */
+  digestHour: number | null;
+  /** `follow_ups`: `digest` by default, `at_once` for PagerDuty. */
+  followUps: 'digest' | 'at_once';
+  /** `remind_after_hours`, in milliseconds; absent: nobody is reminded. */
+  remindAfterMs?: number;
+}
+
+export interface HeartbeatConfig {
+  /** `name`: the type and a number by default. */
+  name: string;
+  url: string;
+  /** `every_minutes`, in milliseconds; 5 min by default. */
+  everyMs: number;
+  /** `timeout_seconds`, in milliseconds; 10 s by default. */
+  timeoutMs: number;
+  /** `allow_private`: whether the address may lie inside one's own network; false by default. */
+  allowPrivate: boolean;
+  /** `ca_file`: PEM certificates that are trusted instead of the public authorities; absent: the public ones. */
+  ca?: string;
+}
