@@ -1,4 +1,5 @@
-import type { ChannelConfig, Config, OutletConfig } from '../types.ts';
+import type { ChannelConfig } from '../channel-types.ts';
+import type { Config, OutletConfig } from '../types.ts';
 
 /** A secret value and the setting that it comes from. */
 export interface Secret {
