@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'lossless-json';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { main } from '../../src/commands/main.ts';
 import { createLogger } from '../../src/core/logger.ts';
@@ -10,6 +10,7 @@ import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
+import type { UsageRow } from '../../src/sandbox/world/store.ts';
 import type { ContextOverrides } from '../../src/wiring/context.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { clockThat } from '../support/time/test-clock.ts';
@@ -89,6 +90,54 @@ export function createWorld(...workspaces: WorkspaceInput[]): Promise<World> {
 /** The same with the writer's thread. */
 export function createThreadedWorld(...workspaces: WorkspaceInput[]): Promise<World> {
   return createWorldWith(IN_ITS_THREAD, workspaces);
+}
+
+interface Original {
+  folder: string;
+  scenario: ScenarioInput;
+  sandboxUrl: string;
+  rows: Map<string, UsageRow[]>;
+  clock: World['clock'];
+}
+
+/**
+ * Builds a world for the first test of a file that asks for one and gives every other test a copy of it, with a folder, a
+ * stand-in and a clock of its own. To be called at the top level of the file.
+ */
+export function copiesOf(build: () => Promise<World>): () => Promise<World> {
+  let original: Original | undefined;
+  afterAll(() => {
+    if (original !== undefined) rmSync(original.folder, { recursive: true, force: true });
+  });
+  return async () => {
+    if (original !== undefined) return copyWorld(original);
+    const world = await build();
+    original = keep(world);
+    return world;
+  };
+}
+
+function keep({ folder, sandbox, clock }: World): Original {
+  const kept = mkdtempSync(join(tmpdir(), 'usage-ledger-original-'));
+  cpSync(folder, kept, { recursive: true });
+  const rows = [...sandbox.workspaces].map(([id, workspace]) => [id, workspace.rows()] as const);
+  return {
+    folder: kept,
+    scenario: sandbox.scenario,
+    sandboxUrl: sandbox.url,
+    rows: new Map(rows),
+    clock: { ...clock },
+  };
+}
+
+async function copyWorld({ folder, scenario, sandboxUrl, rows, clock }: Original): Promise<World> {
+  const world = await createWorldWith(HERE, scenario.workspaces);
+  Object.assign(world.clock, clock);
+  for (const [id, known] of rows) for (const one of known) world.sandbox.workspace(id).set(one);
+  cpSync(folder, world.folder, { recursive: true });
+  const settings = join(world.folder, 'usage-ledger.yml');
+  writeFileSync(settings, readFileSync(settings, 'utf8').replaceAll(sandboxUrl, world.sandbox.url));
+  return world;
 }
 
 async function createWorldWith(writer: WriterPlace, workspaces: WorkspaceInput[]): Promise<World> {

@@ -1,40 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../commands/world.ts';
+import { parseJson } from '../commands/world.ts';
 import { startCommand, startDaemonProcess } from '../support/daemon-process.ts';
-import { eventually } from '../support/eventually.ts';
-
-/** An account of its own, in one group beside none of ours. Numbers do: the system asks for no names. */
-const FINANCE = { uid: 61_001, gid: 61_002 };
-const SUM = 'SELECT count(*) FROM finance_usage';
-
-/** What a program of the account `FINANCE` writes; to become another user takes root, so without it the test fails. */
-function asFinance(...command: string[]): { status: number | null; out: string } {
-  if (process.geteuid?.() !== 0) throw new Error('this test becomes another user: run it as root');
-  const identity = ['--reuid', `${FINANCE.uid}`, '--regid', `${FINANCE.gid}`, '--clear-groups'];
-  const { status, stdout, stderr } = spawnSync('setpriv', [...identity, ...command], { encoding: 'utf8' });
-  return { status, out: `${stdout}${stderr}`.trim() };
-}
-
-function readAsFinance({ ledgerPath }: World): string {
-  return asFinance('sqlite3', '-readonly', '-batch', '-cmd', '.timeout 10000', ledgerPath, SUM).out;
-}
-
-/** A world whose ledger the group of `FINANCE` may read, by the setting or by hand. */
-async function createShared(settings: Record<string, unknown> = { reader_group: `${FINANCE.gid}` }): Promise<World> {
-  const world = await createWorld(FIRST);
-  chmodSync(world.folder, 0o711);
-  world.clock.nowMs = Date.now();
-  world.clock.serviceMs = Date.now();
-  world.configure({
-    ledger: settings,
-    http: { port: 0 },
-    workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), cron: '* * * * *' }],
-  });
-  return world;
-}
+import { asFinance, createShared, FINANCE, readAsFinance } from './finance-reader.ts';
 
 it('reads the ledger after a one-time sync, and nothing else that lies beside it', async () => {
   const world = await createShared();
@@ -48,33 +17,6 @@ it('reads the ledger after a one-time sync, and nothing else that lies beside it
   expect(asFinance('touch', join(folder, 'own')).status).not.toBe(0);
   expect(asFinance('sqlite3', world.ledgerPath, 'DELETE FROM runs').out).toMatch(/readonly/);
   expect(asFinance('cat', join(world.folder, 'usage-ledger.yml')).status).not.toBe(0);
-});
-
-it('reads it while the daemon is up, when it was stopped, when it was killed, and while it starts again', {
-  timeout: 120_000,
-}, async () => {
-  const world = await createShared();
-  const daemon = startDaemonProcess(world.folder);
-  await daemon.line('run applied');
-  expect(readAsFinance(world)).toBe('6');
-  daemon.child.kill('SIGTERM');
-  expect(await daemon.exit()).toBe(0);
-  expect(readAsFinance(world)).toBe('6');
-  const second = startDaemonProcess(world.folder);
-  const seen = new Set<string>();
-  await eventually(() => {
-    seen.add(readAsFinance(world));
-    if (!second.lines.some(({ msg }) => msg === 'ready')) throw new Error('not ready yet');
-  });
-  second.child.kill('SIGKILL');
-  await second.exit();
-  seen.add(readAsFinance(world));
-  const third = startDaemonProcess(world.folder);
-  await third.line('ready');
-  seen.add(readAsFinance(world));
-  expect([...seen]).toEqual(['6']);
-  const redis = `${world.ledgerPath}.redis`;
-  expect(asFinance('ls', redis).status).not.toBe(0);
 });
 
 it('reads a ledger at rest to which the right was given by hand, though it can make no file beside it', async () => {

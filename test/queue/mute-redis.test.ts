@@ -1,20 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { begin, clientOf, openQueue, privateRedis, recordingLogger, until } from './support.ts';
-
-async function startQueue() {
-  const { logger, lines } = recordingLogger();
-  const redis = await privateRedis(logger, temporaryFolder());
-  const client = clientOf(redis.target);
-  const queue = await openQueue({ target: redis.target, logger, settings: { heartbeatMs: 200 } });
-  begin(queue);
-  await until('all connections', () => queue.redisUp);
-  const seen = { back: 0 };
-  queue.onRedisBack(() => {
-    seen.back += 1;
-  });
-  return { redis, client, queue, lines, seen };
-}
+import { until } from './support.ts';
+import { startQueue } from './watched-queue.ts';
 
 describe('a Redis that refuses writes and breaks no connection is noticed, and so is its return', () => {
   test('when it is read-only', async () => {
@@ -40,16 +26,5 @@ describe('a Redis that refuses writes and breaks no connection is noticed, and s
     await until('the loss', () => !queue.redisUp);
     await client.config('SET', 'maxmemory', '0');
     await until('the return', () => seen.back === 1);
-  });
-
-  test('when it is frozen', async () => {
-    const { redis, queue, seen } = await startQueue();
-    process.kill(redis.pid, 'SIGSTOP');
-    try {
-      await until('the loss', () => !queue.redisUp);
-    } finally {
-      process.kill(redis.pid, 'SIGCONT');
-    }
-    await until('the return', () => seen.back >= 1 && queue.redisUp);
   });
 });

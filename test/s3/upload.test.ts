@@ -1,53 +1,16 @@
-import { spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { withBucket } from '../../src/s3/bucket.ts';
-import type { S3Way } from '../../src/s3/s3-client.ts';
 import { uploadFile } from '../../src/s3/upload.ts';
 import { startConnectProxy } from '../support/net/connect-proxy.ts';
 import { type Fault, type S3Server, SECRET_KEY, startS3Server } from '../support/net/s3-server.ts';
 import { privateAuthority } from '../support/net/self-signed.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { failOnce, fileOf, isPart, MIB, NAME, PREFIX, upload } from './upload-setup.ts';
 
-const MIB = 1024 * 1024;
-const NAME = 'ledger-20260320T020000Z.db';
-/** With characters that a signature and an address write otherwise. */
-const PREFIX = "a b/ü+(1)'/";
-
-/** A file of random bytes, and what it should arrive as. */
-function fileOf(bytes: number): { path: string; sha256: string } {
-  const path = join(temporaryFolder(), 'backup.db');
-  const content = randomBytes(bytes);
-  writeFileSync(path, content);
-  return { path, sha256: createHash('sha256').update(content).digest('hex') };
-}
-
-function upload(server: S3Server, path: string, way: Partial<S3Way> = {}): Promise<void> {
-  const { signal } = new AbortController();
-  const place = server.place(PREFIX);
-  return withBucket({ place, clock: systemClock, signal, ...way }, (bucket) =>
-    uploadFile({ bucket, path, name: NAME, isAbandoned: (name) => name.startsWith('ledger-') }),
-  );
-}
-
-/** The first request that fits has this fault, and after it none. */
-function failOnce(server: S3Server, fits: (request: S3Server['requests'][number]) => boolean, fault: Fault): void {
-  let done = false;
-  server.fault = (request) => {
-    if (done || !fits(request)) return null;
-    done = true;
-    return fault;
-  };
-}
-
-const isPart = (number: string) => (request: S3Server['requests'][number]) =>
-  request.query.get('partNumber') === number;
 const isComplete = ({ method, query }: S3Server['requests'][number]) => method === 'POST' && query.has('uploadId');
 
 test.each([
@@ -101,14 +64,6 @@ test.each<[string, Fault, number]>([
   await upload(server, path);
   expect(server.objects.get(`${PREFIX}${NAME}`)?.sha256).toBe(sha256);
 });
-
-test('a service that does not answer is given up in time, and asked again', async () => {
-  const server = await startS3Server();
-  const { path, sha256 } = fileOf(9 * MIB);
-  failOnce(server, isPart('1'), 'silent');
-  await upload(server, path, { answerMs: 1000 });
-  expect(server.objects.get(`${PREFIX}${NAME}`)?.sha256).toBe(sha256);
-}, 60_000);
 
 test('an object whose last answer is lost is there, and that is seen', async () => {
   const server = await startS3Server();
@@ -215,50 +170,6 @@ test('a private authority is trusted when it is named, and the way through a pro
   await upload(server, path, { place: { ...server.place(''), access: { ...server.access, ca } } });
   expect(server.objects.get(NAME)?.sha256).toBe(sha256);
 });
-
-test('memory stays flat while a large file is sent', async () => {
-  const server = await startS3Server({ discards: true });
-  const path = join(temporaryFolder(), 'backup.db');
-  writeFileSync(path, '');
-  truncateSync(path, 200 * MIB);
-  const beganBytes = process.memoryUsage().external;
-  let mostBytes = 0;
-  server.fault = () => {
-    mostBytes = Math.max(mostBytes, process.memoryUsage().external - beganBytes);
-    return null;
-  };
-  // The object itself is thrown away, so that reading it back cannot agree.
-  await rejection(upload(server, path));
-  expect(server.requests.filter(({ method, query }) => method === 'PUT' && query.has('partNumber'))).toHaveLength(25);
-  expect(mostBytes).toBeLessThan(80 * MIB);
-}, 120_000);
-
-test('a process that is killed at any moment leaves a whole object or none, and the next upload removes its parts', async () => {
-  const server = await startS3Server();
-  const { path, sha256 } = fileOf(20 * MIB);
-  const script = fileURLToPath(new URL('./upload-process.mjs', import.meta.url));
-  const args = [script, JSON.stringify(server.access), 'p/', path];
-  let unfinished = 0;
-  for (let kill = 0; kill < 8; kill += 1) {
-    const child = spawn(process.execPath, [...args, `ledger-${kill}.db`], { stdio: 'inherit' });
-    // One request more each time: from before the first to that which makes the object.
-    let left = kill + 1;
-    server.fault = () => {
-      left -= 1;
-      if (left === 0) child.kill('SIGKILL');
-      return null;
-    };
-    await once(child, 'exit');
-    unfinished += server.uploads.size;
-    expect([...server.objects.values()].every((object) => object.sha256 === sha256)).toBe(true);
-  }
-  expect(unfinished).toBeGreaterThan(0);
-  server.fault = () => null;
-  const last = spawn(process.execPath, [...args, NAME], { stdio: 'inherit' });
-  expect(await once(last, 'exit')).toEqual([0, null]);
-  expect(server.uploads.size).toBe(0);
-  expect(server.objects.get(`p/${NAME}`)?.sha256).toBe(sha256);
-}, 120_000);
 
 test('the names of a place come from all pages of the list, and those below another slash do not count', async () => {
   const server = await startS3Server({ pageSize: 2 });

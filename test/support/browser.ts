@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import axe from 'axe-core';
-import { onTestFinished } from 'vitest';
-import { temporaryFolder } from './temporary-folder.ts';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 /** What a page has done that it should not: errors of its console, exceptions, requests that failed or went elsewhere. */
 export interface Looked {
@@ -30,24 +30,51 @@ interface Message {
   error?: { message: string };
 }
 
-type Look = (url: string, width: number, scheme?: 'light' | 'dark') => Promise<Looked>;
+export type Look = (url: string, width: number, scheme?: 'light' | 'dark') => Promise<Looked>;
+
+interface Browser {
+  look: Look;
+  end(): Promise<void>;
+}
 
 const FIND_FAULTS = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
   violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`;
 
-/** A headless Chromium that looks at pages; ended when the test has finished. */
+/** Starts a headless Chromium that ends when the test has finished. */
 export async function startBrowser(): Promise<Look> {
-  const options = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
-  const profile = `--user-data-dir=${join(temporaryFolder(), 'profile')}`;
-  const child = spawn('chromium', [...options, profile, '--remote-debugging-port=0', 'about:blank'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+  const { look, end } = await launch();
+  onTestFinished(end);
+  return look;
+}
+
+/** Starts one headless Chromium for all tests of a file, which calls this at its top level. */
+export function browserOfFile(): Look {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launch();
   });
+  afterAll(() => browser?.end());
+  return (...wanted) => {
+    if (browser === undefined) throw new Error('the browser of the file is not running: look at pages within tests');
+    return browser.look(...wanted);
+  };
+}
+
+async function launch(): Promise<Browser> {
+  const options = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
+  const profile = mkdtempSync(join(tmpdir(), 'ledger-browser-'));
+  const child = spawn(
+    'chromium',
+    [...options, `--user-data-dir=${profile}`, '--remote-debugging-port=0', 'about:blank'],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
   const exited = once(child, 'exit');
-  onTestFinished(async () => {
+  const end = async (): Promise<void> => {
     child.kill('SIGTERM');
     await exited;
-  });
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
   const socket = new WebSocket(await debuggerUrl(child.stderr));
   // It would wait for ever to say more.
   child.stderr.resume();
@@ -70,8 +97,11 @@ export async function startBrowser(): Promise<Look> {
       socket.send(JSON.stringify({ id: lastId, method, params, sessionId }));
     });
 
-  return async (url, width, scheme = 'light') => {
+  const look: Look = async (url, width, scheme = 'light') => {
     const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
+    onTestFinished(async () => {
+      await call('Target.closeTarget', { targetId });
+    });
     const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
     const ask = (method: string, params: object = {}) => call(method, params, sessionId);
     const complaints: string[] = [];
@@ -117,6 +147,7 @@ export async function startBrowser(): Promise<Look> {
       },
     };
   };
+  return { look, end };
 }
 
 async function debuggerUrl(stderr: NodeJS.ReadableStream): Promise<string> {

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
+import { copiesOf, createWorld, FIRST, parseJson, row, type World } from '../world.ts';
 
 /** January: acme 12,150.00 EUR, zoë 75.50 EUR, tokyo 7,500 JPY. */
-async function createBilled(): Promise<World> {
+const createBilled = copiesOf(async () => {
   const usage = [row('acme', '2026-01', 1_215_000), row('zoe', '2026-01', 7550), row('tokyo', '2026-01', 7500)];
   const world = await createWorld({ ...FIRST, usage });
   await world.run('migrate');
@@ -22,7 +22,7 @@ async function createBilled(): Promise<World> {
   );
   expect((await world.run('tenants', 'import', 'names.csv')).code).toBe(0);
   return world;
-}
+});
 
 function reconcile(world: World, file: string | Buffer, ...argv: string[]) {
   writeFileSync(join(world.folder, 'invoices.csv'), file);

@@ -1,17 +1,11 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
-import { CLI } from '../../support/daemon-process.ts';
-import { createWorld, FIRST, parseJson, row, type World, workspaceSettings } from '../world.ts';
+import { FIRST, parseJson, workspaceSettings } from '../world.ts';
+import { close, createNumbered, LOGO, numbersOf, SECOND } from './numbered-statements.ts';
 
-const SECOND = { ...FIRST, id: 'ws-2', api_key_id: 'ak_second', secret_key: 'sk_second_not_a_secret' };
-const CARDS = [{ name: 'euro', from_period: '2025-12', currency: 'EUR', price_per_credit: '12.34' }];
-const LOGO = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>';
 const LETTERHEAD = {
   name: 'Größe & <b>Söhne</b>',
   address: ['1 "Main" Street', "<script>alert('x')</script>"],
@@ -19,29 +13,6 @@ const LETTERHEAD = {
   footer: 'IBAN DE00 & more',
   language: 'de',
 };
-
-/** Two workspaces with the tenants a, b and c in two months; nothing is closed. */
-async function createNumbered(statement: object): Promise<World> {
-  const usage = ['2025-12', '2026-01'].flatMap((period) =>
-    ['c', 'a', 'b'].map((tenant, at) => row(tenant, period, 1000 + at)),
-  );
-  const workspaces = [FIRST, SECOND].map((one) => ({ ...one, usage }));
-  const world = await createWorld(...workspaces);
-  writeFileSync(join(world.folder, 'logo.svg'), LOGO);
-  world.configure({ statement, workspaces: workspaces.map((one) => workspaceSettings(world.sandbox, one)) });
-  await world.run('migrate');
-  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: CARDS }));
-  await world.run('rates', 'apply', 'rates.yml', '--yes');
-  await world.run('sync');
-  return world;
-}
-
-const close = (world: World, period: string, id: string) =>
-  world.run('close', period, '--workspace', id, '--force', '--note', 'run 12');
-
-const numbersOf = (world: World) =>
-  world.query(`SELECT workspace_id || ' ' || period || ' ' || tenant_id || ' ' || statement_number AS line
-    FROM finance_charges WHERE statement_number IS NOT NULL ORDER BY statement_number`) as { line: string }[];
 
 test('each close gives its statements the next numbers, in the order of the ids, over all workspaces, and none twice', async () => {
   const world = await createNumbered({ number: 'R-{seq:0000}' });
@@ -200,49 +171,3 @@ test('a logo is an image that is small enough, and nothing is closed without it'
   expect((await close(world, '2025-12', 'ws-1')).err).toContain('logo.svg is no logo');
   expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
 });
-
-/** Kills the process before the n-th time that a statement like `KILL_AT` runs. */
-const KILLER = `
-const Database = require('node:module').createRequire(process.env.KILL_FROM)('better-sqlite3');
-const prepare = Database.prototype.prepare;
-let left = Number(process.env.KILL_TIMES);
-Database.prototype.prepare = function (sql) {
-  const statement = prepare.call(this, sql);
-  if (!sql.includes(process.env.KILL_AT)) return statement;
-  const run = statement.run;
-  statement.run = function (...values) {
-    left -= 1;
-    if (left === 0) process.kill(process.pid, 'SIGKILL');
-    return run.apply(this, values);
-  };
-  return statement;
-};`;
-
-test('whoever kills a close while it gives numbers leaves none given: the next one goes on without a gap', async () => {
-  const world = await createNumbered({ number: 'R-{seq:00}' });
-  writeFileSync(join(world.folder, 'killer.cjs'), KILLER);
-  const killed = async (period: string, id: string, what: string, times: number): Promise<unknown> => {
-    const argv = ['--require', './killer.cjs', CLI, 'close', period, '--workspace', id, '--force', '--note', 'run 12'];
-    const env = { PATH: process.env.PATH, KILL_FROM: CLI, KILL_AT: what, KILL_TIMES: String(times) };
-    const outcome = await promisify(execFile)(process.execPath, argv, { cwd: world.folder, env }).catch(
-      (error) => error,
-    );
-    return outcome.signal;
-  };
-  let given = 0;
-  for (const [period, id, what, times] of [
-    ['2025-12', 'ws-2', 'INTO statement_numbers', 1],
-    ['2025-12', 'ws-1', 'INTO statement_numbers', 2],
-    ['2026-01', 'ws-1', 'INTO statement_numbers', 3],
-    ['2026-01', 'ws-2', 'close_commitments', 1],
-  ] as const) {
-    expect([what, await killed(period, id, what, times)]).toEqual([what, 'SIGKILL']);
-    expect(numbersOf(world)).toHaveLength(given);
-    expect((await close(world, period, id)).err).toBe('');
-    given += 3;
-    expect(numbersOf(world).map(({ line }) => line.slice(-4))).toEqual(
-      Array.from({ length: given }, (_, at) => `R-${String(at + 1).padStart(2, '0')}`),
-    );
-  }
-  expect((await world.run('verify')).code).toBe(0);
-}, 60_000);

@@ -1,70 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { checkExports } from '../../../src/commands/doctor/check-files.ts';
-import { focus } from '../../../src/config/schema/copies.ts';
-import type { ExportConfig } from '../../../src/config/types.ts';
-import { createLogger } from '../../../src/core/logger.ts';
-import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
-import { startExportSchedule } from '../../../src/daemon/exports/export-schedule.ts';
-import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
-import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
-import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
-import { closesInForce } from '../../../src/ledger/journal/close/closes-in-force.ts';
-import { answerWaiting, messages } from '../../support/messages.ts';
-import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { notifying } from '../../support/run/real-run.ts';
-import { testClock } from '../../support/time/test-clock.ts';
-
-const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
-const HOSTILE = '../../etc/=cmd';
-
-/** A ledger with three months of two tenants, to be exported as `wanted` says into a folder beside it. */
-async function prepare(...wanted: Partial<ExportConfig>[]) {
-  const { path: ledgerPath, connection } = openLedger();
-  setCards(connection, { cards: [CARD], source: 'import', nowMs: Date.UTC(2026, 0, 1) });
-  const records = ['2026-01', '2026-02', '2026-03'].flatMap((period) => [
-    ...[usageRecord('acme', 100, period), usageRecord(HOSTILE, 7, period)],
-  ]);
-  await publish(connection, records);
-  const folder = join(dirname(ledgerPath), 'exports');
-  const clock = testClock();
-  const lines: { level: string; msg: string; [field: string]: unknown }[] = [];
-  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
-  const exports = wanted.map(
-    (one): ExportConfig => ({
-      ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 6 * * *', period: null },
-      ...{ workspaceId: null, folder, to: null, keep: 3 },
-      ...one,
-    }),
-  );
-  const config = {
-    ...{ exports, focus: focus.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
-    workspaces: [{ id: 'ws-1' }] as never,
-  };
-  const start = (): PeriodicTask => {
-    const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
-    const tell = async (detail: string | null) => {
-      evaluateJob(connection, { job: 'export', detail }, notifying(connection, clock.now()));
-    };
-    const schedule = startExportSchedule({ config, closesAfter, tell, clock, logger });
-    onTestFinished(() => schedule.stop());
-    return schedule;
-  };
-  const request = { workspaceId: 'ws-1', by: 'Ada', note: '', nowMs: clock.now(), force: true, settleHours: 48 };
-  const close = (period: string) => closePeriod(connection, { ...request, period }, commitClose);
-  const reopen = (period: string) => reopenPeriod(connection, { ...request, period });
-  const files = () => readdirSync(folder).filter((name) => !name.startsWith('.'));
-  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-  const findings = () => checkExports(config, clock.now()).map(({ subject, status }) => `${subject} ${status}`);
-  const alerts = () =>
-    connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'export'").pluck().all() as string[];
-  const told = () => messages(connection).map(({ payload }) => payload.summary as string);
-  /** The receiver takes what waits. */
-  const takeAll = () => answerWaiting(connection, 'accepted', clock.now());
-  return { ...{ folder, clock, lines, start, close, reopen, files, read, findings, alerts, told, takeAll } };
-}
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { prepare } from './export-setup.ts';
 
 describe('an export by cron', () => {
   test('is made once a slot, for its owner alone, and called after no tenant', async () => {
@@ -93,24 +30,6 @@ describe('an export by cron', () => {
     rmSync(join(folder, 'usage-20260320T120000Z.csv'));
     await start().run();
     expect(files()).toEqual([]);
-  });
-
-  test('leaves the newest files, and all that is called otherwise', async () => {
-    const { folder, clock, start, files } = await prepare({ keep: 2 }, { name: 'usage-x', format: 'ndjson' });
-    mkdirSync(folder);
-    for (const name of ['usage.csv', 'my-usage-20200101T000000Z.csv', 'usage-20200101T000000Z.db']) {
-      writeFileSync(join(folder, name), '');
-    }
-    const schedule = start();
-    for (let day = 0; day < 4; day += 1) {
-      await schedule.run();
-      clock.set(clock.now() + 86_400_000);
-    }
-    expect(files().sort()).toEqual([
-      ...['my-usage-20200101T000000Z.csv', 'usage-20200101T000000Z.db', 'usage-20260322T120000Z.csv'],
-      ...['usage-20260323T120000Z.csv', 'usage-x-20260321T120000Z.ndjson', 'usage-x-20260322T120000Z.ndjson'],
-      ...['usage-x-20260323T120000Z.ndjson', 'usage.csv'],
-    ]);
   });
 
   test('has one month when it is asked for, in any format', async () => {

@@ -1,54 +1,6 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { expect, onTestFinished, test } from 'vitest';
-import type { Budget } from '../../../src/config/types.ts';
-import { createLogger } from '../../../src/core/logger.ts';
-import { createReportMaker } from '../../../src/daemon/http/reports/report-maker.ts';
-import { startHttp } from '../../../src/daemon/http/server.ts';
-import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
-import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
-import { closeMonth, openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { NOON, testClock } from '../../support/time/test-clock.ts';
-import { PAGES } from './measured.ts';
-
-const HOSTILE = `</title><script>alert(1)</script>&tenant=x#"'\u202e`;
-const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
-const BUDGETS: Budget[] = [
-  { tenant: null, credits: 10_000n, at: [100] },
-  { tenant: 'ac*', credits: 400n, at: [100] },
-];
-const TOKEN = 'a-token-of-this-test-that-is-long';
-
-/** The pages of a ledger with two months of these tenants, served with a token. */
-async function serve(tenants: readonly string[] = ['acme', HOSTILE], workspaces = ['ws-1']) {
-  const { path: ledgerPath, connection } = openLedger();
-  setCards(connection, { cards: [CARD], source: 'import', nowMs: Date.UTC(2026, 0, 1) });
-  const months = ['2026-02', '2026-03'];
-  const records = months.flatMap((period, at) =>
-    tenants.map((tenant, index) => usageRecord(tenant, 100 * (at + 1) * (index + 2), period)),
-  );
-  await publish(connection, records);
-  const clock = testClock(NOON + 60_000);
-  const reports = {
-    workspaces: () => workspaces.map((id) => ({ id, name: `Name of ${id}`, alerts: { budgets: BUDGETS } as never })),
-    maker: createReportMaker({ ledgerPath, head: () => headOfChain(connection).digest }),
-    clock,
-  };
-  const probe = { redisUp: () => true, onRun: () => undefined, publishing: () => null } as never;
-  const logger = createLogger({ level: 'silent' });
-  const server = await startHttp({
-    ...{ host: '127.0.0.1', port: 0, version: '1.2.3', queues: [] },
-    token: () => TOKEN,
-    openMetrics: () => false,
-    ...PAGES,
-    ...{ probe, logger, reports },
-  });
-  onTestFinished(() => server.close());
-  const get = async (path: string, authorization = `Bearer ${TOKEN}`, method = 'GET') => {
-    const answer = await fetch(`${server.url}${path}`, { headers: { authorization }, method });
-    return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() };
-  };
-  return { connection, clock, get };
-}
+import { expect, test } from 'vitest';
+import { closeMonth, publish, usageRecord } from '../../support/open-ledger.ts';
+import { HOSTILE, serve } from './report-server.ts';
 
 test('/report is the page of the workspace, with its budgets and with links to its tenants', async () => {
   const { get } = await serve();
@@ -123,22 +75,4 @@ test('a page is made anew when the chain has grown, or after a minute, and kept 
   expect((await get('/report')).body).toContain('7,777 credits');
   closeMonth(connection, '2026-02');
   expect((await get('/report?period=2026-02')).body).toContain('The month is closed');
-});
-
-test('holds up the event loop for less than 50 ms, whatever the ledger holds', async () => {
-  const { get, clock } = await serve(Array.from({ length: 20_000 }, (_, index) => `tenant-${index}`));
-  await get('/healthz');
-  const addresses = ['/report', '/report?period=2026-02', '/report/tenant?tenant=tenant-7'];
-  let longestMs = Number.POSITIVE_INFINITY;
-  // A machine that is busy otherwise holds a loop up, too: the best of many rounds, each of pages made anew.
-  for (let round = 0; round < 40 && longestMs >= 50; round += 1) {
-    clock.advance(60_000);
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    delay.enable();
-    const pages = await Promise.all(addresses.map((address) => get(address)));
-    delay.disable();
-    expect(pages.map(({ status }) => status)).toEqual([200, 200, 200]);
-    longestMs = Math.min(longestMs, delay.max / 1e6);
-  }
-  expect(longestMs).toBeLessThan(50);
 });

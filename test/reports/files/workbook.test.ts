@@ -1,11 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import readExcel from 'read-excel-file/node';
 import { expect, test } from 'vitest';
-import { writeSheetFile } from '../../../src/reports/files/write-sheet.ts';
 import type { Sheet } from '../../../src/reports/formats/columns.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { zipEntries } from './zip-entries.ts';
+import { write } from './write-workbook.ts';
 
 const CHARGES: Sheet = {
   name: 'charges 2026-02',
@@ -24,12 +20,6 @@ const CHARGES: Sheet = {
     ['kuwait', null, null, '12.345', 'KWD', '0000-05-01T00:00:00.000Z'],
   ],
 };
-
-async function write(sheet: Sheet): Promise<{ path: string; parts: Record<string, string> }> {
-  const path = join(temporaryFolder(), 'charges.xlsx');
-  await writeSheetFile(sheet, { path, format: 'xlsx' });
-  return { path, parts: zipEntries(readFileSync(path)) };
-}
 
 /** The format of each cell of a row, by the styles of the workbook. */
 function formatsOf(parts: Record<string, string>, line: number): string[] {
@@ -82,25 +72,4 @@ test('a page is landscape, as wide as the paper, and begins with the header', as
     `<definedName name="_xlnm.Print_Titles" localSheetId="0">'charges 2026-02'!$1:$1</definedName>`,
   );
   expect(xml).not.toMatch(/<f[\s>/]/);
-});
-
-test.each([
-  ['and the total stands below the last', 1_048_580, 1 + 5 + 1],
-  ['and so does the total of a full one', 1_048_575, 1 + 1],
-])('rows beyond what a sheet can hold go on in another, %s', { timeout: 60_000 }, async (_what, count, lines) => {
-  const rows = function* () {
-    for (let row = 0; row < count; row += 1) yield [null, 1n];
-  };
-  const { parts } = await write({
-    name: 'usage',
-    columns: [
-      { name: 'tenant_id', kind: 'id' },
-      { name: 'credits', kind: 'credits', sum: true },
-    ],
-    rows: rows(),
-  });
-  const sheets = ['usage', 'usage_2'].map((_, at) => parts[`xl/worksheets/sheet${at + 1}.xml`] ?? '');
-  expect(parts['xl/workbook.xml']).toContain('<sheet name="usage_2"');
-  expect(sheets.map((xml) => xml.split('<row ').length - 1)).toEqual([1_048_576, lines]);
-  expect(sheets[1]).toContain(`<v>${count}</v>`);
 });

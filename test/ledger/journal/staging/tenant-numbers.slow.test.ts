@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { TenantNumbers } from '../../../../src/ledger/journal/staging/tenant-numbers.ts';
+
+test('ids fill blocks and the table grows, and each is found again', () => {
+  const numbers = new TenantNumbers(0);
+  const ids = Array.from({ length: 40_000 }, (_, at) => `tenant-${at}-${'x'.repeat(at % 1000)}`);
+  for (const [at, id] of ids.entries()) expect(numbers.numberOf(id)).toBe(at + 1);
+  for (const [at, id] of ids.entries()) expect(numbers.numberOf(id)).toBe(at + 1);
+  expect([...numbers.takeNew()]).toEqual(ids);
+});
