@@ -152,7 +152,7 @@ async function serve(
     import('../daemon/idle-watch.ts'),
   ]);
   const reload = createReload({ context, daemon, load, lock });
-  reloads.answerBy(reload.again);
+  reloads.answerBy(reload.rerun);
   // pm2 waits for this word (wait_ready) before it calls the start a success.
   process.send?.('ready');
   const collect = async (): Promise<void> => {
@@ -163,7 +163,7 @@ async function serve(
   await asked;
   reloads.end();
   await idle.stop();
-  await reload.rest();
+  await reload.waitUntilIdle();
   await daemon.stop();
   await context.close();
   logger.info('stopped');

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type RateCardText, rateCardsSchema } from '../billing/rates/rate-card-schema.ts';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { groupOf } from '../core/text/path.ts';
-import { whyUnread } from '../core/text/words.ts';
+import { readFaultText } from '../core/text/words.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
 import { type EmptiedSetting, type Interpolated, interpolate, readFiles } from './reading/files.ts';
 import { readRegularFile } from './reading/secret-sources.ts';
@@ -101,7 +101,9 @@ function readSettings(
 ): Interpolated {
   const text = readText(file, (code) => {
     const message =
-      code === 'ENOENT' ? 'names a file that does not exist' : `names a file that cannot be read (${whyUnread(code)})`;
+      code === 'ENOENT'
+        ? 'names a file that does not exist'
+        : `names a file that cannot be read (${readFaultText(code)})`;
     return new ConfigError(file, [{ path: namedBy, message, hint: unreadable }]);
   });
   const parsed = parseYaml(text, basename(file));
@@ -177,7 +179,7 @@ function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string |
   // A folder of this name is something else, such as a virtual environment of Python.
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return env;
   const text = readText(file, (code) => {
-    const message = `cannot be read (${whyUnread(code)})`;
+    const message = `cannot be read (${readFaultText(code)})`;
     return new ConfigError(configFile, [{ path: file, message, hint: 'Make it readable for this user, or remove it' }]);
   });
   const given = parseEnv(text);

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { isAbsolute, join, relative } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
-import { LASTING_EXIT_CODES } from '../core/process/exit-codes.ts';
+import { NO_RESTART_EXIT_CODES } from '../core/process/exit-codes.ts';
 import { packageFile } from '../core/process/package-file.ts';
 import { CONFIG_FILE_NAME } from './load.ts';
 import { notes, workspaceSettings } from './schema/workspace-settings.ts';
@@ -65,7 +65,7 @@ export function systemdUnit({ folder, packageFolder, nodePath, user }: Installat
     node: quoted(nodePath),
     cli: quoted(join(packageFolder, 'dist', 'cli.js')),
     config: quoted(join(folder, CONFIG_FILE_NAME)),
-    exit_codes: LASTING_EXIT_CODES.join(' '),
+    exit_codes: NO_RESTART_EXIT_CODES.join(' '),
     writable: quoted(folder),
   };
   return sample('usage-ledger.service').replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);

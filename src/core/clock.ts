@@ -1,21 +1,21 @@
-/** Says what time it is; the system's clock may be set, and then steps. */
+/** Returns the current time. An operator may set the system clock, so the time can jump either way. */
 export interface WallClock {
   now(): number;
 }
 
-/** Ends what was begun, such as a timer. Doing so twice is harmless. */
+/** Stops a timer. Calling it twice is harmless. */
 export type Cancel = () => void;
 
-/** Where the program gets the time and its timers from, so that tests can say what time it is. */
+/** The program's source of time and timers. Tests replace it with one they control. */
 export interface Clock extends WallClock {
-  /** Milliseconds from some moment on, which only grow: durations are measured by it. */
+  /** Returns milliseconds from an arbitrary start. The value never decreases, so use it to measure durations. */
   monotonic(): number;
-  /** Calls back once after `delayMs`. A timer in the `background` does not keep the process alive. */
+  /** Calls `call` once after `delayMs`. A `background` timer does not keep the process alive. */
   after(delayMs: number, call: () => void, options?: { background?: boolean }): Cancel;
 }
 
-/** Node fires a timer at once whose delay exceeds this. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Node fires a timer with a longer delay immediately. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   after(delayMs, call, { background = false } = {}) {
     let timer: NodeJS.Timeout;
     const arm = (leftMs: number): void => {
-      const stepMs = Math.min(leftMs, LONGEST_TIMER_MS);
+      const stepMs = Math.min(leftMs, MAX_TIMER_MS);
       timer = setTimeout(() => (stepMs === leftMs ? call() : arm(leftMs - stepMs)), stepMs);
       if (background) timer.unref();
     };
@@ -32,7 +32,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs`; rejects with the signal's reason when it aborts before. */
+/** Resolves after `delayMs`, or rejects with the signal's reason if it aborts first. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -48,7 +48,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Calls back every `intervalMs` in the background, until it is ended. */
+/** Calls `call` every `intervalMs` in the background until it is cancelled. */
 export function every(clock: Clock, intervalMs: number, call: () => void): Cancel {
   const again = (): void => {
     cancel = clock.after(intervalMs, again, { background: true });
@@ -62,12 +62,15 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** ISO-8601 UTC with milliseconds, such as `2026-02-28T23:59:59.000Z`: the form of every time in the ledger. */
+/**
+ * Formats a time as ISO-8601 UTC with milliseconds, such as `2026-02-28T23:59:59.000Z`. The ledger stores every time in
+ * this form.
+ */
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** The same to the second, as it may stand in the name of a file: `20260301T060000Z`. */
+/** Formats a time for file names, to the second: `20260301T060000Z`. */
 export function fileTime(epochMs: number): string {
   return `${isoTime(epochMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z`;
 }

@@ -2,8 +2,9 @@ const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?$/;
 
 /**
- * Milliseconds since the epoch of an ISO-8601 date-time; null when it is none or names no real instant. A date-time
- * without a zone is UTC: the interface document's examples carry none. Fractions below a millisecond are cut off.
+ * Parses an ISO-8601 date-time into milliseconds since the epoch. Returns null if it is malformed or not a real
+ * instant. A date-time without a zone is UTC, as in the examples of the API specification. Fractions below a
+ * millisecond are cut off.
  */
 export function parseDateTime(text: string): number | null {
   const match = DATE_TIME.exec(text);
@@ -16,14 +17,14 @@ export function parseDateTime(text: string): number | null {
   if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  // A day that does not exist rolls over into the next month.
+  // Date rolls a missing day over into the next month.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   date.setUTCHours(hour, minute, second, milli);
   const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
   return date.getTime() - (match[9] === '-' ? -offsetMs : offsetMs);
 }
 
-/** The minute of an ISO-8601 time in UTC, for people: `2026-03-16 08:00`. */
+/** Formats an ISO-8601 UTC time to the minute, for people: `2026-03-16 08:00`. */
 export function formatMinute(at: string): string {
   return at.slice(0, 16).replace('T', ' ');
 }

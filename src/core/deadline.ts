@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from './clock.ts';
 
-/** Resolves to true when `work` settles, either way, within `ms`; to false when the time is over first. */
+/** Resolves to true if `work` settles (either way) within `ms`, otherwise to false. */
 export function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock = systemClock): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, () => resolve(false));
@@ -12,15 +12,18 @@ export function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock =
   });
 }
 
-/** The result of `work`, or an error after `ms`; the work itself goes on, and a late failure of it is nobody's. */
-export function within<T>(work: Promise<T>, ms: number, clock: Clock = systemClock): Promise<T> {
+/** Resolves to the result of `work`, or rejects after `ms`. The work continues, and its later failure is ignored. */
+export function withTimeout<T>(work: Promise<T>, ms: number, clock: Clock = systemClock): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(new Error(`no answer within ${ms} ms`)));
     work.then(resolve, reject).finally(cancel);
   });
 }
 
-/** Aborts after the timeout or on the caller's signal, whichever comes first; `release` leaves no timer or listener. */
+/**
+ * Returns a signal that aborts after the timeout or with the caller's signal, whichever is first. `release` removes the
+ * timer and the listener.
+ */
 export function attemptLimit(
   clock: Clock,
   timeoutMs: number,

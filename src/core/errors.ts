@@ -1,10 +1,10 @@
 import { counted } from './text/words.ts';
 
 /**
- * The one family of errors that this program raises on purpose.
+ * The base class of every error that this program raises on purpose.
  *
- * `code` is stable and may be relied on by scripts; `retryable` says whether the same call can succeed later without
- * anybody changing anything; `hint` is what to try next, in words for the person who reads it.
+ * `code` is stable, so scripts may rely on it. `retryable` is true if the same call can succeed later without any
+ * change. `hint` tells the reader how to fix it.
  */
 export class AppError extends Error {
   readonly code: string;
@@ -26,23 +26,22 @@ export interface AppErrorOptions {
   cause?: unknown;
 }
 
-/** The command line was used wrongly; exit code 2. */
+/** A mistake on the command line. Exit code 2. */
 export class UsageError extends AppError {
   constructor(message: string, hint?: string) {
     super('usage', message, { hint });
   }
 }
 
-/** One mistake in a configuration: where it stands, what is wrong and what to do. */
+/** One mistake in a configuration: its place, the problem and the remedy. */
 export interface ConfigFault {
-  /** Path of the setting, such as `workspaces[0].base_url`. */
   path: string;
   message: string;
-  /** The remedy, an imperative sentence. */
+  /** The remedy, as an imperative sentence. */
   hint: string;
 }
 
-/** The configuration cannot be used. Carries every fault found, not only the first; exit code 2. */
+/** An unusable configuration. It carries every mistake, not only the first. Exit code 2. */
 export class ConfigError extends AppError {
   readonly file: string | null;
   readonly faults: readonly ConfigFault[];
@@ -57,14 +56,14 @@ export class ConfigError extends AppError {
   }
 }
 
-/** What the system refuses, by its code: ours, and what helps. `{path}` is what it was refused for. */
+/** Operating system errors that a person can fix, with our error code and remedy. `{path}` is the path in the error. */
 const SYSTEM_FAULTS: Readonly<Record<string, readonly [code: string, hint: string]>> = {
-  EACCES: ['not_permitted', 'give the user that runs usage-ledger the right to {path}, or run it as the owner'],
-  EPERM: ['not_permitted', 'give the user that runs usage-ledger the right to {path}, or run it as the owner'],
+  EACCES: ['not_permitted', 'grant the user that runs usage-ledger access to {path}, or run it as the owner'],
+  EPERM: ['not_permitted', 'grant the user that runs usage-ledger access to {path}, or run it as the owner'],
   EROFS: ['not_permitted', 'the file system is read-only: choose another place for {path}, or mount it for writing'],
-  ENOSPC: ['disk_full', 'make room on the disk of {path}'],
-  EDQUOT: ['disk_full', 'raise the quota of the user that runs usage-ledger, or make room'],
-  ENOTDIR: ['not_a_folder', 'a file stands where {path} needs a folder: correct the path'],
+  ENOSPC: ['disk_full', 'free space on the disk of {path}'],
+  EDQUOT: ['disk_full', 'raise the quota of the user that runs usage-ledger, or free space'],
+  ENOTDIR: ['not_a_folder', 'a file is where {path} needs a folder: correct the path'],
   EMFILE: ['too_many_files', 'raise the limit of open files (`ulimit -n`, or LimitNOFILE of systemd)'],
   ERR_DLOPEN_FAILED: [
     'native_module',
@@ -72,7 +71,7 @@ const SYSTEM_FAULTS: Readonly<Record<string, readonly [code: string, hint: strin
   ],
 };
 
-/** A fault of the system that somebody can mend, as an error of ours with its remedy; null for any other error. */
+/** Converts a system error that somebody can fix into an AppError with a remedy. Returns null for any other error. */
 export function systemFault(error: unknown): AppError | null {
   if (!(error instanceof Error) || error instanceof AppError || !('code' in error)) return null;
   const { code, message, path } = error as NodeJS.ErrnoException;
@@ -80,10 +79,10 @@ export function systemFault(error: unknown): AppError | null {
   if (own === undefined || hint === undefined) return null;
   const retryable = own === 'disk_full' || own === 'too_many_files';
   const line = message.replace(/\s*\n\s*/g, ' ');
-  return new AppError(own, line, { retryable, hint: hint.replace('{path}', path ?? 'what it names'), cause: error });
+  return new AppError(own, line, { retryable, hint: hint.replace('{path}', path ?? 'its path'), cause: error });
 }
 
-/** An error as plain data: it crosses threads, is stored in the ledger and printed by `--json`. */
+/** An error as plain data. It crosses threads, is stored in the ledger and is printed by `--json`. */
 interface ErrorSummary {
   name: string;
   code: string;
@@ -96,7 +95,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Reduces anything thrown to data. Errors that are not ours are `internal` and not retryable. */
+/** Reduces any thrown value to plain data. Unexpected errors have the code `internal` and are not retryable. */
 export function summarizeError(thrown: unknown): ErrorSummary {
   const error = systemFault(thrown) ?? thrown;
   if (error instanceof AppError) {
@@ -108,13 +107,13 @@ export function summarizeError(thrown: unknown): ErrorSummary {
 }
 
 /**
- * An error as it crosses to another thread or process. Classes are lost on the way, so whoever receives one goes by its
- * `code`, and by the fields of its class, which cross by their names.
+ * An error on its way to another thread or process. The class is lost, so receivers use its `code` and the fields in
+ * `details`.
  */
 export interface PackedError extends ErrorSummary {
-  /** The fields that its class has beyond those of every AppError, such as `retryAfterMs`. */
+  /** The fields that the error's class adds to AppError, such as `retryAfterMs`. */
   details?: Record<string, unknown>;
-  /** Of errors that are not ours, for the log. */
+  /** The stack of an unexpected error, for the log. */
   stack?: string;
 }
 

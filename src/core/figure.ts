@@ -1,5 +1,5 @@
 /**
- * Credits, counts and amounts lie between this and its negative, and so does whatever is computed of them and stored. Of
- * -2^63, which 64 bits hold as well, there is neither an absolute value nor a negative.
+ * The largest value of credits, counts, amounts and everything stored that is computed from them; its negative is the
+ * smallest. -2^63 fits 64 bits too but is excluded: it has no absolute value in 64 bits.
  */
 export const LARGEST_FIGURE = 2n ** 63n - 1n;

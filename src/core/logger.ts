@@ -4,7 +4,7 @@ import type { Redactor } from './text/redact.ts';
 
 export type { Logger } from 'pino';
 
-/** Takes finished lines, each with its line feed; `level` is the name of the line's level. */
+/** Receives complete lines, each with its line feed. `level` is the name of the line's level. */
 export interface LogDestination {
   write(line: string, level: string): void;
 }
@@ -12,11 +12,14 @@ export interface LogDestination {
 export interface LoggerOptions {
   level?: string;
   redact?: Redactor;
-  /** Where lines go; standard error when absent, because standard output carries results. */
+  /** The receiver of the lines. Default: standard error, because standard output carries results. */
   destination?: LogDestination | undefined;
 }
 
-/** JSON lines with UTC times. Each line passes the redactor as a whole, so no field can carry a secret out. */
+/**
+ * Creates a logger of JSON lines with UTC times. Each line passes the redactor as a whole, so no field can leak a
+ * secret.
+ */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const redact = options.redact ?? ((line: string) => line);
   const { destination } = options;
@@ -32,7 +35,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   );
 }
 
-/** pino tells a stream that asks for it the level of the line that it is about to write. */
+/** pino gives a stream with this symbol the level of each line before it writes the line. */
 function streamOf(destination: LogDestination): DestinationStream {
   return {
     [pino.symbols.needsMetadataGsym]: true,
@@ -52,12 +55,13 @@ const LEVELS: Readonly<Record<string, { word: string; colour: number }>> = {
   fatal: { word: 'FATAL', colour: 31 },
 };
 
-/** Fields that are sentences, or longer: each stands on a line of its own below the rest. */
+/** Fields with long text, each shown on its own line below the others. */
 const LONG_FIELDS: readonly string[] = ['reason', 'hint', 'stack'];
 
 /**
- * One JSON line of the log in the form for people: UTC time, level, message and fields, what is long below it. Text from
- * outside cannot act on the terminal. A line that is no such JSON comes back as it is. Ends with a line feed.
+ * Formats one JSON log line for people: UTC time, level, message and fields, with long fields below. Outside text
+ * cannot act on the terminal. A line that is not a JSON log line is returned unchanged. The result ends with a line
+ * feed.
  */
 export function humanLogLine(line: string, { colours }: { colours: boolean }): string {
   const fields = parseLine(line);

@@ -1,6 +1,6 @@
 /**
- * Currencies by ISO 4217, by the decimals of their minor unit. Metals, test codes and units of account are no money to
- * bill in and are left out. Replaced codes stay: old periods are billed in them.
+ * ISO 4217 currency codes by the decimals of their minor unit. Metals, test codes and units of account are left out
+ * because nobody bills in them. Replaced codes stay because old periods were billed in them.
  */
 const CODES_BY_DIGITS: Readonly<Record<number, string>> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
@@ -19,14 +19,14 @@ const MINOR_DIGITS: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** True for a currency that can be billed in, such as `EUR`; codes are upper case. */
+/** Reports whether the code is a currency that can be billed in, such as `EUR`. Codes are upper case. */
 export function isCurrency(code: string): boolean {
   return MINOR_DIGITS.has(code);
 }
 
 /**
- * Decimals of the currency's minor unit: 2 for EUR (cents), 0 for JPY, 3 for KWD. Throws RangeError for a code that
- * `isCurrency` refuses.
+ * Returns the decimals of the currency's minor unit: 2 for EUR (cents), 0 for JPY, 3 for KWD. Throws RangeError for a
+ * code that `isCurrency` rejects.
  */
 export function minorDigits(currency: string): number {
   const digits = MINOR_DIGITS.get(currency);
@@ -34,20 +34,20 @@ export function minorDigits(currency: string): number {
   return digits;
 }
 
-/** Whether a code, or a sign such as `$` that several currencies have, can stand beside an amount of the currency. */
-export function canMean(mark: string, currency: string): boolean {
+/** Reports whether a code or symbol can denote the currency. Several currencies share a symbol such as `$`. */
+export function canDenote(mark: string, currency: string): boolean {
   if (mark === currency) return true;
   const form = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
   const symbol = form.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? currency;
   return !isCurrency(mark) && symbol.includes(mark.normalize('NFKC'));
 }
 
-/** An amount of minor units as a plain decimal of the currency: `-1234` of EUR is `-12.34`. Exact. */
+/** Formats minor units as an exact decimal: `-1234` in EUR is `-12.34`. */
 export function formatMinor(amountMinor: bigint, currency: string): string {
   return plainDecimal(amountMinor, minorDigits(currency));
 }
 
-/** So many units of the last decimal as a plain decimal: `-1234` with two decimals is `-12.34`. */
+/** Formats units of the last decimal place as a plain decimal: `-1234` with two decimals is `-12.34`. */
 export function plainDecimal(units: bigint, digits: number): string {
   const text = (units < 0n ? -units : units).toString().padStart(digits + 1, '0');
   const sign = units < 0n ? '-' : '';
@@ -55,8 +55,8 @@ export function plainDecimal(units: bigint, digits: number): string {
 }
 
 /**
- * A plain decimal of the currency as minor units: `12.5` of EUR is 1250. Null for anything else, such as one with more
- * decimals than the currency has, or with separators of thousands.
+ * Parses a plain decimal into minor units: `12.5` in EUR is 1250. Returns null for anything else, such as thousands
+ * separators or more decimals than the currency has.
  */
 export function parseMinor(text: string, currency: string): bigint | null {
   const [, sign = '', whole = '', part = ''] = /^(-?)(\d{1,18})(?:\.(\d+))?$/.exec(text.trim()) ?? [];
@@ -65,6 +65,6 @@ export function parseMinor(text: string, currency: string): bigint | null {
   return BigInt(sign + whole + part.slice(0, digits).padEnd(digits, '0'));
 }
 
-/** What halves of a minor unit become: `half_even` the even neighbour, `half_up` the one farther from zero. */
+/** Rounding of half a minor unit: `half_even` to the even neighbour, `half_up` away from zero. */
 export const ROUNDINGS = ['half_even', 'half_up'] as const;
 export type Rounding = (typeof ROUNDINGS)[number];

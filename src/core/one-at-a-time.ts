@@ -1,9 +1,9 @@
 export interface OneAtATime<T> {
   run(): Promise<T>;
-  /** Work that begins after this call: behind that under way, one for all who ask meanwhile. */
-  again(): Promise<T>;
-  /** Resolves when what is under way has ended, either way. */
-  rest(): Promise<void>;
+  /** Runs the work once more after the current run. All callers that ask during the current run share that one run. */
+  rerun(): Promise<T>;
+  /** Resolves when the current run has ended, also when it failed. */
+  waitUntilIdle(): Promise<void>;
 }
 
 export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
@@ -15,25 +15,25 @@ export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
     });
     return running;
   };
-  const rest = async (): Promise<void> => {
+  const waitUntilIdle = async (): Promise<void> => {
     await running?.catch(() => undefined);
   };
   return {
     run,
-    again() {
+    rerun() {
       if (running === null) return run();
-      next ??= rest().then(() => {
+      next ??= waitUntilIdle().then(() => {
         next = null;
         return run();
       });
       return next;
     },
-    rest,
+    waitUntilIdle,
   };
 }
 
-/** Gives what `make` gives, which is asked once for each key. */
-export function onceEach<K, V>(make: (key: K) => V): (key: K) => V {
+/** Wraps `make` so that it is called once per key. Later calls return the stored value. */
+export function oncePerKey<K, V>(make: (key: K) => V): (key: K) => V {
   const made = new Map<K, V>();
   return (key) => {
     if (!made.has(key)) made.set(key, make(key));
@@ -41,8 +41,8 @@ export function onceEach<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-/** Gives what `make` gives, which is asked when it is first needed. */
+/** Wraps `make` so that it is called on first use only. */
 export function once<V>(make: () => V): () => V {
-  const made = onceEach((_: null) => make());
+  const made = oncePerKey((_: null) => make());
   return () => made(null);
 }

@@ -1,10 +1,10 @@
 import { isoTime } from './clock.ts';
 import { AppError } from './errors.ts';
 
-/** A billing month as the service labels it, `YYYY-MM`. */
+/** A billing month in the service's form, `YYYY-MM`. */
 export type Period = string;
 
-/** Periods from the first to the last, both included; absent: no limit. */
+/** The periods from `from` to `to`, both included. An absent end means no limit. */
 export interface PeriodWindow {
   from?: Period;
   to?: Period;
@@ -12,12 +12,12 @@ export interface PeriodWindow {
 
 export const PERIOD_FORM = /^\d{4}-(0[1-9]|1[0-2])$/;
 
-/** True for a real month in the form `YYYY-MM`: `2026-13` and `2026-1` are not. */
+/** Reports whether the text is a real month in the form `YYYY-MM`. `2026-13` and `2026-1` are not. */
 export function isPeriod(text: string): text is Period {
   return PERIOD_FORM.test(text);
 }
 
-/** Refuses anything that is not a real month before it is sent to the service or compared with the ledger. */
+/** Returns the text as a period. Throws `bad_period` for anything else, before it reaches the service or the ledger. */
 export function parsePeriod(text: string, what = 'period'): Period {
   if (isPeriod(text)) return text;
   throw new AppError('bad_period', `${what} ${JSON.stringify(text)} is not a month`, {
@@ -25,13 +25,13 @@ export function parsePeriod(text: string, what = 'period'): Period {
   });
 }
 
-/** Whether it is the period that is wanted, or one of those; undefined: all are. */
-export function isWanted(period: Period, wanted: Period | PeriodWindow | undefined): boolean {
+/** Reports whether the period is the selected one or lies in the selected window. `undefined` selects every period. */
+export function isInPeriods(period: Period, wanted: Period | PeriodWindow | undefined): boolean {
   if (wanted === undefined || typeof wanted === 'string') return wanted === undefined || period === wanted;
   return period >= (wanted.from ?? period) && period <= (wanted.to ?? period);
 }
 
-/** Months since year 0: consecutive periods have consecutive indexes. */
+/** Returns the number of months since year 0. Consecutive periods have consecutive indexes. */
 export function periodIndex(period: Period): number {
   return Number(period.slice(0, 4)) * 12 + Number(period.slice(5, 7)) - 1;
 }
@@ -45,7 +45,7 @@ export function addPeriods(period: Period, months: number): Period {
   return periodFromIndex(periodIndex(period) + months);
 }
 
-/** The periods from `from` to `to`, both included; empty when `to` lies before `from`. */
+/** Returns the periods from `from` to `to`, both included. The list is empty when `to` is before `from`. */
 export function periodRange(from: Period, to: Period): Period[] {
   const first = periodIndex(from);
   const count = Math.max(0, periodIndex(to) - first + 1);
@@ -56,26 +56,26 @@ export function periodAt(epochMs: number): Period {
   return new Date(epochMs).toISOString().slice(0, 7);
 }
 
-/** Milliseconds since the epoch at which the period begins, by the UTC calendar. */
+/** Returns the start of the period in UTC, in milliseconds since the epoch. */
 export function periodStartMs(period: Period): number {
   return Date.parse(`${period}-01T00:00:00.000Z`);
 }
 
-/** Milliseconds since the epoch at which the period is over: the start of the next one. */
+/** Returns the end of the period, which is the start of the next one, in milliseconds since the epoch. */
 export function periodEndMs(period: Period): number {
   const start = new Date(periodStartMs(period));
   return start.setUTCMonth(start.getUTCMonth() + 1);
 }
 
 /**
- * The first and the last second of the period, ISO-8601: the calendar month in UTC. Everything goes by these, whatever
- * bounds the service writes beside its label.
+ * Returns the first and the last second of the calendar month in UTC, as ISO-8601. The program uses these bounds even
+ * when the service sends other bounds with its label.
  */
 export function periodBounds(period: Period): { start: string; end: string } {
   return { start: isoTime(periodStartMs(period)), end: isoTime(periodEndMs(period) - 1000) };
 }
 
-/** How much of the period has passed at `nowMs`, from 0 (not begun) to 1 (over). */
+/** Returns the part of the period that has passed at `nowMs`, from 0 (not started) to 1 (over). */
 export function elapsedFraction(period: Period, nowMs: number): number {
   const start = periodStartMs(period);
   const fraction = (nowMs - start) / (periodEndMs(period) - start);

@@ -7,28 +7,28 @@ export interface PeriodicTaskOptions {
   clock: Clock;
   logger: Logger;
   intervalMs: number;
-  /** Begins at once, and not only when the first interval is over. */
+  /** Runs the work immediately instead of after the first interval. */
   atOnce?: boolean;
-  /** What the log says when the work fails; the next interval tries again. */
+  /** The log message for a failure. The work is tried rerun at the next interval. */
   failed: string;
-  /** `stopping` is aborted by the stop: work that takes long ends early. */
+  /** Does the work. `stopping` aborts on stop, so that long work can end early. */
   work(stopping: AbortSignal): Promise<void>;
 }
 
-/** Work that is done every interval and never twice at once. After the stop it is not done any more. */
+/** Work that runs at every interval, never overlaps itself, and does not start rerun after `stop`. */
 export interface PeriodicTask {
-  /** Does the work now, or joins that under way. Never rejects. */
+  /** Starts the work now or joins the current run. Never rejects. */
   run(): Promise<void>;
-  /** Does it behind that under way, which may have looked too early. Never rejects. */
-  again(): Promise<void>;
-  /** Ends the intervals and waits for the work under way. May be called twice. */
+  /** Runs the work after the current run, which may have read its inputs too early. Never rejects. */
+  rerun(): Promise<void>;
+  /** Stops the interval and waits for the current run. May be called twice. */
   stop(): Promise<void>;
 }
 
 export function startPeriodicTask(options: PeriodicTaskOptions): PeriodicTask {
   const { clock, logger, intervalMs, atOnce = false, failed, work } = options;
   const stopping = new AbortController();
-  const { run, again, rest } = oneAtATime(async () => {
+  const { run, rerun, waitUntilIdle } = oneAtATime(async () => {
     if (stopping.signal.aborted) return;
     try {
       await work(stopping.signal);
@@ -41,11 +41,11 @@ export function startPeriodicTask(options: PeriodicTaskOptions): PeriodicTask {
   if (atOnce) void run();
   return {
     run,
-    again,
+    rerun,
     async stop() {
       stopping.abort();
       cancel();
-      await rest();
+      await waitUntilIdle();
     },
   };
 }

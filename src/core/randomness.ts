@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
-/** Where the program gets chance from, so that a seed repeats what it did. */
+/** The program's source of random values. A seeded one makes a run repeatable. */
 export interface Randomness {
   fraction(): number;
-  /** Bytes that nobody can foretell, where they are the system's. */
+  /** Returns random bytes. Those of `systemRandomness` are unpredictable. */
   bytes(count: number): Buffer;
 }
 

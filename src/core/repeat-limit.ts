@@ -1,28 +1,31 @@
 import { type Clock, systemClock } from './clock.ts';
 
-/** Texts that are told apart; beyond that the oldest is forgotten, and told again when it comes again. */
-const MOST_TEXTS = 200;
+/**
+ * The number of different texts that are tracked. Beyond it the oldest is dropped, and is written again when it
+ * returns.
+ */
+const MAX_TRACKED_TEXTS = 200;
 
 /**
- * Limits lines that say the same again and again: the first is written at once, later ones at most one a period, with the
- * number of those that were left out. Digits do not tell texts apart.
+ * Limits repeated lines. The first is written immediately, later ones at most once per period with the number of lines
+ * that were dropped. Texts that differ only in digits count as equal.
  */
-export type RepeatLimit = (text: string, write: (leftOut: number) => void) => void;
+export type RepeatLimit = (text: string, write: (droppedCount: number) => void) => void;
 
 export function createRepeatLimit(periodMs = 60_000, clock: Pick<Clock, 'monotonic'> = systemClock): RepeatLimit {
-  const seen = new Map<string, { writtenMs: number; leftOut: number }>();
+  const seen = new Map<string, { writtenMs: number; droppedCount: number }>();
   return (text, write) => {
     const key = text.replace(/\d+/g, '#');
     const known = seen.get(key);
     const nowMs = clock.monotonic();
     if (known !== undefined && nowMs - known.writtenMs < periodMs) {
-      known.leftOut += 1;
+      known.droppedCount += 1;
       return;
     }
     seen.delete(key);
-    seen.set(key, { writtenMs: nowMs, leftOut: 0 });
+    seen.set(key, { writtenMs: nowMs, droppedCount: 0 });
     const [oldest] = seen.keys();
-    if (seen.size > MOST_TEXTS && oldest !== undefined) seen.delete(oldest);
-    write(known?.leftOut ?? 0);
+    if (seen.size > MAX_TRACKED_TEXTS && oldest !== undefined) seen.delete(oldest);
+    write(known?.droppedCount ?? 0);
   };
 }

@@ -1,30 +1,30 @@
 import { isoTime } from './clock.ts';
 
 /**
- * What a stored time may still tell when the clock has been set back since. A time of something that happened that lies
- * more than a minute ahead counts as unknown: what is due is due then, and of unknown age is not fresh. What a person has
- * set, such as the end of a silence, stands.
+ * Helpers for stored times after the clock was set back. A past event that is stored as more than a minute in the
+ * future has an unknown time: a task with an unknown last run is due, and data of unknown age is not fresh. Times that
+ * a person chose, such as the end of a silence, are used unchanged.
  */
 
-/** Clocks of several machines agree to this, and small corrections stay within it. */
+/** The allowed difference between the clocks of several machines, and for small corrections of one clock. */
 export const CLOCK_SLACK_MS = 60_000;
 
-/** Whether something can have happened at that time, milliseconds since the epoch. */
+/** Reports whether an event can have happened at that time, in milliseconds since the epoch. */
 export function canHaveHappened(epochMs: number, nowMs: number): boolean {
   return epochMs <= nowMs + CLOCK_SLACK_MS;
 }
 
-/** The latest time at which something can have happened, ISO-8601 UTC: what is stored as later is unknown. */
+/** Returns the latest plausible time of a past event, as ISO-8601 UTC. A later stored time counts as unknown. */
 export function latestKnown(nowMs: number): string {
   return isoTime(nowMs + CLOCK_SLACK_MS);
 }
 
-/** When something happened; null when that is unknown. */
+/** Returns the time of an event, or null if it is unknown. */
 export function knownTime(epochMs: number | null, nowMs: number): number | null {
   return epochMs !== null && canHaveHappened(epochMs, nowMs) ? epochMs : null;
 }
 
-/** How long ago something happened, at least 0; null when that is unknown. Milliseconds. */
+/** Returns the age of an event in milliseconds, at least 0, or null if it is unknown. */
 export function ageMs(epochMs: number | null, nowMs: number): number | null {
   const knownMs = knownTime(epochMs, nowMs);
   return knownMs === null ? null : Math.max(0, nowMs - knownMs);

@@ -50,7 +50,7 @@ export class Deliveries {
 
   /** Looks for what is due and has it sent; resolves when that has begun. Never rejects. */
   sweep(): Promise<void> {
-    return this.#task.again();
+    return this.#task.rerun();
   }
 
   /** Begins no more; after `graceMs` what is under way is cut off, uncounted. Resolves when all have ended, or by the deadline. */

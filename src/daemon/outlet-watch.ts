@@ -6,7 +6,7 @@ import { backoffMs } from '../core/net/retry.ts';
 import { addPeriods, type Period, periodAt, periodRange } from '../core/period.ts';
 import { type PeriodicTask, startPeriodicTask } from '../core/periodic-task.ts';
 import { ageMs } from '../core/stored-time.ts';
-import { inOneUnit } from '../core/text/words.ts';
+import { formatDuration } from '../core/text/words.ts';
 import { headMismatch } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
@@ -222,7 +222,8 @@ class OutletWatch {
     if (standing === undefined) return;
     const isByHand = readOutlet(connection, outlet.name)?.paused === 'hand';
     const stuckMs = this.#stuck === null ? 0 : clock.monotonic() - this.#stuck.sinceMs;
-    const stuck = stuckMs < STUCK_MS ? [] : [`nothing was taken for ${inOneUnit(stuckMs)}: ${this.#stuck?.answer}`];
+    const stuck =
+      stuckMs < STUCK_MS ? [] : [`nothing was taken for ${formatDuration(stuckMs)}: ${this.#stuck?.answer}`];
     const parts = [...stuck, troubleOf(standing, isByHand) ?? []].flat();
     const detail = parts.length === 0 ? null : parts.join('; ');
     if (detail === this.#told) return;

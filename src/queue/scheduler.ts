@@ -87,7 +87,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     track(endOutdated().then(catchUp.run)).catch(() => undefined);
   });
   // A pass that began during the outage may just be giving up: a new one has to follow it.
-  const unsubscribe = options.onRedisBack(() => void catchUp.again());
+  const unsubscribe = options.onRedisBack(() => void catchUp.rerun());
   return {
     catchUp: catchUp.run,
     postpone,

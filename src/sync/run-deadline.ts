@@ -1,6 +1,6 @@
 import { type Cancel, type Clock, isoTime, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { inOneUnit } from '../core/text/words.ts';
+import { formatDuration } from '../core/text/words.ts';
 import { RateLimitedError } from '../usage-api/errors.ts';
 
 /** A run that stages no page for so long is not going to end. */
@@ -85,7 +85,7 @@ export function nameWait(error: unknown, nowMs: number, nextSlot?: NextSlot): un
   if (!(error instanceof RateLimitedError) || error.retryAfterMs === null) return error;
   const again =
     nextSlot === undefined ? '' : `; it is asked again from ${isoTime(restEndMs(error, nowMs, nextSlot))} on`;
-  const wait = error.retryAfterMs > YEAR_MS ? 'more than a year' : inOneUnit(error.retryAfterMs);
+  const wait = error.retryAfterMs > YEAR_MS ? 'more than a year' : formatDuration(error.retryAfterMs);
   const message = `${error.message}; the service wants no request for ${wait}${again}`;
   const { endpoint, status, serverMessage, retryAfterMs } = error;
   return new RateLimitedError(message, { endpoint, status, serverMessage, retryAfterMs, cause: error });

@@ -208,10 +208,10 @@ describe('the machine', () => {
     });
     const { code, err } = await world.run('migrate');
     expect(code).toBe(2);
-    expect(err).toMatch(/^error: .*E(ACCES|PERM|ROFS): .*\/sys.*\n {2}(give the user|the file system is read-only)/);
+    expect(err).toMatch(/^error: .*E(ACCES|PERM|ROFS): .*\/sys.*\n {2}(grant the user|the file system is read-only)/);
     expect(err.trimEnd().split('\n')).toHaveLength(2);
     world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], ledger: { path: './file/ledger.db' } });
-    expect((await world.run('sync')).err).toMatch(/a file stands where .* needs a folder/);
+    expect((await world.run('sync')).err).toMatch(/a file is where .* needs a folder/);
   });
 
   it('is tried for all that the daemon will write, before there is a ledger', async () => {
@@ -236,9 +236,9 @@ describe('the machine', () => {
     expect(code).toBe(4);
     expect(told).toMatchObject([
       { check: 'checkpoints', message: expect.stringContaining('no checkpoint can be signed'), remedy: KEY_REMEDY },
-      { check: 'backup', message: `${file} is no folder`, remedy: expect.stringContaining('`backup.folder`') },
-      { check: 'exports', subject: 'usage', message: `no file: ${file} is no folder` },
-      { check: 'redis', message: expect.stringContaining('may be written by every user'), remedy: CHMOD },
+      { check: 'backup', message: `${file} is not a folder`, remedy: expect.stringContaining('`backup.folder`') },
+      { check: 'exports', subject: 'usage', message: `no file: ${file} is not a folder` },
+      { check: 'redis', message: expect.stringContaining('is writable by every user'), remedy: CHMOD },
     ]);
     expect((await examined({ ledger: { checkpoint_key_file: join(file, 'key') } })).told).toMatchObject([
       { check: 'checkpoints', status: 'fail' },

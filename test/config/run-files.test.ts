@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { composeFile, type Installation, pm2File, systemdUnit } from '../../src/config/samples.ts';
-import { LASTING_EXIT_CODES } from '../../src/core/process/exit-codes.ts';
+import { NO_RESTART_EXIT_CODES } from '../../src/core/process/exit-codes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const USER = { name: 'ada', uid: 1001, gid: 1002 };
@@ -76,8 +76,8 @@ test("the file for compose is the package's own, run as the user whom the folder
 
 test('pm2 and systemd leave a daemon alone after the exit codes that no restart mends', () => {
   const { apps } = createRequire(import.meta.url)('../../ecosystem.config.cjs') as { apps: object[] };
-  expect(apps).toEqual([expect.objectContaining({ stop_exit_codes: [...LASTING_EXIT_CODES] })]);
+  expect(apps).toEqual([expect.objectContaining({ stop_exit_codes: [...NO_RESTART_EXIT_CODES] })]);
   const user = { name: 'ledger', uid: 1, gid: 1 };
   const unit = systemdUnit({ folder: '/srv', packageFolder: '/srv/package', nodePath: '/usr/bin/node', user });
-  expect(unit).toMatch(new RegExp(`^RestartPreventExitStatus=${LASTING_EXIT_CODES.join(' ')}$`, 'm'));
+  expect(unit).toMatch(new RegExp(`^RestartPreventExitStatus=${NO_RESTART_EXIT_CODES.join(' ')}$`, 'm'));
 });

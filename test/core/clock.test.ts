@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { every, sleep, systemClock } from '../../src/core/clock.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
-test('a wait that is longer than a timer can be is not over at once', async () => {
+test("a wait longer than Node's timer limit does not end immediately", async () => {
   let called = false;
   const cancel = systemClock.after(2 ** 31 + 1_000, () => (called = true), { background: true });
   await sleep(systemClock, 20);
@@ -10,7 +10,7 @@ test('a wait that is longer than a timer can be is not over at once', async () =
   cancel();
 });
 
-test('a sleep ends with its time, or with the signal before', async () => {
+test('a sleep ends after its time, or earlier when its signal aborts', async () => {
   const clock = createVirtualClock(0);
   const woken: string[] = [];
   void sleep(clock, 1_000).then(() => woken.push('slept'));
@@ -25,7 +25,7 @@ test('a sleep ends with its time, or with the signal before', async () => {
   expect(woken).toEqual(['slept', 'stopped']);
 });
 
-test('what comes back again and again does so until it is ended, from inside its own call too', async () => {
+test('an interval calls back until it is cancelled, also from inside its own callback', async () => {
   const clock = createVirtualClock(0);
   const at: number[] = [];
   const end = every(clock, 100, () => {

@@ -28,10 +28,10 @@ test.each([
 });
 
 test.each([
-  ['EACCES', 'not_permitted', 'right to /data/x'],
-  ['EPERM', 'not_permitted', 'right to /data/x'],
+  ['EACCES', 'not_permitted', 'access to /data/x'],
+  ['EPERM', 'not_permitted', 'access to /data/x'],
   ['EROFS', 'not_permitted', 'read-only'],
-  ['ENOSPC', 'disk_full', 'room on the disk of /data/x'],
+  ['ENOSPC', 'disk_full', 'free space on the disk of /data/x'],
   ['EMFILE', 'too_many_files', 'ulimit'],
 ])('%s of the system becomes an error with a remedy', (code, own, hint) => {
   const refused = Object.assign(new Error(`${code}: refused, open '/data/x'`), { code, path: '/data/x' });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { oneAtATime } from '../../src/core/one-at-a-time.ts';
 import { rejection } from '../support/rejection.ts';
 
-/** Work that ends when the test says so; each round gives its number. */
+/** Starts work that ends when the test calls `ends`. Each run resolves to its number. */
 function playWork() {
   const ends: ((error?: Error) => void)[] = [];
   const once = oneAtATime(
@@ -15,7 +15,7 @@ function playWork() {
   return { ...once, ends };
 }
 
-test('who asks while work is under way joins it', async () => {
+test('a call during a run joins that run', async () => {
   const { run, ends } = playWork();
   const both = Promise.all([run(), run()]);
   expect(ends).toHaveLength(1);
@@ -26,17 +26,17 @@ test('who asks while work is under way joins it', async () => {
   expect(await next).toBe(2);
 });
 
-test('who asks for it again gets work that has begun later, one for all, also after a failure', async () => {
-  const { run, again, rest, ends } = playWork();
+test('rerun starts one later run for all its callers, also after a failure', async () => {
+  const { run, rerun, waitUntilIdle, ends } = playWork();
   const first = rejection(run());
-  const later = Promise.all([again(), again()]);
+  const later = Promise.all([rerun(), rerun()]);
   expect(ends).toHaveLength(1);
   ends[0]?.(new Error('no luck'));
   expect((await first).message).toBe('no luck');
-  await rest();
+  await waitUntilIdle();
   await new Promise((resolve) => setImmediate(resolve));
   expect(ends).toHaveLength(2);
   ends[1]?.();
   expect(await later).toEqual([2, 2]);
-  await rest();
+  await waitUntilIdle();
 });

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import {
   addPeriods,
   elapsedFraction,
+  isInPeriods,
   isPeriod,
-  isWanted,
   parsePeriod,
   periodAt,
   periodBounds,
@@ -17,7 +17,7 @@ import {
 
 const LAST_INDEX = 9999 * 12 + 11;
 
-test('periods and their indexes are the same thing, in the same order as text', () => {
+test('a period and its index convert both ways and sort alike', () => {
   fc.assert(
     fc.property(index(), index(), (a, b) => {
       expect(periodIndex(periodFromIndex(a))).toBe(a);
@@ -27,7 +27,7 @@ test('periods and their indexes are the same thing, in the same order as text', 
   );
 });
 
-test.each<[Parameters<typeof isWanted>[1], string[]]>([
+test.each<[Parameters<typeof isInPeriods>[1], string[]]>([
   [undefined, ['2026-01', '2026-02', '2026-03', '2026-04']],
   ['2026-02', ['2026-02']],
   [{ from: '2026-02' }, ['2026-02', '2026-03', '2026-04']],
@@ -35,10 +35,10 @@ test.each<[Parameters<typeof isWanted>[1], string[]]>([
   [{ from: '2026-02', to: '2026-03' }, ['2026-02', '2026-03']],
   [{}, ['2026-01', '2026-02', '2026-03', '2026-04']],
 ])('of four months %j wants %j', (wanted, expected) => {
-  expect(periodRange('2026-01', '2026-04').filter((period) => isWanted(period, wanted))).toEqual(expected);
+  expect(periodRange('2026-01', '2026-04').filter((period) => isInPeriods(period, wanted))).toEqual(expected);
 });
 
-test('adding months forth and back is where one began', () => {
+test('adding and subtracting the same number of months returns the original period', () => {
   fc.assert(
     fc.property(index(2_000, 50_000), fc.integer({ min: -1_000, max: 1_000 }), (at, months) => {
       const period = periodFromIndex(at);
@@ -56,7 +56,7 @@ test.each([
   expect(addPeriods(period, months)).toBe(expected);
 });
 
-test('a range holds each period from the first to the last once, and none when it is upside down', () => {
+test('a range contains each period once from first to last, and is empty if reversed', () => {
   fc.assert(
     fc.property(index(), fc.integer({ min: -20, max: 200 }), (first, length) => {
       const last = Math.min(LAST_INDEX, Math.max(0, first + length));
@@ -113,17 +113,17 @@ test.each(['2026-13', '2026-00', '2026-1', '26-01', '2026-01-01', '', ' 2026-01'
   },
 );
 
-test('a real month is taken as it is, and what is none is called a period where nothing else is said', () => {
+test('a real month is accepted, and the error calls any other text a period by default', () => {
   expect(parsePeriod('2026-02')).toBe('2026-02');
   expect(() => parsePeriod('2026-13')).toThrow('period "2026-13" is not a month');
 });
 
-test('the indexes of periods are months since the year 0', () => {
+test('a period index counts months since year 0', () => {
   expect(periodIndex('0000-01')).toBe(0);
   expect(periodIndex('2026-10')).toBe(2026 * 12 + 9);
 });
 
-test('of a period that has not begun nothing has passed, of one that is over all', () => {
+test('the elapsed fraction is 0 before a period starts and 1 after it ends', () => {
   expect(elapsedFraction('2026-02', Date.UTC(2025, 0, 1))).toBe(0);
   expect(elapsedFraction('2026-02', Date.UTC(2027, 0, 1))).toBe(1);
 });

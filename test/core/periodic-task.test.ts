@@ -3,7 +3,7 @@ import { startPeriodicTask } from '../../src/core/periodic-task.ts';
 import { recordingLogger } from '../queue/support.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
-/** Work of two seconds that is done every second, until it is told otherwise. */
+/** Starts work that takes two seconds and runs every second. */
 function play({ atOnce = false, fails = () => false }: { atOnce?: boolean; fails?: () => boolean } = {}) {
   const clock = createVirtualClock(0);
   const { logger, lines } = recordingLogger();
@@ -28,13 +28,13 @@ test('work that takes longer than its interval never overlaps itself', async () 
   expect(ended).toHaveLength(3);
 });
 
-test('it can begin at once', async () => {
+test('it can start without waiting for the first interval', async () => {
   const { clock, begun } = play({ atOnce: true });
   await clock.advance(500);
   expect(begun).toEqual([0]);
 });
 
-test('a failure is logged with its words, and the next interval tries again', async () => {
+test('a failure is logged with its reason, and the work runs again at the next interval', async () => {
   const { clock, begun, lines } = play({ fails: () => true });
   await clock.advance(5_500);
   expect(begun).toHaveLength(3);
@@ -44,7 +44,7 @@ test('a failure is logged with its words, and the next interval tries again', as
   ]);
 });
 
-test('a stop waits for the work under way, which is told, and nothing begins after it', async () => {
+test('stop aborts and awaits the current run, and no run starts after it', async () => {
   const { task, clock, begun, ended } = play();
   await clock.advance(1_500);
   let stopped = false;
@@ -56,7 +56,7 @@ test('a stop waits for the work under way, which is told, and nothing begins aft
   await clock.advance(1_000);
   await stop;
   expect(ended).toEqual(['stopped']);
-  await Promise.all([task.run(), task.again(), task.stop()]);
+  await Promise.all([task.run(), task.rerun(), task.stop()]);
   await clock.advance(10_000);
   expect(begun).toHaveLength(1);
   expect(clock.waiting).toBe(0);

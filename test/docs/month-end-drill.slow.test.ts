@@ -19,7 +19,7 @@ const ALL = Array.from({ length: 40 }, (_, at) => {
   const tenants = ['acme', 'globex', 'initech'].map((tenant, place) => ({ tenant, credits: 1000 * (at + 1) + place }));
   return { id, currency, tenants };
 });
-const [GROWN, LATE, UNREAD, UNSETTLED] = ['ws-07', 'ws-15', 'ws-23', 'ws-31'];
+const [GROWN, LATE, READ_FAULTS, UNSETTLED] = ['ws-07', 'ws-15', 'ws-23', 'ws-31'];
 const LATE_CREDITS = 500;
 
 async function createForty(): Promise<World> {
@@ -54,11 +54,11 @@ async function createForty(): Promise<World> {
   await world.run('migrate');
   at(world, SETTLED - 24 * HOUR_MS);
   expect(await world.run('rates', 'apply', 'rates.yml', '--yes')).toMatchObject({ code: 0 });
-  configure((id) => id !== UNREAD);
+  configure((id) => id !== READ_FAULTS);
   await world.run('sync');
   const names = ['acme', 'globex', 'initech'].map((id, place) => `${id},${id} Ltd,C-${place}`);
   writeFileSync(join(world.folder, 'names.csv'), ['tenant_id,display_name,external_ref', ...names, ''].join('\n'));
-  for (const { id } of ALL) if (id !== UNREAD) await world.run('tenants', 'import', 'names.csv', '--workspace', id);
+  for (const { id } of ALL) if (id !== READ_FAULTS) await world.run('tenants', 'import', 'names.csv', '--workspace', id);
   at(world, SETTLED);
   world.sandbox.workspace(LATE).set({ tenantId: 'latecomer', period: '2026-02', credits: LATE_CREDITS, requests: 1 });
   await world.run('sync');
@@ -140,12 +140,12 @@ test('forty workspaces are closed, reconciled and bundled by eight commands, and
   const planned = shown.join('\n').trimEnd();
   const afterPlan = shown.length;
   const stateOf = (id: string | undefined) => new RegExp(`^${id} .* {2}(\\S.*)$`, 'm').exec(plan)?.[1];
-  expect([GROWN, LATE, UNREAD, UNSETTLED].map(stateOf)).toEqual(['large change', 'read once', 'no record', 'settling']);
+  expect([GROWN, LATE, READ_FAULTS, UNSETTLED].map(stateOf)).toEqual(['large change', 'read once', 'no record', 'settling']);
   expect(plan.match(/ {2}ready$/gm)).toHaveLength(36);
 
   await type(3, 'close', '2026-02', '--all', '--by', 'Ada', '--note', 'run 12');
   expect(world.query('SELECT count(*) AS n FROM finance_closes')).toEqual([{ n: 36 }]);
-  await type(0, 'sync', '--workspace', UNREAD ?? '', '--from', '2026-01');
+  await type(0, 'sync', '--workspace', READ_FAULTS ?? '', '--from', '2026-01');
   await type(3, 'close', '2026-02', '--all', '--note', 'new contract', '--accept-change', GROWN ?? '');
   at(world, SETTLED + 13 * HOUR_MS);
   await world.run('sync');

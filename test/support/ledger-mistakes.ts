@@ -20,7 +20,7 @@ export const LEDGER_MISTAKES: readonly LedgerMistake[] = [
       mkdirSync(dirname(path));
       chmodSync(dirname(path), 0o777);
     },
-    told: /the ledger's folder \S+ may be written by every user of this machine/,
+    told: /the ledger's folder \S+ is writable by every user of this machine/,
   },
   {
     name: 'its folder is a link',
@@ -36,7 +36,7 @@ export const LEDGER_MISTAKES: readonly LedgerMistake[] = [
       makeLedger(path);
       chmodSync(path, 0o666);
     },
-    told: /the ledger \S+ may be written by every user of this machine/,
+    told: /the ledger \S+ is writable by every user of this machine/,
   },
   {
     name: 'it is a folder',

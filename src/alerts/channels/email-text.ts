@@ -1,6 +1,6 @@
 import { addPeriods } from '../../core/period.ts';
 import { escapeMarkup } from '../../core/text/html-text.ts';
-import { lastClause } from '../../core/text/words.ts';
+import { cutAtClause } from '../../core/text/words.ts';
 import { ratesOfDays } from '../notify/course.ts';
 import { dayBars } from '../notify/day-bars.ts';
 import { grouped, monthName } from '../wording/names.ts';
@@ -33,7 +33,7 @@ function clipWords(text: string, most: number): string {
   const clipped = clip(text, most);
   if (clipped === text) return text;
   const space = clipped.lastIndexOf(' ');
-  return lastClause(clipped) ?? (space < 0 ? clipped : `${clipped.slice(0, space)} …`);
+  return cutAtClause(clipped) ?? (space < 0 ? clipped : `${clipped.slice(0, space)} …`);
 }
 
 export function emailText(view: MessageView): EmailText {

@@ -1,5 +1,5 @@
 import type { AlertSettings } from '../../config/types.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { RULES, type RuleName } from '../../core/text/alert-words.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
@@ -125,7 +125,7 @@ class RunEvaluation {
       priceOf,
       settings: tenantSettings(settings.rules),
       factsOf: createPeriodFacts(connection, { workspaceKey, nowMs, settleHours }),
-      tenantId: onceEach((tenantKey: number) => book.tenantId(tenantKey)),
+      tenantId: oncePerKey((tenantKey: number) => book.tenantId(tenantKey)),
     });
     this.#periods = new RunPeriods(this.#judging, lookbackPeriods);
   }

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { once, onceEach } from '../../core/one-at-a-time.ts';
+import { once, oncePerKey } from '../../core/one-at-a-time.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
@@ -87,7 +87,7 @@ export class Curves {
   }
 
   /** When a run was applied; null for one that is under way. */
-  readonly endOf = onceEach((runKey: number): number | null => {
+  readonly endOf = oncePerKey((runKey: number): number | null => {
     const { workspaceKey } = this.sources;
     const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
     return finishedAt === null ? null : Date.parse(finishedAt);
@@ -99,7 +99,7 @@ export class Curves {
   }
 
   /** When the run before another was applied: what that one saw first was used since then. */
-  readonly endBefore = onceEach((runKey: number): number | null => {
+  readonly endBefore = oncePerKey((runKey: number): number | null => {
     const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   });
@@ -176,7 +176,7 @@ export class Curves {
   }
 
   /** The bounds of a month, worked out once: each reading asks for them. */
-  readonly #monthOf = onceEach((periodKey: number) => {
+  readonly #monthOf = oncePerKey((periodKey: number) => {
     const period = periodOfKey(periodKey);
     return { startMs: periodStartMs(period), endMs: periodEndMs(period) };
   });
@@ -210,7 +210,7 @@ export class Curves {
   }
 
   /** Where now lies and the days before it, seen from an open period: by places among the entries that end days of their month. */
-  readonly #days = onceEach((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } => {
+  readonly #days = oncePerKey((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } => {
     const ends = new Map<number, number[]>();
     const marks = Array.from({ length: DAYS_BACK + 1 }, (_, daysAgo) => {
       const atMs = this.sources.nowMs - daysAgo * DAY_MS;
@@ -226,10 +226,10 @@ export class Curves {
   });
 
   /** What a period comes to of all tenants. */
-  readonly sumOf = onceEach((periodKey: number) => sumUsage(this.sources.connection, periodKey));
+  readonly sumOf = oncePerKey((periodKey: number) => sumUsage(this.sources.connection, periodKey));
 
   /** To be asked where there is a past: the entries of a first run are as many as there are records. */
-  readonly #totals = onceEach((periodKey: number) => totalsOf(this.sources.connection, periodKey));
+  readonly #totals = oncePerKey((periodKey: number) => totalsOf(this.sources.connection, periodKey));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
     return this.#knownOf(periodKey, tenantKey)(NOW);
@@ -244,7 +244,7 @@ export class Curves {
       if (tenantKey === null) return this.sumOf(periodKey).creditsUsed;
       return this.#figures(periodKey, tenantKey)?.credits ?? 0n;
     };
-    const known = periods.get(periodKey) ?? onceEach(read);
+    const known = periods.get(periodKey) ?? oncePerKey(read);
     periods.set(periodKey, known);
     return known;
   }
@@ -359,7 +359,7 @@ const totalStatements = perConnection((history) => ({
     .safeIntegers()
     .pluck(),
   /** What applied runs have added to a period never changes, and is summed up once. */
-  periods: onceEach((_: number): Totals => ({ runKey: 0, credits: 0n, lastEntryIds: [], totals: [] })),
+  periods: oncePerKey((_: number): Totals => ({ runKey: 0, credits: 0n, lastEntryIds: [], totals: [] })),
 }));
 
 interface Totals {

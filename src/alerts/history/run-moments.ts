@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { countUpTo } from './readings.ts';
 
@@ -116,7 +116,7 @@ export class RunMoments {
   }
 
   /** Null for a moment before the first run. */
-  readonly placeOf = onceEach((atMs: number): Place | null => {
+  readonly placeOf = oncePerKey((atMs: number): Place | null => {
     const isUntouched = atMs <= this.#untouched.byMs;
     const run = isUntouched ? undefined : this.#runs.before(atMs);
     if (run !== undefined && atMs - run.atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(run), later: null };

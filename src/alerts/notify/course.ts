@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -194,7 +194,7 @@ export function createCourses(connection: LedgerDb): (subject: CourseSubject) =>
   const entriesOf = entriesOfTenant(connection);
   const figuresOf = figuresReader(connection);
   const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
-  const readDays = onceEach((periodKey: number): ReadonlySet<string> => {
+  const readDays = oncePerKey((periodKey: number): ReadonlySet<string> => {
     const period = periodOfKey(periodKey);
     const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), isNotNull(runs.appliedSeq));
     const isSince = gte(runs.finishedAt, isoTime(periodStartMs(addPeriods(period, -1))));

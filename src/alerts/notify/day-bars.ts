@@ -11,7 +11,7 @@ export interface DayBars {
 }
 
 /** A day whose use nobody knows by itself, and one without any. */
-const UNREAD = '·';
+const READ_FAULTS = '·';
 const NONE = '_';
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
@@ -31,6 +31,6 @@ export function dayBars(period: Period, { days }: Course): { rows: DayBars[]; hi
 }
 
 function barOf(rate: number | null, highest: number): string {
-  if (rate === null) return UNREAD;
+  if (rate === null) return READ_FAULTS;
   return rate <= 0 ? NONE : (LEVELS[Math.round((rate / highest) * (LEVELS.length - 1))] ?? NONE);
 }

@@ -68,12 +68,12 @@ export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying):
 }
 
 /** Of the workspaces that have such alerts, and that no other ledger reads. */
-function booksOf(connection: LedgerDb, isWanted: SQL, { routes, nowMs }: Notifying): AlertBook[] {
+function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Notifying): AlertBook[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)
     .leftJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
-    .where(and(isWanted, sql.raw(`NOT ${elsewhereSql('alerts.workspace_key')}`)))
+    .where(and(isInPeriods, sql.raw(`NOT ${elsewhereSql('alerts.workspace_key')}`)))
     .orderBy(asc(alerts.workspaceKey))
     .all()
     .map(({ workspaceKey, workspaceId }) => {

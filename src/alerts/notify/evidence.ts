@@ -1,5 +1,5 @@
 import { formatMinor } from '../../core/money.ts';
-import { once, onceEach } from '../../core/one-at-a-time.ts';
+import { once, oncePerKey } from '../../core/one-at-a-time.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
@@ -38,7 +38,7 @@ export function createEvidence(
   connection: LedgerDb,
   priceOf: CreditPricer | null,
 ): (seen: Observation, about: EvidenceAbout) => Evidence {
-  const total = onceEach((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
+  const total = oncePerKey((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
   const courseOf = createCourses(connection);
   const entriesOf = latestEntries(connection);
   const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {

@@ -1,4 +1,4 @@
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
@@ -33,14 +33,14 @@ export interface AlertMoments {
 
 /** Says of alerts what was last told, and what there is to tell now; what those of a workspace have in common is read once. */
 export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMoments {
-  const readAtOf = onceEach((workspaceKey: number | null) => {
+  const readAtOf = oncePerKey((workspaceKey: number | null) => {
     const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
     const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
     return lastRun.orderBy(desc(runs.runKey)).limit(1).get()?.at ?? null;
   });
   const lastTold = createLastTold(connection);
-  const composersOf = onceEach((workspaceId: string | null) =>
-    onceEach((at: string) => createComposer(connection, workspaceId, at)),
+  const composersOf = oncePerKey((workspaceId: string | null) =>
+    oncePerKey((at: string) => createComposer(connection, workspaceId, at)),
   );
   return (alert) => {
     const row = requireAlert(connection, alert.alert_id);
@@ -100,7 +100,7 @@ function createLastTold(connection: LedgerDb): (alertId: string) => AlertMoment 
     )
     .pluck();
   const payloadOf = connection.prepare('SELECT payload FROM deliveries WHERE notification_id = ?').pluck();
-  const messageOf = onceEach((id: string) => parseExact(payloadOf.get(id) as string) as SentMessage);
+  const messageOf = oncePerKey((id: string) => parseExact(payloadOf.get(id) as string) as SentMessage);
   return (alertId) => {
     const last = lastOf.get(alertId) as string | undefined;
     const notification = last === undefined ? null : notificationIn(messageOf(last), alertId);

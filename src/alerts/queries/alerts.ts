@@ -1,5 +1,5 @@
 import { LARGEST_FIGURE } from '../../core/figure.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { AlertState } from '../../core/text/alert-words.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -43,7 +43,7 @@ export interface ListedAlert extends AlertRow {
 
 /** Says why nobody is told of an alert now: a silence may be younger than its last change. */
 export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: AlertRow) => string | null {
-  const mutesOf = onceEach((workspaceId: string | null) => {
+  const mutesOf = oncePerKey((workspaceId: string | null) => {
     const workspace = workspaceId === null ? undefined : findWorkspace(connection, workspaceId);
     return readMutes(connection, workspace?.workspaceKey ?? null, nowMs);
   });
@@ -90,7 +90,7 @@ export function alertRows(
     .all(...values) as (AlertRow & StoredBeside)[];
   const { workspaceId, tenantId } = filters;
   const nameOf = rows.length === 0 ? () => null : tenantNames(connection, { workspaceId, tenantId });
-  const pricerOf = onceEach((workspace: string) => creditPricer(connection, workspace));
+  const pricerOf = oncePerKey((workspace: string) => creditPricer(connection, workspace));
   const mutedNow = createMutedNow(connection, nowMs);
   const alerts = rows
     .map(({ read_at, basis, ...row }): ListedAlert => {

@@ -1,4 +1,4 @@
-import { inOneUnit } from '../../core/text/words.ts';
+import { formatDuration } from '../../core/text/words.ts';
 import { clear, holds } from '../measures/judgement.ts';
 import { type Observation, ownObservation } from '../measures/observation.ts';
 import { type Job, jobFailed, type SyncCause } from '../wording/kinds/own.ts';
@@ -52,5 +52,5 @@ export function judgeFailedRun({ code, retryable, clockSkewMs, message }: RunFau
 export function judgeStale(sinceMs: number, staleAfterMs: number): Observation | null {
   if (sinceMs <= staleAfterMs) return null;
   const judgement = holds({ level: 'happened', severity: 'critical', threshold: null });
-  return ownObservation('sync_stale', null, judgement, `no complete run for ${inOneUnit(sinceMs)}`);
+  return ownObservation('sync_stale', null, judgement, `no complete run for ${formatDuration(sinceMs)}`);
 }

@@ -1,4 +1,4 @@
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import {
   and,
@@ -40,7 +40,7 @@ export function findCrowds(context: BookContext): Crowds {
   const { connection, workspaceKey } = context;
   const crowds = crowdsOf(connection).all({ workspaceKey });
   const waiting = new Map(crowds.map((crowd) => [crowd.periodKey, crowd.waiting]));
-  return onceEach((periodKey) => {
+  return oncePerKey((periodKey) => {
     const count = waiting.get(periodKey);
     return count !== undefined && count * 20 > countTenants(context, periodKey);
   });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../core/errors.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -112,7 +112,7 @@ const insertAlert = prepared((db) =>
 
 /** Sets these columns: what is not set costs no look at the digests of rows. */
 const updateOf = perConnection((connection) =>
-  onceEach((columns: string) =>
+  oncePerKey((columns: string) =>
     query(connection)
       .update(alerts)
       .set(placeholders(columns.split(' ')))

@@ -1,6 +1,6 @@
 import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { isCurrency } from '../../core/money.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { type Charge, NO_CHARGE, pricerOf } from './charge.ts';
@@ -20,7 +20,7 @@ export interface Used {
 /** Prices tenants of one workspace and period by the cards that are given, each card prepared once. */
 export class PeriodPricer<Card extends RateCard> {
   readonly #choose: CardChooser<Card>;
-  readonly #pricerOf = onceEach((card: RateCard) => (isCurrency(card.currency) ? pricerOf(card) : null));
+  readonly #pricerOf = oncePerKey((card: RateCard) => (isCurrency(card.currency) ? pricerOf(card) : null));
 
   readonly #tied: (tenantId: string) => Card[];
   /** The card that prices every tenant; null when that depends on the tenant, or there is none. */

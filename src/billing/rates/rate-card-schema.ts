@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isCurrency, minorDigits, ROUNDINGS } from '../../core/money.ts';
 import { isPeriod } from '../../core/period.ts';
-import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
+import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 
-const period = word.refine(isPeriod, { error: 'is not a month, YYYY-MM' });
+const period = nonEmptyString.refine(isPeriod, { error: 'is not a month, YYYY-MM' });
 const decimal = z
   .string()
   .trim()
@@ -35,13 +35,16 @@ const PRICINGS = ['price_per_credit', 'graduated', 'volume', 'package'] as const
 
 export const rateCardSchema = z
   .strictObject({
-    name: word.describe('Give a name that people will recognise'),
+    name: nonEmptyString.describe('Give a name that people will recognise'),
     from_period: period.describe('Give the first month that the card prices, as YYYY-MM'),
     to_period: setting(period, 'Give the last month that the card prices, as YYYY-MM, or remove the line'),
-    workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
-    tenant: setting(word, 'Give a tenant id, in which * stands for anything, or remove the line for every tenant'),
+    workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),
+    tenant: setting(
+      nonEmptyString,
+      'Give a tenant id, in which * stands for anything, or remove the line for every tenant',
+    ),
     priority: setting(integer(-1000, 1000), 'Give a whole number, the higher counts, or remove the line'),
-    currency: word
+    currency: nonEmptyString
       .refine(isCurrency, { error: 'is not a currency of ISO 4217, such as EUR' })
       .describe('Give a code of ISO 4217, such as EUR'),
     credit_negative: setting(flag, 'Write true to pay credits below 0 back, or remove the line to price them as 0'),

@@ -1,6 +1,6 @@
 import { plainDecimal, type Rounding } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
-import { includesPattern, patternsOverlap } from '../../core/text/patterns.ts';
+import { coversPattern, patternsOverlap } from '../../core/text/patterns.ts';
 import type { RateCardText } from './rate-card-schema.ts';
 
 /** A price for the credits up to a limit, counted from the first one that is not included. */
@@ -98,7 +98,7 @@ function areUnclear(a: RateCardText, b: RateCardText): boolean {
   if ((a.priority ?? 0) !== (b.priority ?? 0)) return false;
   if (a.workspace !== undefined && b.workspace !== undefined && a.workspace !== b.workspace) return false;
   if (!reaches(a, b) || !reaches(b, a)) return false;
-  if (includesPattern(a.tenant, b.tenant) || includesPattern(b.tenant, a.tenant)) return false;
+  if (coversPattern(a.tenant, b.tenant) || coversPattern(b.tenant, a.tenant)) return false;
   return patternsOverlap(a.tenant, b.tenant);
 }
 

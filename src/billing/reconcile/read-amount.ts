@@ -1,4 +1,4 @@
-import { canMean, minorDigits, parseMinor } from '../../core/money.ts';
+import { canDenote, minorDigits, parseMinor } from '../../core/money.ts';
 
 export type DecimalMark = 'point' | 'comma';
 
@@ -20,7 +20,7 @@ export function amountReader(
   return (text, currency) => {
     const bare = bareAmount(text);
     if (bare === null) return null;
-    const otherCurrency = bare.marks.find((one) => !canMean(one, currency));
+    const otherCurrency = bare.marks.find((one) => !canDenote(one, currency));
     if (otherCurrency !== undefined) return { otherCurrency };
     const plain = plainDecimal(bare.digits, mark ?? markOf(bare.digits, currency, shown.size === 0));
     const minor = plain === null ? null : parseMinor(plain, currency);

@@ -19,7 +19,7 @@ import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { counted, lastClause } from '../../core/text/words.ts';
+import { counted, cutAtClause } from '../../core/text/words.ts';
 import {
   type CellStyle,
   type Column,
@@ -169,7 +169,7 @@ function alertLines(alert: SpokenAlert, known: string, { width = 80, color = fal
 
 function firstClauses(text: string, room: number): string {
   const line = wrapText(text, room - 1)[0] ?? '';
-  return lastClause(`${line} `) ?? `${line}…`;
+  return cutAtClause(`${line} `) ?? `${line}…`;
 }
 
 function styleOf({ state, severity }: ListedAlert): CellStyle {

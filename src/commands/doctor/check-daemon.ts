@@ -11,7 +11,7 @@ import type { Clock } from '../../core/clock.ts';
 import { attemptLimit } from '../../core/deadline.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { localUrl } from '../../core/net/public-address.ts';
-import { LASTING_EXIT_CODES } from '../../core/process/exit-codes.ts';
+import { NO_RESTART_EXIT_CODES } from '../../core/process/exit-codes.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
 import { createRedactor } from '../../core/text/redact.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
@@ -113,10 +113,10 @@ function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
     findings.push(fail('pm2', message, 'set treekill to false', subject));
   }
   const left = listOf(app.stop_exit_codes).map(Number);
-  const lacking = LASTING_EXIT_CODES.filter((code) => !left.includes(code));
+  const lacking = NO_RESTART_EXIT_CODES.filter((code) => !left.includes(code));
   if (lacking.length > 0) {
     const message = `stop_exit_codes lacks ${lacking.join(', ')}: pm2 starts the daemon again and again with a configuration that is wrong`;
-    findings.push(warn('pm2', message, `set stop_exit_codes to [${LASTING_EXIT_CODES.join(', ')}]`, subject));
+    findings.push(warn('pm2', message, `set stop_exit_codes to [${NO_RESTART_EXIT_CODES.join(', ')}]`, subject));
   }
   if (findings.length > 0) return findings;
   return [ok('pm2', 'kill_timeout, wait_ready, treekill and stop_exit_codes are right', subject)];

@@ -179,8 +179,8 @@ function refusal(
   return { result: 'refused', record: { workspace_id: id, reasons }, lines: [`${where} is NOT closed:`, ...lines] };
 }
 
-function noteSkipped(cli: CliContext, context: Context, isWanted: (month: SkippedMonth) => boolean): void {
-  const skipped = skippedWords(skippedMonths(context.reader().connection).filter(isWanted));
+function noteSkipped(cli: CliContext, context: Context, isInPeriods: (month: SkippedMonth) => boolean): void {
+  const skipped = skippedWords(skippedMonths(context.reader().connection).filter(isInPeriods));
   if (skipped !== null) cli.note(`${skipped}.`);
 }
 

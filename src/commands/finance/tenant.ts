@@ -1,5 +1,5 @@
 import { AppError, UsageError } from '../../core/errors.ts';
-import { isWanted } from '../../core/period.ts';
+import { isInPeriods } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { formatInteger, formatSigned, sheetOf, type TableColumn } from '../../reports/formats/columns.ts';
@@ -90,7 +90,7 @@ function askedEntries(cli: CliContext, context: Context, workspaceId: string, op
   const { tenantId, limit } = options;
   const wanted = chosenPeriods(options);
   const all = tenantEntries(context.reader().connection, workspaceId, tenantId);
-  const fitting = all.filter(({ period }) => isWanted(period, wanted));
+  const fitting = all.filter(({ period }) => isInPeriods(period, wanted));
   const shown = limit === undefined ? fitting : fitting.slice(-limit);
   const earlier = fitting.length - shown.length;
   if (earlier > 0) cli.note(`${inertText(workspaceId)}: ${formatInteger(earlier)} earlier entries`);
@@ -126,7 +126,7 @@ async function askService(
     const live = await fetchLiveHistory(await context.client(workspace), tenantId, workspace.perPage, signal);
     if (!live.complete) cli.note(`${inertText(workspaceId)}: the service's listing moved while it was read`);
     const periods = compareHistories(usage, live.items);
-    return { complete: live.complete, periods: periods.filter(({ period }) => isWanted(period, wanted)) };
+    return { complete: live.complete, periods: periods.filter(({ period }) => isInPeriods(period, wanted)) };
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error;
     return { error: cli.noteFailure(workspaceId, error) };

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { UsageError } from '../../core/errors.ts';
-import { whyUnread } from '../../core/text/words.ts';
+import { readFaultText } from '../../core/text/words.ts';
 import { checkpointLines, parseKey } from '../../ledger/audit/anchor/checkpoint-log.ts';
 
 /** A file that was named. All of these throw UsageError. */
@@ -11,7 +11,7 @@ export function readGiven(file: string): Buffer {
     return readFileSync(file);
   } catch (error) {
     throw new UsageError(
-      `${file} cannot be read (${whyUnread((error as NodeJS.ErrnoException).code)})`,
+      `${file} cannot be read (${readFaultText((error as NodeJS.ErrnoException).code)})`,
       'check the path',
     );
   }

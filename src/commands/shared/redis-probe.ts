@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Redis, RedisOptions } from 'ioredis';
 import type { Config } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
-import { within } from '../../core/deadline.ts';
+import { withTimeout } from '../../core/deadline.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { isListening, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 
@@ -39,7 +39,7 @@ export async function probeRedis(target: RedisTarget): Promise<RedisFacts> {
     reason ??= error;
   });
   try {
-    return await within(ask(connection), ANSWER_MS);
+    return await withTimeout(ask(connection), ANSWER_MS);
   } catch (error) {
     throw reason ?? error;
   } finally {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { ConfigFault } from '../../core/errors.ts';
 import { formatPath, type Path } from '../../core/text/path.ts';
-import { whyUnread } from '../../core/text/words.ts';
+import { readFaultText } from '../../core/text/words.ts';
 import { isSetting, remedyFor } from './faults.ts';
 import {
   type FoundSecret,
@@ -86,7 +86,7 @@ function readCertificates(file: string): FoundSecret {
       ? { text: certificates.join('\n') }
       : { mistake: 'names a file with a certificate that cannot be read' };
   } catch (error) {
-    return { mistake: `names a file that cannot be read (${whyUnread((error as NodeJS.ErrnoException).code)})` };
+    return { mistake: `names a file that cannot be read (${readFaultText((error as NodeJS.ErrnoException).code)})` };
   }
 }
 

@@ -2,7 +2,7 @@ import type { ExecFileException } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { formatPath, type Path } from '../../core/text/path.ts';
-import { whyUnread } from '../../core/text/words.ts';
+import { readFaultText } from '../../core/text/words.ts';
 import { secretRule } from '../rules.ts';
 
 /** What is secret, or may be. For each such setting `NAME_file` or `NAME_command` may stand in its place. */
@@ -43,7 +43,7 @@ export function secretInFile(file: string): FoundSecret {
   try {
     return secretIn(readRegularFile(file), { holder: 'a file', empty: 'names an empty file' });
   } catch (error) {
-    return { mistake: `names a file that cannot be read (${whyUnread(codeOf(error))})` };
+    return { mistake: `names a file that cannot be read (${readFaultText(codeOf(error))})` };
   }
 }
 

@@ -2,21 +2,27 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isLoopbackHost, nonPublicKind } from '../../core/net/public-address.ts';
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
+import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
 import { caFile, camelCased, judged, leftOut, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
 const TYPE = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
 
-const webAddress = obeys(word, channelAddressRule).describe(
+const webAddress = obeys(nonEmptyString, channelAddressRule).describe(
   'Give the https:// address that takes the alerts; http:// is for this machine only',
 );
-const mailbox = obeys(word, mailboxRule);
+const mailbox = obeys(nonEmptyString, mailboxRule);
 
 const left = z.strictObject({
   rules: setting(some(z.enum(RULES)), 'List the rules that this channel is not told of, or remove the line'),
-  workspaces: setting(some(word), 'List the workspaces that are left out, such as test-*, or remove the line'),
-  tenants: setting(some(word), 'List the tenants that are left out, such as acme or trial-*, or remove the line'),
+  workspaces: setting(
+    some(nonEmptyString),
+    'List the workspaces that are left out, such as test-*, or remove the line',
+  ),
+  tenants: setting(
+    some(nonEmptyString),
+    'List the tenants that are left out, such as acme or trial-*, or remove the line',
+  ),
 });
 
 const routeSettings = {
@@ -26,8 +32,8 @@ const routeSettings = {
     'List the rules that this channel is told of, such as jump and budget, or remove the line for all',
     [...RULES],
   ),
-  workspaces: setting(some(word), 'List workspaces, such as ws-1 or eu-*, or remove the line for all'),
-  tenants: setting(some(word), 'List tenants, such as acme or trial-*, or remove the line for all'),
+  workspaces: setting(some(nonEmptyString), 'List workspaces, such as ws-1 or eu-*, or remove the line for all'),
+  tenants: setting(some(nonEmptyString), 'List tenants, such as acme or trial-*, or remove the line for all'),
   not: setting(left, 'Write below `not:` what this channel is not told of: rules, workspaces or tenants, each a list'),
   digest_hour: orNull(integer(0, 23), 'Give the hour of the daily summary in UTC, or remove the line for none'),
   follow_ups: setting(
@@ -48,7 +54,7 @@ export const routeSchema = z.object(routeSettings).transform(({ remind_after_hou
   });
 });
 
-const called = { name: setting(word, 'Give a name that people will recognise, or remove the line') };
+const called = { name: setting(nonEmptyString, 'Give a name that people will recognise, or remove the line') };
 
 const routed = { ...called, ...leftOut(routeSettings) };
 
@@ -77,7 +83,7 @@ const pagerduty = z.strictObject({
   type: z.literal('pagerduty').describe(TYPE),
   ...outbound,
   url: setting(
-    obeys(word, channelAddressRule),
+    obeys(nonEmptyString, channelAddressRule),
     'Give the address that takes the events, such as https://events.eu.pagerduty.com/v2/enqueue, or remove the line',
     'https://events.pagerduty.com/v2/enqueue',
   ),
@@ -87,11 +93,13 @@ const pagerduty = z.strictObject({
 const email = z.strictObject({
   type: z.literal('email').describe(TYPE),
   ...outbound,
-  host: obeys(word, hostRule).describe('Give the name of the mail server, such as smtp.example.com, without its port'),
+  host: obeys(nonEmptyString, hostRule).describe(
+    'Give the name of the mail server, such as smtp.example.com, without its port',
+  ),
   port: setting(integer(1, 65_535), 'Give the port of the mail server, such as 587 or 465'),
   tls: setting(z.enum(['implicit', 'starttls']), 'Choose starttls (port 587) or implicit (port 465)'),
   allow_insecure: setting(flag, 'Write true only for a mail server in your own network, or remove the line', false),
-  user: setting(word, 'Give the user name for the mail server, or remove user and password'),
+  user: setting(nonEmptyString, 'Give the user name for the mail server, or remove user and password'),
   password: setting(secret, 'Give the password for the mail server, best as a variable, or remove user and password'),
   from: mailbox.describe('Give the sender as name@host or as Name <name@host>'),
   to: some(mailbox).describe('List the recipients below `to:`, each as `- name@host`'),

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
-import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
+import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, isLocalPostgres, parseS3Url, postgresRule, prefixOf, s3Rule } from '../rules.ts';
 import { address, caFile, camelCased, cron, cronRemedy, judged, obeys, orNull, secret } from './kinds.ts';
 
 const KEEP = 'Give how many files stay, a whole number from 1 to 1000, such as 7';
-const folder = setting(word, 'Give the folder for the files, best on another disk, or remove the line');
+const folder = setting(nonEmptyString, 'Give the folder for the files, best on another disk, or remove the line');
 const to = orNull(
-  obeys(word, s3Rule).transform((text) => {
+  obeys(nonEmptyString, s3Rule).transform((text) => {
     const { bucket, key } = parseS3Url(text) ?? { bucket: '', key: '' };
     return { bucket, prefix: prefixOf(key) };
   }),
@@ -24,8 +24,10 @@ export const backup = z.strictObject({
 export const s3 = judged(
   z.strictObject({
     endpoint: orNull(address, 'Give the https:// address of the service, or remove the line for Amazon'),
-    region: word.describe('Give the region of the bucket, such as eu-central-1, or what the service calls it'),
-    access_key_id: setting(word, 'Give the id of the key, best as a variable'),
+    region: nonEmptyString.describe(
+      'Give the region of the bucket, such as eu-central-1, or what the service calls it',
+    ),
+    access_key_id: setting(nonEmptyString, 'Give the id of the key, best as a variable'),
     secret_access_key: setting(secret, 'Give the secret of the key, best as a variable'),
     ca_file: caFile,
   }),
@@ -41,7 +43,7 @@ export const s3 = judged(
 
 export const publish = judged(
   z.strictObject({
-    url: obeys(word, postgresRule).describe(
+    url: obeys(nonEmptyString, postgresRule).describe(
       'Give an address such as postgres://ledger@db.example.com:5432/finance, with the password as a variable',
     ),
     schema: setting(
@@ -78,7 +80,7 @@ export const publish = judged(
 
 export const exportFile = judged(
   z.strictObject({
-    name: obeys(word, fileNameRule).describe('Give a name for the files, of small letters, digits, - and _'),
+    name: obeys(nonEmptyString, fileNameRule).describe('Give a name for the files, of small letters, digits, - and _'),
     view: z
       .enum([...FINANCE_VIEWS, ...FINANCE_VIEWS.map((view) => `finance_${view}` as const), 'focus'])
       .describe('Give a view of the ledger such as usage or charges, or focus'),
@@ -86,7 +88,7 @@ export const exportFile = judged(
     cron: setting(cron, 'Give five fields in UTC, such as "0 6 * * *", or write `after: close` instead'),
     after: setting(z.enum(['close']), 'Write `after: close`, or give a `cron:` instead'),
     period: setting(z.enum(['current', 'previous']), 'Choose current or previous, or remove the line for all months'),
-    workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
+    workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),
     folder,
     to,
     keep: setting(integer(1, 1000), KEEP, 30),
@@ -113,12 +115,16 @@ export const exportFile = judged(
 /** How FOCUS files name who bills and what; null: the workspace's name stands for it. */
 export const focus = z
   .strictObject({
-    issuer: orNull(word, 'Give the name of the company that bills'),
-    publisher: orNull(word, 'Give the name of the company that runs the service'),
-    service_name: orNull(word, 'Give the name of the service'),
-    service_category: setting(word, 'Give a category of the FOCUS specification, such as Analytics', 'Analytics'),
+    issuer: orNull(nonEmptyString, 'Give the name of the company that bills'),
+    publisher: orNull(nonEmptyString, 'Give the name of the company that runs the service'),
+    service_name: orNull(nonEmptyString, 'Give the name of the service'),
+    service_category: setting(
+      nonEmptyString,
+      'Give a category of the FOCUS specification, such as Analytics',
+      'Analytics',
+    ),
     service_subcategory: setting(
-      word,
+      nonEmptyString,
       'Give a subcategory of it, such as Business Intelligence',
       'Business Intelligence',
     ),

@@ -3,7 +3,7 @@ import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { isCurrency, parseMinor } from '../../core/money.ts';
 import { isLoopbackHost } from '../../core/net/public-address.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
-import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
+import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { proxyRule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
 import { backup, exportFile, focus, publish, s3 } from './copies.ts';
@@ -23,11 +23,14 @@ import { outlet } from './outlets.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
-  path: setting(word, 'Give the path of the ledger file, such as ./data/ledger.db', 'data/ledger.db'),
+  path: setting(nonEmptyString, 'Give the path of the ledger file, such as ./data/ledger.db', 'data/ledger.db'),
   // A year and the time to look back on it: certificates of runs without a change, failed runs, sent notifications.
   retention_days: setting(integer(30, 36_500), 'Give a whole number of days from 30 to 36500', 400),
-  checkpoint_key_file: setting(word, 'Give the path of a file that the daemon may create, or remove the line'),
-  reader_group: setting(word, 'Give the name of a group, or its number in quotes, or remove the line'),
+  checkpoint_key_file: setting(
+    nonEmptyString,
+    'Give the path of a file that the daemon may create, or remove the line',
+  ),
+  reader_group: setting(nonEmptyString, 'Give the name of a group, or its number in quotes, or remove the line'),
 });
 
 /** Of a token that other machines can guess at. */
@@ -35,10 +38,10 @@ const SHORTEST_TOKEN = 24;
 
 const http = judged(
   z.strictObject({
-    host: setting(word, 'Give the address to listen on, such as 127.0.0.1', '127.0.0.1'),
+    host: setting(nonEmptyString, 'Give the address to listen on, such as 127.0.0.1', '127.0.0.1'),
     port: setting(integer(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off', 9464),
     token: setting(secret, 'Set http.token to a random text of 24 characters or more, or remove the line'),
-    token_file: setting(word, 'Give the path of a file that the daemon may create, or remove the line'),
+    token_file: setting(nonEmptyString, 'Give the path of a file that the daemon may create, or remove the line'),
     ready_when_stale: setting(
       z.string().regex(/^(100|\d{1,2})%$/, { error: 'is not a share such as 10%' }),
       'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
@@ -67,8 +70,11 @@ const http = judged(
 /** A budget is one of credits, or of money, which a tenant's rate card makes of credits. */
 const budget = judged(
   z.strictObject({
-    workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
-    tenant: orNull(word, 'Give a tenant id, in which * stands for anything, or remove the line for every tenant'),
+    workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),
+    tenant: orNull(
+      nonEmptyString,
+      'Give a tenant id, in which * stands for anything, or remove the line for every tenant',
+    ),
     credits: setting(
       integer(1, Number.MAX_SAFE_INTEGER),
       'Give how many credits the tenant may use in a month, a whole number from 1 on',
@@ -127,9 +133,9 @@ const close = z
   }));
 
 const letterhead = z.strictObject({
-  name: word.describe('Give the name of who bills'),
+  name: nonEmptyString.describe('Give the name of who bills'),
   address: setting(z.array(z.string()), 'List its lines below `address:`, each beginning with `- `, or remove it', []),
-  logo: orNull(word, 'Give a PNG, JPEG or SVG file of at most 64 KiB, or remove the line'),
+  logo: orNull(nonEmptyString, 'Give a PNG, JPEG or SVG file of at most 64 KiB, or remove the line'),
   footer: orNull(z.string(), 'Give a line for the foot of each statement, or remove it'),
   language: setting(z.enum(['en', 'de']), 'Choose en or de', 'en'),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatPath, groupOf, type Path } from '../../core/text/path.ts';
-import { described, setting, word } from '../../core/text/setting-kinds.ts';
+import { described, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { addressRule, cronRule, type Rule, secretRule } from '../rules.ts';
 
 /** For what is read once: compiling a schema takes longer than going through it. */
@@ -14,16 +14,16 @@ export function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Ru
 }
 
 export const secret = obeys(z.string(), secretRule);
-export const cron = obeys(word, cronRule);
+export const cron = obeys(nonEmptyString, cronRule);
 export function cronRemedy(example: string): string {
   return `Give five fields in UTC: minute, hour, day, month, weekday, such as "${example}"`;
 }
 
 /** Paths are appended to it, so it ends without a slash. */
-export const address = obeys(word, addressRule).transform((text) => new URL(text).href.replace(/\/+$/, ''));
+export const address = obeys(nonEmptyString, addressRule).transform((text) => new URL(text).href.replace(/\/+$/, ''));
 
 export const caFile = setting(
-  word,
+  nonEmptyString,
   'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
 );
 

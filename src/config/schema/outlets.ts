@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
-import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
+import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, fileNameRule } from '../rules.ts';
 import { address, caFile, camelCased, judged, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
 const common = {
-  name: obeys(word, fileNameRule).describe('Give a name of small letters, digits, - and _, which it keeps for good'),
-  workspaces: orNull(some(word), 'List the workspaces whose usage goes there, or remove the line for all'),
+  name: obeys(nonEmptyString, fileNameRule).describe(
+    'Give a name of small letters, digits, - and _, which it keeps for good',
+  ),
+  workspaces: orNull(some(nonEmptyString), 'List the workspaces whose usage goes there, or remove the line for all'),
   customer: setting(
     z
       .string()
@@ -28,7 +30,7 @@ const webhook = judged(
   z.strictObject({
     type: z.literal('webhook').describe('Choose the kind of the receiver: webhook'),
     ...common,
-    url: obeys(word, channelAddressRule).describe('Give the https:// address that takes the events'),
+    url: obeys(nonEmptyString, channelAddressRule).describe('Give the https:// address that takes the events'),
     secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
     secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
     events_per_request: setting(integer(1, 1000), 'Give how many events a request may hold, from 1 to 1000', 100),
@@ -55,7 +57,7 @@ const stripe = z.strictObject({
   ...common,
   url: setting(address, 'Give the address of a stand-in for Stripe, or remove the line', 'https://api.stripe.com'),
   token,
-  meter: word.describe('Give the id of the meter in Stripe, mtr_...'),
+  meter: nonEmptyString.describe('Give the id of the meter in Stripe, mtr_...'),
 });
 
 const metronome = z.strictObject({
@@ -63,7 +65,7 @@ const metronome = z.strictObject({
   ...common,
   url: setting(address, 'Give the address of Metronome, or remove the line', 'https://api.metronome.com'),
   token,
-  meter: word.describe('Give the id of the billable metric in Metronome'),
+  meter: nonEmptyString.describe('Give the id of the billable metric in Metronome'),
 });
 
 const openmeter = z.strictObject({
@@ -71,7 +73,7 @@ const openmeter = z.strictObject({
   ...common,
   url: address.describe('Give the address of OpenMeter, such as https://openmeter.example.com'),
   token: orNull(secret, 'Give the API key, best as a variable, or remove the line for an OpenMeter that asks for none'),
-  meter: word.describe('Give the slug of the meter in OpenMeter'),
+  meter: nonEmptyString.describe('Give the slug of the meter in OpenMeter'),
 });
 
 const lago = z.strictObject({
@@ -79,7 +81,7 @@ const lago = z.strictObject({
   ...common,
   url: setting(address, 'Give the address of the API, with its /api/v1', 'https://api.getlago.com/api/v1'),
   token,
-  meter: word.describe('Give the code of the billable metric in Lago'),
+  meter: nonEmptyString.describe('Give the code of the billable metric in Lago'),
 });
 
 export const outlet = z.discriminatedUnion('type', [webhook, stripe, metronome, openmeter, lago]).transform((given) => {

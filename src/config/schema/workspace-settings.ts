@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { groupOf, listOf } from '../../core/text/path.ts';
-import { integer, numeric, setting, word } from '../../core/text/setting-kinds.ts';
+import { integer, nonEmptyString, numeric, setting } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
 import {
@@ -36,7 +36,7 @@ const ruleSettings = {
 };
 
 const tenantRules = z.strictObject({
-  match: word.describe('Give a tenant id, in which * stands for anything'),
+  match: nonEmptyString.describe('Give a tenant id, in which * stands for anything'),
   ...leftOut(ruleSettings),
 });
 
@@ -73,7 +73,9 @@ const signing = z.strictObject({
 });
 
 const keySettings = {
-  api_key_id: obeys(word, identifierRule).describe("Give the API key's identifier, exactly as the service shows it"),
+  api_key_id: obeys(nonEmptyString, identifierRule).describe(
+    "Give the API key's identifier, exactly as the service shows it",
+  ),
   secret_key: obeys(z.string().min(1), secretRule).describe(
     "Give the API key's secret, best as a variable; or secret_key_file or secret_key_command says where it is",
   ),
@@ -136,8 +138,8 @@ function count(unit: string, least: number, most: number, byDefault: number, not
 }
 
 const ownSettings = {
-  id: obeys(word, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
-  name: setting(word, 'Give a name that people will recognise, or remove the line'),
+  id: obeys(nonEmptyString, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
+  name: setting(nonEmptyString, 'Give a name that people will recognise, or remove the line'),
 };
 
 /** A workspace of the file, and `defaults`: none of it has a default yet. */

@@ -1,5 +1,5 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { onceEach } from '../one-at-a-time.ts';
+import { oncePerKey } from '../one-at-a-time.ts';
 
 type Ranges = readonly (readonly [network: string, prefix: number, kind: string])[];
 
@@ -71,7 +71,7 @@ function kindAmong(among: Ranges, address: string): string | null {
 }
 
 /** Made when the first address is judged: no start waits for it. */
-const listsOf = onceEach((ranges: Ranges) =>
+const listsOf = oncePerKey((ranges: Ranges) =>
   ranges.map(([network, prefix, kind]) => {
     const list = new BlockList();
     list.addSubnet(network, prefix, familyOf(network));

@@ -2,14 +2,17 @@ import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.ts';
 
-/** Why no file can be written into a folder, which is still to be made where it does not exist; null when one can. */
+/**
+ * Explains why no file can be written into a folder. For a missing folder, checks the nearest parent that exists.
+ * Returns null if a file can be written.
+ */
 export function folderFault(folder: string): string | null {
   try {
     const found = statSync(folder, { throwIfNoEntry: false });
     if (found === undefined) {
       return folderFault(dirname(folder));
     }
-    if (!found.isDirectory()) return `${folder} is no folder`;
+    if (!found.isDirectory()) return `${folder} is not a folder`;
     accessSync(folder, constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
@@ -17,7 +20,7 @@ export function folderFault(folder: string): string | null {
   }
 }
 
-/** Makes a folder (0700) unless it is there. Throws `UsageError` where no file can be written into it. */
+/** Creates a folder (0700) unless it exists. Throws `UsageError` if no file can be written into it. */
 export function makeFolder(folder: string, remedy: string): void {
   const fault = folderFault(folder);
   if (fault !== null) throw new UsageError(fault, remedy);

@@ -1,10 +1,10 @@
-// Node's modules for this are loaded when there is something to do: most commands have little to forget.
+// Node's modules for this are loaded on first use, because most commands never need them.
 
 let collect: (() => void) | null = null;
 
 /**
- * Collects the garbage of this thread now, some 10 ms for 100 MB. V8 waits for more of it than a machine may have room for:
- * what a walk of thousands of pages leaves behind would lie beside what the merge needs.
+ * Collects this thread's garbage now, which takes about 10 ms for 100 MB. V8 on its own may wait until a small machine
+ * runs out of memory: the garbage of a walk over thousands of pages would remain while the merge allocates.
  */
 export function collectGarbage(): void {
   if (collect === null) {
@@ -15,8 +15,8 @@ export function collectGarbage(): void {
 }
 
 /**
- * For work that passes many short-lived values through: what is read and forgotten is collected before much of it lies about.
- * Not at a start: loading code with a young generation that never grows takes a tenth longer.
+ * Keeps V8's young generation small, for work that creates many short-lived values, so that garbage is collected early.
+ * Do not call it at start-up: loading code would take a tenth longer.
  */
 export function keepYoungGenerationSmall(): void {
   process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');

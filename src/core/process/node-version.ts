@@ -1,9 +1,9 @@
-/** The oldest Node that runs this: the SQLite library inside needs its Node-API 10 and crashes without. See package.json. */
+/** The oldest Node version that works: better-sqlite3 needs Node-API 10 and crashes without it. See package.json. */
 const OLDEST = { major: 22, minor: 14 };
 
 /**
- * Why this Node, such as `20.20.2`, cannot run the program, in one line; null when it can. This file is read by any Node,
- * however old: it uses nothing that one might not know, and imports nothing.
+ * Explains in one line why this Node version, such as `20.20.2`, cannot run the program. Returns null if it can. Any
+ * Node version must be able to load this file, so it uses only old syntax and imports nothing.
  */
 export function nodeVersionFault(version: string): string | null {
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Whether a process with this id runs on this machine, whoever owns it. One that has ended but was not reaped by its
- * parent (no init in a container) does not. The id alone says nothing of *which* process it is: systems use ids again.
+ * Reports whether a process with this id is running, under any user. A zombie (ended, but not reaped by its parent, as
+ * in a container without an init) is not running. The id does not identify the process: systems reuse ids.
  */
 export function isProcessRunning(pid: number): boolean {
   try {
@@ -14,20 +14,20 @@ export function isProcessRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // No /proc on this system, or gone between the two looks: the next look tells.
+    // The system has no /proc, or the process ended between the two checks. The next call reports the latter.
     return true;
   }
 }
 
 /**
- * What tells a process from every other that has had its id: the boot of the system and the tick at which it began. Null
- * when there is no such process, or the system has no /proc.
+ * Returns a value that distinguishes a process from all others that had the same id: the boot id and the tick of its
+ * start. Returns null if there is no such process or no /proc.
  */
 export function processStart(pid: number): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name, in brackets, may hold anything; the start is the 20th field after it.
+    // The process name in brackets may contain anything. The start time is the 20th field after it.
     const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
     return started === undefined ? null : `${boot}:${started}`;
   } catch {
@@ -35,7 +35,7 @@ export function processStart(pid: number): string | null {
   }
 }
 
-/** What tells a process from every other on any machine; `start`: see `processStart`. */
+/** Identifies a process among all machines. See `processStart` for `start`. */
 export interface ProcessIdentity {
   host: string;
   pid: number;
@@ -46,7 +46,10 @@ export function thisProcess(): ProcessIdentity {
   return { host: hostname(), pid: process.pid, start: processStart(process.pid) };
 }
 
-/** Whether the process runs that had this id and this `processStart`; by the id alone where one of them is not known. */
+/**
+ * Reports whether the process with this id and `processStart` is running. If either start is unknown, only the id is
+ * compared.
+ */
 export function isStillRunning(pid: number, start: string | null): boolean {
   if (!isProcessRunning(pid)) return false;
   const now = processStart(pid);

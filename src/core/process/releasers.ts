@@ -1,6 +1,8 @@
 type Release = () => void | Promise<void>;
 
-/** What has been acquired, to be released in reverse and once: acquire something, then push what lets go of it. */
+/**
+ * A stack of acquired resources that are released once, in reverse order. Acquire a resource, then push its release.
+ */
 export class Releasers {
   readonly #stack: Release[] = [];
   #released: Promise<void> | null = null;
@@ -9,7 +11,9 @@ export class Releasers {
     this.#stack.push(release);
   }
 
-  /** Releases everything, the latest first. One failure does not keep the others; the first is thrown at the end. */
+  /**
+   * Releases everything, the latest first. A failure does not stop the others; the first error is thrown at the end.
+   */
   release(): Promise<void> {
     this.#released ??= this.#releaseAll();
     return this.#released;

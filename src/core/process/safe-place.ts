@@ -8,63 +8,63 @@ const WORLD_WRITABLE = 0o002;
 const GROUP_WRITABLE = 0o020;
 
 /**
- * Refuses a file or folder into which somebody else could put something, with `unsafe_place`: one that is a link, belongs
- * to another user than this one or root, or may be written by everybody, or by a group with other users in it. What does not
- * exist yet is no fault.
+ * Throws `unsafe_place` for a file or folder that another user could write to. Such a path is a link, or belongs to a
+ * user other than this one or root, or is writable for everybody or for a group with other members. A missing path
+ * passes.
  */
 export function requireSafePlace(path: string, what: string): void {
   const own = process.geteuid?.();
   const found = lstatSync(path, { throwIfNoEntry: false });
-  // Without users, as on Windows, there is nothing to compare.
+  // Windows has no uids to compare.
   if (own === undefined || found === undefined) return;
   if (found.isSymbolicLink()) {
     throw unsafe(
       path,
       what,
-      'is a link, and whoever can change the link decides what is written',
-      `write the place that it leads to into the configuration instead: ${targetOf(path)}`,
+      'is a link: anyone who can change the link controls where data is written',
+      `use its target in the configuration instead: ${targetOf(path)}`,
     );
   }
   if (found.uid !== own && found.uid !== 0) {
     throw unsafe(
       path,
       what,
-      `belongs to another user (uid ${found.uid}, and this is uid ${own})`,
-      // What root took away from the daemon's user, that user could not write any more.
+      `belongs to another user (uid ${found.uid}; this is uid ${own})`,
+      // If root took the file over, the user of the daemon could no longer write it.
       own === 0 ? 'run usage-ledger as that user' : `run usage-ledger as that user, or: chown ${own} ${path}`,
     );
   }
   if ((found.mode & WORLD_WRITABLE) !== 0) {
-    throw unsafe(path, what, 'may be written by every user of this machine', `chmod o-w ${path}`);
+    throw unsafe(path, what, 'is writable by every user of this machine', `chmod o-w ${path}`);
   }
   const others = (found.mode & GROUP_WRITABLE) === 0 ? [] : othersInGroup(found.gid, own);
   if (others.length > 0) {
     const who = firstOf(others, 3);
-    throw unsafe(path, what, `may be written by other users, who are in its group: ${who}`, `chmod g-w ${path}`);
+    throw unsafe(path, what, `is writable by other users in its group: ${who}`, `chmod g-w ${path}`);
   }
 }
 
 /**
- * The file that a path leads to. Of a link it is the target, and the link must be laid by this user or root, in a folder
- * that is safe; a link to nothing is left as it is.
+ * Returns the file that a path leads to. A link is followed if this user or root made it, in a safe folder. A dangling
+ * link is returned unchanged.
  */
 export function followSafeLink(path: string, what: string): string {
   const link = lstatSync(path, { throwIfNoEntry: false });
   if (link?.isSymbolicLink() !== true || !existsSync(path)) return path;
   const own = process.geteuid?.();
   if (own !== undefined && link.uid !== own && link.uid !== 0) {
-    throw unsafe(path, what, `is a link of another user (uid ${link.uid})`, 'write the place that it leads to instead');
+    throw unsafe(path, what, `is a link owned by another user (uid ${link.uid})`, 'use its target instead');
   }
   requireSafePlace(dirname(path), `the folder of ${what}`);
   return realpathSync(path);
 }
 
-/** Links further up in a path do not matter: only who may change the last folder can put something else there. */
+/** Links further up in the path are harmless: only someone who can change the last folder can replace the file. */
 function targetOf(link: string): string {
   try {
     return realpathSync(link);
   } catch {
-    return 'it leads nowhere';
+    return 'it has no target';
   }
 }
 
@@ -72,12 +72,15 @@ function unsafe(path: string, what: string, fault: string, hint: string): AppErr
   return new AppError('unsafe_place', `${what} ${path} ${fault}`, { hint });
 }
 
-/** The number of a group: by `/etc/group`, or by `getent`, which knows those of a directory service, too; undefined without one. */
+/**
+ * Returns the number of a group, from `/etc/group` or from `getent`, which also knows directory services. Returns
+ * undefined if there is no such group.
+ */
 export function groupId(name: string): number | undefined {
   return idOf(lines('/etc/group'), name) ?? idOf(askDirectory(name), name);
 }
 
-/** Users who are in a group beside `uid` and root, as `/etc/group` and `/etc/passwd` know them. */
+/** Returns the members of a group except `uid` and root, from `/etc/group` and `/etc/passwd`. */
 function othersInGroup(gid: number, uid: number): string[] {
   const users = lines('/etc/passwd').map(([name = '', , id, primary]) => ({
     name,
@@ -101,7 +104,7 @@ function idOf(groups: readonly string[][], name: string): number | undefined {
 function askDirectory(group: string): string[][] {
   try {
     const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
-    // Seldom needed, and not loaded at each start.
+    // Loaded on demand because it is rarely needed.
     const { execFileSync } = process.getBuiltinModule('node:child_process');
     return fieldsOf(execFileSync('getent', ['group', '--', group], { encoding: 'utf8', stdio }));
   } catch {
@@ -110,7 +113,7 @@ function askDirectory(group: string): string[][] {
   }
 }
 
-/** Nothing where the system has no such file. */
+/** Returns the fields of each line, or nothing if the system has no such file. */
 function lines(file: string): string[][] {
   try {
     return fieldsOf(readFileSync(file, 'utf8'));

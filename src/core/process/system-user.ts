@@ -1,6 +1,9 @@
 import { userInfo } from 'node:os';
 
-/** Whom the system takes the process's owner for; its number where the system has no name for it, as in many containers. */
+/**
+ * Returns the name of the user that runs this process, or its uid if the system has no name for it, as in many
+ * containers.
+ */
 export function systemUser(): string {
   try {
     return userInfo().username;

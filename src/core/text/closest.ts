@@ -1,9 +1,9 @@
-/** The candidate that takes the fewest edits, when these are few for a word of this length. */
+/** Returns the candidate with the fewest edits, if there are few enough for a word of its length. */
 export function closest(key: string, candidates: readonly string[]): string | undefined {
   return nearest(key, candidates, 1)[0];
 }
 
-/** Up to `most` such candidates, those with the fewest edits first; neither case nor punctuation counts. */
+/** Returns up to `most` similar candidates, those with the fewest edits first. Case and punctuation are ignored. */
 export function nearest(key: string, candidates: readonly string[], most: number): string[] {
   const from = plain(key);
   return candidates
@@ -23,7 +23,7 @@ function plain(word: string): string {
   return word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Insertions, deletions, replacements and swaps of two neighbours from one word to the other. */
+/** Counts the insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 function editDistance(from: string, to: string): number {
   let beforeThat: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -1,6 +1,6 @@
 type Reviver = (key: string, value: unknown) => unknown;
 
-/** What Node 22 offers and TypeScript's library does not know: the source of a number, and text that is written as it is. */
+/** JSON features of Node 22 that TypeScript's library does not declare: a number's source text, and raw JSON output. */
 interface SourceJson {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   stringify(value: unknown, replacer: Reviver, space?: number): string | undefined;
@@ -9,12 +9,14 @@ interface SourceJson {
 
 const json = JSON as unknown as SourceJson;
 
-/** Parses JSON without rounding: integers of any size come as bigint, other numbers as number. Throws SyntaxError. */
+/**
+ * Parses JSON without rounding: integers of any size become bigint, other numbers become number. Throws SyntaxError.
+ */
 export function parseExact(text: string, reviver: Reviver = (_, value) => value): unknown {
   return parseNumbers(text, exactNumber, reviver);
 }
 
-/** Parses JSON, and gives each number by what stands in the text for it. Throws SyntaxError. */
+/** Parses JSON and passes the source text of each number to `readNumber`. Throws SyntaxError. */
 export function parseNumbers(
   text: string,
   readNumber: (source: string) => unknown,
@@ -25,7 +27,7 @@ export function parseNumbers(
   );
 }
 
-/** JSON text in which bigints are integers with all their digits. */
+/** Formats a value as JSON and writes every digit of a bigint. */
 export function stringifyExact(value: unknown, space?: number): string {
   const text = json.stringify(
     value,
@@ -35,10 +37,10 @@ export function stringifyExact(value: unknown, space?: number): string {
   return text ?? 'null';
 }
 
-/** Legal inside JSON strings, yet a terminal may act upon them: JSON's own escapes end at U+001F. */
+/** Characters that JSON allows unescaped in strings but a terminal may act on. JSON's own escapes end at U+001F. */
 const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 
-/** JSON text with the control and format characters of its strings escaped. */
+/** Escapes control and format characters inside the strings of a JSON text. */
 export function escapeRisky(text: string): string {
   return text.replace(RISKY, escapeUnits);
 }

@@ -1,4 +1,6 @@
-/** The views of the ledger that are the public contract, without their `finance_`; a test holds them against the ledger. */
+/**
+ * The ledger views that form the public contract, without the prefix `finance_`. A test compares them with the ledger.
+ */
 export const FINANCE_VIEWS = [
   ...([
     'adjustments',

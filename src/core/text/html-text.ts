@@ -8,12 +8,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text from outside as it may stand in HTML, between tags or in a quoted attribute; characters that act are shown. */
+/** Escapes outside text for HTML, between tags or in a quoted attribute. Active characters become visible escapes. */
 export function htmlText(text: string): string {
   return escapeMarkup(inertText(text));
 }
 
-/** The same for text whose acting characters have been dealt with. */
+/** Escapes markup in text that contains no active characters. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

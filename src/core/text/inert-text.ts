@@ -1,12 +1,12 @@
 /**
- * Characters that act on what shows them instead of being shown: controls (with ANSI's escape and line breaks), bidi and
- * other format characters, invisible ones, separators of lines and paragraphs, and lone surrogates.
+ * Characters that a terminal or browser acts on instead of showing: controls (including ANSI escapes and line breaks),
+ * bidirectional and other format characters, invisible characters, line and paragraph separators, and lone surrogates.
  */
 const ACTIVE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Makes text from outside safe to show to a person: each active character becomes `\u001b` (`\u{e0041}` above U+FFFF),
- * all others stay. For display only: a name that spells out such an escape looks the same, so never parse the result.
+ * Makes outside text safe to show to a person. Each active character becomes `\u001b` (`\u{e0041}` above U+FFFF); all
+ * others stay. Use the result for display only: a name that spells out such an escape looks the same.
  */
 export function inertText(text: string): string {
   return text.replace(ACTIVE, (character) => {
@@ -16,8 +16,8 @@ export function inertText(text: string): string {
 }
 
 /**
- * The same for compact JSON text, without changing what it says: active characters can only stand inside its strings,
- * where `\uXXXX` parses back to the very same character. Text with line breaks between its tokens must not be passed.
+ * Escapes active characters in compact JSON text without changing its meaning. Such characters can only occur inside
+ * strings, where `\uXXXX` parses back to the same character. Do not pass text with line breaks between tokens.
  */
 export function inertJson(json: string): string {
   return json.replace(ACTIVE, (character) =>

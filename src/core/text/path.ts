@@ -1,6 +1,6 @@
 export type Path = readonly PropertyKey[];
 
-/** A path as people write it: `workspaces[0].signing.payload`. Keys that are no plain words are quoted. */
+/** Formats a path for people: `workspaces[0].signing.payload`. Keys that are not plain words are quoted. */
 export function formatPath(path: Path): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
@@ -10,12 +10,12 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** The value at a path, or undefined when the path leads nowhere. */
+/** Returns the value at a path, or undefined if the path leads nowhere. */
 export function valueAt(document: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, step) => (isGroup(value) ? value[step] : undefined), document);
 }
 
-/** A mapping's entries; empty for anything else, so that checks can go on beside a mistake. */
+/** Returns the value if it is a mapping, otherwise an empty one. Checks can then continue after a mistake. */
 export function groupOf(value: unknown): Record<PropertyKey, unknown> {
   return isGroup(value) && !Array.isArray(value) ? value : {};
 }

@@ -1,4 +1,6 @@
-/** True when the whole text fits the pattern, in which `*` stands for any characters and all others for themselves. */
+/**
+ * Reports whether the whole text matches the pattern. `*` stands for any characters; all others stand for themselves.
+ */
 export function matchesPattern(pattern: string, text: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop();
@@ -13,8 +15,11 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return text.length - tail.length >= from && text.endsWith(tail);
 }
 
-/** True when whatever fits `narrow` fits `wide`: its stars can stand for anything, so only a star of the other takes them. */
-export function includesPattern(wide: string, narrow: string): boolean {
+/**
+ * Reports whether every text that matches `narrow` also matches `wide`. A star in `narrow` can only be matched by a
+ * star in `wide`.
+ */
+export function coversPattern(wide: string, narrow: string): boolean {
   return matchesPattern(wide, narrow.replaceAll('*', '\0'));
 }
 
@@ -32,8 +37,11 @@ export function patternsOverlap(a: string, b: string): boolean {
   return meet(0, 0);
 }
 
-/** Orders patterns so that the first that fits decides: an exact text before any pattern, then the longest. */
-export function byExactness<T>(patternOf: (item: T) => string): (a: T, b: T) => number {
+/**
+ * Returns a comparison that sorts exact texts before patterns, and longer patterns before shorter ones. The first match
+ * then decides.
+ */
+export function bySpecificity<T>(patternOf: (item: T) => string): (a: T, b: T) => number {
   const isPattern = (item: T) => Number(patternOf(item).includes('*'));
   return (a, b) => isPattern(a) - isPattern(b) || patternOf(b).length - patternOf(a).length;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-export const word = z.string().trim().min(1);
+export const nonEmptyString = z.string().trim().min(1);
 
-/** Variables from the environment are text: `${PORT}` has to count as a number where one is wanted. */
+/** Accepts a number or its text. Environment variables are text, so `${PORT}` must count as a number. */
 export function numeric<Schema extends z.ZodType<number>>(schema: Schema) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
@@ -14,12 +14,12 @@ export function integer(least: number, most: number) {
   return numeric(z.int().check(z.gte(least), z.lte(most)));
 }
 
-/** Variables from the environment are text here, too. */
+/** A boolean, or its text from an environment variable. */
 export const flag = z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean());
 
 /**
- * A setting that may be left out, and what counts then. The remedy says what to write; it is the description in the JSON
- * Schema, too.
+ * Declares an optional setting and its default. The remedy tells people how to write the value. It is also the
+ * description in the JSON Schema.
  */
 export function setting<Schema extends z.ZodType>(schema: Schema, remedy: string): z.ZodOptional<Schema>;
 export function setting<Schema extends z.ZodType>(
@@ -35,7 +35,10 @@ export function setting<Schema extends z.ZodType>(
   return described(byDefault === undefined ? schema.optional() : schema.default(byDefault), remedy);
 }
 
-/** Says of a schema that stands nowhere else what to write. `describe` makes another one, and a start waits for each. */
+/**
+ * Adds a description to a schema that is used in one place only. Zod's `describe` copies the schema, which slows down
+ * every start.
+ */
 export function described<Schema extends z.ZodType>(schema: Schema, remedy: string): Schema {
   z.globalRegistry.add(schema, { description: remedy });
   return schema;

@@ -100,12 +100,12 @@ const RUNS_A_READ = 5000;
  */
 export function createRunTally(connection: LedgerDb) {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
-  const read = (isWanted: SQL | undefined): RunRow[] =>
+  const read = (isInPeriods: SQL | undefined): RunRow[] =>
     query(connection)
       .select({ runKey, workspaceId: workspaces.workspaceId, status, startedAt, finishedAt, pages, records })
       .from(runs)
       .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
-      .where(isWanted)
+      .where(isInPeriods)
       .orderBy(asc(runKey))
       .limit(RUNS_A_READ)
       .all();

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { within } from '../../core/deadline.ts';
+import { withTimeout } from '../../core/deadline.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 import type { PublishHealth } from '../publish-watch.ts';
 import type { Measurements, RunCount } from './measurements.ts';
@@ -340,5 +340,5 @@ function publishFamilies({ publishing }: HealthProbe): Family[] {
 /** No queues when Redis does not answer: its absence must not take the other metrics with it. */
 async function fromRedis<T>(probe: HealthProbe, ask: () => Promise<Record<string, T>>): Promise<Record<string, T>> {
   if (!probe.redisUp()) return {};
-  return within(ask(), QUEUE_DEADLINE_MS).catch(() => ({}));
+  return withTimeout(ask(), QUEUE_DEADLINE_MS).catch(() => ({}));
 }

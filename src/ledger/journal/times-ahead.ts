@@ -1,5 +1,5 @@
 import { latestKnown } from '../../core/stored-time.ts';
-import { counted, inOneUnit } from '../../core/text/words.ts';
+import { counted, formatDuration } from '../../core/text/words.ts';
 import type { LedgerDb } from '../store/ledger-db.ts';
 
 /** So many of the latest runs are looked at: what lies further back makes nothing due or fresh. */
@@ -28,7 +28,7 @@ export function timesAhead(connection: LedgerDb, nowMs: number): TimesAhead | nu
 }
 
 export function describeAhead({ count, latestAt }: TimesAhead, nowMs: number): string {
-  const ahead = inOneUnit(Date.parse(latestAt) - nowMs);
+  const ahead = formatDuration(Date.parse(latestAt) - nowMs);
   const has = count === 1 ? 'has a time' : 'have times';
   return `${counted(count, 'run or close', 'runs or closes')} of the ledger ${has} to come, up to ${latestAt}, ${ahead} from now: the clock was ahead and has been set back, or is behind now`;
 }

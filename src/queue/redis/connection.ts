@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { type Cancel, every, systemClock } from '../../core/clock.ts';
-import { settlesWithin, within } from '../../core/deadline.ts';
+import { settlesWithin, withTimeout } from '../../core/deadline.ts';
 import { AppError, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/retry.ts';
@@ -130,7 +130,7 @@ export async function whenReady(connection: Redis): Promise<void> {
     connection.once('ready', ready);
   });
   try {
-    await within(becomesReady, READY_WAIT_MS);
+    await withTimeout(becomesReady, READY_WAIT_MS);
   } finally {
     connection.off('ready', ready);
   }
@@ -192,7 +192,7 @@ export function startHeartbeat({ connection, watch, key, intervalMs }: Heartbeat
     // A connection that is lost has told the watch so itself.
     if (connection.status !== 'ready') return;
     try {
-      await within(connection.set(key, '1', 'PX', KEPT_MS), ANSWER_MS);
+      await withTimeout(connection.set(key, '1', 'PX', KEPT_MS), ANSWER_MS);
       watch.heard(null);
     } catch (error) {
       watch.heard(messageOf(error));

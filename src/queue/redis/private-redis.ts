@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { sleep, systemClock } from '../../core/clock.ts';
-import { within } from '../../core/deadline.ts';
+import { withTimeout } from '../../core/deadline.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/retry.ts';
@@ -141,7 +141,7 @@ async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): P
     if (child !== null && hasExited(child)) resolve(null);
   });
   try {
-    const info = await within(Promise.race([connection.info('server'), ended]), READY_TIMEOUT_MS).catch(() => {
+    const info = await withTimeout(Promise.race([connection.info('server'), ended]), READY_TIMEOUT_MS).catch(() => {
       throw new RedisStartError('it does not answer', `see redis.log in ${folder.dir}`);
     });
     if (info === null) {

@@ -1,5 +1,5 @@
 import { canHaveHappened } from '../../core/stored-time.ts';
-import { inOneUnit, withThousands } from '../../core/text/words.ts';
+import { formatDuration, withThousands } from '../../core/text/words.ts';
 
 /**
  * What a column holds: `credits` and `count` are integers, exact to 64 bits; `amount` and `price` are text of an exact decimal
@@ -113,6 +113,6 @@ export function timeAgo(at: string | null, nowMs: number): string {
 export function relativeTime(epochMs: number, nowMs: number): string {
   const distanceMs = Math.abs(nowMs - epochMs);
   if (distanceMs < 1000) return 'just now';
-  const words = inOneUnit(distanceMs);
+  const words = formatDuration(distanceMs);
   return epochMs <= nowMs ? `${words} ago` : `in ${words}`;
 }

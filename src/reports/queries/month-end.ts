@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs } from '../../core/period.ts';
-import { shellWord } from '../../core/text/words.ts';
+import { shellQuote } from '../../core/text/words.ts';
 import type { FileReport } from '../../ledger/audit/verify/verify.ts';
 import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
 import { endOfWorkspace } from '../../ledger/journal/ended.ts';
@@ -155,7 +155,7 @@ function correctionsOf(connection: LedgerDb, periodKey: number): MonthEndWorkspa
 
 /** What a person types next; null where only time helps. */
 function commandFor(kind: Blocker['kind'], id: string, period: Period): string | null {
-  const word = shellWord(id);
+  const word = shellQuote(id);
   const workspace = workspaceOption(id);
   const commands: Readonly<Record<Blocker['kind'], string | null>> = {
     not_over: null,
@@ -174,7 +174,7 @@ function commandFor(kind: Blocker['kind'], id: string, period: Period): string |
 
 /** An id may begin like an option. */
 export function workspaceOption(id: string): string {
-  return `--workspace${id.startsWith('-') ? '=' : ' '}${shellWord(id)}`;
+  return `--workspace${id.startsWith('-') ? '=' : ' '}${shellQuote(id)}`;
 }
 
 function moneyOf(all: readonly MoneyOfMonths[], changes: readonly TenantChange[]): MonthEnd['money'] {

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { isPeriod, type Period, periodEndMs } from '../../core/period.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
 import { failure, type Reply, type SandboxCall, success } from './call.ts';
@@ -27,7 +27,7 @@ export type UsageRoute = (call: SandboxCall, workspace: SandboxWorkspace) => Rep
 export function createUsageRoute(cacheBytes: number): UsageRoute {
   const cache = createPageCache(cacheBytes);
   /** What stands between tenant id and credits. Made flat, because a page joins it a hundred times. */
-  const middleOf = onceEach((period: Period): string => {
+  const middleOf = oncePerKey((period: Period): string => {
     const lastSecond = isoTime(periodEndMs(period) - 1_000).slice(0, 19);
     const fields = `"period":"${period}","period_start":"${period}-01T00:00:00","period_end":"${lastSecond}"`;
     return Buffer.from(`,${fields},"credits_used":`).toString('latin1');

@@ -163,7 +163,7 @@ it('refuses what it cannot write', async () => {
     [[...each, '--out', 'out', '--format', 'html,xlsx'], '--each makes html, json and csv'],
     [[...each, '--out', 'out', '--format', 'html,html'], '--each makes html, json and csv'],
     [[...each, '--out', 'out', '--format', 'html,pdf'], 'Allowed choices are'],
-    [[...each, '--out', 'rates.yml', '--format', 'html'], 'rates.yml is no folder'],
+    [[...each, '--out', 'rates.yml', '--format', 'html'], 'rates.yml is not a folder'],
     [[...each, '--out', 'out', '--format', 'html', '--for-tenant', 'acme'], '--each goes with no tenant'],
     [['statement', '2026-01', '--format', 'html,json'], 'several formats go with --each only'],
   ];

@@ -89,7 +89,7 @@ test.each(['2606:4700:4700::1111', '2a00:1450:4001::8a', '2001:4860:4860::8888',
   },
 );
 
-test('no IPv4 address becomes public by being written into IPv6', () => {
+test('a private IPv4 address stays private when it is written as IPv6', () => {
   const forms = [
     (high: string, low: string) => `::ffff:${high}:${low}`,
     (high: string, low: string) => `::${high}:${low}`,

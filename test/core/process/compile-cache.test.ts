@@ -13,15 +13,18 @@ function start(env: NodeJS.ProcessEnv): string {
 const filesIn = (folder: string): number =>
   existsSync(folder) ? readdirSync(folder, { recursive: true }).filter((name) => `${name}`.includes('/')).length : 0;
 
-test.each(['HOME', 'XDG_CACHE_HOME'])('what was compiled lies in a folder of this user alone, by %s', (name) => {
-  const home = temporaryFolder();
-  expect(start({ [name]: home })).toMatch(/^\d/);
-  const folder = join(name === 'HOME' ? join(home, '.cache') : home, 'usage-ledger');
-  expect(statSync(folder).mode & 0o777).toBe(0o700);
-  expect(filesIn(folder)).toBeGreaterThan(10);
-});
+test.each(['HOME', 'XDG_CACHE_HOME'])(
+  'the compile cache is a folder that only this user can change, below %s',
+  (name) => {
+    const home = temporaryFolder();
+    expect(start({ [name]: home })).toMatch(/^\d/);
+    const folder = join(name === 'HOME' ? join(home, '.cache') : home, 'usage-ledger');
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(filesIn(folder)).toBeGreaterThan(10);
+  },
+);
 
-test('nothing is kept where somebody else could change what is run', () => {
+test('no compile cache is used where another user could change the code', () => {
   const [open, leading] = [temporaryFolder(), temporaryFolder()];
   mkdirSync(join(open, '.cache'));
   chmodSync(join(open, '.cache'), 0o777);
@@ -32,7 +35,7 @@ test('nothing is kept where somebody else could change what is run', () => {
   }
 });
 
-test('a home that is not there is not made, and a relative one is none', () => {
+test('a missing home directory is not created, and a relative one is ignored', () => {
   const folder = temporaryFolder();
   for (const HOME of [join(folder, 'away'), 'relative', '/proc/self', '']) expect(start({ HOME })).toMatch(/^\d/);
   expect(readdirSync(folder)).toEqual([]);

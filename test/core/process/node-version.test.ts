@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { nodeVersionFault } from '../../../src/core/process/node-version.ts';
 
-test.each(['22.14.0', '22.23.3', '24.0.0', '26.10.0', '100.0.0'])('Node %s runs it', (version) => {
+test.each(['22.14.0', '22.23.3', '24.0.0', '26.10.0', '100.0.0'])('Node %s is supported', (version) => {
   expect(nodeVersionFault(version)).toBeNull();
 });
 

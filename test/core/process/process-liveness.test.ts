@@ -13,11 +13,11 @@ test('a process runs until it has ended', async () => {
   expect(isProcessRunning(pid)).toBe(false);
 });
 
-test('a process that somebody else owns runs', () => {
+test('a process of another user is running', () => {
   expect(isProcessRunning(1)).toBe(true);
 });
 
-test('a process is told from another one that gets its id', async () => {
+test('a process is distinguished from a later one with the same id', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)']);
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');
@@ -30,7 +30,7 @@ test('a process is told from another one that gets its id', async () => {
 });
 
 test('a process that has ended without being reaped does not run', async () => {
-  // The shell starts a child, and becomes a program that never reaps it before the child has ended.
+  // The shell starts a child, then execs a program that never reaps it.
   const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void parent.kill('SIGKILL'));
   const [text] = (await once(parent.stdout, 'data')) as [Buffer];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Releasers } from '../../../src/core/process/releasers.ts';
 import { rejection } from '../../support/rejection.ts';
 
-test('what was acquired last is released first, each only after the one before it has ended', async () => {
+test('resources are released in reverse order, one after the other', async () => {
   const steps: string[] = [];
   const slow = Promise.withResolvers<void>();
   const releasers = new Releasers();
@@ -33,7 +33,7 @@ test('releasing twice, at once or later, releases once', async () => {
   expect(releases).toBe(1);
 });
 
-test('one failure does not keep the others from being released, and the first one is thrown', async () => {
+test('a failed release does not stop the others, and the first error is thrown', async () => {
   const steps: string[] = [];
   const releasers = new Releasers();
   releasers.push(() => void steps.push('oldest'));

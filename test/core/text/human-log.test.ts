@@ -4,7 +4,7 @@ import { createLogger, humanLogLine } from '../../../src/core/logger.ts';
 const PLAIN = { colours: false };
 
 describe('a log line for people', () => {
-  it('has UTC time, level, message and fields on one line, and long words below it', () => {
+  it('has UTC time, level, message and fields on one line, and long fields below it', () => {
     const line = JSON.stringify({
       level: 'error',
       time: '2026-02-20T12:00:03.123Z',
@@ -26,17 +26,17 @@ describe('a log line for people', () => {
     expect(humanLogLine(line, PLAIN).slice(0, -1)).not.toMatch(/[\p{Cc}]/u);
   });
 
-  it('is left as it is when it is no JSON line', () => {
+  it('is unchanged if it is not a JSON line', () => {
     expect(humanLogLine('plain words', PLAIN)).toBe('plain words\n');
     expect(humanLogLine('{"no":"level"}\n', PLAIN)).toBe('{"no":"level"}\n');
   });
 
-  it('is coloured where colours are wanted', () => {
+  it('is coloured on request', () => {
     expect(humanLogLine('{"level":"warn","msg":"x"}', { colours: true })).toContain('\u001b[33mWARN \u001b[39m');
   });
 });
 
-it('a destination is told the level of each line, of child loggers too', () => {
+it('a destination receives the level of each line, including those of child loggers', () => {
   const seen: string[] = [];
   const logger = createLogger({ level: 'debug', destination: { write: (_, level) => void seen.push(level) } });
   logger.info('a');

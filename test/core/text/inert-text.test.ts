@@ -25,7 +25,7 @@ test('ordinary text of any script is unchanged', () => {
   }
 });
 
-test('nothing that a terminal acts upon is left in any text', () => {
+test('no text keeps a character that a terminal acts on', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       expect(inertText(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
@@ -36,7 +36,7 @@ test('nothing that a terminal acts upon is left in any text', () => {
 const HOSTILE = '\u001b[31m\u0000\r\n\u007f\u009b\u200b\u200e\u202e\u2028\u2066\u2069\ufeff\u3164\u{e0041}\ud800';
 
 describe('inert JSON', () => {
-  it('says exactly the same', () => {
+  it('parses to the same value', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' })), (value) => {
         const json = JSON.stringify(value);
@@ -46,7 +46,7 @@ describe('inert JSON', () => {
     expect(JSON.parse(inertJson(JSON.stringify(HOSTILE)))).toBe(HOSTILE);
   });
 
-  it('holds no active character itself', () => {
+  it('contains no active character', () => {
     expect(inertJson(JSON.stringify(HOSTILE))).toMatch(/^[\x20-\x7e]+$/);
   });
 });

@@ -9,7 +9,7 @@ test.each([
   expect(formatPath(path)).toBe(text);
 });
 
-test('a value stands where its path leads, and nowhere beyond a word, a gap or nothing', () => {
+test('valueAt returns the value at a path, and undefined below a scalar, a gap or nothing', () => {
   const document = { workspaces: [{ id: 'ws-1', signing: null }] };
   expect(valueAt(document, ['workspaces', 0, 'id'])).toBe('ws-1');
   expect(valueAt(document, [])).toBe(document);

@@ -51,7 +51,7 @@ test.each([0, 1, 2, 3, 4, 5])('a secret behind %i other bytes of one base64 text
   const text = Buffer.from(`${'u'.repeat(before)}${secret}:tail`).toString('base64');
   const redacted = createRedactor([secret])(text);
   expect(redacted).toContain('[redacted]');
-  // What is left cannot give more than the three bytes at either end.
+  // The remaining text contains no more than the three bytes at either end.
   const rest = redacted.split('[redacted]').map((part) => Buffer.from(part, 'base64').toString('latin1'));
   for (const part of rest) expect(part).not.toMatch(/live|0123|456789/);
 });

@@ -1,7 +1,7 @@
 import type { Budget } from '../../../config/types.ts';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import { formatMinor } from '../../../core/money.ts';
-import { byExactness, matchesPattern } from '../../../core/text/patterns.ts';
+import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
 import { percentOf } from '../../measures/percent.ts';
 import { SLACK } from '../judging/candidates.ts';
 
@@ -14,7 +14,7 @@ export class BudgetTable {
     this.#workspace = budgets.find(({ tenant }) => tenant === null) ?? null;
     this.#tenants = budgets
       .flatMap((budget) => (budget.tenant === null ? [] : { match: budget.tenant, budget }))
-      .sort(byExactness(({ match }) => match));
+      .sort(bySpecificity(({ match }) => match));
   }
 
   ofWorkspace(): Budget | null {

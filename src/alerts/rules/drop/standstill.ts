@@ -1,5 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
@@ -30,7 +30,7 @@ const lastUsersOf = preparedSql(
 
 /** When a figure of the workspace changed last, as it is known from the month before one on; null without any. It reads all of them. */
 const lastChanges = perRun(({ connection, curves, nowMs }) => ({
-  sinceMonthBefore: onceEach((periodKey: number): number | null => {
+  sinceMonthBefore: oncePerKey((periodKey: number): number | null => {
     const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
     const changedBy = lastChangeOf(connection).get(periodKey - 1, current) as number | null;
     return changedBy === null ? null : (curves.endOf(changedBy) ?? nowMs);

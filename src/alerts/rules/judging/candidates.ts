@@ -1,4 +1,4 @@
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { count, eq, perConnection, query } from '../../../ledger/store/schema/drizzle.ts';
@@ -46,7 +46,7 @@ export interface Candidate {
 
 /** The text is put together, but in a few ways only. */
 const selectCandidates = perConnection((connection) =>
-  onceEach((text: string) => connection.prepare(text).safeIntegers().raw()),
+  oncePerKey((text: string) => connection.prepare(text).safeIntegers().raw()),
 );
 
 /** The tenants of a period that fit one of the conditions. SQLite sorts out all but a few; the rules themselves decide. */

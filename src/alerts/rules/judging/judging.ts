@@ -1,4 +1,4 @@
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { CreditPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
@@ -42,8 +42,8 @@ export interface Judging extends JudgingSources {
 export function createJudging(sources: JudgingSources): Judging {
   const { connection, nowMs } = sources.merged;
   const figures = figuresReader(connection);
-  const outlooks = onceEach((periodKey: number) =>
-    onceEach((tenantKey: number | null) => {
+  const outlooks = oncePerKey((periodKey: number) =>
+    oncePerKey((tenantKey: number | null) => {
       const current = sources.curves.reading(periodKey, tenantKey, nowMs);
       return current === null ? null : forecastOf(current, sources.curves.of(periodKey, tenantKey));
     }),

@@ -1,4 +1,4 @@
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs } from '../../../core/period.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { eq, min, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
@@ -45,7 +45,7 @@ export function createPeriodFacts(
     const run = lastReading(connection).get({ periodKey });
     return run !== undefined && Date.parse(run.startedAt) >= periodEndMs(periodOfKey(periodKey));
   };
-  return onceEach((periodKey) => {
+  return oncePerKey((periodKey) => {
     const period = periodOfKey(periodKey);
     const settled = nowMs >= periodEndMs(period) + settleHours * 3_600_000 && isComplete(periodKey);
     return {

@@ -1,5 +1,5 @@
 import type { AlertRuleSettings, AlertSettings, Budget } from '../../../config/types.ts';
-import { byExactness, matchesPattern } from '../../../core/text/patterns.ts';
+import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
 import { floorCredits } from '../../measures/threshold.ts';
 
 /** The settings of each tenant of a workspace, and what is common to all of them. */
@@ -19,7 +19,7 @@ export interface TenantSettings {
 
 /** An exact id wins, then the pattern with the most characters; of two as long, the one that was written first. */
 export function tenantSettings(settings: AlertSettings): TenantSettings {
-  const patterns = [...settings.tenants].sort(byExactness(({ match }) => match));
+  const patterns = [...settings.tenants].sort(bySpecificity(({ match }) => match));
   const all = [settings, ...settings.tenants.map(({ rules }) => rules)];
   const floors = all.map(floorCredits);
   return {

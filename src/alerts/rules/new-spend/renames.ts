@@ -1,5 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { spanOf } from '../../history/run-moments.ts';
@@ -57,14 +57,14 @@ class Renames {
     const { connection, curves } = judging;
     const { newcomers, pairs } = statementsOf(connection);
     this.#judging = judging;
-    this.#newcomers = onceEach((periodKey) =>
+    this.#newcomers = oncePerKey((periodKey) =>
       (newcomers.all({ periodKey }) as [number, number][]).map(([tenantKey, runKey]) => ({
         periodKey,
         tenantKey,
         beganMs: curves.endOf(runKey),
       })),
     );
-    this.#pairs = onceEach(
+    this.#pairs = oncePerKey(
       (periodKey) => new Map(pairs.all({ periodKey, workspaceKey: workspaceKeyOf(periodKey) }) as [number, number][]),
     );
   }

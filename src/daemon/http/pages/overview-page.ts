@@ -2,7 +2,7 @@ import { alertMoments } from '../../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../../alerts/queries/alerts.ts';
 import { mutedWords } from '../../../alerts/wording/muted.ts';
 import { isOfMonthEnd } from '../../../alerts/wording/summary.ts';
-import { within } from '../../../core/deadline.ts';
+import { withTimeout } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';
 import { describeOutlet } from '../../../outlets/standing.ts';
@@ -211,7 +211,7 @@ export async function readOverview(context: Context, probe: HealthProbe, measure
   const { clock, version } = context;
   const { connection } = context.reader();
   const nowMs = clock.now();
-  const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
+  const queues = probe.redisUp() ? await withTimeout(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
   const open = alertRows(connection, { states: 'open', nowMs });
   const momentsOf = alertMoments(connection);
   return {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { byExactness } from '../../../core/text/patterns.ts';
+import { bySpecificity } from '../../../core/text/patterns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 
 /** A budget of a month, of credits or of money; without a tenant one of the whole workspace. */
@@ -13,7 +13,7 @@ export interface GivenBudget {
 /** Keeps the budgets of a workspace for those who ask with SQL. Writes nothing where they are as they were. */
 export function keepBudgets(connection: LedgerDb, workspaceKey: number, given: readonly GivenBudget[]): void {
   const rows = given
-    .toSorted(byExactness(({ tenant }) => tenant ?? ''))
+    .toSorted(bySpecificity(({ tenant }) => tenant ?? ''))
     .map(({ tenant, credits, money }, place) => [
       BigInt(place),
       tenant && globOf(tenant),

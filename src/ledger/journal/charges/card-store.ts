@@ -50,8 +50,8 @@ function isInForce(side: CardSide): SQL | undefined {
   return and(isOn(side), isNull(rateCards.retiredAfterSeq));
 }
 
-function readCards(connection: LedgerDb, isWanted: SQL | undefined): CardRow[] {
-  return query(connection).select().from(rateCards).where(isWanted).orderBy(asc(rateCards.cardKey)).all();
+function readCards(connection: LedgerDb, isInPeriods: SQL | undefined): CardRow[] {
+  return query(connection).select().from(rateCards).where(isInPeriods).orderBy(asc(rateCards.cardKey)).all();
 }
 
 type CardRow = typeof rateCards.$inferSelect;

@@ -1,7 +1,7 @@
 import type { Charge, ChargeLine } from '../../../billing/rates/charge.ts';
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { chargeLines, charges, costs } from '../../store/schema/billing-tables.ts';
@@ -109,7 +109,7 @@ class CostBook {
   constructor(connection: LedgerDb, workspaceId: string) {
     const cards = cardsInForce(connection, 'cost');
     this.isGiven = cards.length > 0;
-    this.#pricerOf = onceEach((periodKey: number) => new PeriodPricer(cards, workspaceId, periodOfKey(periodKey)));
+    this.#pricerOf = oncePerKey((periodKey: number) => new PeriodPricer(cards, workspaceId, periodOfKey(periodKey)));
     this.#write = connection.prepare('INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)');
     this.#delete = connection.prepare('DELETE FROM costs WHERE period_key = ? AND tenant_key = ?');
   }

@@ -1,5 +1,5 @@
 import { isStorable, PeriodPricer } from '../../../billing/rates/period-pricer.ts';
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import {
   adjustments,
@@ -53,7 +53,7 @@ const insertCorrection = prepared((db) =>
 export class ChargeBook {
   readonly #connection: LedgerDb;
   readonly #insert;
-  readonly #close = onceEach((periodKey: number) => this.#closeOf(periodKey));
+  readonly #close = oncePerKey((periodKey: number) => this.#closeOf(periodKey));
 
   constructor(connection: LedgerDb) {
     this.#connection = connection;

@@ -1,6 +1,6 @@
 import { PeriodPricer, type Used } from '../../../billing/rates/period-pricer.ts';
 import { type BilledLine, isOwn, type Money, MoneySums } from '../../../billing/statement/billed.ts';
-import { onceEach } from '../../../core/one-at-a-time.ts';
+import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
@@ -34,7 +34,7 @@ export function costPricer(connection: LedgerDb, workspaceId: string): CreditPri
 
 function pricedBy(connection: LedgerDb, pricerOf: (period: Period) => PeriodPricer<StoredCard>): CreditPricer {
   let isPriced: boolean | null = null;
-  const pricers = onceEach(pricerOf);
+  const pricers = oncePerKey(pricerOf);
   return (tenantId, period, credits, requests = 0n) => {
     isPriced ??= hasCards(connection);
     if (!isPriced) return null;

@@ -1,4 +1,4 @@
-import { once, onceEach } from '../../../core/one-at-a-time.ts';
+import { once, oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { eq, prepared, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
@@ -129,7 +129,7 @@ const MANY_RECORDS = 4 * KEYS_A_READ;
  */
 function createKnown(connection: LedgerDb, { staging, ahead }: Merge): (periodKey: number) => KnownFigures | null {
   const head = once(() => headOfChain(connection));
-  return onceEach((periodKey) => {
+  return oncePerKey((periodKey) => {
     if (usageOf(connection).get({ periodKey }) === undefined) return null;
     const isMuch = staging.figuresOf(periodKey).size >= MANY_RECORDS;
     let ofOther = isMuch && ahead !== null ? ahead.begin(periodKey, head()) : null;

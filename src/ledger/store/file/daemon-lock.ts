@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type Clock, isoTime, sleep } from '../../../core/clock.ts';
 import type { ConfigFault } from '../../../core/errors.ts';
-import { holdFile } from '../../../core/process/held-file.ts';
+import { lockFile } from '../../../core/process/lock-file.ts';
 import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
 import type { LedgerDb } from '../ledger-db.ts';
 import { preparePlace } from './open.ts';
@@ -47,7 +47,7 @@ export async function lockForDaemon(
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const began = clock.monotonic();
   while (!signal.aborted) {
-    const held = holdFile(file, 0);
+    const held = lockFile(file, 0);
     if (held !== null) return new DaemonLock(held, noticeOf(ledgerPath), isoTime(clock.now()));
     const holder = daemonOf(ledgerPath);
     const waitMs = holder?.stopping === true ? DRAIN_MS : BRIEF_MS;

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { holdFile } from '../../../core/process/held-file.ts';
+import { lockFile } from '../../../core/process/lock-file.ts';
 import type { LedgerDb } from '../ledger-db.ts';
 
 const LOCK = 'in-use.lock';
@@ -40,7 +40,7 @@ export function removeAbandoned(prefix: string): void {
 function makeHeld(prefix: string): { folder: string; lock: LedgerDb } {
   const folder = mkdtempSync(prefix);
   try {
-    const lock = holdFile(join(folder, LOCK), LOOK_MS);
+    const lock = lockFile(join(folder, LOCK), LOOK_MS);
     if (lock !== null && existsSync(folder)) return { folder, lock };
     lock?.close();
   } catch (error) {
@@ -53,7 +53,7 @@ function makeHeld(prefix: string): { folder: string; lock: LedgerDb } {
 function removeUnlessHeld(folder: string): void {
   let lock: LedgerDb | null = null;
   try {
-    lock = holdFile(join(folder, LOCK), 0);
+    lock = lockFile(join(folder, LOCK), 0);
     if (lock !== null) rmSync(folder, { recursive: true, force: true });
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
