@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { StartedThread } from '../writer/start-thread.ts';
 import type { CliContext } from './shared/cli-context.ts';
 
-/** A command as `--help` shows it. Its own code is loaded when it is called only. */
+/** A command as `--help` shows it. Its code is loaded when it is called: see "Loading" in docs/architecture.md. */
 export interface CommandEntry {
   name: string;
   takes: string;

@@ -6,6 +6,8 @@ import { localUrl } from '../core/net/public-address.ts';
 import { collectGarbage } from '../core/process/memory.ts';
 import { thisProcess } from '../core/process/process-liveness.ts';
 import { readPagesToken } from '../daemon/http/pages-token.ts';
+import { startIdleWatch } from '../daemon/idle-watch.ts';
+import { createReload } from '../daemon/reload.ts';
 import { type DaemonLock, type DaemonNotice, daemonOf, lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, plainCommand, reportingCommand } from './shared/cli-context.ts';
@@ -147,10 +149,6 @@ async function serve(
   const { startWithRoom } = await import('../daemon/start-with-room.ts');
   const daemon = await startWithRoom(context, signal);
   if (daemon === null) return;
-  const [{ createReload }, { startIdleWatch }] = await Promise.all([
-    import('../daemon/reload.ts'),
-    import('../daemon/idle-watch.ts'),
-  ]);
   const reload = createReload({ context, daemon, load, lock });
   reloads.answerBy(reload.rerun);
   // pm2 waits for this word (wait_ready) before it calls the start a success.

@@ -46,7 +46,7 @@ export async function startOutlets(context: Context, notified: () => void): Prom
       if ((await context.tellOfJob({ job: 'outlet', of: outlet.name, detail })) > 0) notified();
     };
     try {
-      const { receiver, close: closeReceiver } = await openReceiver(outlet, deps);
+      const { receiver, close: closeReceiver } = openReceiver(outlet, deps);
       const writer = () => context.writer();
       return new OutletWatch({ ...deps, outlet, receiver, closeReceiver, connection, writer, logger, tell });
     } catch (error) {

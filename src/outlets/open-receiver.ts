@@ -5,6 +5,11 @@ import type { ProxySettings } from '../core/net/proxy-options.ts';
 import type { Redactor } from '../core/text/redact.ts';
 import type { Receiver } from './receiver.ts';
 import { type ReceiverDeps, ReceiverHttp } from './receiver-http.ts';
+import { createLagoReceiver } from './types/lago.ts';
+import { createMetronomeReceiver } from './types/metronome.ts';
+import { createOpenMeterReceiver } from './types/openmeter.ts';
+import { createStripeReceiver, streamUrlOf } from './types/stripe.ts';
+import { createWebhookReceiver } from './types/webhook.ts';
 
 export interface OpenDeps {
   ledgerId: string;
@@ -14,30 +19,29 @@ export interface OpenDeps {
   dispatcher?: Dispatcher | undefined;
 }
 
-/** The receiver of an outlet. Nothing is asked of it yet, and only the code of its type is loaded. */
-export async function openReceiver(
+/** The receiver of an outlet. Nothing is asked of it yet. */
+export function openReceiver(
   outlet: OutletConfig,
   { ledgerId, clock, proxy, redact, dispatcher }: OpenDeps,
-): Promise<{ receiver: Receiver; close: () => Promise<void> }> {
+): { receiver: Receiver; close: () => Promise<void> } {
   const http = new ReceiverHttp({ ...outlet, proxy, redact, clock, dispatcher });
-  const receiver = await createReceiver(outlet, { http, clock, ledgerId });
+  const receiver = createReceiver(outlet, { http, clock, ledgerId });
   return { receiver, close: () => http.close() };
 }
 
-async function createReceiver(outlet: OutletConfig, deps: ReceiverDeps): Promise<Receiver> {
+function createReceiver(outlet: OutletConfig, deps: ReceiverDeps): Receiver {
   switch (outlet.type) {
     case 'webhook':
-      return (await import('./types/webhook.ts')).createWebhookReceiver(outlet, deps);
+      return createWebhookReceiver(outlet, deps);
     case 'stripe': {
-      const { createStripeReceiver, streamUrlOf } = await import('./types/stripe.ts');
       const { token, meter, url } = outlet;
       return createStripeReceiver({ token, meter, streamUrl: streamUrlOf(url) }, deps);
     }
     case 'metronome':
-      return (await import('./types/metronome.ts')).createMetronomeReceiver(outlet, deps);
+      return createMetronomeReceiver(outlet, deps);
     case 'openmeter':
-      return (await import('./types/openmeter.ts')).createOpenMeterReceiver(outlet, deps);
+      return createOpenMeterReceiver(outlet, deps);
     case 'lago':
-      return (await import('./types/lago.ts')).createLagoReceiver(outlet, deps);
+      return createLagoReceiver(outlet, deps);
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import type { Randomness } from '../core/randomness.ts';
 import type { Redactor } from '../core/text/redact.ts';
-import type { HostPacer, Pacer } from '../sync/pacer.ts';
+import { bothPacers, HostPacer, type Pacer } from '../sync/pacer.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 import { PageMemory } from '../usage-api/http/page-memory.ts';
 import type { ApiKey } from '../usage-api/sign.ts';
@@ -142,7 +142,6 @@ export class ServiceClients {
 
   /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
   async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
-    const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
     const { config, clock, traffic } = this.#wiring;
     const { host } = new URL(baseUrl);
     const sharing = config.workspaces.filter((other) => new URL(other.baseUrl).host === host);

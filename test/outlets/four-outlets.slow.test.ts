@@ -46,7 +46,7 @@ async function world(type: string, faults: DoubleOptions['faults']) {
   const { connection } = openLedger(path);
   const outlet = outletSchema.parse({ name: 'billing', type, token: 'token-1', allow_private: true, ...settings });
   const deps = { ledgerId: ledgerId(connection), clock, proxy: null, redact: (text: string) => text };
-  const { receiver, close } = await openReceiver(outlet, deps);
+  const { receiver, close } = openReceiver(outlet, deps);
   onTestFinished(async () => {
     await close();
     await double.close();

@@ -49,7 +49,7 @@ export async function outletWorld(options: WorldOptions = {}): Promise<OutletWor
   const secrets = secretsOf({ ...plainConfig(path), outlets: [outlet] });
   const clock = testClock(NOON);
   const deps = { ledgerId: ledgerId(connection), clock, proxy: null, redact: createRedactor(secrets) };
-  const opened = await openReceiver(outlet, deps);
+  const opened = openReceiver(outlet, deps);
   const { asked } = options;
   const receiver: Receiver = {
     ...opened.receiver,

@@ -21,7 +21,7 @@ test('what Stripe refused after it had taken it is found until it was sent again
   const given = { name: 'billing', type: 'stripe', token: 'token-1', meter: 'mtr_1', url: double.url };
   const outlet = outletSchema.parse({ ...given, allow_private: true });
   const deps = { ledgerId: ledgerId(connection), clock, proxy: null, redact: (text: string) => text };
-  const { receiver, close } = await openReceiver(outlet, deps);
+  const { receiver, close } = openReceiver(outlet, deps);
   onTestFinished(async () => {
     await close();
     await double.close();

@@ -175,7 +175,7 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Findin
 
 async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: string): Promise<Finding> {
   try {
-    const { receiver, close } = await open();
+    const { receiver, close } = open();
     try {
       await receiver.probe(new AbortController().signal);
     } finally {

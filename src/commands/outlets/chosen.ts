@@ -41,7 +41,7 @@ export async function withReceiver<T>(
   const { clock, config, redact, outletDispatcher: dispatcher } = context;
   const { connection } = context.reader();
   const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact, dispatcher };
-  const { receiver, close } = await openReceiver(outlet, deps);
+  const { receiver, close } = openReceiver(outlet, deps);
   try {
     return await use(receiver);
   } finally {
