@@ -23,7 +23,7 @@ const STEP_MS = 30_000;
 const WORKSPACE = 'ws-demo';
 const JUMPING = 'blue-harbor';
 /** Credits a month, in the first of the five. */
-const TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
+const DEMO_TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
 const FINANCE_QUESTIONS = [
   'SELECT tenant_id, period, credits_used, request_count, state FROM finance_usage ORDER BY period DESC LIMIT 4',
   'SELECT recorded_at, tenant_id, period, credits_delta, credits_after FROM finance_history ORDER BY entry_id DESC LIMIT 1',
@@ -54,7 +54,7 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
     const port = await freePort();
     const document = configuration(sandbox.url, receiver.url, port);
     writeFileSync(join(folder, 'usage-ledger.yml'), document, { mode: 0o600 });
-    cli.print(`A service with ${Object.keys(TENANTS).length} tenants answers on ${sandbox.url}.`);
+    cli.print(`A service with ${Object.keys(DEMO_TENANTS).length} tenants answers on ${sandbox.url}.`);
     cli.print(`Configuration and ledger are in ${folder}.`);
 
     const shell = shellIn(cli, folder, stop);
@@ -86,7 +86,7 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
 }
 
 function scenario(nowMs: number): ScenarioInput {
-  const usage = Object.entries(TENANTS).flatMap(([tenant_id, base]) =>
+  const usage = Object.entries(DEMO_TENANTS).flatMap(([tenant_id, base]) =>
     [0, 1, 2, 3, 4].map((month) => ({
       tenant_id,
       period: addPeriods(periodAt(nowMs), month - 4),

@@ -1,4 +1,5 @@
 import type { DirectMessage, DirectOutcome } from '../alerts/notify/direct-message.ts';
+import { HOUR_MS } from '../core/durations.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { counted, withThousands } from '../core/text/words.ts';
 
@@ -7,7 +8,6 @@ const CHECK_INTERVAL_MS = 60_000;
 const SPAN_MS = 10 * 60_000;
 const SPANS = 18;
 const LEAST_SPANS = 6;
-const HOUR_MS = 3_600_000;
 const LEAST_BYTES = 500 * 1024 ** 2;
 const LEAST_HOURS = 24;
 /** What was told is over with so much more room. */

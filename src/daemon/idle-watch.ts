@@ -1,6 +1,6 @@
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 
-const INTERVAL_MS = 60_000;
+const IDLE_CHECK_INTERVAL_MS = 60_000;
 /** Who takes less than this share of one processor does nothing. */
 const IDLE_SHARE = 0.01;
 
@@ -22,11 +22,11 @@ export function startIdleWatch({
   return startPeriodicTask({
     clock,
     logger,
-    intervalMs: INTERVAL_MS,
+    intervalMs: IDLE_CHECK_INTERVAL_MS,
     failed: 'memory could not be given back',
     async work() {
       const wasAtRest = isAtRest;
-      isAtRest = processorMs() - beforeMs < IDLE_SHARE * INTERVAL_MS;
+      isAtRest = processorMs() - beforeMs < IDLE_SHARE * IDLE_CHECK_INTERVAL_MS;
       if (isAtRest && !wasAtRest) await collect();
       beforeMs = processorMs();
     },

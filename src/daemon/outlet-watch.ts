@@ -30,7 +30,7 @@ const CONFIRM_MS = 10 * 60_000;
 const REFUSED_INTERVAL_MS = 60 * 60_000;
 /** A receiver that takes nothing for so long is told of. */
 const STUCK_MS = 60 * 60_000;
-const RETRY = { baseMs: 1_000, maxMs: 5 * 60_000 };
+const OUTLET_RETRY = { baseMs: 1_000, maxMs: 5 * 60_000 };
 const CHECKED_BACK = 2;
 
 /** One watch for each outlet of the configuration. One whose receiver cannot be set up keeps no other from sending. */
@@ -165,7 +165,7 @@ class OutletWatch {
     if (this.#stuck === null)
       logger.warn({ outlet: outlet.name, reason: fault.answer }, 'the receiver did not take it');
     this.#stuck = { sinceMs: this.#stuck?.sinceMs ?? clock.monotonic(), answer: fault.answer };
-    this.#restUntilMs = clock.monotonic() + Math.max(fault.afterMs ?? 0, backoffMs(this.#failures, RETRY));
+    this.#restUntilMs = clock.monotonic() + Math.max(fault.afterMs ?? 0, backoffMs(this.#failures, OUTLET_RETRY));
     this.#failures += 1;
     this.#waits = true;
   }

@@ -9,7 +9,7 @@ import { pastLedger } from './upkeep.ts';
 
 const AGAIN_MS = 10_000;
 /** With less neither the ledger nor a private Redis can be written. */
-const LEAST_BYTES = 1024 ** 2;
+const START_LEAST_BYTES = 1024 ** 2;
 
 /**
  * Starts the daemon once the disk of the ledger has room. As long as it has none, each channel is told so, once, past the ledger,
@@ -32,7 +32,7 @@ export async function startWithRoom(context: Context, signal: AbortSignal): Prom
 }
 
 function faultOf(bytes: number): string | null {
-  return bytes < LEAST_BYTES ? freeWords(bytes) : null;
+  return bytes < START_LEAST_BYTES ? freeWords(bytes) : null;
 }
 
 /** In words what the disk has against it. */

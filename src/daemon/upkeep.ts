@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Job } from '../alerts/wording/kinds/own.ts';
+import { DAY_MS } from '../core/durations.ts';
 import { AppError } from '../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { freeBytesAt } from '../core/process/disk.ts';
@@ -18,7 +19,6 @@ import { startExportSchedule } from './exports/export-schedule.ts';
 const INTERVAL_MS = 3_600_000;
 /** Transactions of one tick, each a few milliseconds long: what is left over waits for the next tick. */
 const STEPS_A_TICK = 40;
-const DAY_MS = 86_400_000;
 
 export interface RetentionOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   prune(request: { beforeMs: number; nowMs: number }): Promise<Pruned>;

@@ -18,7 +18,7 @@ import { askAbout, type Verdict } from './read-back.ts';
 import type { Outcome, Receiver, UsageEvent } from './receiver.ts';
 
 /** Entries that are read, marked, sent and noted at a time. */
-const STEP = 1000;
+const ENTRIES_A_STEP = 1000;
 /** Calls under way at once. */
 const LANES = 4;
 
@@ -42,7 +42,7 @@ export interface StepReport {
   paused: string | null;
 }
 
-const NOTHING: StepReport = { taken: 0, more: false, fault: null, paused: null };
+const NOTHING_SENT_YET: StepReport = { taken: 0, more: false, fault: null, paused: null };
 
 export function receiverWord({ type, send }: Pick<OutletConfig, 'type' | 'send'>): string {
   return `${type} ${send}`;
@@ -80,7 +80,7 @@ export class Sweep {
   async step(signal: AbortSignal): Promise<StepReport> {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
-    if (row === undefined || row.paused !== null || whyNotSent(row, outlet) !== null) return NOTHING;
+    if (row === undefined || row.paused !== null || whyNotSent(row, outlet) !== null) return NOTHING_SENT_YET;
     const { cursor, flightTo } = row;
     if (this.#verdicts !== null && !this.#counts(this.#verdicts, cursor)) this.#verdicts = null;
     const isUncertain = flightTo !== null && flightTo > cursor && this.#isForgotten(row.flightSince);
@@ -91,9 +91,9 @@ export class Sweep {
     }
     // What was perhaps sent lands before anything else is sent: so the receiver has all of it or nothing, by customer.
     const to = flightTo !== null && flightTo > cursor ? flightTo : lastEntryId(connection);
-    const entries = entriesBehind(connection, { cursor, to, limit: STEP });
+    const entries = entriesBehind(connection, { cursor, to, limit: ENTRIES_A_STEP });
     const last = entries.at(-1);
-    if (last === undefined) return NOTHING;
+    if (last === undefined) return NOTHING_SENT_YET;
     const lastId = Number(last.entryId);
     const apart = setApart(connection, { outlet: row.name, cursor, to: lastId });
     const judged = this.#judge(
@@ -126,10 +126,10 @@ export class Sweep {
   async stepHeld(signal: AbortSignal): Promise<StepReport> {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
-    if (row === undefined || row.paused !== null || whyNotSent(row, outlet) !== null) return NOTHING;
+    if (row === undefined || row.paused !== null || whyNotSent(row, outlet) !== null) return NOTHING_SENT_YET;
     const free = heldTenants(connection, row.name).find((entry) => this.#judge([entry], row).held === 0);
-    if (free === undefined) return NOTHING;
-    const entries = heldEntries(connection, { outlet: row.name, tenantKey: free.tenantKey, limit: STEP });
+    if (free === undefined) return NOTHING_SENT_YET;
+    const entries = heldEntries(connection, { outlet: row.name, tenantKey: free.tenantKey, limit: ENTRIES_A_STEP });
     const forgotten = entries.filter(({ postedAt }) => postedAt !== null && this.#isForgotten(postedAt));
     const { events, exceptions, left } = this.#judge(
       entries.filter((entry) => !forgotten.includes(entry)),
@@ -243,7 +243,7 @@ export class Sweep {
     const reason = `entries up to ${flightTo} were perhaps sent at ${flightSince}, which is longer ago than the receiver remembers, and it cannot be asked`;
     const writer = await this.#deps.writer();
     await writer.pauseOutlet({ name, paused: 'uncertain', reason, nowMs: this.#deps.clock.now() });
-    return { ...NOTHING, paused: reason };
+    return { ...NOTHING_SENT_YET, paused: reason };
   }
 }
 

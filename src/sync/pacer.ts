@@ -8,7 +8,7 @@ const SHORTEST_SLEEP_MS = 2;
 /** Requests that may follow at once after a pause. */
 const BURST_MS = 100;
 
-interface Waiter {
+interface PacerWaiter {
   signal: AbortSignal;
   go: () => void;
   giveUp: (reason: unknown) => void;
@@ -22,7 +22,7 @@ export class HostPacer {
   readonly #intervalMs: number;
   readonly #clock: Clock;
   /** Those that wait, by workspace, in the order of their turns. */
-  readonly #waiting = new Map<string, Waiter[]>();
+  readonly #waiting = new Map<string, PacerWaiter[]>();
   #nextMs = 0;
   #timer: Cancel | null = null;
 
@@ -43,7 +43,7 @@ export class HostPacer {
     }
     await new Promise<void>((resolve, reject) => {
       const drop = (): void => waiter.giveUp(signal.reason);
-      const waiter: Waiter = {
+      const waiter: PacerWaiter = {
         signal,
         go: () => {
           signal.removeEventListener('abort', drop);

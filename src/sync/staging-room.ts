@@ -4,7 +4,7 @@ const BYTES_A_RECORD = 24;
 const SMALL_RECORDS = 50_000;
 const ROOM_BYTES = 256 * 1024 * 1024;
 
-interface Waiter {
+interface RoomWaiter {
   bytes: number;
   go: () => void;
 }
@@ -17,7 +17,7 @@ interface Waiter {
 export class StagingRoom {
   readonly #capacity: number;
   #free: number;
-  readonly #waiting = new Set<Waiter>();
+  readonly #waiting = new Set<RoomWaiter>();
 
   constructor(capacityBytes = ROOM_BYTES) {
     this.#capacity = capacityBytes;
@@ -64,7 +64,7 @@ export class StagingRoom {
         // Those behind may have waited for this one only.
         this.#admit();
       };
-      const waiter: Waiter = {
+      const waiter: RoomWaiter = {
         bytes,
         go: () => {
           signal.removeEventListener('abort', drop);

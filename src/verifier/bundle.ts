@@ -7,7 +7,7 @@ import { inertText } from '../core/text/inert-text.ts';
 import { verifyStatement } from './verify-statement.ts';
 
 /** The build makes one file of this and all that it imports: `verify-bundle.mjs`, which lies beside what it checks. */
-const USAGE = `usage: node verify-bundle.mjs [--digest DIGEST]
+const BUNDLE_USAGE = `usage: node verify-bundle.mjs [--digest DIGEST]
 
 Checks the folder that it lies in. DIGEST is that of the bundle, as it was said when the bundle was made.
 Ends with 0 when all agrees, with 4 when it does not, with 2 when nothing could be checked.
@@ -28,7 +28,7 @@ async function main(args: string[]): Promise<number> {
     digest = parseArgs({ args, options: { digest: { type: 'string' } } }).values.digest?.toLowerCase();
     text = readFileSync(join(folder, 'manifest.json'), 'utf8');
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${BUNDLE_USAGE}`);
     return 2;
   }
   const found = sha256(text);

@@ -5,7 +5,7 @@ import { inertText } from '../core/text/inert-text.ts';
 import { verifyStatement } from './verify-statement.ts';
 
 /** The build makes one file of this and all that it imports, which any Node from 18 on runs: `verify-statement.mjs`. */
-const USAGE = `usage: node verify-statement.mjs STATEMENT.json --digest DIGEST
+const STATEMENT_USAGE = `usage: node verify-statement.mjs STATEMENT.json --digest DIGEST
 
 Checks the statement of a closed period. DIGEST is that of its close, as it was kept when the period was closed.
 Ends with 0 when the statement is authentic, with 4 when it is not, with 2 when nothing could be checked.
@@ -19,7 +19,7 @@ async function main(args: string[]): Promise<number> {
   try {
     ({ text, digest } = read(args));
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${STATEMENT_USAGE}`);
     return 2;
   }
   const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());

@@ -61,7 +61,7 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
       const { runs, firstRunAt, lastRunAt } = answer.history;
       const dates = `${firstRunAt.slice(0, 10)} to ${lastRunAt.slice(0, 10)}`;
       cli.print(`${inertText(id)}: ${formatInteger(runs)} runs replayed, ${dates}, by ${settingWords(alerts)}\n`);
-      cli.print(renderTable(countRows(answer.alerts), COLUMNS, cli.tableOptions));
+      cli.print(renderTable(countRows(answer.alerts), BACKTEST_COLUMNS, cli.tableOptions));
       for (const line of accuracyLines(answer.accuracy)) cli.print(line);
       cli.note('silences, plans, acknowledgements and alerts about ourselves are left out');
     }),
@@ -104,7 +104,7 @@ interface CountRow {
   wrong: string;
 }
 
-const COLUMNS: TableColumn<CountRow>[] = [
+const BACKTEST_COLUMNS: TableColumn<CountRow>[] = [
   { name: 'period', header: 'Period' },
   { name: 'rule', header: 'Rule' },
   { name: 'alerts', header: 'Alerts' },

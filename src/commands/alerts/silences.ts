@@ -12,6 +12,7 @@ import { checkTimes, type MuteTimes, timesWords } from '../../alerts/track/mute-
 import { isSelfRule, ownKind, SELF_RULES } from '../../alerts/wording/kinds/table.ts';
 import { isoTime } from '../../core/clock.ts';
 import { formatMinute } from '../../core/date-time.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { fullName, RULES } from '../../core/text/alert-words.ts';
@@ -23,8 +24,6 @@ import { formatInteger, type TableColumn } from '../../reports/formats/columns.t
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION, firstRows, LIMIT_OPTION, parseMoment, putRows } from '../shared/options.ts';
-
-const DAY_MS = 86_400_000;
 
 export function silenceCommand(cli: CliContext): CliCommand {
   return muteCommand(
@@ -64,7 +63,7 @@ export function silencesCommand(cli: CliContext): CliCommand {
         const now = isoTime(context.clock.now());
         const fitting = silenceRows(context.reader().connection, { now, all, workspaceId: workspace });
         if (fitting.length === 0) cli.note('nothing is muted');
-        putRows(cli, firstRows(cli, fitting, limit), COLUMNS);
+        putRows(cli, firstRows(cli, fitting, limit), SILENCE_COLUMNS);
       }),
     );
 }
@@ -86,7 +85,7 @@ export function unsilenceCommand(cli: CliContext): CliCommand {
 }
 
 /** The id is set to the right, so that it is never cut: it is what is typed to end it. */
-const COLUMNS: TableColumn<SilenceRow>[] = [
+const SILENCE_COLUMNS: TableColumn<SilenceRow>[] = [
   { name: 'silence_id', header: 'Id', align: 'right' },
   { name: 'rule', header: 'Mutes', words: (_, row) => mutedWords(row) },
   { name: 'until', header: 'Until', align: 'right', words: moment },

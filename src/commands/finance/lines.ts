@@ -136,7 +136,7 @@ function putReport(cli: CliContext, report: LineReport & Recorded, what: string)
   cli.noteCheckpoint(report.checkpointFault);
 }
 
-const COLUMNS: readonly Column<ManualLineRow>[] = [
+const LINE_COLUMNS: readonly Column<ManualLineRow>[] = [
   { name: 'line_id', kind: 'count', header: 'Line' },
   { name: 'workspace_id', kind: 'id', header: 'Workspace' },
   { name: 'period', kind: 'text', header: 'Month' },
@@ -151,7 +151,7 @@ const COLUMNS: readonly Column<ManualLineRow>[] = [
   { name: 'revoked_because', kind: 'text' },
 ];
 
-interface ListOptions {
+interface LineListOptions {
   workspace?: string;
   tenant?: string;
   period?: string;
@@ -166,7 +166,7 @@ function listCommand(cli: CliContext): CliCommand {
     .option('--period <period>', 'only this month, YYYY-MM')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger lines list --period 2026-02 --json')
-    .action(({ workspace, tenant, period, limit }: ListOptions) =>
+    .action(({ workspace, tenant, period, limit }: LineListOptions) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);
         const rows = manualLines(context.reader().connection, {
@@ -175,7 +175,7 @@ function listCommand(cli: CliContext): CliCommand {
           period: period === undefined ? undefined : parsePeriod(period, '--period'),
         });
         if (rows.length === 0) cli.note('the ledger has no line by hand that fits');
-        return putRows(cli, firstRows(cli, rows, limit), COLUMNS);
+        return putRows(cli, firstRows(cli, rows, limit), LINE_COLUMNS);
       }),
     );
 }

@@ -96,7 +96,7 @@ function printPlan(cli: CliContext, plan: MonthEnd): void {
   cli.print(soundWords(plan));
   cli.print(`head digest ${plan.head_digest ?? 'unknown'}`);
   cli.print('');
-  cli.print(renderTable(plan.workspaces.map(rowOf), COLUMNS, cli.tableOptions));
+  cli.print(renderTable(plan.workspaces.map(rowOf), MONTH_END_COLUMNS, cli.tableOptions));
   for (const money of plan.money) {
     cli.print('');
     printProse(cli, moneyWords(money));
@@ -130,7 +130,7 @@ function printList(cli: CliContext, title: string, all: readonly Said[]): void {
   }
 }
 
-const COLUMNS: readonly TableColumn<ReturnType<typeof rowOf>>[] = [
+const MONTH_END_COLUMNS: readonly TableColumn<ReturnType<typeof rowOf>>[] = [
   { name: 'workspace_id', header: 'Workspace', kind: 'id' },
   { name: 'tenants', header: 'Tenants', kind: 'count' },
   { name: 'unchanged_since', header: 'Read since', kind: 'date', firm: true },

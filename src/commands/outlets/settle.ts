@@ -20,7 +20,7 @@ interface SettleOptions {
 
 type EventRow = ReturnType<typeof readOutletEvents>[number];
 
-const COLUMNS: readonly Column<EventRow>[] = [
+const SETTLE_COLUMNS: readonly Column<EventRow>[] = [
   { name: 'entry_id', kind: 'count', header: 'Entry' },
   { name: 'state', kind: 'text', header: '' },
   { name: 'workspace_id', kind: 'id', header: 'Workspace' },
@@ -58,7 +58,7 @@ export function settleCommand(cli: CliContext): CliCommand {
         const rows = readOutletEvents(context.reader().connection, { outlet: name, tenant, period, state }).filter(
           ({ entry_id: id }) => entry === undefined || entry.includes(id),
         );
-        if (note === undefined && !resend) return putRows(cli, rows, COLUMNS, { name });
+        if (note === undefined && !resend) return putRows(cli, rows, SETTLE_COLUMNS, { name });
         const request = {
           name,
           entryIds: rows.map(({ entry_id: id }) => id),

@@ -6,7 +6,7 @@ import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
 import { caFile, camelCased, judged, leftOut, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
 
-const TYPE = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
+const TYPE_REMEDY = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
 
 const webAddress = obeys(nonEmptyString, channelAddressRule).describe(
   'Give the https:// address that takes the alerts; http:// is for this machine only',
@@ -65,22 +65,22 @@ const sending = {
 };
 const outbound = { ...routed, ...sending };
 
-const log = z.strictObject({ type: z.literal('log').describe(TYPE), ...routed });
+const log = z.strictObject({ type: z.literal('log').describe(TYPE_REMEDY), ...routed });
 
 const webhook = z.strictObject({
-  type: z.literal('webhook').describe(TYPE),
+  type: z.literal('webhook').describe(TYPE_REMEDY),
   ...outbound,
   url: webAddress,
   secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
   secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
 });
 
-const slack = z.strictObject({ type: z.literal('slack').describe(TYPE), ...outbound, url: webAddress });
+const slack = z.strictObject({ type: z.literal('slack').describe(TYPE_REMEDY), ...outbound, url: webAddress });
 
-const teams = z.strictObject({ type: z.literal('teams').describe(TYPE), ...outbound, url: webAddress });
+const teams = z.strictObject({ type: z.literal('teams').describe(TYPE_REMEDY), ...outbound, url: webAddress });
 
 const pagerduty = z.strictObject({
-  type: z.literal('pagerduty').describe(TYPE),
+  type: z.literal('pagerduty').describe(TYPE_REMEDY),
   ...outbound,
   url: setting(
     obeys(nonEmptyString, channelAddressRule),
@@ -91,7 +91,7 @@ const pagerduty = z.strictObject({
 });
 
 const email = z.strictObject({
-  type: z.literal('email').describe(TYPE),
+  type: z.literal('email').describe(TYPE_REMEDY),
   ...outbound,
   host: obeys(nonEmptyString, hostRule).describe(
     'Give the name of the mail server, such as smtp.example.com, without its port',
@@ -106,7 +106,7 @@ const email = z.strictObject({
 });
 
 const heartbeat = z.strictObject({
-  type: z.literal('heartbeat').describe(TYPE),
+  type: z.literal('heartbeat').describe(TYPE_REMEDY),
   ...called,
   ...sending,
   url: webAddress,

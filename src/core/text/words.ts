@@ -1,12 +1,9 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../durations.ts';
+
 /** Formats a count with its noun: `1 alert`, `1,200 alerts`. `many` is the plural of an irregular noun. */
 export function counted(count: number | bigint, one: string, many = `${one}s`): string {
   return `${withThousands(String(count))} ${Number(count) === 1 ? one : many}`;
 }
-
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Formats a duration in one unit, rounded down: `3 min`, `2 h`, `1 day`. */
 export function formatDuration(durationMs: number): string {

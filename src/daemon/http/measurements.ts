@@ -81,7 +81,7 @@ export interface RunCount {
   records: number;
 }
 
-interface RunRow {
+interface LatestRunRow {
   runKey: number;
   workspaceId: string;
   status: string;
@@ -100,7 +100,7 @@ const RUNS_A_READ = 5000;
  */
 export function createRunTally(connection: LedgerDb) {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
-  const read = (isInPeriods: SQL | undefined): RunRow[] =>
+  const read = (isInPeriods: SQL | undefined): LatestRunRow[] =>
     query(connection)
       .select({ runKey, workspaceId: workspaces.workspaceId, status, startedAt, finishedAt, pages, records })
       .from(runs)
@@ -114,7 +114,7 @@ export function createRunTally(connection: LedgerDb) {
   const listeners: ((seconds: number) => void)[] = [];
   let lastKey = 0;
 
-  const take = ({ runKey, workspaceId, status, startedAt, finishedAt, pages, records }: RunRow): void => {
+  const take = ({ runKey, workspaceId, status, startedAt, finishedAt, pages, records }: LatestRunRow): void => {
     if (status === 'running') {
       running.add(runKey);
       return;

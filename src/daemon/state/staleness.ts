@@ -1,4 +1,5 @@
 import { timesAfter } from '../../core/cron.ts';
+import { DAY_MS, HOUR_MS } from '../../core/durations.ts';
 import { ageMs, knownTime } from '../../core/stored-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
@@ -80,9 +81,6 @@ export function isStale(
   return underWayMs === null || underWayMs > runMs;
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** A week and a day: every pause that a cron expression makes at night or on certain weekdays lies within. */
 const LONGEST_SPAN_MS = 8 * DAY_MS;
 /** Each hour or day of these is like the next. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { askFor, mismatch, parsed } from '../answers.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
@@ -12,7 +13,6 @@ export interface LagoOutlet {
   send: 'credits' | 'requests';
 }
 
-const DAY_MS = 86_400_000;
 const refusal = z.object({ error_details: z.record(z.string(), z.unknown()) });
 const page = z.object({
   events: z.array(

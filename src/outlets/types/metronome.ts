@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { askFor, inParts, mismatch, numberText, sendHalves } from '../answers.ts';
 import { USAGE_EVENT_TYPE } from '../events.ts';
@@ -14,7 +15,6 @@ export interface MetronomeOutlet {
 }
 
 const CUSTOMERS_PER_QUESTION = 50;
-const DAY_MS = 86_400_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const metricAnswer = z.object({
   data: z.object({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { askFor, inParts, mismatch, numberText, sendFitting, sendHalves } from '../answers.ts';
 import { cloudEvent, USAGE_EVENT_TYPE } from '../events.ts';
@@ -15,7 +16,6 @@ export interface OpenMeterOutlet {
 }
 
 const SUBJECTS_PER_QUESTION = 50;
-const DAY_MS = 86_400_000;
 const meterAnswer = z.object({ aggregation: z.string(), eventType: z.string(), valueProperty: z.string().nullish() });
 const queryAnswer = z.object({ data: z.array(z.object({ subject: z.string().nullish(), value: z.number() })) });
 

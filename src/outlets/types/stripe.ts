@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { askFor, inParts, numberText, outcomeOfQuestion, parsed, readAs, sendFitting, sendHalves } from '../answers.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
@@ -19,9 +20,8 @@ export function streamUrlOf(url: string): string {
 
 /** The one that the client 23.1.0 has, which the tests hold this against. */
 const VERSION = '2026-10-28.endive';
-const DAY_MS = 86_400_000;
 const MOST_DIGITS = 15;
-const LANES = 8;
+const STRIPE_LANES = 8;
 const sessionAnswer = z.object({ authentication_token: z.string(), created: z.string(), expires_at: z.string() });
 const errorAnswer = z.object({ error: z.object({ code: z.string(), param: z.string().optional() }) });
 const summaryAnswer = z.object({ data: z.array(z.object({ aggregated_value: z.number() })) });
@@ -118,7 +118,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       sendFitting(events, misfit, (fitting) => sendHalves(fitting, (part) => post(part, signal))),
     async usage(period, customers, signal) {
       const found = new Map<string, string>();
-      for (const part of inParts(customers, LANES)) {
+      for (const part of inParts(customers, STRIPE_LANES)) {
         const values = await Promise.all(part.map((customer) => sumOf(customer, period, signal)));
         for (const [at, customer] of part.entries()) found.set(customer, values[at] ?? '0');
       }

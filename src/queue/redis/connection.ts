@@ -137,7 +137,7 @@ export async function whenReady(connection: Redis): Promise<void> {
 }
 
 /** First words of the answers by which Redis refuses a command that there is nothing wrong with. */
-const REFUSALS = [
+const REDIS_REFUSALS = [
   ...['BUSY', 'CLUSTERDOWN', 'EXECABORT', 'LOADING', 'MASTERDOWN', 'MISCONF', 'NOAUTH', 'NOPERM', 'NOREPLICAS', 'OOM'],
   ...['READONLY', 'TRYAGAIN', 'UNKILLABLE', 'WRONGPASS'],
 ];
@@ -169,7 +169,7 @@ export async function askRedis<T>({ connection, target, watch }: Asked, call: ()
 
 /** An error that comes with a lost connection is its, whatever it says. */
 function isOfRedis(error: Error, connection: Redis): boolean {
-  if (error instanceof ReplyError) return REFUSALS.includes(error.message.split(' ', 1)[0] ?? '');
+  if (error instanceof ReplyError) return REDIS_REFUSALS.includes(error.message.split(' ', 1)[0] ?? '');
   return connection.status !== 'ready';
 }
 

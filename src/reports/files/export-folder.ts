@@ -21,7 +21,7 @@ export interface ExportState {
   failing: { since: string; reason: string } | null;
 }
 
-const NOTHING: ExportState = { at: null, eventSeq: null, writtenAt: null, failing: null };
+const NEVER_EXPORTED: ExportState = { at: null, eventSeq: null, writtenAt: null, failing: null };
 const stateSchema = z.strictObject({
   at: z.string().nullable(),
   eventSeq: z.number().nullable(),
@@ -45,11 +45,11 @@ export function exportName(name: string, occasion: ExportOccasion, format: Sheet
 /** What is known of an export; nothing when its folder has never been used. A state that cannot be read counts as none. */
 export function readExportState(folder: string, name: string): ExportState {
   const path = statePath(folder, name);
-  if (!existsSync(path)) return NOTHING;
+  if (!existsSync(path)) return NEVER_EXPORTED;
   try {
     return stateSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch {
-    return NOTHING;
+    return NEVER_EXPORTED;
   }
 }
 

@@ -1,7 +1,7 @@
 import { htmlText } from '../../core/text/html-text.ts';
 
 /** What the browser may do with a page that is one file: style itself, fetch nothing, run nothing. */
-const NOTHING = "default-src 'none'; style-src 'unsafe-inline'";
+const NO_SOURCES = "default-src 'none'; style-src 'unsafe-inline'";
 
 /** The start of a page that is one file, up to its content. `script` is the source that its policy lets run. */
 interface DocumentHead {
@@ -13,7 +13,7 @@ interface DocumentHead {
 }
 
 export function documentStart({ title, style, script, language = 'en', images = false }: DocumentHead): string {
-  const policy = [NOTHING, script && `script-src ${script}`, images && 'img-src data:'].filter(Boolean).join('; ');
+  const policy = [NO_SOURCES, script && `script-src ${script}`, images && 'img-src data:'].filter(Boolean).join('; ');
   return `<!doctype html>
 <html lang="${language}">
 <head>

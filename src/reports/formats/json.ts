@@ -2,8 +2,8 @@ import { escapeRisky, stringifyExact } from '../../core/text/exact-json.ts';
 import type { Sheet } from './columns.ts';
 
 /** Rows that are joined at a time, and characters: rows of a document may be long. */
-const ROWS_A_PIECE = 100;
-const PIECE_LENGTH = 65_536;
+const JSON_ROWS_A_PIECE = 100;
+const JSON_PIECE_LENGTH = 65_536;
 
 /**
  * One JSON document, indented, ending in a line break. Bigints are written as integers with all their digits, never as
@@ -31,7 +31,7 @@ export function* documentPieces(
     const indented = stringifyExact(row, 2).replaceAll('\n', '\n    ');
     piece += `${count === 0 ? '' : ','}\n    ${indented}`;
     count += 1;
-    if (piece.length < PIECE_LENGTH) continue;
+    if (piece.length < JSON_PIECE_LENGTH) continue;
     yield escapeRisky(piece);
     piece = '';
   }
@@ -43,7 +43,7 @@ export function* ndjsonPieces({ columns, rows }: Sheet): Generator<string> {
   let lines: string[] = [];
   for (const row of rows) {
     lines.push(`${escapeRisky(stringifyExact(Object.fromEntries(columns.map(({ name }, at) => [name, row[at]]))))}\n`);
-    if (lines.length < ROWS_A_PIECE) continue;
+    if (lines.length < JSON_ROWS_A_PIECE) continue;
     yield lines.join('');
     lines = [];
   }

@@ -7,7 +7,7 @@ import { changeWords, moneyWords, noticesOf, readyWords, soundWords, stateWords 
 import { STYLE } from '../statement/statement-html.ts';
 import { type Cell, figure, tableOf } from './page-parts.ts';
 
-const OWN_STYLE = `body { max-width: 72rem; }
+const MONTH_END_STYLE = `body { max-width: 72rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 table { font-size: .9rem; margin-top: 0; }
 th.number { white-space: normal; }
@@ -26,7 +26,7 @@ export function monthEndHtml(plan: MonthEnd): string {
     noticesOf(workspace, period).map(({ words, command }) => item(words, command)),
   );
   return [
-    documentStart({ title: `Month's end ${period}`, style: STYLE + OWN_STYLE }),
+    documentStart({ title: `Month's end ${period}`, style: STYLE + MONTH_END_STYLE }),
     `<h1>Month's end ${htmlText(period)}</h1>\n`,
     `<p><strong>${htmlText(readyWords(plan))}</strong></p>\n`,
     `<p class="quiet">As of ${formatMinute(at)} UTC; ${htmlText(soundWords(plan))}, head digest ${plan.head_digest ?? 'unknown'}</p>\n`,

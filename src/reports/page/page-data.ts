@@ -17,7 +17,7 @@ const MONTHS = 12;
 /** Tenants that have a colour of their own; the others are added up. */
 const TOP = 5;
 /** Rows of each table: the page stays small whatever the ledger holds. */
-const ROWS = 20;
+const PAGE_ROWS = 20;
 
 export interface PageTenant {
   tenantId: string;
@@ -72,7 +72,7 @@ export interface PageData extends PageAlerts {
   adjustments: { name: string; corrects: string; credits: bigint; at: string }[];
 }
 
-const NOTHING = { tenants: 0, credits: 0n };
+const NO_TOTALS = { tenants: 0, credits: 0n };
 
 interface MonthRow {
   period: string;
@@ -117,17 +117,17 @@ export function readPageData(
   const ofTenant = connection
     .prepare('SELECT period, credits_used FROM finance_usage WHERE workspace_id = ? AND tenant_id = ?')
     .safeIntegers();
-  const tenants = largestTenants(connection, last, ROWS).map((tenantId): PageTenant => {
+  const tenants = largestTenants(connection, last, PAGE_ROWS).map((tenantId): PageTenant => {
     const used = ofTenant.all(workspaceId, tenantId) as { period: string; credits_used: bigint }[];
     const by = new Map(used.map((row) => [row.period, row.credits_used]));
     return { tenantId, name: nameOf(tenantId), credits: months.map((month) => by.get(month) ?? 0n) };
   });
   const top = tenants.slice(0, TOP);
-  const figures = rows.map((row) => (row === null ? NOTHING : monthFigures(connection, row)));
+  const figures = rows.map((row) => (row === null ? NO_TOTALS : monthFigures(connection, row)));
   const totals = figures.map(({ credits }) => credits);
   const { state, as_of: asOf } = last;
-  const toDate = state === 'open' ? movesToDate(connection, { workspaceId, period }, ROWS / 2) : [];
-  const moves = toDate.length > 0 ? toDate : largestMoves(connection, last, ROWS / 2);
+  const toDate = state === 'open' ? movesToDate(connection, { workspaceId, period }, PAGE_ROWS / 2) : [];
+  const moves = toDate.length > 0 ? toDate : largestMoves(connection, last, PAGE_ROWS / 2);
   const key = { workspaceId, period, periodKey: last.period_key };
   return {
     workspaceId,
@@ -150,17 +150,17 @@ export function readPageData(
       workspaceId,
       period,
       total: totals.at(-1) ?? 0n,
-      limit: ROWS,
+      limit: PAGE_ROWS,
       nameOf,
     }),
     days: daysOf(connection, last, rows.at(-2) ?? null),
     tenants,
-    ...openAlerts(connection, { workspaceId, nowMs }, ROWS),
-    margins: marginsOf(connection, { workspaceId, period, limit: ROWS / 2, nameOf }),
+    ...openAlerts(connection, { workspaceId, nowMs }, PAGE_ROWS),
+    margins: marginsOf(connection, { workspaceId, period, limit: PAGE_ROWS / 2, nameOf }),
     adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
       `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at
        FROM finance_adjustments WHERE workspace_id = ? AND booked_period = ?
-       ORDER BY abs(credits_delta) DESC, tenant_id LIMIT ${ROWS}`,
+       ORDER BY abs(credits_delta) DESC, tenant_id LIMIT ${PAGE_ROWS}`,
       workspaceId,
       period,
     ).map(({ tenant_id, ...adjustment }) => ({ ...adjustment, name: nameOf(tenant_id) })),

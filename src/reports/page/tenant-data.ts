@@ -6,7 +6,7 @@ import type { PageData, PageRequest } from './page-data.ts';
 import { openAlerts, readOrigin } from './page-parts.ts';
 
 const MONTHS = 12;
-const ROWS = 20;
+const TENANT_PAGE_ROWS = 20;
 
 export interface TenantPageData
   extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts' | 'moreAlerts' | 'origin'> {
@@ -23,7 +23,7 @@ export interface TenantPageData
   entries: { at: string; period: string; kind: string; delta: bigint; after: bigint }[];
 }
 
-interface MonthRow {
+interface TenantMonthRow {
   period: string;
   credits_used: bigint;
   request_count: bigint;
@@ -41,7 +41,7 @@ export function readTenantPage(
       .prepare(sql)
       .safeIntegers()
       .all(workspaceId, tenantId, ...values) as Row[];
-  const found = all<MonthRow>(
+  const found = all<TenantMonthRow>(
     `SELECT period, credits_used, request_count, state, withdrawn FROM finance_usage
      WHERE workspace_id = ? AND tenant_id = ? AND period <= ? ORDER BY period DESC LIMIT ${MONTHS}`,
     wanted ?? periodAt(nowMs),
@@ -92,14 +92,14 @@ export function readTenantPage(
        FROM finance_charge_lines WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY line_number NULLS LAST`,
       period,
     ),
-    ...openAlerts(connection, { workspaceId, tenantId, nowMs }, ROWS),
+    ...openAlerts(connection, { workspaceId, tenantId, nowMs }, TENANT_PAGE_ROWS),
     adjustments: all<{ corrects: string; credits: bigint; at: string }>(
       `SELECT corrects_period AS corrects, credits_delta AS credits, recorded_at AS at FROM finance_adjustments
-       WHERE workspace_id = ? AND tenant_id = ? AND booked_period = ? ORDER BY recorded_at DESC LIMIT ${ROWS}`,
+       WHERE workspace_id = ? AND tenant_id = ? AND booked_period = ? ORDER BY recorded_at DESC LIMIT ${TENANT_PAGE_ROWS}`,
       period,
     ).map((adjustment) => ({ ...adjustment, name })),
     entries: tenantEntries(connection, workspaceId, tenantId)
-      .slice(-ROWS)
+      .slice(-TENANT_PAGE_ROWS)
       .reverse()
       .map(({ recorded_at, period: of, kind, credits_delta, credits_after }) => ({
         at: recorded_at ?? '',

@@ -1,4 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
+import { HOUR_MS } from '../../core/durations.ts';
 import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs } from '../../core/period.ts';
 import { shellQuote } from '../../core/text/words.ts';
@@ -16,7 +17,6 @@ import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts
 /** Changes that are shown of each currency, and names of tenants that lack something. */
 const LARGEST = 5;
 const NAMED = 20;
-const HOUR_MS = 3_600_000;
 
 export interface MonthEndRequest {
   period: Period;

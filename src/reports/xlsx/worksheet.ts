@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/durations.ts';
 import { plainDecimal } from '../../core/money.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
@@ -21,7 +22,6 @@ const FORMAT_OF: Readonly<Record<Exclude<ColumnKind, 'amount'>, CellFormat>> = {
   day: 'day',
   flag: 'general',
 };
-const DAY_MS = 86_400_000;
 /** Days from the first of a spreadsheet to that of the clock. */
 const EPOCH_DAY = 25_569;
 

@@ -6,7 +6,7 @@ import { AppError } from '../../core/errors.ts';
 /** Where the format's time begins: the same texts give the same bytes. */
 const DATE = new Date(1980, 0, 1);
 const LARGEST = 0xffff_ffff;
-const NOTHING = new Uint8Array();
+const EMPTY_CHUNK = new Uint8Array();
 /** What is packed before other work of the process has its turn. */
 const AT_ONCE = 262_144;
 
@@ -41,7 +41,7 @@ export class ZipWriter {
       refuseTooLarge(size);
       part.push(bytes);
     }
-    part.push(NOTHING, true);
+    part.push(EMPTY_CHUNK, true);
   }
 
   end(): void {

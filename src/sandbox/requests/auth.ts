@@ -1,11 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WallClock } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { type ScenarioSigning, type SignedValues, signedText } from '../world/scenario.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
 import { failure, type Reply, type SandboxCall } from './call.ts';
 
-const DAY_MS = 86_400_000;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 
 export interface ApiKey {

@@ -45,8 +45,8 @@ interface StatementOptions extends SheetOptions {
   json?: boolean;
 }
 
-const FORMATS = [...LISTING_FORMATS, 'html'] as const;
-type Format = (typeof FORMATS)[number];
+const STATEMENT_FORMATS = [...LISTING_FORMATS, 'html'] as const;
+type Format = (typeof STATEMENT_FORMATS)[number];
 
 export function statementCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('statement')
@@ -71,11 +71,11 @@ export function statementCommand(cli: CliContext): CliCommand {
 function formatOption(): Option {
   const option = new Option('--format <format>', 'form of the answer (default: table); with --each such as html,json');
   option.argParser((text: string) => {
-    const formats = text.split(',').map((one) => FORMATS.find((format) => format === one));
+    const formats = text.split(',').map((one) => STATEMENT_FORMATS.find((format) => format === one));
     if (!formats.includes(undefined)) return formats;
-    throw new InvalidArgumentError(`Allowed choices are ${FORMATS.join(', ')}.`);
+    throw new InvalidArgumentError(`Allowed choices are ${STATEMENT_FORMATS.join(', ')}.`);
   });
-  option.argChoices = [...FORMATS];
+  option.argChoices = [...STATEMENT_FORMATS];
   return option;
 }
 
@@ -172,7 +172,7 @@ function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf
   if (projection !== null) cli.print(`at this rate ${projection} by its end`);
 }
 
-interface VerifyOptions {
+interface StatementVerifyOptions {
   digest?: string;
   checkpoint?: string;
   checkpointKey?: string;
@@ -205,7 +205,7 @@ function statementVerifyCommand(cli: CliContext): CliCommand {
       'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
       'usage-ledger statement verify acme.json --ledger',
     )
-    .action(async (file: string, options: VerifyOptions) => {
+    .action(async (file: string, options: StatementVerifyOptions) => {
       const sources = sourcesOf(cli, options);
       const text = readGiven(resolve(cli.io.cwd, file)).toString();
       const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
@@ -216,7 +216,7 @@ function statementVerifyCommand(cli: CliContext): CliCommand {
 }
 
 /** What was kept elsewhere. Throws UsageError when nothing was given, or what was given cannot be read. */
-function sourcesOf(cli: CliContext, options: VerifyOptions): Source[] {
+function sourcesOf(cli: CliContext, options: StatementVerifyOptions): Source[] {
   const { digest, checkpoint, checkpointKey, ledger, consistencyOnly } = options;
   const sources: Source[] = [];
   if (digest !== undefined) sources.push(digestSource(digest));

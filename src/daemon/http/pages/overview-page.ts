@@ -34,7 +34,7 @@ const STATES: Readonly<Record<WorkspaceState, { word: string; kind: 'bad' | 'odd
   not_configured: { word: 'not configured', kind: 'dim' },
 };
 
-const STYLE = `
+const OVERVIEW_STYLE = `
 :root { color-scheme: light dark; --line: #8884; --bad: #c62828; --odd: #b26a00; --good: #2e7d32; --dim: #777; }
 @media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --odd: #ffb74d; --good: #81c784; --dim: #aaa; } }
 * { box-sizing: border-box; }
@@ -67,7 +67,7 @@ export function overviewPage(overview: Overview): string {
 <meta http-equiv="refresh" content="${REFRESH_SECONDS}">
 <link rel="icon" href="data:,">
 <title>${isWell(overview) ? 'ok' : 'attention'}: usage-ledger</title>
-<style>${STYLE}</style>
+<style>${OVERVIEW_STYLE}</style>
 </head>
 <body>
 <header><h1>usage-ledger</h1><small>${at}, version ${htmlText(version)}, up ${duration(uptimeSeconds)}</small></header>

@@ -27,7 +27,7 @@ interface Kept {
   html: Promise<string | null>;
 }
 
-const KEPT_MS = 60_000;
+const PAGE_KEPT_MS = 60_000;
 const MOST_KEPT = 32;
 
 export interface ReportMakerOptions {
@@ -109,7 +109,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions) {
       const key = JSON.stringify([workspaceId, tenantId ?? null, period ?? null]);
       const now = head();
       const known = kept.get(key);
-      if (known !== undefined && known.head === now && (ageMs(known.madeAtMs, nowMs) ?? KEPT_MS) < KEPT_MS)
+      if (known !== undefined && known.head === now && (ageMs(known.madeAtMs, nowMs) ?? PAGE_KEPT_MS) < PAGE_KEPT_MS)
         return known.html;
       const html = thread.make(order);
       kept.delete(key);

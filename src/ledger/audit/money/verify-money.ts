@@ -75,7 +75,7 @@ type ChargedRow = [
 ];
 
 /** What a tenant without a record in the period is charged. */
-const NOTHING: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
+const NO_USAGE_LINE: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
 
 function* chargeFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey, closedSeq } = period;
@@ -100,7 +100,7 @@ function* chargeFaults(connection: LedgerDb, period: PricedPeriod, cards: readon
     .iterate(periodKey) as IterableIterator<ChargedRow>;
   for (const [tenantId, credits, requests, withdrawn, cardKey, chargedCredits, amountMinor, lines] of rows) {
     const card = cardFor(cards, tenantId);
-    const owed = card === null ? null : withdrawn === 0n ? owedLines(card, credits, requests) : NOTHING;
+    const owed = card === null ? null : withdrawn === 0n ? owedLines(card, credits, requests) : NO_USAGE_LINE;
     const isRight =
       cardKey === (card === null ? null : BigInt(card.cardKey)) &&
       chargedCredits === (card === null ? null : credits) &&

@@ -95,12 +95,12 @@ interface UnexpectedEntry {
 }
 
 /** What the entries of a run's range are; `unexpected` is the first that is not there or names another run. */
-interface EntryRange {
+interface CheckedRange {
   unexpected: UnexpectedEntry | null;
   strays: boolean;
 }
 
-function createEntryFinder(connection: LedgerDb): (run: ChainRun) => EntryRange {
+function createEntryFinder(connection: LedgerDb): (run: ChainRun) => CheckedRange {
   const look = connection.prepare(
     `SELECT count(*) AS found, min(CASE WHEN run_key <> ? THEN entry_id END) AS stray,
        max(period_key / ${PERIODS_PER_WORKSPACE} <> ? OR NOT ${IS_FIGURES}) AS strays

@@ -6,7 +6,7 @@ import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
 import { hasUnexpectedKey } from './verify-keys.ts';
 
 /** The entries of a key lie on as many pages as runs wrote them: what is kept of those pages is not read again. */
-const CACHE_KIB = 49_152;
+const SCAN_CACHE_KIB = 49_152;
 
 /** The two looks that read every page and depend on nothing else; they take half of the time. */
 export interface Scan {
@@ -27,7 +27,7 @@ export function scanLedger(connection: LedgerDb): Scan {
 /** What cannot be looked at quickly is looked at exactly, and said there. */
 function looksUnexpected(connection: LedgerDb): boolean {
   const cacheSize = connection.pragma('cache_size', { simple: true });
-  connection.pragma(`cache_size = -${CACHE_KIB}`);
+  connection.pragma(`cache_size = -${SCAN_CACHE_KIB}`);
   try {
     return hasUnexpectedKey(connection);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { PeriodPricer, type Used } from '../../../billing/rates/period-pricer.ts';
 import { type BilledLine, isOwn, type Money, MoneySums } from '../../../billing/statement/billed.ts';
+import { DAY_MS } from '../../../core/durations.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
@@ -64,8 +65,6 @@ interface OpenMonth {
   /** When the month was read last, ISO-8601 UTC. */
   asOf: string | null;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Projects in a straight line from what was read last, as `finance_month_to_date` does, to the digit; null before a day of

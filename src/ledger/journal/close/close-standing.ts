@@ -1,5 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { formatMinute } from '../../../core/date-time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../core/durations.ts';
 import { formatMinor, minorDigits, parseMinor } from '../../../core/money.ts';
 import { addPeriods, type Period, periodEndMs } from '../../../core/period.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
@@ -50,8 +51,6 @@ export interface CloseStanding {
 
 /** Two complete walks that agree must lie this far apart to prove that a period has stopped moving. */
 const AGREEMENT_HOURS = 12;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 /** Whether a period can be closed now, and what speaks against it. `close` and `month-end` ask here, and nowhere else. */
 export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseStanding {

@@ -25,7 +25,7 @@ export interface OutletEntry {
   postedAt: string | null;
 }
 
-const COLUMNS = `e.entry_id AS entryId, e.period_key AS periodKey, e.tenant_key AS tenantKey, e.credits_delta AS credits,
+const ENTRY_COLUMNS = `e.entry_id AS entryId, e.period_key AS periodKey, e.tenant_key AS tenantKey, e.credits_delta AS credits,
   e.requests_delta AS requests, r.finished_at AS recordedAt, r.digest, w.workspace_id AS workspaceId,
   w.ended_seq IS NOT NULL AS ended, t.tenant_id AS tenantId, p.period, n.external_ref AS externalRef, n.labels`;
 const NAMED = `JOIN tenants t ON t.tenant_key = e.tenant_key
@@ -36,7 +36,7 @@ const JOINED = `JOIN runs r ON r.run_key = e.run_key AND r.digest IS NOT NULL
   JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${NAMED}`;
 
 const behind = preparedSql(
-  `SELECT ${COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
+  `SELECT ${ENTRY_COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
        WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ?`,
   'safeIntegers',
 );
@@ -68,7 +68,7 @@ const PASSED = 'x.entry_id <= (SELECT o.cursor FROM outlets o WHERE o.name = x.o
 
 /** Of each tenant with held entries the first one: whether it can go now is the same for all of them. */
 export function heldTenants(connection: LedgerDb, outlet: string): OutletEntry[] {
-  const sql = `SELECT ${COLUMNS}, NULL AS postedAt FROM (
+  const sql = `SELECT ${ENTRY_COLUMNS}, NULL AS postedAt FROM (
       SELECT min(x.entry_id) AS entry_id FROM outlet_events x JOIN usage_entries f ON f.entry_id = x.entry_id
       WHERE x.outlet = ? AND x.state = 'held' AND ${PASSED} GROUP BY f.tenant_key) h
     CROSS JOIN usage_entries e ON e.entry_id = h.entry_id ${JOINED} ORDER BY e.entry_id`;
@@ -79,7 +79,7 @@ export function heldEntries(
   connection: LedgerDb,
   { outlet, tenantKey, limit }: { outlet: string; tenantKey: bigint; limit: number },
 ): OutletEntry[] {
-  const sql = `SELECT ${COLUMNS}, x.posted_at AS postedAt FROM outlet_events x
+  const sql = `SELECT ${ENTRY_COLUMNS}, x.posted_at AS postedAt FROM outlet_events x
     CROSS JOIN usage_entries e ON e.entry_id = x.entry_id AND e.tenant_key = ? ${JOINED}
     WHERE x.outlet = ? AND x.state = 'held' AND ${PASSED} ORDER BY e.entry_id LIMIT ?`;
   return connection.prepare(sql).safeIntegers().all(tenantKey, outlet, limit) as OutletEntry[];
@@ -94,7 +94,7 @@ export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 
 }
 
 /** Tenants that are summed up between two turns of the event loop. */
-const STEP = 1000;
+const TENANTS_A_STEP = 1000;
 
 /** By tenant, of the entries up to `upTo` but for the outlet's exceptions; `workspaces` null: of all. */
 export async function sentSums(
@@ -124,9 +124,9 @@ export async function sentSums(
   for (const [periodKey, workspaceId] of periods) {
     if (workspaces !== null && !workspaces.includes(workspaceId)) continue;
     for (let last: bigint | null = 0n; last !== null; ) {
-      const found = sums.all(periodKey, last, upTo, outlet, STEP) as SentSum[];
+      const found = sums.all(periodKey, last, upTo, outlet, TENANTS_A_STEP) as SentSum[];
       for (const sum of found) all.push(sum);
-      last = found.length < STEP ? null : (found.at(-1)?.tenantKey ?? null);
+      last = found.length < TENANTS_A_STEP ? null : (found.at(-1)?.tenantKey ?? null);
       await nextTurn();
     }
   }

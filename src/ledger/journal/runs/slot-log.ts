@@ -23,13 +23,15 @@ export interface SlotRecord {
 }
 
 const { runKey, kind, slot, status, finishedAt, errorCode } = runs;
-const COLUMNS = { runKey, workspaceId: workspaces.workspaceId, kind, slot, status, finishedAt, errorCode };
-type RunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof COLUMNS, 'workspaceId'>> & { workspaceId: string };
+const RUN_COLUMNS = { runKey, workspaceId: workspaces.workspaceId, kind, slot, status, finishedAt, errorCode };
+type RunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof RUN_COLUMNS, 'workspaceId'>> & {
+  workspaceId: string;
+};
 
 /** The runs that are new, and those that were running, in their order. */
 const changedRuns = prepared((db) =>
   db
-    .select(COLUMNS)
+    .select(RUN_COLUMNS)
     .from(runs)
     .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
     // By their keys: an OR would have SQLite read every run.
@@ -40,7 +42,7 @@ const changedRuns = prepared((db) =>
     .orderBy(asc(runKey)),
 );
 
-const NOTHING: SlotRecord = {
+const EMPTY_RECORD: SlotRecord = {
   doneSlot: null,
   failures: 0,
   refused: false,
@@ -76,7 +78,7 @@ export class SlotLog {
   /** The record as of now; an empty one for a workspace that the ledger does not know. */
   record(workspaceId: string, kind: SlotKind): SlotRecord {
     this.#refresh();
-    return this.#records.get(keyOf(workspaceId, kind)) ?? NOTHING;
+    return this.#records.get(keyOf(workspaceId, kind)) ?? EMPTY_RECORD;
   }
 
   /** Asked for hundreds of workspaces in a row, and little is written meanwhile. */
@@ -124,7 +126,7 @@ export class SlotLog {
       // Any run that was applied, one by hand too, shows that the fault is over.
       for (const each of KINDS) this.#forgive(keyOf(workspaceId, each), each === kind ? slot : null, endedAtMs);
     } else if (kind !== 'manual' && !STOPS.includes(row.errorCode)) {
-      const known = this.#records.get(keyOf(workspaceId, kind)) ?? NOTHING;
+      const known = this.#records.get(keyOf(workspaceId, kind)) ?? EMPTY_RECORD;
       this.#records.set(keyOf(workspaceId, kind), {
         doneSlot: known.doneSlot,
         failures: known.failures + 1,
@@ -141,7 +143,7 @@ export class SlotLog {
     const knownMs = known === null ? Number.NEGATIVE_INFINITY : Date.parse(known);
     // A slot that had not come when a later run ended was done by a clock that has been set back since.
     const replaced = (slot !== null && Date.parse(slot) > knownMs) || !canHaveHappened(knownMs, endedAtMs ?? knownMs);
-    this.#records.set(key, { ...NOTHING, doneSlot: replaced ? slot : known });
+    this.#records.set(key, { ...EMPTY_RECORD, doneSlot: replaced ? slot : known });
   }
 }
 
