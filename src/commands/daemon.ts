@@ -14,6 +14,8 @@ import { type CliCommand, type CliContext, EXIT, plainCommand, reportingCommand 
 
 /** A stop takes no longer than this, whatever hangs; below the kill_timeout in ecosystem.config.cjs. */
 const STOP_DEADLINE_MS = 19_000;
+/** All is released: what still holds the process then is a library's. */
+const LINGER_MS = 300;
 /** Without its writer a daemon can do nothing: what is left to stop has this long. */
 const DEAD_WRITER_DEADLINE_MS = 800;
 
@@ -68,7 +70,11 @@ function listenForStop(cli: CliContext): Stop {
   const logTo = (to: Logger) => {
     logger = to;
   };
-  const end = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  const end = (): void => {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    // A timer of BullMQ's holds the process for six seconds when its blocking read was cut off.
+    if (asked) systemClock.after(LINGER_MS, () => process.exit(cli.exitCode), { background: true });
+  };
   return { asked: promise, logTo, ask, end };
 }
 

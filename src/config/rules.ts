@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { timesAfter } from '../core/cron.ts';
 import { isHttpsOrLoopback, isLoopbackHost } from '../core/net/public-address.ts';
+import { parseRedisAddress } from '../core/net/redis-address.ts';
 import { parseSignedText } from './signing-scheme.ts';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
@@ -39,10 +40,12 @@ export const mailboxRule: Rule = (text) => {
 };
 
 const namesHost = ({ hostname }: URL) => (hostname === '' ? 'names no host' : null);
-const redisAddress = urlRule(['redis:', 'rediss:'], 'a redis:// or rediss:// address', namesHost);
 const proxyAddress = urlRule(['http:', 'https:'], 'an http:// or https:// address', namesHost);
 
-export const redisRule: Rule = (text) => (text === '' ? null : redisAddress(text));
+export const redisRule: Rule = (text) => {
+  const address = text === '' ? null : parseRedisAddress(text);
+  return typeof address === 'string' ? address : null;
+};
 
 export const proxyRule: Rule = (text) => (text === '' || text === 'none' ? null : proxyAddress(text));
 

@@ -67,8 +67,7 @@ export async function startDaemon(context: Context, overrides: DaemonOverrides =
   const ends: Ends = { intake: new Releasers(), rest: new Releasers() };
   try {
     const { queue, probe, deliveries, reload, notified } = await startParts(context, overrides, ends);
-    const { config, logger, version } = context;
-    logger.info({ version, workspaces: config.workspaces.length, ledger: config.ledger.path }, 'ready');
+    logStarted(context, queue);
     const stop = async (): Promise<void> => {
       await release(ends, async () => {
         await queue.stop(JOBS_TIMES);
@@ -81,6 +80,22 @@ export async function startDaemon(context: Context, overrides: DaemonOverrides =
     await release(ends);
     throw error;
   }
+}
+
+/** A daemon whose Redis refuses commands has started, sends messages and serves pages, but is not ready. */
+function logStarted({ config, logger, version }: Context, queue: SyncQueue): void {
+  const fields = { version, workspaces: config.workspaces.length, ledger: config.ledger.path };
+  const { redisFault } = queue;
+  if (redisFault === null) {
+    logger.info(fields, 'ready');
+    return;
+  }
+  const reason = `Redis is not available: ${redisFault.reason}`;
+  logger.warn({ ...fields, reason, hint: redisFault.hint }, 'started, not ready: syncs wait for Redis');
+  const unsubscribe = queue.onRedisBack(() => {
+    unsubscribe();
+    logger.info(fields, 'ready');
+  });
 }
 
 async function release({ intake, rest }: Ends, drain?: () => Promise<void>): Promise<void> {

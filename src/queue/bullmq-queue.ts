@@ -1,38 +1,29 @@
-import { createRequire } from 'node:module';
-import type { Job, Queue, Worker } from 'bullmq';
+import type { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { systemClock } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
-import { AppError, summarizeError } from '../core/errors.ts';
+import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { randomId } from '../core/randomness.ts';
-import { createRepeatLimit } from '../core/repeat-limit.ts';
+import { bullmq } from './bullmq.ts';
 import { StoppingError } from './errors.ts';
 import {
   DEFAULT_SETTINGS,
-  type JobContext,
-  LOCK_DURATION_MS,
-  MAX_STALLED_COUNT,
   type QueueSettings,
-  STALLED_INTERVAL_MS,
   SYNC_RETENTION,
   type SyncHandler,
   type SyncJob,
   syncJobId,
-  WORKER_RETRY_MS,
   workspaceMark,
 } from './jobs.ts';
-import {
-  askRedis,
-  createRedisWatch,
-  openProducerConnection,
-  openWorkerConnection,
-  type RedisWatch,
-  startHeartbeat,
-  whenReady,
-} from './redis/connection.ts';
+import { askRedis, openProducerConnection, openWorkerConnection, whenReady } from './redis/connection.ts';
+import { askedOf, queueName } from './redis/probe.ts';
+import { type Prober, startProber } from './redis/prober.ts';
+import { faultOf, type RedisFault } from './redis/refusals.ts';
 import type { RedisTarget } from './redis/target.ts';
+import { createRedisWatch, type RedisWatch } from './redis/watch.ts';
 import type { QueueCounts, StopOptions, SyncQueue } from './sync-queue.ts';
+import { type Brake, closeWorker, startWorker } from './worker.ts';
 
 export interface BullmqQueueOptions {
   /** Names the queue: two ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
@@ -42,7 +33,10 @@ export interface BullmqQueueOptions {
   settings?: Partial<QueueSettings>;
 }
 
-/** Connects to the queue of one ledger. Does not fail when Redis is away: it is waited for in the background. */
+/**
+ * Connects to the queue of one ledger and probes Redis, for up to about 5 s. Does not fail when Redis is away or refuses
+ * commands: it is probed again in the background.
+ */
 export async function openBullmqQueue(options: BullmqQueueOptions): Promise<SyncQueue> {
   const { ledgerId, target, logger } = options;
   if (!/^[\w-]+$/.test(ledgerId)) {
@@ -50,8 +44,12 @@ export async function openBullmqQueue(options: BullmqQueueOptions): Promise<Sync
   }
   const watch = createRedisWatch(target, logger);
   const producer = openProducerConnection(target, watch);
-  await whenReady(producer).catch(() => undefined);
-  return new BullmqQueue(options, watch, producer);
+  await whenReady(producer).catch((error: Error) => {
+    if (watch.fault === null) watch.heard(faultOf(error, askedOf(producer)));
+  });
+  const queue = new BullmqQueue(options, watch, producer);
+  await queue.probe();
+  return queue;
 }
 
 class BullmqQueue implements SyncQueue {
@@ -60,10 +58,12 @@ class BullmqQueue implements SyncQueue {
   readonly #watch: RedisWatch;
   readonly #producer: Redis;
   readonly #queue: Queue<SyncJob, unknown, string>;
-  readonly #endHeartbeat: () => void;
+  readonly #prober: Prober;
   readonly #running = new Set<Promise<unknown>>();
   readonly #stopper = new AbortController();
-  #worker: { worker: Worker; connection: Redis } | null = null;
+  readonly #endListening: readonly (() => void)[];
+  #handle: SyncHandler | null = null;
+  #worker: { worker: Worker; connection: Redis; brake: Brake } | null = null;
   #stopped: Promise<boolean> | null = null;
 
   constructor(options: BullmqQueueOptions, watch: RedisWatch, producer: Redis) {
@@ -74,37 +74,59 @@ class BullmqQueue implements SyncQueue {
     this.#producer = producer;
     // The version check would be a command of its own at start: refused while Redis is away, it spoils the queue for good.
     const queueOptions = { connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
-    this.#queue = new bullmq.Queue(`ul-${ledgerId}-sync`, queueOptions);
+    this.#queue = new bullmq.Queue(queueName(ledgerId), queueOptions);
     this.#queue.on('error', ({ message: reason }) => logger.debug({ queue: this.#queue.name, reason }, 'queue error'));
-    const key = `bull:ul-${ledgerId}-heartbeat`;
-    this.#endHeartbeat = startHeartbeat({
+    this.#prober = startProber({
       connection: producer,
       watch,
-      key,
+      ledgerId,
       intervalMs: this.#settings.heartbeatMs,
+      onPass: () => this.#steer(),
     });
+    this.#endListening = [watch.onLost(() => this.#steer()), watch.onBack(() => this.#steer())];
+  }
+
+  probe(): Promise<void> {
+    return this.#prober.probe();
   }
 
   start(handle: SyncHandler): void {
-    if (this.#worker !== null || this.#stopped !== null) return;
+    if (this.#stopped !== null) return;
+    this.#handle ??= handle;
+    this.#steer();
+  }
+
+  /**
+   * Has the worker run while Redis is up, and pause while it is not. BullMQ asks again at once when a command is refused: a
+   * worker that is not paused takes the whole processor, and keeps the process from answering signals.
+   */
+  #steer(): void {
+    if (this.#stopped !== null || this.#handle === null) return;
+    if (this.#worker !== null) this.#worker.brake.steer();
+    else if (this.#watch.up) this.#worker = this.#openWorker(this.#handle);
+  }
+
+  #openWorker(handle: SyncHandler): { worker: Worker; connection: Redis; brake: Brake } {
     const { target, logger } = this.#options;
-    const connection = openWorkerConnection(target, this.#watch);
+    const watch = this.#watch;
+    const connection = openWorkerConnection(target, watch, this.#prober.facts?.version !== null);
     const track = (handler: Promise<unknown>): void => {
       this.#running.add(handler);
       const done = (): boolean => this.#running.delete(handler);
       handler.then(done, done);
     };
-    const worker = startWorker<SyncJob>({
+    const { worker, brake } = startWorker<SyncJob>({
       queueName: this.#queue.name,
       connection,
-      watch: this.#watch,
+      watch,
       logger,
       handle,
       track,
+      refused: (fault) => this.#prober.suspect(fault),
       concurrency: this.#settings.syncConcurrency,
       stopSignal: this.#stopper.signal,
     });
-    this.#worker = { worker, connection };
+    return { worker, connection, brake };
   }
 
   /**
@@ -146,6 +168,10 @@ class BullmqQueue implements SyncQueue {
     return this.#watch.up;
   }
 
+  get redisFault(): RedisFault | null {
+    return this.#watch.fault;
+  }
+
   onRedisBack(listener: () => void): () => void {
     return this.#watch.onBack(listener);
   }
@@ -165,12 +191,14 @@ class BullmqQueue implements SyncQueue {
     const endGrace = systemClock.after(graceMs, () => stopper.abort(new StoppingError()));
     const remainingMs = (): number => Math.max(0, end - systemClock.monotonic());
     const worker = this.#worker?.worker;
+    this.#worker?.brake.end();
     const closed = worker === undefined || (await closeWorker(worker, this.#running, this.#watch, remainingMs));
     endGrace();
     stopper.abort(new StoppingError());
     if (!closed) this.#options.logger.warn({ running: this.#running.size }, 'stopped before all jobs had ended');
-    this.#endHeartbeat();
-    await this.#queue.close().catch(() => undefined);
+    this.#prober.end();
+    for (const end of this.#endListening) end();
+    await settlesWithin(this.#queue.close(), remainingMs());
     this.#producer.disconnect();
     this.#worker?.connection.disconnect();
     return closed;
@@ -180,103 +208,3 @@ class BullmqQueue implements SyncQueue {
     return askRedis({ connection: this.#producer, target: this.#options.target, watch: this.#watch }, call);
   }
 }
-
-interface WorkerOptions<D> {
-  queueName: string;
-  connection: Redis;
-  watch: RedisWatch;
-  logger: Logger;
-  concurrency: number;
-  stopSignal: AbortSignal;
-  handle(data: D, context: JobContext): Promise<unknown>;
-  track(running: Promise<unknown>): void;
-}
-
-/** Starts taking jobs at once. Errors are logged; none of them ends the worker. */
-function startWorker<D>(options: WorkerOptions<D>): Worker<D> {
-  const { queueName, connection, watch, concurrency } = options;
-  const limit = createRepeatLimit();
-  const logger = options.logger.child({ queue: queueName });
-  // Two parameters and not three: with a third BullMQ makes a signal of its own, whose reason is a string and no error.
-  const worker = new bullmq.Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
-    connection,
-    concurrency,
-    lockDuration: LOCK_DURATION_MS,
-    stalledInterval: STALLED_INTERVAL_MS,
-    maxStalledCount: MAX_STALLED_COUNT,
-    runRetryDelay: WORKER_RETRY_MS,
-  });
-  worker.on('failed', (job, error) => {
-    const { code, message, retryable } = summarizeError(error);
-    const fields = { job: job?.id, code, retryable, reason: message };
-    // What is not ours by design is a defect: its stack is needed to find it.
-    logger.warn(code === 'internal' ? { ...fields, stack: error.stack } : fields, 'job failed');
-  });
-  worker.on('stalled', (jobId) => logger.warn({ job: jobId }, 'the job of a lost worker is taken up again'));
-  worker.on('error', (error) => {
-    // While Redis is away the watch has said so; each connection and each command would say it again.
-    const level = watch.up ? 'error' : 'debug';
-    const reason = error.message;
-    limit(`${level} ${reason}`, (leftOut) => logger[level]({ reason, leftOut }, 'queue worker error'));
-  });
-  return worker;
-}
-
-async function processJob<D>(
-  job: Job<D>,
-  token: string | undefined,
-  options: WorkerOptions<D>,
-  logger: Logger,
-): Promise<unknown> {
-  const { stopSignal } = options;
-  const context: JobContext = {
-    signal: stopSignal,
-    progress(state) {
-      job.updateProgress(state).catch((error: Error) => {
-        logger.debug({ job: job.id, reason: error.message }, 'progress not shown');
-      });
-    },
-  };
-  try {
-    stopSignal.throwIfAborted();
-    const running = options.handle(job.data, context);
-    options.track(running);
-    return storable(await running);
-  } catch (error) {
-    if (stopSignal.aborted) {
-      // Cut off by us and not failed: the next daemon starts it at once, and no attempt is spent.
-      await job.moveToWait(token);
-      throw new bullmq.WaitingError();
-    }
-    throw error instanceof Error ? error : new AppError('internal', String(error), { retryable: true });
-  }
-}
-
-/** Results are kept as JSON. One that is not (a bigint) would fail a job whose work is done. */
-function storable(result: unknown): unknown {
-  const text = JSON.stringify(result, (_key, value) => (typeof value === 'bigint' ? value.toString() : value));
-  return text === undefined ? null : JSON.parse(text);
-}
-
-/**
- * Closes the worker once its handlers have ended, within the time that remains. BullMQ's `close` hangs while Redis is away
- * and its `close(true)`, which does not, is heeded in the first call only: so the handlers come first then.
- */
-async function closeWorker(
-  worker: Worker,
-  running: ReadonlySet<Promise<unknown>>,
-  watch: RedisWatch,
-  remainingMs: () => number,
-): Promise<boolean> {
-  if (!watch.up) {
-    await worker.pause(true).catch(() => undefined);
-    await settlesWithin(Promise.allSettled(running), remainingMs());
-  }
-  return (await settlesWithin(worker.close(!watch.up), remainingMs())) && running.size === 0;
-}
-
-/**
- * BullMQ, which is CommonJS, required instead of imported: for an import Node reads through the source of the whole
- * package first to learn its names, which takes 50 MB for a moment and leaves a part of them to a daemon for good.
- */
-const bullmq: typeof import('bullmq') = createRequire(import.meta.url)('bullmq');

@@ -1,12 +1,10 @@
 import { AppError } from '../core/errors.ts';
+import type { RedisFault } from './redis/refusals.ts';
 
 /** Redis did not answer in time or refused a command. The work it would have carried is still due in the ledger. */
 export class RedisUnavailableError extends AppError {
-  constructor(place: string, reason: string) {
-    super('redis_unavailable', `Redis at ${place} is not available: ${reason}`, {
-      retryable: true,
-      hint: 'see whether Redis runs and takes writes; due work is picked up by itself once it does',
-    });
+  constructor(place: string, { reason, hint }: RedisFault) {
+    super('redis_unavailable', `Redis at ${place} is not available: ${reason}`, { retryable: true, hint });
   }
 }
 

@@ -31,8 +31,10 @@ export interface SyncQueue {
   /** Since when sync jobs have waited, by workspace, in milliseconds since the epoch. */
   waitingSyncs(): Promise<Map<string, number>>;
   ping(): Promise<number>;
-  /** Whether all connections stand, as far as is known without asking. */
+  /** Whether all connections are ready and Redis runs the commands that the queue needs, by the last probe. */
   readonly redisUp: boolean;
+  /** Why Redis is not up, with the remedy; null when it is. */
+  readonly redisFault: { reason: string; hint: string } | null;
   /** Calls the listener when Redis is back after an outage; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;
   /** BullMQ's queues, for the pages that show them; none where something else carries the jobs. */

@@ -145,7 +145,7 @@ workspaces:
       'http.token: is shorter than 24 characters, but http.host can be reached from other machines',
     ],
     ['redis_url: redis://cache.example:6379', 'redis_url: uses redis:// to another machine, which encrypts nothing'],
-    ['redis_url: http://x', 'redis_url: is not a redis:// or rediss:// address'],
+    ['redis_url: http://x', 'redis_url: is not a redis://, rediss:// or unix:// address'],
     ['workers: 99999999999999999999', 'workers: must be at most 1000'],
     ['log_level: loud', 'log_level: must be one of fatal, error, warn, info, debug, trace, silent'],
     ['ledger: { path: "" }', 'ledger.path: must not be empty'],

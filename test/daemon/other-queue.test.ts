@@ -38,6 +38,7 @@ function queueInMemory(atStop: () => SyncJob[]): SyncQueue {
     waitingSyncs: async () => new Map(),
     ping: async () => 1,
     redisUp: true,
+    redisFault: null,
     onRedisBack: () => () => undefined,
     queues: [],
     async stop() {

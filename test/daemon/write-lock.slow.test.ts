@@ -49,7 +49,7 @@ it('is named by status and doctor while another process holds it', { timeout: 60
 it('makes the daemon unready from the first write that it refuses until it is gone', { timeout: 60_000 }, async () => {
   const { context, config, sync } = await startFixture({ thread: true });
   await sync();
-  const queue = { redisUp: true, counts: () => Promise.reject(new Error('not asked')) };
+  const queue = { redisUp: true, redisFault: null, counts: () => Promise.reject(new Error('not asked')) };
   const nothing = (): null => null;
   const probe = createHealthProbe(context, queue, nothing, nothing);
   const { words, release } = await lockByShell(config.ledger.path);

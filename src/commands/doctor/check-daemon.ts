@@ -20,7 +20,7 @@ import type { openReceiver as OpenReceiver } from '../../outlets/open-receiver.t
 import { RedisMissingError } from '../../queue/errors.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
-import { probeRedis } from '../shared/redis-probe.ts';
+import { askRedisOnce } from '../shared/redis-probe.ts';
 import { broken, type Finding, fail, ok, warn } from './finding.ts';
 
 const ANSWER_MS = 2_000;
@@ -192,7 +192,9 @@ const OLDEST_REDIS = [6, 2] as const;
 const VERSION_TIMEOUT_MS = 5000;
 
 export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  if (config.redisUrl !== null) return checkServer({ kind: 'url', url: config.redisUrl });
+  if (config.redisUrl !== null) {
+    return checkServer({ kind: 'url', url: config.redisUrl }, ledgerIdAt(config.ledger.path));
+  }
   try {
     serverFolderAt(privateRedisFolder(config.ledger.path), env.XDG_RUNTIME_DIR);
   } catch (error) {
@@ -201,19 +203,32 @@ export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promis
   return checkProgram(env);
 }
 
-async function checkServer(target: RedisTarget): Promise<Finding[]> {
+async function checkServer(target: RedisTarget, id: string): Promise<Finding[]> {
   const place = describeTarget(target);
+  const { fault, facts } = await askRedisOnce(target, id);
+  if (fault !== null) return [fail('redis', `${place} is not available: ${fault.reason}`, fault.hint)];
+  const { version, maxmemoryPolicy, answerMs } = facts;
+  if (version === null) {
+    const message = `${place} runs all commands that are needed; its version and maxmemory-policy are unknown: its user may not run INFO`;
+    const remedy = 'allow INFO (+info), or check that Redis is 6.2 or newer and maxmemory-policy is noeviction';
+    return [warn('redis', message, remedy)];
+  }
+  const findings = [judgeVersion(version, `${place} is Redis ${version}, answered in ${answerMs.toFixed(1)} ms`)];
+  if (maxmemoryPolicy !== 'noeviction') {
+    const message = `maxmemory-policy of ${place} is ${maxmemoryPolicy}: Redis may drop jobs`;
+    findings.push(fail('redis', message, 'set maxmemory-policy to noeviction, or use a Redis of its own'));
+  }
+  return findings;
+}
+
+/** The keys of the probe are those of the ledger's queue; a ledger that is not created yet has no id. */
+function ledgerIdAt(path: string): string {
+  if (!existsSync(path)) return 'doctor';
+  const reader = openReader(path);
   try {
-    const { version, maxmemoryPolicy, pingMs } = await probeRedis(target);
-    const findings = [judgeVersion(version, `${place} is Redis ${version}, answered in ${pingMs.toFixed(1)} ms`)];
-    if (maxmemoryPolicy !== 'noeviction') {
-      const message = `maxmemory-policy of ${place} is ${maxmemoryPolicy}: Redis may drop jobs`;
-      findings.push(fail('redis', message, 'set maxmemory-policy to noeviction, or use a Redis of its own'));
-    }
-    return findings;
-  } catch (error) {
-    const { message } = summarizeError(error);
-    return [fail('redis', `${place} is not available: ${message}`, 'start it, or correct redis_url')];
+    return ledgerId(reader.connection);
+  } finally {
+    reader.close();
   }
 }
 

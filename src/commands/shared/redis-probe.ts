@@ -1,18 +1,12 @@
 import { existsSync } from 'node:fs';
-import type { Redis, RedisOptions } from 'ioredis';
 import type { Config } from '../../config/types.ts';
-import { systemClock } from '../../core/clock.ts';
 import { withTimeout } from '../../core/deadline.ts';
+import type { RedisFacts } from '../../queue/redis/probe.ts';
+import type { RedisFault } from '../../queue/redis/refusals.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { isListening, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 
-const ANSWER_MS = 2000;
-
-export interface RedisFacts {
-  version: string;
-  maxmemoryPolicy: string;
-  pingMs: number;
-}
+const CONNECT_MS = 2_000;
 
 /** Where the ledger's Redis is to be found now; null when the private one does not run. Starts and creates nothing. */
 export async function findRedis(config: Config): Promise<RedisTarget | null> {
@@ -23,37 +17,34 @@ export async function findRedis(config: Config): Promise<RedisTarget | null> {
   return (await isListening(socketPath)) ? { kind: 'socket', path: socketPath } : null;
 }
 
-/** Asks a Redis for its version and settings, within two seconds. Throws when it is away or refuses us. */
-export async function probeRedis(target: RedisTarget): Promise<RedisFacts> {
-  const { Redis } = await import('ioredis');
-  const options: Omit<RedisOptions, 'replyMapping'> = {
+/** Probes a Redis as the daemon of this ledger does; what it says of itself, or why the daemon could not use it. */
+export async function askRedisOnce(
+  target: RedisTarget,
+  ledgerId: string,
+): Promise<{ fault: null; facts: RedisFacts } | { fault: RedisFault; facts: null }> {
+  const [{ connect }, { askedOf, probeRedis }, { faultOf }] = await Promise.all([
+    import('../../queue/redis/connection.ts'),
+    import('../../queue/redis/probe.ts'),
+    import('../../queue/redis/refusals.ts'),
+  ]);
+  const connection = connect(target, {
     lazyConnect: true,
+    enableReadyCheck: false,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
-    connectTimeout: ANSWER_MS,
-  };
-  const connection = target.kind === 'socket' ? new Redis(target.path, options) : new Redis(target.url, options);
+    connectTimeout: CONNECT_MS,
+  });
   // The reason of a refusal comes with this event only; what `connect` throws is that the connection is closed.
   let reason: Error | null = null;
   connection.on('error', (error: Error) => {
     reason ??= error;
   });
   try {
-    return await withTimeout(ask(connection), ANSWER_MS);
+    await withTimeout(connection.connect(), CONNECT_MS);
+    return await probeRedis(connection, ledgerId);
   } catch (error) {
-    throw reason ?? error;
+    return { fault: faultOf(reason ?? error, askedOf(connection)), facts: null };
   } finally {
     connection.disconnect();
   }
-}
-
-async function ask(connection: Redis): Promise<RedisFacts> {
-  await connection.connect();
-  const asked = systemClock.monotonic();
-  await connection.ping();
-  const pingMs = systemClock.monotonic() - asked;
-  // INFO and not CONFIG GET, which many a hosted Redis forbids.
-  const info = await connection.info();
-  const fact = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown';
-  return { version: fact('redis_version'), maxmemoryPolicy: fact('maxmemory_policy'), pingMs };
 }

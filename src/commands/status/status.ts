@@ -38,7 +38,7 @@ import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
 import { LIMIT_OPTION } from '../shared/options.ts';
-import { findRedis, probeRedis } from '../shared/redis-probe.ts';
+import { askRedisOnce, findRedis } from '../shared/redis-probe.ts';
 
 interface StatusOptions {
   workspace?: string;
@@ -339,7 +339,11 @@ async function lookAtQueue(context: Context, id: string): Promise<QueueLook> {
     const target = await findRedis(context.config);
     if (target === null) return { status: { status: 'not_running' }, waitingSince: nothingWaits };
     redis = describeTarget(target);
-    await probeRedis(target);
+    const { fault } = await askRedisOnce(target, id);
+    if (fault !== null) {
+      const reason = `${fault.reason}; ${fault.hint}`;
+      return { status: { status: 'unavailable', redis, reason }, waitingSince: nothingWaits };
+    }
     const { openBullmqQueue } = await import('../../queue/bullmq-queue.ts');
     const logger = createLogger({ level: 'silent' });
     const queue = await openBullmqQueue({ ledgerId: id, target, logger });

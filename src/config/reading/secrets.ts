@@ -1,3 +1,4 @@
+import { parseRedisAddress } from '../../core/net/redis-address.ts';
 import type { ChannelConfig } from '../channel-types.ts';
 import type { Config, OutletConfig } from '../types.ts';
 
@@ -29,7 +30,7 @@ export function namedSecrets(config: Config): Secret[] {
     ...config.outlets.flatMap((outlet) => outletSecrets(outlet)),
     ...named('s3.secret_access_key', [config.s3?.secretAccessKey ?? '']),
     ...named('http.token', [config.http.token ?? '']),
-    ...named('the password in redis_url', urlPasswords(config.redisUrl)),
+    ...named('the password in redis_url', redisPasswords(config.redisUrl)),
     ...named('the password in the address of the proxy', urlPasswords(config.proxy?.url ?? null)),
     ...named('the password in publish.url', urlPasswords(config.publish?.url ?? null)),
   ];
@@ -90,6 +91,14 @@ function querySecrets(url: string): string[] {
   const pairs = search.slice(1).split('&');
   const written = pairs.map((pair) => pair.slice(pair.indexOf('=') + 1));
   return [...written, ...searchParams.values()].filter((value) => value.length >= SHORTEST_URL_SECRET);
+}
+
+/** As it is meant, and as it is written in the address; of a URL that is not encoded correctly, too. */
+function redisPasswords(address: string | null): string[] {
+  if (address === null) return [];
+  const parsed = parseRedisAddress(address);
+  const passwords = typeof parsed === 'string' ? [] : [parsed.password, encodeURIComponent(parsed.password)];
+  return [...passwords, ...(URL.canParse(address) ? urlPasswords(address) : [])];
 }
 
 function urlPasswords(address: string | null): string[] {

@@ -152,7 +152,7 @@ const settings = z.strictObject({
   ledger: ledger.prefault({}).describe('Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it'),
   redis_url: setting(
     obeys(z.string().trim(), redisRule),
-    'Give an address such as redis://127.0.0.1:6379, or leave it empty for a private server',
+    'Give an address such as redis://127.0.0.1:6379 or unix:///run/redis/redis.sock, or leave it empty for a private server',
   ),
   http: http.prefault({}).describe('Write `http:` with indented `host:`, `port:` and `token:` below it'),
   redis_allow_plain: setting(flag, 'Write true if the network to Redis is yours alone, or remove the line'),

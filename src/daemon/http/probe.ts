@@ -36,7 +36,7 @@ export interface ProbedContext extends Pick<Context, 'clock' | 'reader' | 'write
  */
 export function createHealthProbe(
   context: ProbedContext,
-  queueSystem: Pick<SyncQueue, 'redisUp' | 'counts'>,
+  queueSystem: Pick<SyncQueue, 'redisUp' | 'redisFault' | 'counts'>,
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null,
   publishing: () => PublishHealth | null,
 ) {
@@ -59,6 +59,7 @@ export function createHealthProbe(
 
   return {
     redisUp: () => queueSystem.redisUp,
+    redisFault: () => queueSystem.redisFault,
     ledgerWritable: () => context.writerFault ?? ledgerFault(context.config.ledger.path),
     freshness(): Freshness[] {
       const nowMs = clock.now();

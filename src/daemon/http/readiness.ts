@@ -56,7 +56,11 @@ function healthOf({ publishing }: HealthProbe): PublishHealth | null {
 /** Everything that is wrong; all but some stale workspaces keeps the daemon from being ready. */
 export function readinessFaults(probe: HealthProbe): ReadinessFault[] {
   const faults = freshnessFaults(probe);
-  if (!probe.redisUp()) faults.push({ code: 'redis_unavailable', message: 'Redis is not available' });
+  if (!probe.redisUp()) {
+    const fault = probe.redisFault();
+    const why = fault === null ? '' : `: ${fault.reason}`;
+    faults.push({ code: 'redis_unavailable', message: `Redis is not available${why}` });
+  }
   const unwritable = probe.ledgerWritable();
   if (unwritable !== null) {
     faults.push({ code: 'ledger_unwritable', message: `the ledger cannot be written: ${unwritable}` });

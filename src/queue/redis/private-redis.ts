@@ -11,6 +11,7 @@ import { RedisMissingError, RedisStartError } from '../errors.ts';
 import {
   APPEND_FOLDER,
   LOG_FILE,
+  logHint,
   prepareServerFolder,
   removeSocketFolder,
   type ServerFolder,
@@ -142,10 +143,10 @@ async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): P
   });
   try {
     const info = await withTimeout(Promise.race([connection.info('server'), ended]), READY_TIMEOUT_MS).catch(() => {
-      throw new RedisStartError('it does not answer', `see redis.log in ${folder.dir}`);
+      throw new RedisStartError('it does not answer', logHint(folder.dir));
     });
     if (info === null) {
-      throw new RedisStartError(`it ended at once: ${serverLogTail(folder.dir)}`, 'see what it says above');
+      throw new RedisStartError(`it ended at once: ${serverLogTail(folder.dir)}`, logHint(folder.dir));
     }
     return Number(/^process_id:(\d+)/m.exec(info)?.[1]);
   } finally {

@@ -65,6 +65,13 @@ export function serverLogTail(dir: string): string {
   return existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n').slice(-5).join('\n') : 'it wrote no log';
 }
 
+/** Names the log only when the server wrote one: a server that cannot start at all leaves none. */
+export function logHint(dir: string): string {
+  const path = join(dir, LOG_FILE);
+  if (existsSync(path) && readFileSync(path, 'utf8').trim() !== '') return `see ${path}`;
+  return 'run `redis-server` by hand as this user to see why, or set redis_url to a Redis that runs already';
+}
+
 /** Puts the stored queue aside, so that a damaged one does not keep the server down; false when there is none. */
 export function setDataAside(dir: string): boolean {
   const data = join(dir, APPEND_FOLDER);

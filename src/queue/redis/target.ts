@@ -1,7 +1,10 @@
 import { connect } from 'node:net';
+import { parseRedisAddress } from '../../core/net/redis-address.ts';
 
-/** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
-export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };
+/** Where Redis is: an address as in `redis_url`, or the path of a unix socket. */
+export type RedisTarget =
+  | { kind: 'url'; url: string }
+  | { kind: 'socket'; path: string; db?: number; username?: string; password?: string };
 
 export function privateRedisFolder(ledgerPath: string): string {
   return `${ledgerPath}.redis`;
@@ -10,7 +13,9 @@ export function privateRedisFolder(ledgerPath: string): string {
 /** The target in words for logs and errors, without user, password or query. */
 export function describeTarget(target: RedisTarget): string {
   if (target.kind === 'socket') return target.path;
-  if (!URL.canParse(target.url)) return 'redis_url';
+  const address = parseRedisAddress(target.url);
+  if (typeof address === 'string') return 'redis_url';
+  if (address.kind === 'socket') return address.path;
   const { protocol, host, pathname } = new URL(target.url);
   return `${protocol}//${host}${pathname}`;
 }

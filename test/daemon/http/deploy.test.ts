@@ -15,6 +15,7 @@ const run = promisify(execFile);
 
 const probe: HealthProbe = {
   redisUp: () => true,
+  redisFault: () => null,
   ledgerWritable: () => null,
   freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: 1, staleAfterMs: 1, stale: false }],
   mostStale: 0,

@@ -46,7 +46,7 @@ function probed(
     http: { readyWhenStalePercent: 10 } as Config['http'],
     workspaces,
   };
-  const queue = { redisUp: true, counts: async () => counts };
+  const queue = { redisUp: true, redisFault: null, counts: async () => counts };
   const probe = createHealthProbe(
     { reader: () => reader, config, clock, writerFault },
     queue,

@@ -26,6 +26,7 @@ test('a daemon that nothing is wrong with is ready', async () => {
 test('/readyz gives every reason at once: stale workspaces, Redis away, a ledger that cannot be written', async () => {
   const probe = probeOf({
     redisUp: () => false,
+    redisFault: () => null,
     ledgerWritable: () => 'the disk is full',
     freshness: () => [
       { workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 31 * 60_000, stale: true },
@@ -140,6 +141,7 @@ test('without Redis /metrics leaves out the queues only, also those of an earlie
   let answers = true;
   const probe = probeOf({
     redisUp: () => up,
+    redisFault: () => null,
     queueCounts: async () => {
       if (!answers) throw new Error('the connection was lost');
       return { sync: COUNTS };

@@ -9,7 +9,13 @@ const late: PublishHealth = {
 };
 
 function probeOf(publishing: () => PublishHealth | null = () => null): HealthProbe {
-  const probe = { redisUp: () => true, ledgerWritable: () => null, freshness: () => [], mostStale: 0 };
+  const probe = {
+    redisUp: () => true,
+    redisFault: () => null,
+    ledgerWritable: () => null,
+    freshness: () => [],
+    mostStale: 0,
+  };
   return { ...probe, publishing } as Partial<HealthProbe> as HealthProbe;
 }
 

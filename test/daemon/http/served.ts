@@ -16,6 +16,7 @@ export const COUNTS = { waiting: 1, active: 2, delayed: 3, completed: 4, failed:
 export function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
   return {
     redisUp: () => true,
+    redisFault: () => null,
     ...{ ledgerWritable: () => null, waitingSince: () => null, mostStale: 0 },
     freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 60_000, stale: false }],
     queueCounts: async () => ({ sync: COUNTS }),

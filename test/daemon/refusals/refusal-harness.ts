@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
 import { describeSandbox, startSandbox } from '../../../src/sandbox/server.ts';
 import { freePort } from '../../queue/support.ts';
+import { CLI } from '../../support/daemon-process.ts';
 
 /** A dependency of one daemon that can be made to refuse and to serve again. */
 export interface RefusingDependency {
@@ -49,8 +49,8 @@ export interface RefusalCell {
   readiness: string;
   /** Processor time of the daemon, as a percentage of one processor. */
   processorPercent: number;
-  /** Lines in the window that follows the refusal, in which most of them come, as a rate. */
-  linesPerMinute: number;
+  /** Lines of the log in the window after the refusal, in which most of them are written: no minute has more. */
+  linesInWindow: number;
   /** The daemon's lines since the refusal. */
   log: string[];
   doctor: string;
@@ -68,7 +68,6 @@ const DEADLINE_MS = 90_000;
 const POLL_MS = 50;
 /** Linux counts processor time in hundredths of a second. */
 const TICK_MS = 10;
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** Runs one real daemon against the sandbox and the row's dependency, and measures it. */
 export async function measureRefusal(row: RefusalRow, phase: RefusalPhase): Promise<RefusalCell> {
@@ -96,7 +95,7 @@ export async function measureRefusal(row: RefusalRow, phase: RefusalPhase): Prom
     const noticedMs = row.readyReason === null ? null : await daemon.untilReady(false);
     await delay(Math.max(0, WINDOW_MS / 2 - (performance.now() - refusedMs)));
     const processorPercent = await daemon.processorPercent(WINDOW_MS / 2);
-    const linesPerMinute = ((daemon.lines.length - linesBefore) * 60_000) / (performance.now() - refusedMs);
+    const linesInWindow = daemon.lines.length - linesBefore;
     const readiness = (await daemon.readiness()).body;
     const doctor = await runDoctor(folder);
     const log = daemon.lines.slice(linesBefore);
@@ -111,7 +110,7 @@ export async function measureRefusal(row: RefusalRow, phase: RefusalPhase): Prom
     await dependency.refuse();
     if (row.readyReason !== null) await daemon.untilReady(false);
     const { stoppedMs, exit } = await daemon.stop();
-    const observed = { noticedMs, readiness, processorPercent, linesPerMinute, log, doctor };
+    const observed = { noticedMs, readiness, processorPercent, linesInWindow, log, doctor };
     return { row, phase, ...observed, recoveredMs, syncedMs, stoppedMs, exit };
   } catch (error) {
     const lines = daemon?.lines.join('\n') ?? 'the daemon was not started';
@@ -149,17 +148,17 @@ export function cellsOf(rows: readonly RefusalRow[]): { row: RefusalRow; phase: 
 
 /** The cells as a table of text, one line each. */
 export function refusalTable(cells: readonly (RefusalCell | Error)[]): string {
-  const header = ['refusal', 'phase', 'noticed', 'processor', 'lines/min', 'recovered', 'synced', 'stopped', 'exit'];
+  const header = ['refusal', 'phase', 'noticed', 'processor', 'lines', 'recovered', 'synced', 'stopped', 'exit'];
   const seconds = (ms: number | null): string => (ms === null ? '-' : `${(ms / 1000).toFixed(1)} s`);
   const body = cells.map((cell) => {
     if (cell instanceof Error) return [cell.message.split('\n', 1)[0] ?? ''];
-    const { row, phase, noticedMs, processorPercent, linesPerMinute, recoveredMs, syncedMs, stoppedMs, exit } = cell;
+    const { row, phase, noticedMs, processorPercent, linesInWindow, recoveredMs, syncedMs, stoppedMs, exit } = cell;
     return [
       `${row.dependency}: ${row.name}`,
       phase,
       seconds(noticedMs),
       `${processorPercent.toFixed(1)} %`,
-      linesPerMinute.toFixed(1),
+      String(linesInWindow),
       seconds(recoveredMs),
       seconds(syncedMs),
       seconds(stoppedMs),

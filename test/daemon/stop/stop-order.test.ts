@@ -50,6 +50,7 @@ test('a stop ends first what takes in work, then the queue, and what keeps the l
     waitingSyncs: async () => new Map(),
     ping: async () => 1,
     redisUp: true,
+    redisFault: null,
     onRedisBack: () => () => undefined,
     queues: [],
     async stop() {

@@ -8,6 +8,8 @@ import type { SimulatedProcess } from './process.ts';
 /** A job whose holder says nothing for so long is handed out again, as BullMQ does. */
 const LOCK_MS = 60_000;
 
+const AWAY = { code: 'AWAY', reason: 'it is away', hint: 'start it' };
+
 interface BrokerJob {
   job: SyncJob;
   /** Since when it has waited, or run. */
@@ -53,7 +55,7 @@ export class Broker {
     this.#workers.add(worker);
     const ask = async <T>(work: () => T): Promise<T> => {
       await new Promise<void>((resolve) => this.#clock.after(1, () => process.deliver(resolve)));
-      if (!this.#up) throw new RedisUnavailableError('the simulated queue', 'it is away');
+      if (!this.#up) throw new RedisUnavailableError('the simulated queue', AWAY);
       return work();
     };
     const isUp = (): boolean => this.#up;
@@ -70,6 +72,9 @@ export class Broker {
             new Map([...this.#jobs.values()].filter(isWaiting).map(({ job, sinceMs }) => [job.workspaceId, sinceMs])),
         ),
       ping: () => ask(() => 1),
+      get redisFault() {
+        return isUp() ? null : AWAY;
+      },
       get redisUp() {
         return isUp();
       },
