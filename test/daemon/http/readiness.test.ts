@@ -62,3 +62,10 @@ test.each([
   );
   expect(readiness({ ...probe, redisUp: () => false })).toMatchObject({ status: 'not_ready' });
 });
+
+test('a Redis that refuses commands is a reason, in the words of the refusal', () => {
+  const redisFault = () => ({ reason: 'its user "ledger" may not run EVAL (NOPERM)', hint: 'grant it' });
+  expect(readiness({ ...probeOf(), redisUp: () => false, redisFault }).reasons).toEqual([
+    { code: 'redis_unavailable', message: 'Redis is not available: its user "ledger" may not run EVAL (NOPERM)' },
+  ]);
+});
