@@ -93,12 +93,11 @@ function querySecrets(url: string): string[] {
   return [...written, ...searchParams.values()].filter((value) => value.length >= SHORTEST_URL_SECRET);
 }
 
-/** As it is meant, and as it is written in the address; of a URL that is not encoded correctly, too. */
+/** The password of a socket's address is not read by `URL`: it may stand before a path without a host. */
 function redisPasswords(address: string | null): string[] {
-  if (address === null) return [];
-  const parsed = parseRedisAddress(address);
-  const passwords = typeof parsed === 'string' ? [] : [parsed.password, encodeURIComponent(parsed.password)];
-  return [...passwords, ...(URL.canParse(address) ? urlPasswords(address) : [])];
+  const parsed = address === null ? '' : parseRedisAddress(address);
+  if (typeof parsed === 'string' || parsed.kind === 'url') return urlPasswords(address);
+  return [...new Set([parsed.password, encodeURIComponent(parsed.password)])];
 }
 
 function urlPasswords(address: string | null): string[] {
