@@ -24,6 +24,7 @@ const ROOMS = [
   'config',
   'verifier',
   'billing',
+  'input-files',
   'core',
 ];
 /** Inside a room, from its top to its foundation. */
@@ -43,6 +44,7 @@ const ONLY = {
   ledger: ['billing', 'core'],
   verifier: ['billing', 'core'],
   billing: ['core'],
+  'input-files': ['core'],
 };
 /** Words are made of facts alone: whoever sends them needs neither the ledger nor the rules. */
 const WORDS = 'alerts/wording/';

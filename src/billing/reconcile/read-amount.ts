@@ -4,33 +4,47 @@ export type DecimalMark = 'point' | 'comma';
 
 const MARKS = { point: '.', comma: ',' } as const;
 
+/** `too_fine`: it has more decimals than the currency. */
+export type AmountFault = 'not_an_amount' | 'ambiguous' | 'too_fine';
+
+/** `otherCurrency` is a sign or code beside the amount that does not mean its currency. */
+export type ReadAmount = { minor: bigint } | { otherCurrency: string } | { fault: AmountFault };
+
 /**
  * Reads amounts as spreadsheets and invoice programs write them: 1,234.50 and 1.234,50 and 1 234,50, with a currency before or
  * after it, negative with a sign on either side or in brackets. Which mark is the decimal one shows in the column as a whole;
- * `given` says it where it does not. Gives null for what is no amount, or can be read in two ways, and the sign or code of another
- * currency than the amount is said to be of.
+ * `given` decides it where it does not.
  */
 export function amountReader(
   column: readonly string[],
   given?: DecimalMark,
-): (text: string, currency: string) => { minor: bigint } | { otherCurrency: string } | null {
+): (text: string, currency: string) => ReadAmount {
   const shown = new Set(column.flatMap((text) => shownBy(bareAmount(text)?.digits ?? '') ?? []));
   const [only, other] = [...shown];
   const mark = given ?? (other === undefined ? only : undefined);
   return (text, currency) => {
     const bare = bareAmount(text);
-    if (bare === null) return null;
+    if (bare === null) return { fault: 'not_an_amount' };
     const otherCurrency = bare.marks.find((one) => !canDenote(one, currency));
     if (otherCurrency !== undefined) return { otherCurrency };
-    const plain = plainDecimal(bare.digits, mark ?? markOf(bare.digits, currency, shown.size === 0));
-    const minor = plain === null ? null : parseMinor(plain, currency);
-    return minor === null ? null : { minor: bare.isNegative ? -minor : minor };
+    const decimalMark = mark ?? markOf(bare.digits, currency, shown.size === 0);
+    const plain = plainDecimal(bare.digits, decimalMark);
+    if (plain === null) return { fault: decimalMark === undefined ? 'ambiguous' : 'not_an_amount' };
+    return plainAmount(bare.isNegative ? `-${plain}` : plain, currency);
   };
 }
 
-/** Reads amounts of minor units, such as cents: whole numbers. */
-export function minorReader(): ReturnType<typeof amountReader> {
-  return (text) => (/^-?\d{1,18}$/.test(text.trim()) ? { minor: BigInt(text.trim()) } : null);
+/** Reads a plain decimal with a point, as workbooks store numbers. */
+export function plainAmount(text: string, currency: string): ReadAmount {
+  const minor = parseMinor(text, currency);
+  if (minor !== null) return { minor };
+  return { fault: /^-?\d{1,18}\.\d+$/.test(text) ? 'too_fine' : 'not_an_amount' };
+}
+
+/** Reads an amount of minor units, such as cents: a whole number. */
+export function minorAmount(text: string): ReadAmount {
+  const plain = text.trim();
+  return /^-?\d{1,18}$/.test(plain) ? { minor: BigInt(plain) } : { fault: 'not_an_amount' };
 }
 
 /** The decimal mark of an amount in a column that shows none; a currency without decimals has thousands before three digits. */

@@ -4,6 +4,8 @@ import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
+import { requireKind } from '../../input-files/file-content.ts';
+import { readInputFile } from '../../input-files/input-file.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
@@ -12,7 +14,6 @@ import type { Context } from '../../wiring/context.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, printProse, reportingCommand } from '../shared/cli-context.ts';
-import { readGiven } from '../shared/given-file.ts';
 import { BY_OPTION } from '../shared/options.ts';
 import { planMonth, verifyBooks } from './month-end.ts';
 
@@ -103,19 +104,15 @@ function statementForm({ config }: Context) {
 }
 
 const LOGO_BYTES = 65_536;
-const LOGO_TYPES = { png: /^\x89PNG/, jpeg: /^\xff\xd8\xff/, 'svg+xml': /^(\xef\xbb\xbf)?\s*<(\?xml|svg)/ };
+const LOGO_REMEDY = 'statement.letterhead.logo takes a PNG, JPEG or SVG file of at most 64 KiB';
 
-function logoUrl(file: string): string {
-  const bytes = readGiven(file);
-  const start = bytes.toString('latin1', 0, 100);
-  const type = Object.entries(LOGO_TYPES).find(([, form]) => form.test(start))?.[0];
-  if (type === undefined || bytes.length > LOGO_BYTES) {
-    throw new UsageError(
-      `${file} is no logo`,
-      'statement.letterhead.logo takes a PNG, JPEG or SVG file of at most 64 KiB',
-    );
+function logoUrl(path: string): string {
+  const file = readInputFile(path);
+  const { kind } = requireKind(file, ['png', 'jpeg', 'svg'], LOGO_REMEDY);
+  if (file.bytes.length > LOGO_BYTES) {
+    throw new UsageError(`${path} has ${counted(file.bytes.length, 'byte')}, too many for a logo`, LOGO_REMEDY);
   }
-  return `data:image/${type};base64,${bytes.toString('base64')}`;
+  return `data:image/${kind === 'svg' ? 'svg+xml' : kind};base64,${file.bytes.toString('base64')}`;
 }
 
 interface Outcome {

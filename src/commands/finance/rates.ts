@@ -8,6 +8,8 @@ import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
+import { requireKind } from '../../input-files/file-content.ts';
+import { readInputFile } from '../../input-files/input-file.ts';
 import {
   type CardSource,
   cardsInForce,
@@ -195,7 +197,9 @@ const SHOWN_TENANTS = 20;
 
 function givenCards(cli: CliContext, context: Context, file: string | undefined): GivenCards {
   if (file !== undefined) {
-    const given = loadCards(resolve(cli.io.cwd, file), cli.io.env);
+    const path = resolve(cli.io.cwd, file);
+    requireKind(readInputFile(path, file), ['text', 'json'], 'write the cards as YAML: `rates:` with a list below it');
+    const given = loadCards(path, cli.io.env);
     for (const { name, workspace } of [...(given.rates ?? []), ...(given.costs ?? [])]) {
       requireKnownWorkspace(context, workspace, `${name}: workspace`);
     }

@@ -1,5 +1,12 @@
 import type { InvoiceColumns } from '../../billing/reconcile/presets.ts';
-import { amountReader, type DecimalMark, minorReader } from '../../billing/reconcile/read-amount.ts';
+import {
+  type AmountFault,
+  amountReader,
+  type DecimalMark,
+  minorAmount,
+  plainAmount,
+  type ReadAmount,
+} from '../../billing/reconcile/read-amount.ts';
 import {
   type Cause,
   type ReconciledTenant,
@@ -12,11 +19,12 @@ import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { isCurrency } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
+import type { Table, TableRow } from '../../input-files/table.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { readingsOf } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { CsvRow } from '../shared/given-file.ts';
+import { foldId, notKnown } from '../shared/choose-workspace.ts';
 
 export interface MappedColumns extends InvoiceColumns {
   /** Holds ids of tenants, or what the ledger has as their references. */
@@ -131,46 +139,46 @@ export async function serviceSide(
 const TOTAL = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/i;
 
 /**
- * What the file says, by the columns that it is mapped by; `currency` is that of a file without a column of it. A line
- * that says the sum of all others is checked, and left out. Throws UsageError with the line and the column of what
- * cannot be read.
+ * Reads the invoices from rows of a table, by the columns that it is mapped by; `currency` is that of a file without a column
+ * of it. A row that totals all others is checked, and left out. Throws UsageError with the place of what cannot be read, and
+ * where there is nothing but totals.
  */
 export function readInvoices(
-  rows: readonly CsvRow[],
+  { rows, place }: Table,
   columns: MappedColumns,
   { customers, currency: only }: { customers: Customers; currency: string | null },
 ): InvoiceLine[] {
   const { tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, signColumn } = columns;
-  const texts = amountColumn === undefined ? [] : rows.map(({ record }) => record[amountColumn] ?? '');
-  const toMinor = columns.minorUnits === true ? minorReader() : amountReader(texts, columns.decimal);
-  const lineOf = (row: CsvRow): InvoiceLine => {
+  const readAmount = amountColumn === undefined ? null : amountsIn(rows, amountColumn, columns);
+  const refuse = (row: TableRow, column: string, why: string, hint: string): never => {
+    throw new UsageError(`${place(row, column)}: ${JSON.stringify(row.record[column])} ${why}`, hint);
+  };
+  const lineOf = (row: TableRow): InvoiceLine => {
     const { record } = row;
     const tenantId = customers.customerOf(record[tenantColumn] ?? '');
-    const credits = creditsColumn === undefined ? null : parseCredits(record[creditsColumn] ?? '');
+    const credits = creditsColumn === undefined ? null : creditsIn(row, creditsColumn);
     if (creditsColumn !== undefined && credits === null) {
-      refuse(row, creditsColumn, 'is no whole number of credits', 'write credits such as 1234');
+      refuse(row, creditsColumn, 'is not a whole number of credits', 'write credits such as 1234');
     }
     const said = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
     const named = said === '' ? (columns.currency ?? said) : said;
     const invoice = (invoiceColumn === undefined ? '' : (record[invoiceColumn] ?? '').trim()) || null;
     const line = { tenantId, invoice, credits, amountMinor: null, currency: null, otherCurrency: null };
-    if (amountColumn === undefined || named === null) return line;
+    if (amountColumn === undefined || readAmount === null || named === null) return line;
     if (!isCurrency(named))
       return refuse(row, currencyColumn ?? '', 'is not a currency of ISO 4217', 'write it such as EUR');
-    const amount = toMinor(record[amountColumn] ?? '', named);
-    if (amount === null) {
-      const hint =
-        columns.minorUnits === true
-          ? 'with --minor-units amounts are whole numbers, such as 123450'
-          : 'write amounts such as 1234.50, no finer than the currency, or say --decimal point or comma';
-      return refuse(row, amountColumn, 'is no amount, or can be read in two ways', hint);
+    const amount = readAmount(row, named);
+    if ('fault' in amount) {
+      const date = /^\d{4}-\d\d-\d\d/.test(record[amountColumn] ?? '') ? 'is a date, not an amount' : null;
+      const [why, hint] = columns.minorUnits === true ? NOT_MINOR_UNITS : AMOUNT_FAULTS[amount.fault];
+      return refuse(row, amountColumn, date ?? why, hint);
     }
     if ('otherCurrency' in amount) return { ...line, currency: named, otherCurrency: amount.otherCurrency };
     const isOff = signColumn !== undefined && record[signColumn]?.trim() === 'H';
     return { ...line, currency: named, amountMinor: isOff ? -amount.minor : amount.minor };
   };
   const read = rows.map((row) => ({ row, line: lineOf(row) }));
-  const isTotal = ({ row }: (typeof read)[number]): boolean => {
+  const isTotal = ({ row }: { row: TableRow }): boolean => {
     const text = row.record[tenantColumn] ?? '';
     return TOTAL.test(text.trim()) && !customers.knows(text);
   };
@@ -179,13 +187,53 @@ export function readInvoices(
     const others = lines.filter(({ currency }) => currency === line.currency);
     const sum = sumOf(others.map((other) => ({ ...other, tenantId: line.tenantId }))).get(line.tenantId);
     if (sum?.credits === line.credits && sum.amountMinor === line.amountMinor) continue;
-    refuse(row, tenantColumn, 'is no tenant, and its line not the sum of the others', 'take the line out of the file');
+    refuse(row, tenantColumn, 'is not a tenant, and its row is not the total of the others', 'remove the row');
+  }
+  const [onlyTotal] = rows;
+  if (lines.length === 0 && onlyTotal !== undefined) {
+    refuse(onlyTotal, tenantColumn, 'is a total, and no row has a tenant', 'export the invoices again');
   }
   return lines;
 }
 
-function refuse({ line, record }: CsvRow, column: string, why: string, hint: string): never {
-  throw new UsageError(`line ${line}, column ${column}: ${JSON.stringify(record[column])} ${why}`, hint);
+const NOT_MINOR_UNITS = ['is not an amount in minor units', 'write whole numbers, such as 123450'] as const;
+const AMOUNT_FAULTS: Readonly<Record<AmountFault, readonly [why: string, hint: string]>> = {
+  not_an_amount: ['is not an amount', 'write amounts such as 1234.50'],
+  ambiguous: ['is ambiguous', 'add --decimal point or --decimal comma'],
+  too_fine: ['has more decimals than the currency', 'round it, in a workbook with =ROUND(...,2)'],
+};
+
+/** Numbers of a workbook are plain, so only its texts, and those of CSV, show which mark is the decimal one. */
+function amountsIn(
+  rows: readonly TableRow[],
+  column: string,
+  { minorUnits, decimal }: MappedColumns,
+): (row: TableRow, currency: string) => ReadAmount {
+  if (minorUnits === true) return ({ record }) => minorAmount(record[column] ?? '');
+  const texts = rows.flatMap(({ record, numbers }) => (numbers.has(column) ? [] : (record[column] ?? '')));
+  const readText = amountReader(texts, decimal);
+  return ({ record, numbers }, currency) => {
+    const text = record[column] ?? '';
+    return numbers.has(column) ? plainAmount(text, currency) : readText(text, currency);
+  };
+}
+
+/** In a workbook 1.234 is no whole number, whereas in a text it can be 1,234 with its thousands marked. */
+function creditsIn({ record, numbers }: TableRow, column: string): bigint | null {
+  const text = record[column] ?? '';
+  if (!numbers.has(column)) return parseCredits(text);
+  return /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
+}
+
+/** Points out each text that differs only in case or surrounding space from a tenant or a reference. */
+export function noteMeantTenants({ rows, place }: Table, column: string, customers: Customers): string[] {
+  const seen = new Set<string>();
+  return rows.flatMap((row) => {
+    const text = row.record[column] ?? '';
+    const known = seen.has(text) ? null : customers.meantBy(text);
+    seen.add(text);
+    return known === null ? [] : [`${place(row, column)}: ${notKnown(text, known)}`];
+  });
 }
 
 /** Who is billed: a tenant, or all that have the reference under which the file bills them. */
@@ -193,6 +241,7 @@ export class Customers {
   readonly #ids: ReadonlySet<string>;
   readonly #byReference: ReadonlyMap<string, readonly string[]>;
   readonly #customers = new Map<string, string>();
+  #byFolded: ReadonlyMap<string, string> | null = null;
 
   /** `references` are those of now, by tenant; those of the statement come first, as they were when the month was closed. */
   constructor({ tenants }: StatementDocument, references: ReadonlyMap<string, string>, texts: Iterable<string>) {
@@ -218,6 +267,13 @@ export class Customers {
 
   knows(text: string): boolean {
     return this.#ids.has(text) || this.#byReference.has(text);
+  }
+
+  /** The tenant or reference that a text may mean which is neither; null: none. */
+  meantBy(text: string): string | null {
+    if (text.trim() === '' || this.knows(text)) return null;
+    this.#byFolded ??= new Map([...this.#byReference.keys(), ...this.#ids].map((known) => [foldId(known), known]));
+    return this.#byFolded.get(foldId(text)) ?? null;
   }
 
   tenantsOf(customer: string): string[] {

@@ -10,20 +10,23 @@ import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { type Period, parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { readInputFile } from '../../input-files/input-file.ts';
+import { readTable } from '../../input-files/read-table.ts';
+import type { Table, TableRow } from '../../input-files/table.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { tenantNames, tenantReferences } from '../../ledger/store/tenant-names.ts';
 import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
-import { type CsvRow, readCsvFile, readGiven } from '../shared/given-file.ts';
-import { BY_OPTION, LIMIT_OPTION } from '../shared/options.ts';
+import { BY_OPTION, LIMIT_OPTION, SHEET_OPTION } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
 import {
   Customers,
   causes,
   type InvoiceLine,
   type MappedColumns,
+  noteMeantTenants,
   type ReconciledRow,
   readInvoices,
   reconcileByCurrency,
@@ -35,6 +38,7 @@ interface ReconcileOptions extends ListingOptions, MappedColumns {
   period: string;
   workspace?: string;
   preset?: Preset;
+  sheet?: string;
   tolerance: string;
   service: boolean;
   record?: boolean;
@@ -46,7 +50,7 @@ const DECIMALS: readonly DecimalMark[] = ['point', 'comma'];
 
 export function reconcileCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('reconcile')
-    .argument('<file>', 'the invoices, a CSV file with a line of headers')
+    .argument('<file>', 'the invoices: a CSV file or an Excel workbook, with a header')
     .requiredOption('--period <period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--tenant-column <name>', 'its column with tenant ids or references', 'tenant_id')
@@ -56,6 +60,7 @@ export function reconcileCommand(cli: CliContext): CliCommand {
     .option('--currency <code>', 'the currency of the amounts; leaves out tenants of others')
     .option('--invoice-column <name>', 'its column with the numbers of the invoices')
     .option('--workspace-column <name>', 'its column with workspaces')
+    .option(...SHEET_OPTION)
     .option('--minor-units', 'amounts are in minor units: 1250 is 12.50 EUR')
     .addOption(new Option('--preset <name>', 'columns as this system calls them').choices(Object.keys(PRESETS)))
     .addOption(
@@ -99,19 +104,22 @@ async function compare(
     throw new UsageError('there is nothing to compare', 'name --credits-column, --amount-column or both');
   }
   const period = parsePeriod(options.period, '--period');
-  const path = resolve(cli.io.cwd, file);
-  const bytes = readGiven(path);
+  const input = readInputFile(resolve(cli.io.cwd, file), file);
   const wanted = [tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, workspaceColumn];
-  const names = [...wanted, options.signColumn].filter((name) => name !== undefined);
-  const parts = byWorkspace(context, readCsvFile(path, names, bytes), options);
+  const required = [...new Set([...wanted, options.signColumn])].filter((name) => name !== undefined);
+  const table = await readTable(input, { required, sheet: options.sheet });
+  const parts = byWorkspace(context, table, options);
   noteOtherRates(cli, context);
-  const read = parts.flatMap(([id, rows]) => readSides(context, period, { id, rows, options }) ?? []);
+  const read = parts.flatMap(([id, rows]) => {
+    return readSides(context, period, { id, table: { rows, place: table.place }, options }) ?? [];
+  });
   if (read.length === 0) throw unknownPeriod(period, parts.map(([id]) => id).join(', '));
   const open = read.find(({ statement }) => statement.state !== 'closed');
   if (options.record === true && open !== undefined) {
     const hint = 'close it first: what is not closed changes';
     throw new UsageError(`${period} of ${inertText(open.statement.workspace_id)} is not closed`, hint);
   }
+  noteMeant(cli, read);
   const compared: Compared[] = [];
   for (const sides of read) {
     const id = sides.statement.workspace_id;
@@ -124,26 +132,26 @@ async function compare(
     compared.push({ ...sides, tenants });
   }
   if (options.record === true) {
-    const found = { name: basename(path), sha256: hash('sha256', bytes, 'hex') };
+    const found = { name: basename(file), sha256: hash('sha256', input.bytes, 'hex') };
     for (const one of compared) await record(cli, context, one, { period, file: found, options });
   }
   await show(cli, context, compared, { period, options });
 }
 
-/** The lines of each workspace; without a column of it all are of the one that is chosen. */
+/** Groups the rows by workspace; without a column of workspaces all belong to the one that is chosen. */
 function byWorkspace(
   { config }: Context,
-  rows: readonly CsvRow[],
+  { rows, place }: Table,
   { workspace, workspaceColumn }: ReconcileOptions,
-): [id: string, rows: readonly CsvRow[]][] {
+): [id: string, rows: TableRow[]][] {
   if (workspaceColumn === undefined) return [[chooseWorkspace(config, workspace).id, rows]];
   const ids = config.workspaces.map(({ id }) => id);
   const byId = Map.groupBy(rows, ({ record }) => (record[workspaceColumn] ?? '').trim());
   const [unknown] = [...byId].find(([id]) => !ids.includes(id))?.[1] ?? [];
   if (unknown !== undefined) {
     const value = JSON.stringify(unknown.record[workspaceColumn]);
-    const where = `line ${unknown.line}, column ${workspaceColumn}`;
-    throw new UsageError(`${where}: ${value} is no workspace of the configuration`, `it has ${ids.join(', ')}`);
+    const message = `${place(unknown, workspaceColumn)}: ${value} is not a workspace of the configuration`;
+    throw new UsageError(message, `it has ${ids.join(', ')}`);
   }
   const chosen = workspace === undefined ? ids : [chooseWorkspace(config, workspace).id];
   return chosen.map((id) => [id, byId.get(id) ?? []]);
@@ -154,24 +162,42 @@ interface Sides {
   customers: Customers;
   invoices: InvoiceLine[];
   currencies: (string | null)[];
+  /** Names in the file that differ from a tenant only in case or space. */
+  meant: string[];
+}
+
+/** Texts that may mean a tenant are pointed out up to this many. */
+const SHOWN_MEANT = 10;
+
+function noteMeant(cli: CliContext, read: readonly Sides[]): void {
+  const meant = read.flatMap((sides) => sides.meant);
+  for (const line of meant.slice(0, SHOWN_MEANT)) cli.note(line);
+  if (meant.length > SHOWN_MEANT) cli.note(`${meant.length - SHOWN_MEANT} more`);
 }
 
 /** Null of a workspace that has neither usage in the month nor invoices. */
 function readSides(
   context: Context,
   period: Period,
-  { id, rows, options }: { id: string; rows: readonly CsvRow[]; options: ReconcileOptions },
+  { id, table, options }: { id: string; table: Table; options: ReconcileOptions },
 ): Sides | null {
   const { connection } = context.reader();
   const request = { workspaceId: id, period, nowMs: context.clock.now(), proven: false };
   const statement = connection.transaction(() => readStatement(connection, request))();
-  if (statement === null && (rows.length === 0 || options.workspaceColumn === undefined)) return null;
+  if (statement === null && (table.rows.length === 0 || options.workspaceColumn === undefined)) return null;
   if (statement === null) throw unknownPeriod(period, id);
-  const texts = rows.map(({ record }) => record[options.tenantColumn] ?? '');
+  const texts = table.rows.map(({ record }) => record[options.tenantColumn] ?? '');
   const customers = new Customers(statement, tenantReferences(connection, id), texts);
   const only = currencyOf(statement, options);
-  const invoices = readInvoices(rows, options, { customers, currency: only });
-  return { statement, customers, invoices, currencies: currenciesOf(statement, invoices, { only, options }) };
+  const invoices = readInvoices(table, options, { customers, currency: only });
+  const currencies = currenciesOf(statement, invoices, { only, options });
+  return {
+    statement,
+    customers,
+    invoices,
+    currencies,
+    meant: noteMeantTenants(table, options.tenantColumn, customers),
+  };
 }
 
 interface Compared extends Sides {
@@ -293,7 +319,7 @@ function currenciesOf(
 
 function toleranceIn(currency: string | null, tolerance: string): bigint {
   const minor = currency === null ? 0n : parseMinor(tolerance, currency);
-  if (minor === null) throw new UsageError('--tolerance is no amount', 'give one such as 0.05');
+  if (minor === null) throw new UsageError('--tolerance is not an amount', 'give one such as 0.05');
   return minor;
 }
 

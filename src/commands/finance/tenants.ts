@@ -2,13 +2,14 @@ import { resolve } from 'node:path';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
+import { readInputFile } from '../../input-files/input-file.ts';
+import { readTable } from '../../input-files/read-table.ts';
 import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
 import { type Column, formatInteger } from '../../reports/formats/columns.ts';
 import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
-import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { chooseWorkspace, foldId, notKnown, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { readCsvFile } from '../shared/given-file.ts';
-import { LIMIT_OPTION, noteMore, putRows } from '../shared/options.ts';
+import { LIMIT_OPTION, noteMore, putRows, SHEET_OPTION } from '../shared/options.ts';
 
 export function tenantsCommand(cli: CliContext): CliCommand {
   return new CliCommand('tenants')
@@ -20,15 +21,16 @@ export function tenantsCommand(cli: CliContext): CliCommand {
 
 function importCommand(cli: CliContext): CliCommand {
   return reportingCommand('import')
-    .description('Take names from a CSV file: tenant_id, display_name, external_ref; other columns are labels.')
-    .argument('<file>', 'a CSV file with a line of headers')
+    .description('Take names from a file: tenant_id, display_name, external_ref; other columns are labels.')
+    .argument('<file>', 'a CSV file or an Excel workbook, with a header')
+    .option(...SHEET_OPTION)
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--dry-run', 'show what would change; change nothing')
     .examples('usage-ledger tenants import customers.csv --dry-run')
-    .action((file: string, options: { workspace?: string; dryRun?: boolean }) =>
+    .action((file: string, options: { workspace?: string; dryRun?: boolean; sheet?: string }) =>
       cli.withContext(async (context) => {
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
-        const names = readNames(resolve(cli.io.cwd, file));
+        const names = await readNames(cli.io.cwd, file, options.sheet);
         const writer = await context.existingWriter();
         const dryRun = options.dryRun === true;
         const report = await writer.importNames({ workspaceId, names, dryRun, nowMs: context.clock.now() });
@@ -37,14 +39,21 @@ function importCommand(cli: CliContext): CliCommand {
     );
 }
 
-function readNames(file: string): TenantName[] {
-  const rows = readCsvFile(file, ['tenant_id']);
+async function readNames(cwd: string, file: string, sheet: string | undefined): Promise<TenantName[]> {
+  const table = await readTable(readInputFile(resolve(cwd, file), file), {
+    required: ['tenant_id'],
+    optional: ['display_name', 'external_ref'],
+    keepsOthers: true,
+    sheet,
+  });
   const seen = new Set<string>();
-  return rows.map(({ line, record: { tenant_id = '', display_name, external_ref, ...labels } }) => {
-    const where = `${file}, line ${line}`;
-    if (tenant_id === '') throw new UsageError(`${where}: tenant_id is empty`, 'give the id of a tenant');
-    if (seen.has(tenant_id))
-      throw new UsageError(`${where}: ${JSON.stringify(tenant_id)} stands twice`, 'give it once');
+  return table.rows.map((row) => {
+    const { tenant_id = '', display_name, external_ref, ...labels } = row.record;
+    const where = table.place(row, 'tenant_id');
+    if (tenant_id.trim() === '') throw new UsageError(`${where}: the cell is empty`, 'give the id of a tenant');
+    if (seen.has(tenant_id)) {
+      throw new UsageError(`${where}: ${JSON.stringify(tenant_id)} is there a second time`, 'give each tenant once');
+    }
     seen.add(tenant_id);
     const given = Object.entries(labels).filter(([, value]) => value !== '');
     return {
@@ -62,12 +71,24 @@ const SHOWN_IDS = 10;
 function printReport(cli: CliContext, report: NamesReport, dryRun: boolean): void {
   const { workspaceId, added, changed, unchanged, unknown, missing, shared } = report;
   const would = dryRun ? 'would be ' : '';
-  cli.answer({ workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing, shared }, [
+  const meant = meantTenants(unknown, missing);
+  const record = { workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing, shared };
+  cli.answer({ ...record, did_you_mean: meant }, [
     `${added.length} ${would}named, ${changed.length} ${would}changed, ${unchanged} as they were`,
     idsLine('not in the ledger, left out', unknown),
+    ...meant.slice(0, SHOWN_IDS).map(({ tenant_id, known }) => notKnown(tenant_id, known)),
     idsLine('in the ledger, not in the file', missing),
     ...shared.map(({ reference, tenants }) => idsLine(`with the reference ${inertText(reference)}`, tenants)),
   ]);
+}
+
+/** Ids of the file that differ from one of the ledger only in case or surrounding space. */
+function meantTenants(unknown: readonly string[], missing: readonly string[]): { tenant_id: string; known: string }[] {
+  const byFolded = new Map(missing.map((id) => [foldId(id), id]));
+  return unknown.flatMap((id) => {
+    const known = byFolded.get(foldId(id));
+    return known === undefined ? [] : [{ tenant_id: id, known }];
+  });
 }
 
 function idsLine(what: string, ids: readonly string[]): string | null {

@@ -15,8 +15,8 @@ import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { parseCheckpointKey, parseDigest, readCheckpoints } from '../shared/checkpoint-options.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
-import { givenCheckpoints, givenDigest, givenKey } from '../shared/given-file.ts';
 
 export function verifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
@@ -55,7 +55,7 @@ interface VerifiedFile {
 async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOptions): Promise<void> {
   const { connection, path, keyFile } = file;
   const ownKey = publicKeyOf(keyFile);
-  const { checks, said } = anchorsOf(options, ownKey);
+  const { checks, said } = anchorsOf(cli.io.cwd, options, ownKey);
   const { faults, runs, entries, keys, headDigest } = await verifyLedgerFile(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
   const lost = faults.length > 0 ? null : lostCheckpoints(connection, path, keyFile);
@@ -85,17 +85,17 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
 }
 
 /** What was kept elsewhere, as checks, and what may be said when they find nothing. Throws UsageError for what cannot be read. */
-function anchorsOf(options: VerifyOptions, ownKey: KeyObject | null): { checks: Check[]; said: string[] } {
+function anchorsOf(cwd: string, options: VerifyOptions, ownKey: KeyObject | null): { checks: Check[]; said: string[] } {
   const { expectHead: digest, checkpoint: file } = options;
   const checks: Check[] = [];
   const said: string[] = [];
   if (digest !== undefined) {
-    checks.push(expectHead(givenDigest(digest, '--expect-head')));
+    checks.push(expectHead(parseDigest(digest, '--expect-head')));
     said.push('the expected head is a link of the chain');
   }
   if (file !== undefined) {
-    const lines = givenCheckpoints(file);
-    const key = options.checkpointKey === undefined ? ownKey : givenKey(options.checkpointKey);
+    const lines = readCheckpoints(cwd, file);
+    const key = options.checkpointKey === undefined ? ownKey : parseCheckpointKey(options.checkpointKey);
     checks.push(expectCheckpoints(lines, key));
     const signed = key === null ? 'signatures not checked, there is no key' : 'signed';
     said.push(

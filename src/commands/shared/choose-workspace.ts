@@ -58,6 +58,16 @@ export function noteNearTenants(
   cli.note(near.length > 0 ? `  Did you mean ${near.join(' or ')}?` : '  `usage-ledger tenants list` has all tenants');
 }
 
+/** An id without what people change by accident: case, and the space around it. */
+export function foldId(id: string): string {
+  return id.normalize('NFKC').trim().toLowerCase();
+}
+
+/** Points out an id that differs only by `foldId` from a tenant of the ledger. */
+export function notKnown(id: string, known: string): string {
+  return `${quoted(id)} is not a known tenant; did you mean ${quoted(known)}?`;
+}
+
 function quoted(id: string): string {
   return inertText(JSON.stringify(id));
 }

@@ -36,6 +36,8 @@ export function parsePeriodWindow({ from, to }: { from?: string; to?: string }):
   return window;
 }
 
+export const SHEET_OPTION = ['--sheet <name>', 'the sheet of a workbook (default: the first one)'] as const;
+
 export interface PeriodOptions {
   period?: string;
   from?: string;

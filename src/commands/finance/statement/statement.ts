@@ -6,6 +6,7 @@ import { UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../../core/process/memory.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
+import { readInputFile } from '../../../input-files/input-file.ts';
 import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
 import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint-log.ts';
 import type { InvoiceOf } from '../../../ledger/journal/charges/invoice-numbers.ts';
@@ -19,9 +20,9 @@ import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement
 import { STATEMENT_WORDS } from '../../../reports/statement/statement-words.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
+import { parseCheckpointKey, parseDigest, readCheckpoints } from '../../shared/checkpoint-options.ts';
 import { chooseWorkspace, noteNearTenants, unknownPeriod } from '../../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../../shared/cli-context.ts';
-import { givenCheckpoints, givenDigest, givenKey, readGiven } from '../../shared/given-file.ts';
 import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
@@ -207,7 +208,7 @@ function statementVerifyCommand(cli: CliContext): CliCommand {
     )
     .action(async (file: string, options: StatementVerifyOptions) => {
       const sources = sourcesOf(cli, options);
-      const text = readGiven(resolve(cli.io.cwd, file)).toString();
+      const text = readInputFile(resolve(cli.io.cwd, file), file).bytes.toString();
       const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
       const anchors: Anchor[] = [];
       if (verdict.agrees) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
@@ -220,7 +221,7 @@ function sourcesOf(cli: CliContext, options: StatementVerifyOptions): Source[] {
   const { digest, checkpoint, checkpointKey, ledger, consistencyOnly } = options;
   const sources: Source[] = [];
   if (digest !== undefined) sources.push(digestSource(digest));
-  if (checkpoint !== undefined) sources.push(checkpointSource(resolve(cli.io.cwd, checkpoint), checkpointKey));
+  if (checkpoint !== undefined) sources.push(checkpointSource(cli.io.cwd, checkpoint, checkpointKey));
   if (ledger === true) sources.push(ledgerSource(cli));
   if (checkpointKey !== undefined && checkpoint === undefined) {
     throw new UsageError('--checkpoint-key without --checkpoint checks nothing', 'name the file of checkpoints, too');
@@ -237,7 +238,7 @@ function sourcesOf(cli: CliContext, options: StatementVerifyOptions): Source[] {
 }
 
 function digestSource(digest: string): Source {
-  const given = givenDigest(digest, '--digest');
+  const given = parseDigest(digest, '--digest');
   return (closeDigest) => {
     const holds = given === closeDigest;
     const words = holds ? 'its close has the digest that was given' : 'its close has another digest than was given';
@@ -245,12 +246,12 @@ function digestSource(digest: string): Source {
   };
 }
 
-function checkpointSource(file: string, checkpointKey: string | undefined): Source {
+function checkpointSource(cwd: string, file: string, checkpointKey: string | undefined): Source {
   if (checkpointKey === undefined) {
     throw new UsageError('--checkpoint wants --checkpoint-key', 'give the key that `usage-ledger verify` has said');
   }
-  const key = givenKey(checkpointKey);
-  const lines = givenCheckpoints(file);
+  const key = parseCheckpointKey(checkpointKey);
+  const lines = readCheckpoints(cwd, file);
   return (closeDigest) => {
     const own = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
     const signed = own.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));

@@ -1,0 +1,65 @@
+import { Parser } from 'htmlparser2';
+import { DamagedArchive } from '../zip-archive.ts';
+
+export type Attributes = Readonly<Record<string, string>>;
+
+/** Names come without their namespace prefix: writers differ in whether they use one. */
+export interface XmlHandler {
+  open(name: string, attributes: Attributes): void;
+  close?(name: string): void;
+  text?(text: string): void;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Parses one part of a workbook. Throws DamagedArchive for text that ends before its root element does. Entities of a DTD are not expanded. */
+export function parseXml(bytes: Buffer, handler: XmlHandler): void {
+  let depth = 0;
+  let isComplete = false;
+  const parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        depth += 1;
+        handler.open(localName(name), attributes);
+      },
+      onclosetag(name) {
+        depth -= 1;
+        isComplete = depth === 0;
+        handler.close?.(localName(name));
+      },
+      ontext: (text) => handler.text?.(text),
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  const decoder = new TextDecoder(encodingOf(bytes), { fatal: true });
+  try {
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      parser.write(decoder.decode(bytes.subarray(at, at + CHUNK_BYTES), { stream: true }));
+    }
+  } catch (error) {
+    throw error instanceof TypeError ? new DamagedArchive() : error;
+  }
+  // Its end closes what is open, so what was complete shows before it.
+  if (!isComplete) throw new DamagedArchive();
+  parser.end();
+}
+
+function encodingOf(bytes: Buffer): string {
+  const mark = bytes.toString('hex', 0, 2);
+  return mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/** An attribute whatever its prefix, such as `r:id`. */
+export function attributeOf(attributes: Attributes, name: string): string | undefined {
+  const key = Object.keys(attributes).find((each) => localName(each) === name);
+  return key === undefined ? undefined : attributes[key];
+}
+
+/** Text of workbooks has characters that XML cannot hold as `_x000D_`. */
+export function unescapeText(text: string): string {
+  return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

@@ -1,0 +1,147 @@
+import type { CellFault, SourceRow, WorkbookCell } from '../table.ts';
+import { DamagedArchive } from '../zip-archive.ts';
+import { isoOfSerial } from './dates.ts';
+import { type Attributes, parseXml, unescapeText } from './parse-xml.ts';
+import { plainNumber } from './plain-number.ts';
+
+/** What cells refer to. */
+export interface SheetContext {
+  sharedStrings: readonly string[];
+  /** Whether a style, by its index, shows numbers as dates. */
+  isDateStyle: readonly boolean[];
+  /** Whether days are counted from 1904. */
+  is1904: boolean;
+}
+
+/** The last row and column that a sheet can have. */
+const MAX_ROW = 1_048_576;
+const MAX_COLUMN = 16_384;
+
+const ERROR_HINT = 'correct the formula, and save the workbook';
+const UNCALCULATED: CellFault = {
+  problem: 'the formula has no stored result',
+  hint: 'open the workbook in Excel or LibreOffice, and save it',
+};
+
+/**
+ * Reads the rows of a sheet in their order and calls `onRow` with each that has cells. Values are those that the workbook has
+ * stored, formulas are not calculated. Throws DamagedArchive.
+ */
+export function readSheet(bytes: Buffer, context: SheetContext, onRow: (row: SourceRow) => void): void {
+  let row: { line: number; cells: Map<number, WorkbookCell>; lastColumn: number } | null = null;
+  let lastLine = 0;
+  let cell: OpenCell | null = null;
+  let reads: 'value' | 'text' | null = null;
+  let isPhonetic = false;
+  parseXml(bytes, {
+    open(name, attributes) {
+      if (name === 'row') {
+        const line = indexIn(attributes.r, lastLine + 1, { after: lastLine, most: MAX_ROW });
+        lastLine = line;
+        row = { line, cells: new Map(), lastColumn: 0 };
+      } else if (name === 'c' && row !== null) {
+        const column = indexIn(columnOf(attributes.r), row.lastColumn + 1, { after: row.lastColumn, most: MAX_COLUMN });
+        row.lastColumn = column;
+        cell = { attributes, column, value: null, text: '', hasFormula: false };
+      } else if (cell === null) {
+        return;
+      } else if (name === 'v') {
+        cell.value = '';
+        reads = 'value';
+      } else if (name === 'f') cell.hasFormula = true;
+      else if (name === 't' && !isPhonetic) reads = 'text';
+      else if (name === 'rPh') isPhonetic = true;
+    },
+    text(text) {
+      if (cell === null) return;
+      if (reads === 'value') cell.value += text;
+      else if (reads === 'text') cell.text += text;
+    },
+    close(name) {
+      if (name === 'v' || name === 't') reads = null;
+      else if (name === 'rPh') isPhonetic = false;
+      else if (name === 'c' && cell !== null && row !== null) {
+        const value = readCell(cell, context);
+        if (value !== null) row.cells.set(cell.column - 1, value);
+        cell = null;
+      } else if (name === 'row' && row !== null) {
+        if (row.cells.size > 0) onRow({ line: row.line, cells: row.cells });
+        row = null;
+      }
+    },
+  });
+}
+
+interface OpenCell {
+  attributes: Attributes;
+  /** From 1. */
+  column: number;
+  /** The text of `<v>`; null: there is none. */
+  value: string | null;
+  /** The text of an inline string. */
+  text: string;
+  hasFormula: boolean;
+}
+
+/** Rows and cells may leave their address out; then they follow the one before. */
+function indexIn(given: string | number | undefined, next: number, { after, most }: { after: number; most: number }) {
+  const index = given === undefined ? next : Number(given);
+  if (Number.isInteger(index) && index > after && index <= most) return index;
+  throw new DamagedArchive();
+}
+
+function columnOf(address: string | undefined): number | undefined {
+  if (address === undefined) return undefined;
+  const letters = /^[A-Z]{1,3}(?=\d+$)/.exec(address)?.[0] ?? '';
+  return [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0);
+}
+
+/** `0` is `A`, `27` is `AB`. */
+export function columnLetters(index: number): string {
+  const last = String.fromCharCode(65 + (index % 26));
+  return index < 26 ? last : columnLetters(Math.floor(index / 26) - 1) + last;
+}
+
+/** Types of cells are those of ECMA-376 part 1, 18.18.11. Null for an empty cell. */
+function readCell({ attributes, value, text, hasFormula }: OpenCell, context: SheetContext): WorkbookCell | null {
+  const { t: type = 'n', s: style } = attributes;
+  if (type === 'inlineStr') return textCell(unescapeText(text));
+  if (value === null || (value === '' && type !== 'str')) return hasFormula ? faulty(UNCALCULATED) : null;
+  switch (type) {
+    case 's': {
+      const shared = /^\d+$/.test(value) ? context.sharedStrings[Number(value)] : undefined;
+      if (shared === undefined) throw new DamagedArchive();
+      return textCell(shared);
+    }
+    case 'str':
+      return textCell(unescapeText(value));
+    case 'b':
+      return textCell(value === '1' || value === 'true' ? 'TRUE' : 'FALSE');
+    case 'e':
+      return faulty({ problem: `the cell has the error ${value}`, hint: ERROR_HINT });
+    case 'd':
+      return textCell(value);
+    case 'n':
+      return numberCell(value, context.isDateStyle[Number(style ?? 0)] === true ? context : null);
+    default:
+      throw new DamagedArchive();
+  }
+}
+
+/** `dates` is null for a number that is not shown as a date. */
+function numberCell(raw: string, dates: SheetContext | null): WorkbookCell {
+  const iso = dates === null ? null : isoOfSerial(Number(raw), dates.is1904);
+  if (iso !== null) return textCell(iso);
+  const text = plainNumber(raw);
+  if (text !== null) return { text, isNumber: true, fault: null };
+  const problem = `the number ${JSON.stringify(raw)} has more digits than a workbook keeps`;
+  return faulty({ problem, hint: 'format the column as text, and enter the value again' });
+}
+
+function textCell(text: string): WorkbookCell {
+  return { text, isNumber: false, fault: null };
+}
+
+function faulty(fault: CellFault): WorkbookCell {
+  return { text: '', isNumber: false, fault };
+}
