@@ -183,15 +183,15 @@ export function readInvoices(
     return TOTAL.test(text.trim()) && !customers.knows(text);
   };
   const lines = read.filter((one) => !isTotal(one)).map(({ line }) => line);
+  const [onlyTotal] = rows;
+  if (lines.length === 0 && onlyTotal !== undefined) {
+    refuse(onlyTotal, tenantColumn, 'is a total, and no row has a tenant', 'export the invoices again');
+  }
   for (const { row, line } of read.filter(isTotal)) {
     const others = lines.filter(({ currency }) => currency === line.currency);
     const sum = sumOf(others.map((other) => ({ ...other, tenantId: line.tenantId }))).get(line.tenantId);
     if (sum?.credits === line.credits && sum.amountMinor === line.amountMinor) continue;
     refuse(row, tenantColumn, 'is not a tenant, and its row is not the total of the others', 'remove the row');
-  }
-  const [onlyTotal] = rows;
-  if (lines.length === 0 && onlyTotal !== undefined) {
-    refuse(onlyTotal, tenantColumn, 'is a total, and no row has a tenant', 'export the invoices again');
   }
   return lines;
 }

@@ -6,8 +6,8 @@ const MAX_EXPONENT = 40;
 /**
  * The number of a cell as a plain decimal, exact: `45.50` is 45.5, `1.2E3` is 1200. Writers store a double with up to 17
  * digits, so a formula that totals 45.50 can leave 45.499999999999996: beyond 15 significant digits a fraction is rounded, to
- * what Excel shows. A whole number keeps all digits that are written. Null where rounding would change digits before the
- * point, or for text that is no number.
+ * what Excel shows. A whole number keeps all digits that are written. Null where a fraction or an exponent comes with more than
+ * 15 digits before the point, or for text that is not a number.
  */
 export function plainNumber(raw: string): string | null {
   const [, sign = '', whole = '', part = '', power] =

@@ -273,7 +273,7 @@ describe('tenants', () => {
 
   it('are not taken from a file with a mistake', async () => {
     const world = await createBilled();
-    const files = { 'twice.csv': 'tenant_id\na\na\n', 'none.csv': 'id\na\n', 'ragged.csv': 'tenant_id,x\na\n' };
+    const files = { 'twice.csv': 'tenant_id\na\na\n', 'none.csv': 'id\na\n', 'ragged.csv': 'tenant_id,x\na,b,c\n' };
     for (const [name, text] of Object.entries(files)) {
       writeFileSync(join(world.folder, name), text);
       expect((await world.run('tenants', 'import', name)).code, name).toBe(2);
@@ -326,7 +326,7 @@ describe('reconcile', () => {
     writeFileSync(join(world.folder, 'invoices.csv'), 'customer,net\nacme,fifteen\n');
     expect((await world.run(...argv)).err).toContain('there is nothing to compare');
     expect((await world.run(...argv, '--amount-column', 'net')).err).toContain(
-      'line 2, column net: "fifteen" is no amount',
+      'line 2, column net: "fifteen" is not an amount',
     );
     expect((await world.run(...argv, '--amount-column', 'gross')).err).toContain('has no column gross');
   });

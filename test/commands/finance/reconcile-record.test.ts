@@ -157,7 +157,7 @@ test('one file may have the invoices of several workspaces, in minor units', asy
   expect(missing.map((each: { workspace_id: string }) => each.workspace_id)).toEqual(Array(4).fill('ws-2'));
   expect((await reconcile(world, file('ws-1'), ...argv, '--workspace', 'ws-1')).code).toBe(0);
   expect((await reconcile(world, file('ws-9'), ...argv)).err).toContain(
-    'line 2, column Workspace: "ws-9" is no workspace of the configuration',
+    'line 2, column Workspace: "ws-9" is not a workspace of the configuration',
   );
 });
 

@@ -166,8 +166,8 @@ test('a letterhead is frozen by the close, in its language, escaped, and part of
 test('a logo is an image that is small enough, and nothing is closed without it', async () => {
   const world = await createNumbered({ letterhead: LETTERHEAD });
   writeFileSync(join(world.folder, 'logo.svg'), 'plain text');
-  expect((await close(world, '2025-12', 'ws-1')).err).toContain('logo.svg is no logo');
+  expect((await close(world, '2025-12', 'ws-1')).err).toContain('logo.svg is a text file');
   writeFileSync(join(world.folder, 'logo.svg'), `<svg>${' '.repeat(65_536)}</svg>`);
-  expect((await close(world, '2025-12', 'ws-1')).err).toContain('logo.svg is no logo');
+  expect((await close(world, '2025-12', 'ws-1')).err).toMatch(/logo.svg has [\d,]+ bytes, too many for a logo/);
   expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
 });
