@@ -58,6 +58,11 @@ test.each([
   expect(await records(bytes)).toEqual([{ customer: 'Müller', net: '1,50' }]);
 });
 
+test('text without Latin letters is decoded by its mark', async () => {
+  const bytes = Buffer.from(`\ufeff${'顧客一覧'.repeat(200)}\ncustomer,net\n東京,1\n`, 'utf16le').swap16();
+  expect(await records(bytes)).toEqual([{ customer: '東京', net: '1' }]);
+});
+
 test.each([
   ['a title with the delimiter', 'Invoices, May, "final", all\n\ncustomer,net\na,1\n', [{ customer: 'a', net: '1' }]],
   ['a title with another delimiter', 'A;B;C;D\ncustomer,net\na,1\n', [{ customer: 'a', net: '1' }]],

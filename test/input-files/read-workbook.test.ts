@@ -75,6 +75,7 @@ test.each([
 
 test.each<[what: string, cell: string, text: string, parts?: Partial<WorkbookParts>]>([
   ['an id that is a number', '<c><v>1234</v></c>', '1234'],
+  ['a number in parts', '<c><v>4&#53;<!-- -->.5</v></c>', '45.5'],
   ['a shared string', '<c t="s"><v>0</v></c>', 'shared', { strings: '<si><t>shared</t></si>' }],
   [
     'a shared string in parts, with its reading',
@@ -284,6 +285,7 @@ test('a flipped bit, a size that is not so and a bomb are refused', async () => 
   const announces = (size: number) => changed(directory, (copy) => copy.writeUInt32LE(size, directory + 24));
   expect((await refusal(changed(directory, (copy) => copy.writeUInt32LE(1, directory + 16)))).message).toBe(damaged);
   expect((await refusal(announces(50))).message).toBe(damaged);
+  expect((await refusal(announces(5000))).message).toBe(damaged);
   expect(await refusal(announces(3_000_000_000))).toEqual({
     message: 'inv.xlsx unpacks to 2862 MiB; the limit is 512 MiB',
     hint: 'split the workbook, or save it as CSV',
