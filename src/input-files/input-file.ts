@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { UsageError } from '../core/errors.ts';
-import { counted, whyUnread } from '../core/text/words.ts';
+import { counted, readFaultText } from '../core/text/words.ts';
 
 /** A file that a person handed in: from a path, or from an upload. */
 export interface InputFile {
@@ -56,6 +56,6 @@ function tooLarge(name: string, bytes: number): UsageError {
 }
 
 function unreadable(name: string, error: unknown): UsageError {
-  const reason = whyUnread((error as NodeJS.ErrnoException).code);
+  const reason = readFaultText((error as NodeJS.ErrnoException).code);
   return new UsageError(`${name} cannot be read (${reason})`, 'check the path');
 }
