@@ -101,18 +101,22 @@ interface Original {
 }
 
 /**
- * Builds a world for the first test of a file that asks for one and gives every other test a copy of it, with a folder, a
- * stand-in and a clock of its own. To be called at the top level of the file.
+ * Builds a world once per file and set of arguments, and gives every later test a copy with its own folder, stand-in and
+ * clock. Call it at the top level of the file.
  */
-export function copiesOf(build: () => Promise<World>): () => Promise<World> {
-  let original: Original | undefined;
+export function copiesOf<Args extends unknown[]>(
+  build: (...args: Args) => Promise<World>,
+): (...args: Args) => Promise<World> {
+  const originals = new Map<string, Original>();
   afterAll(() => {
-    if (original !== undefined) rmSync(original.folder, { recursive: true, force: true });
+    for (const { folder } of originals.values()) rmSync(folder, { recursive: true, force: true });
   });
-  return async () => {
+  return async (...args) => {
+    const key = JSON.stringify(args, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+    const original = originals.get(key);
     if (original !== undefined) return copyWorld(original);
-    const world = await build();
-    original = keep(world);
+    const world = await build(...args);
+    originals.set(key, keep(world));
     return world;
   };
 }

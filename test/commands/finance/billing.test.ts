@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { brokenRules, readFocus } from '../../billing/focus/focus-rules.ts';
-import { createWorld, FIRST, NOON, parseJson, row, type World, workspaceSettings } from '../world.ts';
+import { copiesOf, createWorld, FIRST, NOON, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
 const HOUR = 3_600_000;
 const CARD = { name: 'standard', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.0125', minimum: '15' };
 const USAGE = [row('acme', '2026-01', 1000), row('acme', '2026-02', 5000), row('globex', '2026-01', 2000)];
 
 /** A world with imported rate cards, whose January two walks 12 h apart have proven. */
-async function createBilled(cards: object[] = [CARD]): Promise<World> {
+const createBilled = copiesOf(async (cards: object[] = [CARD]) => {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: cards }));
@@ -19,7 +19,7 @@ async function createBilled(cards: object[] = [CARD]): Promise<World> {
   world.clock.nowMs = NOON + 13 * HOUR;
   await world.run('sync');
   return world;
-}
+});
 
 describe('rates', () => {
   it('are put into force, listed, and left as they are when they are applied again', async () => {

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { zipEntries } from '../../reports/files/zip-entries.ts';
-import { createWorld, FIRST, parseJson, row, type World, workspaceSettings } from '../world.ts';
+import { copiesOf, createWorld, FIRST, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
 
-/** December of one workspace, closed, numbered and reconciled, as a bundle that is unpacked; gives its digest. */
-async function createBundle(): Promise<{ world: World; folder: string; digest: string }> {
+/** December of one workspace, closed, numbered and reconciled, with the bundle unpacked and its digest in files. */
+const createDecember = copiesOf(async () => {
   const usage = ['acme', 'globex'].map((tenant) => row(tenant, '2025-12', 1000));
   const world = await createWorld({ ...FIRST, usage });
   world.configure({ statement: { number: 'R-{seq}' }, workspaces: [workspaceSettings(world.sandbox, FIRST)] });
@@ -30,7 +30,14 @@ async function createBundle(): Promise<{ world: World; folder: string; digest: s
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), data);
   }
-  return { world, folder, digest: /bundle digest (\w{64})\n/.exec(out)?.[1] ?? '' };
+  writeFileSync(join(world.folder, 'digest'), /bundle digest (\w{64})\n/.exec(out)?.[1] ?? '');
+  return world;
+});
+
+async function createBundle(): Promise<{ world: World; folder: string; digest: string }> {
+  const world = await createDecember();
+  const digest = readFileSync(join(world.folder, 'digest'), 'utf8');
+  return { world, folder: join(world.folder, 'unpacked'), digest };
 }
 
 function check(folder: string, ...argv: string[]) {

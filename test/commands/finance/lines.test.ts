@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { createWorld, FIRST, NOON, parseJson, type World } from '../world.ts';
+import { copiesOf, createWorld, FIRST, NOON, parseJson, type World } from '../world.ts';
 
 const CARD = { name: 'flat', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.01' };
 const REASON = 'goodwill <b>for</b> the outage';
@@ -155,14 +155,14 @@ function add(period: string, amount: string, currency = 'EUR', reason = REASON):
 }
 
 /** acme uses 1,000 credits in January and 5,000 in February, at a cent each. */
-async function createPriced(): Promise<World> {
+const createPriced = copiesOf(async () => {
   const world = await createWorld(FIRST);
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
   await world.run('sync');
   expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
   world.clock.nowMs = NOON;
   return world;
-}
+});
 
 async function closeMonth(world: World, period: string): Promise<void> {
   expect((await world.run('close', period, '--by', 'Ada', '--note', 'Ada', '--force')).code).toBe(0);

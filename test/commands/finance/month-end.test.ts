@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { createWorld, parseJson, row, type World, workspaceSettings } from '../world.ts';
+import { copiesOf, createWorld, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
 const HOUR_MS = 3_600_000;
 /** 3 March 2026, 06:00 UTC: February has settled. */
@@ -27,12 +27,9 @@ const ALL = ['ws-calm', 'ws-grown', 'ws-late', 'ws-unread', 'ws-yen'].map((id) =
 );
 
 /** Two complete runs after the end of February; of ws-late with a change in the second, of ws-unread none. */
-async function createFebruary(maxChange = '50%'): Promise<World> {
+const createFebruary = copiesOf(async () => {
   const world = await createWorld(...ALL);
-  world.configure({
-    close: { max_change: maxChange },
-    workspaces: ALL.map((one) => workspaceSettings(world.sandbox, one)),
-  });
+  allowChange(world, '50%');
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: CARDS }));
   await world.run('rates', 'apply', 'rates.yml', '--yes');
@@ -45,6 +42,13 @@ async function createFebruary(maxChange = '50%'): Promise<World> {
   world.sandbox.workspace('ws-late').set({ tenantId: 'late', period: '2026-02', credits: 5, requests: 1 });
   for (const { id } of read) await world.run('sync', '--workspace', id);
   return world;
+});
+
+function allowChange(world: World, maxChange: string): void {
+  world.configure({
+    close: { max_change: maxChange },
+    workspaces: ALL.map((one) => workspaceSettings(world.sandbox, one)),
+  });
 }
 
 function at(world: World, ms: number): void {
@@ -186,7 +190,8 @@ it.each([
   ['10%', ['ws-grown', 'ws-late', 'ws-unread']],
   ['9.99%', ['ws-calm', 'ws-grown', 'ws-late', 'ws-unread', 'ws-yen']],
 ])('lets a month be closed up to a change of %s', async (maxChange, blocked) => {
-  const world = await createFebruary(maxChange);
+  const world = await createFebruary();
+  allowChange(world, maxChange);
   const { workspaces } = parseJson((await world.run('month-end', '2026-02', '--json')).out);
   const found = workspaces.filter(({ state }: { state: string }) => state === 'blocked');
   expect(found.map(({ workspace_id }: { workspace_id: string }) => workspace_id)).toEqual(blocked);

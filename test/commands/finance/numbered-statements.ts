@@ -8,7 +8,7 @@ const CARDS = [{ name: 'euro', from_period: '2025-12', currency: 'EUR', price_pe
 export const LOGO = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>';
 
 /** Two workspaces with the tenants a, b and c in two months; nothing is closed. */
-export async function createNumbered(statement: object): Promise<World> {
+export async function buildNumbered(statement: object): Promise<World> {
   const usage = ['2025-12', '2026-01'].flatMap((period) =>
     ['c', 'a', 'b'].map((tenant, at) => row(tenant, period, 1000 + at)),
   );

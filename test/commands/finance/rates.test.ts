@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { buildProgram } from '../../../src/commands/main.ts';
 import { CliContext } from '../../../src/commands/shared/cli-context.ts';
-import { createWorld, FIRST, NOON, parseJson, row, type World, workspaceSettings } from '../world.ts';
+import { copiesOf, createWorld, FIRST, NOON, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
 const CARD = { name: 'standard', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.05' };
 const USAGE = [row('acme', '2026-01', 5000), row('acme', '2026-02', 3000), row('globex', '2026-02', 2000)];
@@ -28,7 +28,7 @@ function writeCards(world: World, ...cards: object[]): void {
 }
 
 /** A ledger with charges of a closed month and an open one. */
-async function createCharged(): Promise<World> {
+const createCharged = copiesOf(async () => {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
   writeCards(world, CARD);
@@ -36,7 +36,7 @@ async function createCharged(): Promise<World> {
   await world.run('sync');
   expect((await world.run('close', '2026-01', '--by', 'Ada', '--force')).code).toBe(0);
   return world;
-}
+});
 
 function configureRates(world: World, ...rates: object[]): void {
   world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], rates });

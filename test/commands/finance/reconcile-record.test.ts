@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
+import { copiesOf, createWorld, FIRST, parseJson, row, type World } from '../world.ts';
 
 const SECOND = { ...FIRST, id: 'ws-2', api_key_id: 'ak_second', secret_key: 'sk_second_not_a_secret' };
 const CARDS = [
@@ -18,7 +18,7 @@ const COLUMNS = ['--tenant-column', 'Customer', '--amount-column', 'Net', '--cur
 const RECORD = [...COLUMNS, '--invoice-column', 'Number', '--record', '--by', 'Ada', '--note', 'run 12'];
 
 /** January of one workspace, or of two that have tenants of the same names; closed unless it is to stay open. */
-async function createJanuary({ workspaces = [FIRST], closed = true } = {}): Promise<World> {
+const createJanuary = copiesOf(async ({ workspaces = [FIRST], closed = true } = {}) => {
   const usage = [
     row('acme', '2026-01', 1_215_000),
     row('acme-us', '2026-01', 1000),
@@ -36,7 +36,7 @@ async function createJanuary({ workspaces = [FIRST], closed = true } = {}): Prom
     if (closed) await world.run('close', '2026-01', '--workspace', id, '--force');
   }
   return world;
-}
+});
 
 function reconcile(world: World, file: string, ...argv: string[]) {
   writeFileSync(join(world.folder, 'invoices.csv'), file);

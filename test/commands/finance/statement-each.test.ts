@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { createWorld, parseJson, row, type World } from '../world.ts';
+import { copiesOf, createWorld, parseJson, row } from '../world.ts';
 
 /** Ids that a file system would take for one, for nothing, for a device, for another folder, or not at all. */
 const IDS = [
@@ -44,7 +44,7 @@ interface IndexRow {
   digest: string;
 }
 
-async function createClosed(): Promise<World> {
+const createClosed = copiesOf(async () => {
   const world = await createWorld(...WORKSPACES);
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: CARDS }));
@@ -54,7 +54,7 @@ async function createClosed(): Promise<World> {
   await world.run('tenants', 'import', 'names.csv', '--workspace', 'ws/1');
   for (const id of ['ws/1', 'WS/1']) await world.run('close', '2026-01', '--workspace', id, '--force');
   return world;
-}
+});
 
 function indexOf(folder: string): IndexRow[] {
   return parse(readFileSync(join(folder, 'index.csv')), { columns: true }) as IndexRow[];

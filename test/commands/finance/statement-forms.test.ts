@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import readExcel from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { createWorld, FIRST, NOON, row, type World } from '../world.ts';
+import { copiesOf, createWorld, FIRST, NOON, row } from '../world.ts';
 
 const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
 const CARD = {
@@ -12,7 +12,7 @@ const CARD = {
 };
 const USAGE = [row('acme', '2026-01', 1000), row(HOSTILE, '2026-01', 2000), row('acme', '2026-02', 4000)];
 
-async function createClosed(): Promise<World> {
+const createClosed = copiesOf(async () => {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
@@ -24,7 +24,7 @@ async function createClosed(): Promise<World> {
   await world.run('sync');
   expect((await world.run('close', '2026-01', '--by', 'Ada')).code).toBe(0);
   return world;
-}
+});
 
 async function sheetOf(file: string): Promise<unknown[][]> {
   const sheets = (await readExcel(file)) as unknown as { data: unknown[][] }[];

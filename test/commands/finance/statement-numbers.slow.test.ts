@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { CLI } from '../../support/daemon-process.ts';
-import { close, createNumbered, numbersOf } from './numbered-statements.ts';
+import { buildNumbered, close, numbersOf } from './numbered-statements.ts';
 
 /** Kills the process before the n-th time that a statement like `KILL_AT` runs. */
 const KILLER = `
@@ -24,7 +24,7 @@ Database.prototype.prepare = function (sql) {
 };`;
 
 test('whoever kills a close while it gives numbers leaves none given: the next one goes on without a gap', async () => {
-  const world = await createNumbered({ number: 'R-{seq:00}' });
+  const world = await buildNumbered({ number: 'R-{seq:00}' });
   writeFileSync(join(world.folder, 'killer.cjs'), KILLER);
   const killed = async (period: string, id: string, what: string, times: number): Promise<unknown> => {
     const argv = ['--require', './killer.cjs', CLI, 'close', period, '--workspace', id, '--force', '--note', 'run 12'];

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
-import { FIRST, parseJson, workspaceSettings } from '../world.ts';
-import { close, createNumbered, LOGO, numbersOf, SECOND } from './numbered-statements.ts';
+import { copiesOf, FIRST, parseJson, workspaceSettings } from '../world.ts';
+import { buildNumbered, close, LOGO, numbersOf, SECOND } from './numbered-statements.ts';
+
+const createNumbered = copiesOf(buildNumbered);
 
 const LETTERHEAD = {
   name: 'Größe & <b>Söhne</b>',
