@@ -58,7 +58,8 @@ async function createForty(): Promise<World> {
   await world.run('sync');
   const names = ['acme', 'globex', 'initech'].map((id, place) => `${id},${id} Ltd,C-${place}`);
   writeFileSync(join(world.folder, 'names.csv'), ['tenant_id,display_name,external_ref', ...names, ''].join('\n'));
-  for (const { id } of ALL) if (id !== READ_FAULTS) await world.run('tenants', 'import', 'names.csv', '--workspace', id);
+  for (const { id } of ALL)
+    if (id !== READ_FAULTS) await world.run('tenants', 'import', 'names.csv', '--workspace', id);
   at(world, SETTLED);
   world.sandbox.workspace(LATE).set({ tenantId: 'latecomer', period: '2026-02', credits: LATE_CREDITS, requests: 1 });
   await world.run('sync');
@@ -140,7 +141,12 @@ test('forty workspaces are closed, reconciled and bundled by eight commands, and
   const planned = shown.join('\n').trimEnd();
   const afterPlan = shown.length;
   const stateOf = (id: string | undefined) => new RegExp(`^${id} .* {2}(\\S.*)$`, 'm').exec(plan)?.[1];
-  expect([GROWN, LATE, READ_FAULTS, UNSETTLED].map(stateOf)).toEqual(['large change', 'read once', 'no record', 'settling']);
+  expect([GROWN, LATE, READ_FAULTS, UNSETTLED].map(stateOf)).toEqual([
+    'large change',
+    'read once',
+    'no record',
+    'settling',
+  ]);
   expect(plan.match(/ {2}ready$/gm)).toHaveLength(36);
 
   await type(3, 'close', '2026-02', '--all', '--by', 'Ada', '--note', 'run 12');

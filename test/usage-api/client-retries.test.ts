@@ -6,7 +6,7 @@ import { systemRandomness } from '../../src/core/randomness.ts';
 import * as api from '../../src/usage-api/public.ts';
 import { rejection } from '../support/rejection.ts';
 import { clockThat } from '../support/time/test-clock.ts';
-import { createVirtualClock } from '../support/time/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../support/time/virtual-clock.ts';
 import {
   abortedChunks,
   goodPage,
@@ -17,9 +17,32 @@ import {
   silent,
   truncated,
 } from './client-setup.ts';
-import { answer, clientOf, failure, item, page, type Reply, startServiceOn } from './service-double.ts';
+import {
+  answer,
+  clientOf,
+  failure,
+  item,
+  page,
+  type Reply,
+  type ServiceDouble,
+  startServiceOn,
+} from './service-double.ts';
 
 releaseAfterEach();
+
+const NOW = 1_700_000_000_000;
+
+/** Lets the deadline of 1,500 ms pass once the service has received so many requests. */
+async function letTimeOut(clock: VirtualClock, { received }: ServiceDouble, requests: number): Promise<void> {
+  await expect.poll(() => received.length).toBe(requests);
+  await clock.advance(1_500);
+}
+
+/** Lets the wait before the next attempt pass, once it has begun. */
+async function letBackOff(clock: VirtualClock): Promise<void> {
+  await expect.poll(() => clock.waiting).toBe(1);
+  await clock.advance(1_000);
+}
 
 describe('repeating a request', () => {
   it.each<[string, Reply]>([
@@ -48,8 +71,14 @@ describe('repeating a request', () => {
       response.writeHead(200, { 'content-length': '5000' });
       response.write('{');
     };
-    const { service, client } = await setup([silent, half, goodPage], { requestTimeoutMs: 1_500 });
-    await expect(client.getWorkspaceUsage()).resolves.toMatchObject({ total_records: 1 });
+    const clock = createVirtualClock(NOW);
+    const { service, client } = await setup([silent, half, goodPage], { requestTimeoutMs: 1_500, clock });
+    const result = client.getWorkspaceUsage();
+    await letTimeOut(clock, service, 1);
+    await letBackOff(clock);
+    await letTimeOut(clock, service, 2);
+    await letBackOff(clock);
+    await expect(result).resolves.toMatchObject({ total_records: 1 });
     expect(service.received).toHaveLength(3);
   });
 
@@ -60,9 +89,14 @@ describe('repeating a request', () => {
     expect(error).toMatchObject({ code: 'network', status: null, retryable: true });
     expect(service.received).toHaveLength(5);
     service.replies = [silent];
-    const hasty = clientOf(service.url, { retries: 1, requestTimeoutMs: 1_500 });
+    const clock = createVirtualClock(NOW);
+    const hasty = clientOf(service.url, { retries: 1, requestTimeoutMs: 1_500, clock });
     releasers.push(() => hasty.close());
-    await expect(rejection(hasty.getWorkspaceUsage())).resolves.toBeInstanceOf(api.TimeoutError);
+    const late = rejection(hasty.getWorkspaceUsage());
+    await letTimeOut(clock, service, 6);
+    await letBackOff(clock);
+    await letTimeOut(clock, service, 7);
+    await expect(late).resolves.toBeInstanceOf(api.TimeoutError);
     expect(service.received).toHaveLength(7);
   });
 
@@ -162,7 +196,8 @@ describe('cancelling', () => {
     const mute = createServer((socket) => sockets.push(socket));
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
     const { port } = mute.address() as AddressInfo;
-    const client = clientOf(`https://127.0.0.1:${port}`, { retries: 0, requestTimeoutMs: 2_000 });
+    const clock = createVirtualClock(NOW);
+    const client = clientOf(`https://127.0.0.1:${port}`, { retries: 0, requestTimeoutMs: 2_000, clock });
     releasers.push(async () => {
       for (const socket of sockets) socket.destroy();
       await client.close();
@@ -174,6 +209,7 @@ describe('cancelling', () => {
     await expect.poll(() => sockets.length).toBeGreaterThan(0);
     controller.abort();
     await expect(cancelled).resolves.toBeInstanceOf(api.CancelledError);
+    await clock.advance(2_000);
     await expect(late).resolves.toBeInstanceOf(api.TimeoutError);
   });
 

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { startFixture } from '../../support/sandbox-fixture.ts';
+import { FIVE, heardOf } from './jumps-ahead.ts';
+import { playDays, states, told } from './scene.ts';
+
+/** Sixty tenants of 400 credits a day, of whom five use more in March. */
+async function startWithFiveAhead(more: (tenant: string, day: string) => number) {
+  const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });
+  const others = Array.from({ length: 55 }, (_, index) => `other-${index}`);
+  const tenants = Object.fromEntries(
+    [...FIVE, ...others].map((tenant) => [
+      tenant,
+      (day: string) => (FIVE.includes(tenant) && day >= '2026-03' ? more(tenant, day) : 400),
+    ]),
+  );
+  await playDays(fixture, '2026-01-20', '2026-03-06', tenants);
+  return { ...fixture, playTo: (at: string) => playDays(fixture, at, at, tenants) };
+}
+
+test('more than a twentieth that wait have a second day, the run a little before its end included', async () => {
+  const { playTo, view } = await startWithFiveAhead(() => 800);
+  const ledger = view();
+  expect(states(ledger, 'jump').filter((each) => each.endsWith('pending'))).toHaveLength(5);
+  await playTo('2026-03-07');
+  expect(told(ledger)).toEqual([]);
+
+  await playTo('2026-03-07T23:40:00Z');
+  expect(heardOf(ledger)).toEqual(['opened a b c d e']);
+});
+
+test('who waits in a crowd as a run begins has the second day, whomever of it the run looks at first', async () => {
+  const { playTo, view } = await startWithFiveAhead((tenant, day) => {
+    return 'ab'.includes(tenant) ? (day < '2026-03-06' ? 700 : 0) : 800;
+  });
+  const ledger = view();
+  await playTo('2026-03-07');
+  expect(states(ledger, 'jump')).toEqual(
+    ['a', 'b', 'c', 'd', 'e'].map(
+      (tenant) => `jump ${tenant} 2026-03 ${'ab'.includes(tenant) ? 'expired' : 'pending'}`,
+    ),
+  );
+
+  await playTo('2026-03-08');
+  expect(told(ledger)).toEqual(['c', 'd', 'e'].map((tenant) => `jump alert.firing ${tenant}`));
+});
