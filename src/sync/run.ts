@@ -147,9 +147,9 @@ async function walkUntilProven(
             { fromPeriod, toPeriod, page, perPage },
             { signal: pageSignal, beforeRetry: deps.pace },
           ),
-        stagePage: (page, pieces) => {
+        stagePage: (page, { body: pieces, status, contentType }) => {
           const body = joined(pieces);
-          return writer.stagePage({ runKey, page, body }, [body]);
+          return writer.stagePage({ runKey, page, body, status, contentType }, [body]);
         },
       },
       {

@@ -20,6 +20,9 @@ export function periodsOf({ from, to }: Window): Pick<PageQuery, 'fromPeriod' | 
 
 export interface FetchedPage {
   body: Uint8Array[];
+  /** Of the response, for the error about a body that is not an answer of the API. */
+  status?: number;
+  contentType?: string | null;
   /** To be called when the body is not needed any more: only so much may lie in memory over all runs. */
   release?: () => void;
 }

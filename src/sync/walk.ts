@@ -7,7 +7,7 @@ import type { FetchedPage } from './sync-deps.ts';
 
 export interface WalkSource {
   fetchPage(page: number, signal: AbortSignal): Promise<FetchedPage>;
-  stagePage(page: number, body: Uint8Array[]): Promise<PageReceipt>;
+  stagePage(page: number, fetched: FetchedPage): Promise<PageReceipt>;
 }
 
 export interface WalkOptions {
@@ -41,7 +41,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
 
   await pace(signal);
   const firstPage = await source.fetchPage(1, signal);
-  const first = await source.stagePage(1, firstPage.body).finally(firstPage.release);
+  const first = await source.stagePage(1, firstPage).finally(firstPage.release);
   requirePlausible(first, limits);
   onPage(1, first.totalPages);
 
@@ -51,10 +51,10 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   let moved = false;
   let isKnown = first.isKnown;
   const aside = isKnown ? [1] : [];
-  const stage = (page: number, { body, release }: FetchedPage): void => {
+  const stage = (page: number, fetched: FetchedPage): void => {
     const staged = source
-      .stagePage(page, body)
-      .finally(release)
+      .stagePage(page, fetched)
+      .finally(fetched.release)
       .then((receipt) => {
         done += 1;
         if (receipt.isKnown) aside.push(page);

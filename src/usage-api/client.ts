@@ -107,6 +107,9 @@ export interface GenerateEmbedTokenInput {
 
 /** A usage page as it came: complete, decoded, neither parsed nor checked. */
 export interface RawPage {
+  /** For `parseUsagePage`, whose error names both when the body is not an answer of the API. */
+  status: number;
+  contentType: string | null;
   /** In the pieces in which it came: joined with `Buffer.concat`, it is what `parseUsagePage` takes. */
   body: Uint8Array[];
   /** Our clock when the attempt that succeeded was sent, milliseconds since the epoch. */
@@ -275,8 +278,10 @@ export class UsageApiClient {
   }
 
   async #getPage(query: UsagePageQuery, options: CallOptions): Promise<UsagePage> {
-    const { body, release } = await this.fetchUsagePage(query, options);
+    const { body, status, contentType, release } = await this.fetchUsagePage(query, options);
     const where = {
+      status,
+      contentType,
       page: query.page ?? 1,
       workspaceId: this.workspaceId,
       tenantId: query.tenantId,
@@ -302,10 +307,10 @@ export class UsageApiClient {
     const lease = await this.#takeRoom(endpoint, signal);
     const request = { dispatcher: this.#pool, endpoint, method: 'GET', path, lease } as const;
     try {
-      const { body, requestedAtMs, receivedAtMs, serverDateMs } = await this.#byKey((key) =>
+      const answer = await this.#byKey((key) =>
         send({ ...request, sign: this.#signerOf(key) }, this.#transport, options),
       );
-      return { body, requestedAtMs, receivedAtMs, serverDateMs, release: () => lease?.release() };
+      return { ...answer, release: () => lease?.release() };
     } catch (error) {
       lease?.release();
       throw error;

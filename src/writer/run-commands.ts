@@ -24,13 +24,18 @@ import {
 import { knownListing } from '../ledger/journal/runs/known-listing.ts';
 import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
 import { digestOfPage, RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
-import { parseUsagePage, type UsageItem, type UsagePage } from '../usage-api/answers/check-page.ts';
+import { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from '../usage-api/answers/check-page.ts';
 import { PageScanner } from '../usage-api/answers/scan-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
 
 /** A run under way is named by its key. */
 interface OfRun {
   runKey: number;
+}
+
+/** A page, and the response that it came with. */
+interface FetchedPage extends OfRun, Pick<PageWhere, 'status' | 'contentType'> {
+  page: number;
 }
 
 export interface PageReceipt {
@@ -78,7 +83,7 @@ export const runCommands = {
 
   beginWalk: (session: Session, { runKey }: OfRun): void => openRun(session, runKey).staging.beginWalk(),
 
-  stagePage(session: Session, { body, ...page }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
+  stagePage(session: Session, { body, ...page }: FetchedPage & { body: ArrayBuffer }): PageReceipt {
     try {
       return stagePage(session, page, new Uint8Array(body));
     } finally {
@@ -167,13 +172,13 @@ function endRun({ connection, runs }: Session, runKey: number): void {
   connection.pragma('shrink_memory');
 }
 
-function stagePage(session: Session, { runKey, page }: OfRun & { page: number }, body: Uint8Array): PageReceipt {
+function stagePage(session: Session, { runKey, page, ...response }: FetchedPage, body: Uint8Array): PageReceipt {
   const { run, staging } = openRun(session, runKey);
   const digest = digestOfPage(body);
   const isKnown = staging.putAside(page, digest);
   // What the first page announces is looked at in any case.
   if (isKnown && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown };
-  const where = { page, workspaceId: run.workspaceId, redact: session.redact };
+  const where = { page, workspaceId: run.workspaceId, redact: session.redact, ...response };
   const plain = scanner.scan(body, where);
   if (plain !== null) {
     const newKeys = isKnown ? 0 : staging.stagePlain(page, plain, digest);

@@ -80,14 +80,14 @@ function configFindings({ faults }: ConfigError): Finding[] {
   return faults.map(({ path, message, hint }) => fail('configuration', message, hint, path));
 }
 
-async function examineAll(cli: CliContext, { config, clock }: Context, probe: boolean): Promise<Finding[]> {
+async function examineAll(cli: CliContext, { config, clock, redact }: Context, probe: boolean): Promise<Finding[]> {
   const { env, cwd } = cli.io;
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
   const workspaces = counted(config.workspaces.length, 'workspace');
   const findings = await examine([
     ...config.workspaces.map((workspace): Check => {
-      const trial = openTrial(workspace, { clock, proxy: config.proxy });
+      const trial = openTrial(workspace, { clock, proxy: config.proxy, redact });
       return ['service', () => askService(workspace, trial, probe)];
     }),
     ['channel', () => checkChannels(config)],

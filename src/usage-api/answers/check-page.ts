@@ -4,7 +4,8 @@ import { isPeriod, periodBounds } from '../../core/period.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { type ApiErrorOptions, type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import { mayHoldLongNumber, mayUnderflow, parseJsonExact, repeatedMember } from './parse-json.ts';
-import { describeValue, envelopeMessage } from './server-text.ts';
+import { describeValue, envelopeMessage, isEnvelope, isObject } from './server-text.ts';
+import { type BodyDescription, describeBody, describeJson } from './unexpected-body.ts';
 
 /**
  * A checked page of 4.3 or 4.4, in the service's own names. Fields that the interface document does not know stay where they
@@ -32,11 +33,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
   const text = decode(body, where);
   if (!mayHoldLongNumber(body)) {
-    const answer = parse(JSON.parse, text, where);
+    const answer = parse(JSON.parse, text, body, where);
     const page = checkUsagePage(answer, where);
     if (page !== null && !(hasZero(page) && mayUnderflow(body))) return withoutRepeats(page, answer, text, where);
   }
-  const answer = parse(parseJsonExact, text, where);
+  const answer = parse(parseJsonExact, text, body, where);
   const page = checkUsagePage(answer, where);
   if (page === null) throw pageFault('a number could not be read exactly', where);
   return withoutRepeats(page, answer, text, where);
@@ -61,8 +62,8 @@ function hasZero({ usage, total_records: records, total_pages: pages }: UsagePag
  * Null: some integer is beyond 2^53-1, so `JSON.parse` may have rounded it, and the text must be parsed exactly.
  */
 function checkUsagePage(answer: unknown, where: PageWhere): UsagePage | null {
-  const envelope = objectAt(answer, 'the answer', where);
-  const data = checkEnvelope(envelope, where);
+  if (!isEnvelope(answer)) throw envelopeFault(answer, where);
+  const data = checkEnvelope(answer, where);
   const { tenantId } = where;
   if (data.workspace_id !== where.workspaceId) {
     throw idFault(data.workspace_id, where.workspaceId, 'data.workspace_id', where);
@@ -107,7 +108,7 @@ function totalAt(value: unknown, path: string, where: PageWhere): number {
 }
 
 function objectAt(value: unknown, path: string, where: PageWhere): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  if (isObject(value)) return value;
   throw kindFault(value, path, 'an object', where);
 }
 
@@ -115,16 +116,16 @@ function decode(body: Uint8Array, where: PageWhere): string {
   try {
     return utf8.decode(body);
   } catch {
-    throw pageFault('the answer is not valid UTF-8', where);
+    throw bodyFault('the answer is not valid UTF-8', body, where);
   }
 }
 
-/** What the parser says is left out: it quotes the answer. */
-function parse(parser: (text: string) => unknown, text: string, where: PageWhere): unknown {
+/** The parser's own message is left out: it quotes the answer. */
+function parse(parser: (text: string) => unknown, text: string, body: Uint8Array, where: PageWhere): unknown {
   try {
     return parser(text);
   } catch {
-    throw pageFault('the answer is not JSON', where);
+    throw bodyFault('the answer is not JSON', body, where);
   }
 }
 
@@ -268,8 +269,11 @@ export interface PageWhere {
   page: number | null;
   workspaceId: string;
   tenantId?: string | undefined;
-  /** Takes the known secrets out of what the service says. */
+  /** Removes the known secrets from quoted text. Without it nothing of an answer that is not JSON is quoted. */
   redact?: Redactor | undefined;
+  /** Status and content type of the response, for the error about an answer that is not one of the API. */
+  status?: number | undefined;
+  contentType?: string | null | undefined;
 }
 
 function pageFault(
@@ -277,9 +281,36 @@ function pageFault(
   where: PageWhere,
   details: Pick<ApiErrorOptions, 'serverMessage' | 'hint'> = {},
 ): InvalidResponseError {
-  const endpoint: EndpointLabel = where.tenantId === undefined ? 'workspace usage' : 'tenant usage';
-  const page = where.page === null ? '' : ` (page ${where.page})`;
-  return new InvalidResponseError(`${endpoint}: ${problem}${page}`, { endpoint, ...details });
+  const endpoint = endpointOf(where);
+  return new InvalidResponseError(`${endpoint}: ${problem}${pageOf(where)}`, { endpoint, ...details });
+}
+
+function bodyFault(problem: string, body: Uint8Array, where: PageWhere): InvalidResponseError {
+  return describedFault(problem, describeBody(body, { ...where, endpoint: endpointOf(where) }), where);
+}
+
+/** JSON, but not an envelope of the API. */
+function envelopeFault(answer: unknown, where: PageWhere): InvalidResponseError {
+  const problem = isObject(answer)
+    ? 'success is missing'
+    : `the answer is ${describeValue(answer, where.redact)}, not an object`;
+  const description = describeJson(answer, { ...where, endpoint: endpointOf(where) });
+  if (where.status === undefined) return pageFault(problem, where, { hint: description.hint });
+  return describedFault(problem, description, where);
+}
+
+function describedFault(problem: string, { text, hint }: BodyDescription, where: PageWhere): InvalidResponseError {
+  const endpoint = endpointOf(where);
+  const status = where.status ?? null;
+  return new InvalidResponseError(`${endpoint}: ${problem}${pageOf(where)}: ${text}`, { endpoint, status, hint });
+}
+
+function endpointOf({ tenantId }: PageWhere): EndpointLabel {
+  return tenantId === undefined ? 'workspace usage' : 'tenant usage';
+}
+
+function pageOf({ page }: PageWhere): string {
+  return page === null ? '' : ` (page ${page})`;
 }
 
 function kindFault(value: unknown, path: string, kind: string, where: PageWhere): InvalidResponseError {

@@ -5,23 +5,26 @@ import type { Redactor } from '../../core/text/redact.ts';
 import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import type { Answer } from '../http/transport.ts';
 import { repeatedMember } from './parse-json.ts';
-import { describeValue, envelopeMessage } from './server-text.ts';
+import { describeValue, envelopeMessage, isEnvelope } from './server-text.ts';
+import { describeBody, describeJson } from './unexpected-body.ts';
 
 /**
- * The `data` of a 2xx answer, checked against its schema. Throws InvalidResponseError that names the field; the answer
- * itself is never quoted beyond its message, because it may hold a token.
+ * The `data` of a 2xx answer, checked against its schema. Throws InvalidResponseError that names the field. Of the answer to a
+ * request for a token nothing is quoted but its message and the text of an HTML page.
  */
 export function parseAnswer<T>(
-  answer: Pick<Answer, 'status' | 'body'>,
+  answer: Pick<Answer, 'status' | 'contentType' | 'body'>,
   schema: z.ZodType<T>,
   endpoint: EndpointLabel,
   redact: Redactor,
 ): T {
-  const { status } = answer;
+  const { status, contentType } = answer;
+  const response = { endpoint, status, contentType, redact };
   const text = decode(answer.body);
   const value = text === undefined ? undefined : parse(text);
   if (text === undefined || value === undefined) {
-    throw new InvalidResponseError(`${endpoint}: the answer is not JSON`, { endpoint, status });
+    const { text: found, hint } = describeBody(Buffer.concat(answer.body), response);
+    throw new InvalidResponseError(`${endpoint}: the answer is not JSON: ${found}`, { endpoint, status, hint });
   }
   const repeated = repeatedMember(text, value);
   if (repeated !== null) {
@@ -38,11 +41,10 @@ export function parseAnswer<T>(
   const path = result.error.issues[0]?.path ?? [];
   const found = valueAt(value, path);
   const problem = found === undefined ? 'is missing' : `is ${kindOf(found)}, which is not what belongs there`;
-  throw new InvalidResponseError(`${endpoint}: ${formatPath(path) || 'the answer'} ${problem}`, {
-    endpoint,
-    status,
-    serverMessage,
-  });
+  const message = `${endpoint}: ${formatPath(path) || 'the answer'} ${problem}`;
+  if (isEnvelope(value)) throw new InvalidResponseError(message, { endpoint, status, serverMessage });
+  const { text: what, hint } = describeJson(value, response);
+  throw new InvalidResponseError(`${message}: ${what}`, { endpoint, status, serverMessage, hint });
 }
 
 function decode(body: Uint8Array[]): string | undefined {

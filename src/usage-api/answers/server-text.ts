@@ -19,6 +19,15 @@ export function cleanServerText(text: string, redact: Redactor = NO_REDACTION): 
   return safe.length <= MAX_LENGTH ? safe : `${safe.slice(0, MAX_LENGTH - 1).replace(/\p{Cs}/gu, '')}…`;
 }
 
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Only an object with `success` or `data` can be an answer of the API. */
+export function isEnvelope(answer: unknown): answer is Record<string, unknown> {
+  return isObject(answer) && ('success' in answer || 'data' in answer);
+}
+
 /** The `message` of an envelope, cleaned; null when there is none. */
 export function envelopeMessage(value: unknown, redact?: Redactor): string | null {
   if (typeof value !== 'object' || value === null || !('message' in value)) return null;

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { type BodyDescription, describeBody, type ResponseFacts } from '../answers/unexpected-body.ts';
 import {
   type ApiError,
   BadRequestError,
@@ -134,7 +135,7 @@ const CONNECTION_FAULTS: Readonly<Record<string, readonly [words: string, remedy
 
 /** Turns what undici and the body reader throw into ours; anything that is no fault of a connection stays as it is. */
 export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unknown {
-  if (thrown instanceof BodyFault) return failure(bodyError(thrown, endpoint));
+  if (thrown instanceof BodyFault) return failure(bodyError(thrown, null, { endpoint }));
   if (!(thrown instanceof Error) || thrown instanceof AppError || !('code' in thrown)) return thrown;
   const code = String(thrown.code ?? thrown.name);
   if (DEFECT_CODES.test(code)) return thrown;
@@ -151,21 +152,28 @@ export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unk
   return failure(new NetworkError(`${endpoint}: the connection failed: ${why}`, options), code === 'ECONNREFUSED');
 }
 
-function bodyError(fault: BodyFault, endpoint: EndpointLabel): ApiError {
-  const message = `${endpoint}: ${fault.message}`;
-  return fault.kind === 'cut_off'
-    ? new NetworkError(message, { endpoint, cause: fault })
-    : new InvalidResponseError(message, { endpoint, cause: fault });
+/** Why the body of an answer could not be read, with the response that it came with where that is known. */
+export function bodyError(fault: BodyFault, raw: Uint8Array[] | null, response: ResponseFacts): ApiError {
+  const { endpoint, status } = response;
+  const options = { endpoint, status: status ?? null, cause: fault };
+  if (fault.kind === 'cut_off') return new NetworkError(`${endpoint}: ${fault.message}`, options);
+  if (fault.kind !== 'not_gzip' || raw === null) {
+    return new InvalidResponseError(`${endpoint}: ${fault.message}`, options);
+  }
+  const { text, hint } = describeBody(Buffer.concat(raw), response);
+  return new InvalidResponseError(`${endpoint}: ${fault.message}: ${text}`, { ...options, hint });
 }
 
 function failure(error: ApiError, neverSent = false): AttemptFailure {
   return new AttemptFailure({ error, retryAfterMs: null, neverSent });
 }
 
-interface FailedAnswer {
+export interface FailedAnswer {
   endpoint: EndpointLabel;
   /** The envelope's message, already cleaned. */
   serverMessage: string | null;
+  /** What the body is where it is not an envelope. */
+  body: BodyDescription | null;
   /** Where a 3xx points to, already cleaned. */
   location: string | null;
   retryAfterMs: number | null;
@@ -175,10 +183,12 @@ interface FailedAnswer {
 
 /** The one place that turns an HTTP status into an error class. */
 export function statusError(status: number, answer: FailedAnswer): ApiError {
-  const { endpoint, serverMessage, retryAfterMs, clockSkewMs } = answer;
-  const said = serverMessage === null ? '' : `: ${serverMessage}`;
-  const message = `${endpoint}: the service answered ${status}${said}`;
-  const options = { endpoint, status, serverMessage };
+  const { endpoint, serverMessage, body, retryAfterMs, clockSkewMs } = answer;
+  const detail = serverMessage ?? body?.text ?? '';
+  const message = `${endpoint}: the service answered ${status}${detail === '' ? '' : `: ${detail}`}`;
+  // The usual remedy for a status counts where the API itself answers.
+  const hint = body?.isForeign ? { hint: body.hint } : {};
+  const options = { endpoint, status, serverMessage, ...hint };
   if (status === 401) return new UnauthorizedError(message, { ...options, clockSkewMs });
   if (status === 403) return new ForbiddenError(message, options);
   if (status === 404) return new NotFoundError(message, options);
@@ -191,7 +201,7 @@ export function statusError(status: number, answer: FailedAnswer): ApiError {
 
 /** Why a body could not be read although the connection was fine. */
 export class BodyFault extends Error {
-  readonly kind: 'too_long' | 'cut_off' | 'undecodable';
+  readonly kind: 'too_long' | 'cut_off' | 'undecodable' | 'not_gzip';
 
   constructor(kind: BodyFault['kind'], message: string) {
     super(message);

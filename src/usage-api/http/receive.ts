@@ -169,7 +169,7 @@ function isTooLarge(error: unknown): boolean {
 function unpackFault(error: unknown): BodyFault {
   return codeOf(error) === 'Z_BUF_ERROR'
     ? new BodyFault('cut_off', 'the compressed answer ends too early')
-    : new BodyFault('undecodable', 'the answer is not the gzip it claims to be');
+    : new BodyFault('not_gzip', 'the answer is not the gzip it claims to be');
 }
 
 function tooLong(maxBytes: number): BodyFault {

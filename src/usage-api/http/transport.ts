@@ -3,7 +3,8 @@ import { type Clock, sleep } from '../../core/clock.ts';
 import { jitteredBackoffMs, parseHttpDate, parseRetryAfter } from '../../core/net/retry.ts';
 import type { Randomness } from '../../core/randomness.ts';
 import type { Redactor } from '../../core/text/redact.ts';
-import { describeLocation, envelopeMessage } from '../answers/server-text.ts';
+import { describeLocation, envelopeMessage, isEnvelope } from '../answers/server-text.ts';
+import { describeBody, describeJson, type ResponseFacts } from '../answers/unexpected-body.ts';
 import {
   type ApiError,
   CancelledError,
@@ -14,7 +15,17 @@ import {
   TimeoutError,
 } from '../errors.ts';
 import type { SignedHeaders, SignedRequest } from '../sign.ts';
-import { Attempt, AttemptFailure, connectionFailure, statusError, unwatchAbort, watchAbort } from './attempt.ts';
+import {
+  Attempt,
+  AttemptFailure,
+  BodyFault,
+  bodyError,
+  connectionFailure,
+  type FailedAnswer,
+  statusError,
+  unwatchAbort,
+  watchAbort,
+} from './attempt.ts';
 import type { PageLease } from './page-memory.ts';
 import type { RequestDispatcher } from './pool.ts';
 import { decodeBody, type Received, receive } from './receive.ts';
@@ -57,6 +68,8 @@ export interface SendOptions {
 /** A 2xx answer, its body not yet looked at. */
 export interface Answer {
   status: number;
+  /** The header as it came; null when absent. */
+  contentType: string | null;
   /** Decoded, in pieces. */
   body: Uint8Array[];
   /** Our clock when the attempt that succeeded was sent. */
@@ -164,15 +177,23 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
   const { status } = received;
   const serverDateMs = parseHttpDate(headerText(received, 'date') ?? '');
   const encoding = headerText(received, 'content-encoding');
+  const contentType = headerText(received, 'content-type');
   if (status >= 200 && status < 300 && received.body !== null) {
-    const decoded = await decodeBody(received.body, encoding, maxBodyBytes, lease);
-    return { status, body: decoded, requestedAtMs, receivedAtMs, serverDateMs };
+    try {
+      const decoded = await decodeBody(received.body, encoding, maxBodyBytes, lease);
+      return { status, contentType, body: decoded, requestedAtMs, receivedAtMs, serverDateMs };
+    } catch (error) {
+      if (!(error instanceof BodyFault)) throw error;
+      const response = { endpoint, status, contentType, redact: options.redact };
+      const failure = bodyError(error, received.body, response);
+      throw new AttemptFailure({ error: failure, retryAfterMs: null, neverSent: false });
+    }
   }
   const retryAfterMs = parseRetryAfter(headerText(received, 'retry-after'), serverDateMs ?? receivedAtMs);
   const location = headerText(received, 'location');
   const error = statusError(status, {
     endpoint,
-    serverMessage: await readMessage(received.body, encoding, options.redact),
+    ...(await readFailedBody(received, { endpoint, contentType, redact: options.redact })),
     location: location === null ? null : describeLocation(location, options.redact),
     retryAfterMs,
     clockSkewMs: serverDateMs === null ? null : receivedAtMs - serverDateMs,
@@ -180,18 +201,32 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
   throw new AttemptFailure({ error, retryAfterMs, neverSent: false });
 }
 
-/** The message of a failed answer. The status already says what happened, so a body that cannot be read is no fault. */
-async function readMessage(
-  body: Uint8Array[] | null,
-  encoding: string | null,
-  redact: Redactor,
-): Promise<string | null> {
-  if (body === null) return null;
+/** The message of a failed answer, or else what its body is. The status already says what happened, so an unreadable body is no fault. */
+async function readFailedBody(
+  received: Received,
+  response: ResponseFacts,
+): Promise<Pick<FailedAnswer, 'serverMessage' | 'body'>> {
+  const { status, body } = received;
+  if (body === null || (status >= 300 && status < 400)) return { serverMessage: null, body: null };
   try {
-    const decoded = await decodeBody(body, encoding, MAX_ERROR_BODY_BYTES);
-    return envelopeMessage(JSON.parse(new TextDecoder().decode(Buffer.concat(decoded))), redact);
+    const encoding = headerText(received, 'content-encoding');
+    const decoded = Buffer.concat(await decodeBody(body, encoding, MAX_ERROR_BODY_BYTES));
+    const value = parseOrUndefined(decoded);
+    if (value === undefined) return { serverMessage: null, body: describeBody(decoded, response, status) };
+    const serverMessage = envelopeMessage(value, response.redact);
+    const isKnown = serverMessage !== null || isEnvelope(value);
+    return { serverMessage, body: isKnown ? null : describeJson(value, response) };
+  } catch (error) {
+    if (!(error instanceof BodyFault)) throw error;
+    return { serverMessage: null, body: null };
+  }
+}
+
+function parseOrUndefined(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
   } catch {
-    return null;
+    return undefined;
   }
 }
 

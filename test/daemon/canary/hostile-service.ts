@@ -143,12 +143,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'a body that is not JSON': {
     code: 'invalid_response',
-    quoted: false,
+    quoted: true,
     reply: (response, { echo }) => response.end(echo),
   },
   'a body that is not UTF-8': {
     code: 'invalid_response',
-    quoted: false,
+    quoted: true,
     reply: (response, { echo }) => response.end(Buffer.concat([Buffer.from(echo), Buffer.from([0xff])])),
   },
   'an encoding that nobody asked for': {

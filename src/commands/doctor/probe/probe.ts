@@ -2,6 +2,7 @@ import type { Config, WorkspaceConfig } from '../../../config/types.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { AppError, summarizeError } from '../../../core/errors.ts';
 import { addPeriods } from '../../../core/period.ts';
+import type { Redactor } from '../../../core/text/redact.ts';
 import { counted } from '../../../core/text/words.ts';
 import { parseUsagePage, type UsageItem, type UsagePage } from '../../../usage-api/answers/check-page.ts';
 import { UsageApiClient, type UsagePageQuery } from '../../../usage-api/client.ts';
@@ -227,6 +228,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 interface TrialOptions {
   clock: Clock;
   proxy: Config['proxy'];
+  redact: Redactor;
 }
 
 interface Asked {
@@ -244,7 +246,7 @@ export interface Trial {
 }
 
 /** Not the context's client: its patience would make a doctor who says nothing for minutes. */
-export function openTrial(workspace: WorkspaceConfig, { clock, proxy }: TrialOptions): Trial {
+export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: TrialOptions): Trial {
   const { id, baseUrl, embedUrl, keys, signing, ca } = workspace;
   const client = new UsageApiClient({
     baseUrl,
@@ -257,18 +259,21 @@ export function openTrial(workspace: WorkspaceConfig, { clock, proxy }: TrialOpt
     retries: 1,
     ca,
     proxy,
+    redact,
     clock,
   });
   return {
     async ask(query) {
       const asked = clock.monotonic();
-      const { requestedAtMs, receivedAtMs, serverDateMs, ...answer } = await client.fetchUsagePage(query);
+      const { requestedAtMs, receivedAtMs, serverDateMs, status, contentType, ...answer } =
+        await client.fetchUsagePage(query);
       const latencyMs = Math.round(clock.monotonic() - asked);
       // The Date header has whole seconds: the service's clock was half a second further on average.
       const skewMs = serverDateMs === null ? null : (requestedAtMs + receivedAtMs) / 2 - (serverDateMs + 500);
       const body = Buffer.concat(answer.body);
       const { page = 1, tenantId } = query;
-      return { page: parseUsagePage(body, { page, workspaceId: id, tenantId }), latencyMs, skewMs };
+      const where = { page, workspaceId: id, tenantId, status, contentType, redact };
+      return { page: parseUsagePage(body, where), latencyMs, skewMs };
     },
     keyInUse: () => client.keyInUse,
     close: () => client.close(),
