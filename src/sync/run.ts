@@ -4,6 +4,7 @@ import type { Consistency } from '../config/types.ts';
 import { every } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import { collectGarbage } from '../core/process/memory.ts';
+import { counted } from '../core/text/words.ts';
 import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
 import type { ApplyResult } from '../ledger/journal/runs/apply-run.ts';
 import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/journal/runs/claim-run.ts';
@@ -11,6 +12,7 @@ import type { RunFailure, WalkRecord, WalkVerdict } from '../ledger/journal/runs
 import type { WalkFacts, Window } from '../ledger/journal/staging/staging.ts';
 import { FencedError } from '../ledger/store/file/sqlite-errors.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
+import { describeFlaws } from './describe-flaws.ts';
 import { type NextSlot, nameWait, type RunDeadline, startRunDeadline } from './run-deadline.ts';
 import type { StagingLease } from './staging-room.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
@@ -136,7 +138,7 @@ async function walkUntilProven(
   const { perPage } = workspace;
   const { fromPeriod, toPeriod } = periodsOf(request.window);
   let previousWasClean = false;
-  let signs: Sign[] = [];
+  let last: WalkFacts | null = null;
   for (let walkNumber = 1; walkNumber <= MAX_WALKS; walkNumber += 1) {
     const startedAtMs = clock.now();
     await writer.beginWalk({ runKey });
@@ -170,19 +172,24 @@ async function walkUntilProven(
     const facts = await writer.finishWalk({ runKey });
     if (facts.pages >= MANY_PAGES) collectGarbage();
     const judgement = judgeWalk(facts, workspace.consistency, previousWasClean);
-    signs = judgement.signs;
+    last = facts;
     const walk: WalkRecord = { walkNumber, startedAtMs, finishedAtMs: clock.now(), facts, ...judgement };
     onWalk(walk);
     if (judgement.verdict === 'accepted') return { walk, walks: walkNumber };
     await writer.recordWalk({ runKey, walk });
     previousWasClean = judgement.verdict === 'unconfirmed';
   }
-  const why = signs.length > 0 ? `the last one showed ${signs.join(', ')}` : 'no two in a row had the same keys';
-  throw new UnprovenError('unstable', `the listing moved under ${MAX_WALKS} walks: ${why}`, {
+  const flaws = await writer.walkFlaws({ runKey });
+  const why = last === null ? '' : describeFlaws(last, flaws);
+  throw new UnprovenError('unstable', `Could not read a consistent listing in ${MAX_WALKS} attempts: ${why}.`, {
     retryable: true,
-    hint: 'nothing was applied; the next run tries again. If it persists, set `consistency: counted` or a quieter cron',
+    hint: UNSTABLE_HINT,
   });
 }
+
+const UNSTABLE_HINT =
+  'Nothing was applied; the next run tries again. If it persists, report it to the service operator; for a listing that changes while it ' +
+  'is read set `consistency: counted`, or a `cron` for a quieter hour';
 
 /** Copies the pieces into memory of their own, which can be transferred. */
 function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
@@ -202,12 +209,13 @@ async function refuseSuspicious(
   { runKey }: ClaimedRun,
   { facts: { records, keySetDigest } }: WalkRecord,
 ): Promise<void> {
-  const counted = await writer.countMissing({ runKey, keySetDigest });
-  if (counted === null || counted.known === 0) return;
-  const { known, missing } = counted;
+  const compared = await writer.countMissing({ runKey, keySetDigest });
+  if (compared === null || compared.known === 0) return;
+  const { known, missing } = compared;
   const ask = 'nothing was applied; check with the service whether the workspace really lost its usage';
   if (records === 0) {
-    throw new UnprovenError('suspicious_empty', `the service gave no records where the ledger has ${known}`, {
+    const message = `the service returned no records; the ledger has ${counted(known, 'record')}`;
+    throw new UnprovenError('suspicious_empty', message, {
       hint: ask,
     });
   }

@@ -32,7 +32,8 @@ export function createListing(exact: boolean, getPage: GetPage): UsageListing<Us
     yield exact ? exactPage(first) : first;
     for (let page = 2; page <= first.total_pages; page += 1) {
       const next = await getPage(page);
-      if (next.total_pages !== first.total_pages || next.total_records !== first.total_records) throw moved(page);
+      if (next.total_pages !== first.total_pages || next.total_records !== first.total_records)
+        throw moved(page, first, next);
       yield exact ? exactPage(next) : next;
     }
   }
@@ -55,13 +56,14 @@ function exactPage(page: UsagePage): UsagePage {
   return { ...page, usage };
 }
 
-function moved(page: number): AppError {
-  return new AppError(
-    'listing_moved',
-    `the listing changed while it was read: page ${page} has other totals than page 1`,
-    {
-      retryable: true,
-      hint: 'begin again; what came so far may lack records or hold some twice',
-    },
-  );
+function moved(page: number, first: UsagePage, next: UsagePage): AppError {
+  const [name, from, to] =
+    next.total_records === first.total_records
+      ? ['total_pages', first.total_pages, next.total_pages]
+      : ['total_records', first.total_records, next.total_records];
+  const message = `the listing changed while it was read: ${name} was ${from} on page 1 and ${to} on page ${page}`;
+  return new AppError('listing_moved', message, {
+    retryable: true,
+    hint: 'start again; the records so far may lack some or repeat some',
+  });
 }

@@ -22,8 +22,10 @@ import {
   type WalkRecord,
 } from '../ledger/journal/runs/fail-run.ts';
 import { knownListing } from '../ledger/journal/runs/known-listing.ts';
+import { digestOfPage } from '../ledger/journal/staging/page-log.ts';
 import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
-import { digestOfPage, RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
+import { RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
+import type { WalkFlaws } from '../ledger/journal/staging/walk-flaws.ts';
 import { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from '../usage-api/answers/check-page.ts';
 import { PageScanner } from '../usage-api/answers/scan-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
@@ -93,6 +95,9 @@ export const runCommands = {
   },
 
   finishWalk: (session: Session, { runKey }: OfRun): WalkFacts => openRun(session, runKey).staging.finishWalk(),
+
+  /** Details of the signs that the last walk has shown. */
+  walkFlaws: (session: Session, { runKey }: OfRun): WalkFlaws => openRun(session, runKey).staging.flaws(),
 
   /** Keeps the certificate of a walk that was not accepted. */
   recordWalk: ({ connection }: Session, { runKey, walk }: OfRun & { walk: WalkRecord }): void =>

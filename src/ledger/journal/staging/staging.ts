@@ -6,8 +6,10 @@ import { tenants } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
 import { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';
+import { digestAt, PageLog } from './page-log.ts';
 import type { PageCounts, PlainPage, StagedPage } from './staged-record.ts';
 import { TenantNumbers } from './tenant-numbers.ts';
+import { Repeats, recordsOf, type WalkFlaws } from './walk-flaws.ts';
 
 /** The periods that a run asks for, both ends included; null is no limit. */
 export interface Window {
@@ -109,7 +111,11 @@ export class RunStaging {
   /** Forgets the records of the walk before, but keeps its key set for comparison. */
   beginWalk(): void {
     this.#previousKeys = this.#walk?.keys ?? null;
-    this.#walk = new StagedWalk(this.#known !== null);
+    const suspects = this.#walk?.repeats.keys ?? [];
+    this.#walk = new StagedWalk(
+      this.#known !== null,
+      suspects.map(({ period, tenantKey }) => ({ period, tenantId: this.#numbered().idOf(tenantKey) })),
+    );
   }
 
   /** Whether a page is as it was in the known listing, and put aside; never again once a page of the walk was not. */
@@ -129,8 +135,9 @@ export class RunStaging {
     for (const { tenantId, period: month, credits, requests } of content.records) {
       const period = this.#periodOf(walk, month);
       if (period.inside) walk.noteRecord(period, numbers.numberOf(tenantId), credits, requests);
-      else walk.recordsOutsideWindow += 1;
+      else walk.noteOutside(month);
     }
+    if (walk.repeats.hasSuspects) walk.repeats.lookIn(page, content.records);
     return walk.keys.size - keysBefore;
   }
 
@@ -146,8 +153,9 @@ export class RunStaging {
       if (period.inside) {
         const tenantKey = numbers.numberAt(body, idStarts[at] as number, idEnds[at] as number);
         walk.noteRecord(period, tenantKey, credits[at] as number, requests[at] as number);
-      } else walk.recordsOutsideWindow += 1;
+      } else walk.noteOutside(period.period);
     }
+    if (walk.repeats.hasSuspects) walk.repeats.lookIn(page, recordsOf(content));
     return walk.keys.size - keysBefore;
   }
 
@@ -168,6 +176,18 @@ export class RunStaging {
       keySetDigest: walk.keys.digest(),
       contentDigest: createHash('sha256').update(walk.pages.digests()).digest('hex'),
       isKnown: false,
+    };
+  }
+
+  /** Details of the signs that the walk has shown. */
+  flaws(): WalkFlaws {
+    const { repeats, changedTotals, outside, pages, totalPages } = this.#currentWalk();
+    return {
+      repeated: repeats.list((tenantKey) => this.#numbered().idOf(tenantKey)),
+      changedTotals,
+      outside,
+      identicalPages: pages.identicalPages(),
+      shortPage: pages.shortPage(totalPages),
     };
   }
 
@@ -257,17 +277,26 @@ class StagedWalk {
   lastPeriod: PeriodOnWalk | null = null;
   /** The largest credits or requests by size. */
   largest: number | bigint = 0;
+  readonly repeats: Repeats;
+  changedTotals: WalkFlaws['changedTotals'] = null;
+  outside: WalkFlaws['outside'] = null;
+  #page = 0;
+  #firstPage = 0;
 
-  constructor(isAsKnown: boolean) {
+  constructor(isAsKnown: boolean, suspects: ConstructorParameters<typeof Repeats>[0]) {
     this.isAsKnown = isAsKnown;
+    this.repeats = new Repeats(suspects);
   }
 
   notePage(page: number, { records, totalRecords, totalPages }: PageCounts, digest: Buffer): void {
+    this.#page = page;
     if (this.pages.size === 0) {
+      this.#firstPage = page;
       this.totalRecords = totalRecords;
       this.totalPages = totalPages;
     } else if (totalRecords !== this.totalRecords || totalPages !== this.totalPages) {
       this.totalsMoved = true;
+      this.changedTotals ??= { page, totalRecords, totalPages, firstPage: this.#firstPage };
     }
     this.pages.note(page, records, digest);
     this.records += records;
@@ -275,71 +304,17 @@ class StagedWalk {
 
   /** Only the first record of a key counts. */
   noteRecord(period: PeriodOnWalk, tenantKey: number, credits: number | bigint, requests: number | bigint): void {
-    if (!this.keys.add(period.bits, tenantKey)) return;
+    if (!this.keys.add(period.bits, tenantKey)) {
+      this.repeats.note(period.period, tenantKey, this.#page);
+      return;
+    }
     if (credits > this.largest || credits < -this.largest) this.largest = credits < 0 ? -credits : credits;
     if (requests > this.largest || requests < -this.largest) this.largest = requests < 0 ? -requests : requests;
     period.figures.add(tenantKey, credits, requests);
   }
-}
 
-const DIGEST = 32;
-
-/** What a page is known by: the SHA-256 of its body. */
-export function digestOfPage(body: Uint8Array): Buffer {
-  return createHash('sha256').update(body).digest();
-}
-
-function digestAt(digests: Buffer, page: number): Buffer {
-  return digests.subarray((page - 1) * DIGEST, page * DIGEST);
-}
-
-/** What is remembered of each page of a walk, by page number from 1: digest of the body, and how many records it had. */
-export class PageLog {
-  #digests = Buffer.alloc(64 * DIGEST);
-  /** One more than the records of the page; 0 for a page that has not come. */
-  #records = new Uint32Array(64);
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Each page number comes once. */
-  note(page: number, records: number, digest: Buffer): void {
-    if (page > this.#records.length) this.#grow(page);
-    this.#digests.set(digest, (page - 1) * DIGEST);
-    this.#records[page - 1] = records + 1;
-    this.#size += 1;
-  }
-
-  shortPages(lastPage: number): number {
-    const full = this.#records[0] as number;
-    return this.#pages().filter((index) => index + 1 < lastPage && (this.#records[index] as number) < full).length;
-  }
-
-  repeatedPages(): number {
-    const bodies = new Set(this.#pages().map((index) => digestAt(this.#digests, index + 1).toString('latin1')));
-    return this.#size - bodies.size;
-  }
-
-  /** Those of all pages that have come, in page order. */
-  digests(): Buffer {
-    return Buffer.concat(this.#pages().map((index) => digestAt(this.#digests, index + 1)));
-  }
-
-  #pages(): number[] {
-    const indexes: number[] = [];
-    for (const [index, records] of this.#records.entries()) if (records > 0) indexes.push(index);
-    return indexes;
-  }
-
-  #grow(page: number): void {
-    const capacity = Math.max(page, this.#records.length * 2);
-    const digests = Buffer.alloc(capacity * DIGEST);
-    digests.set(this.#digests);
-    this.#digests = digests;
-    const records = new Uint32Array(capacity);
-    records.set(this.#records);
-    this.#records = records;
+  noteOutside(period: Period): void {
+    this.recordsOutsideWindow += 1;
+    this.outside ??= { period, page: this.#page };
   }
 }

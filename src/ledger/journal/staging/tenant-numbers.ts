@@ -53,6 +53,16 @@ export class TenantNumbers {
     return number;
   }
 
+  /** The id of a tenant by its number, found by reading all ids: for error messages. */
+  idOf(number: number): string {
+    for (const block of this.#blocks) {
+      for (let at = 0; at + HEAD <= BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
+        if (block.getUint32(at) === number) return Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
+      }
+    }
+    throw new Error(`no tenant has the number ${number}`);
+  }
+
   /** The ids of tenants that were met for the first time, in the order of their numbers; whoever asks for one later fails. */
   takeNew(): Iterable<string> {
     this.#table = new Int32Array();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { PageLog } from '../../../../src/ledger/journal/staging/staging.ts';
+import { PageLog } from '../../../../src/ledger/journal/staging/page-log.ts';
 
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest();
 

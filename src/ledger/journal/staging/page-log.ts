@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import type { WalkFlaws } from './walk-flaws.ts';
+
+const DIGEST = 32;
+
+/** What a page is known by: the SHA-256 of its body. */
+export function digestOfPage(body: Uint8Array): Buffer {
+  return createHash('sha256').update(body).digest();
+}
+
+/** The digest of one page among those of all pages, in page order. */
+export function digestAt(digests: Buffer, page: number): Buffer {
+  return digests.subarray((page - 1) * DIGEST, page * DIGEST);
+}
+
+/** What is remembered of each page of a walk, by page number from 1: digest of the body, and how many records it had. */
+export class PageLog {
+  #digests = Buffer.alloc(64 * DIGEST);
+  /** One more than the records of the page; 0 for a page that has not come. */
+  #records = new Uint32Array(64);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Each page number comes once. */
+  note(page: number, records: number, digest: Buffer): void {
+    if (page > this.#records.length) this.#grow(page);
+    this.#digests.set(digest, (page - 1) * DIGEST);
+    this.#records[page - 1] = records + 1;
+    this.#size += 1;
+  }
+
+  shortPages(lastPage: number): number {
+    const full = this.#records[0] as number;
+    return this.#pages().filter((index) => index + 1 < lastPage && (this.#records[index] as number) < full).length;
+  }
+
+  /** The first page before the last with fewer records than page 1. */
+  shortPage(lastPage: number): WalkFlaws['shortPage'] {
+    const full = this.#records[0] as number;
+    const index = this.#pages().find((each) => each + 1 < lastPage && (this.#records[each] as number) < full);
+    if (index === undefined) return null;
+    return { page: index + 1, records: (this.#records[index] as number) - 1, fullPage: full - 1 };
+  }
+
+  identicalPages(): [number, number] | null {
+    const pages = new Map<string, number>();
+    for (const index of this.#pages()) {
+      const digest = digestAt(this.#digests, index + 1).toString('latin1');
+      const earlier = pages.get(digest);
+      if (earlier !== undefined) return [earlier, index + 1];
+      pages.set(digest, index + 1);
+    }
+    return null;
+  }
+
+  repeatedPages(): number {
+    const bodies = new Set(this.#pages().map((index) => digestAt(this.#digests, index + 1).toString('latin1')));
+    return this.#size - bodies.size;
+  }
+
+  /** Those of all pages that have come, in page order. */
+  digests(): Buffer {
+    return Buffer.concat(this.#pages().map((index) => digestAt(this.#digests, index + 1)));
+  }
+
+  #pages(): number[] {
+    const indexes: number[] = [];
+    for (const [index, records] of this.#records.entries()) if (records > 0) indexes.push(index);
+    return indexes;
+  }
+
+  #grow(page: number): void {
+    const capacity = Math.max(page, this.#records.length * 2);
+    const digests = Buffer.alloc(capacity * DIGEST);
+    digests.set(this.#digests);
+    this.#digests = digests;
+    const records = new Uint32Array(capacity);
+    records.set(this.#records);
+    this.#records = records;
+  }
+}

@@ -1,0 +1,116 @@
+import type { Period } from '../../../core/period.ts';
+import type { PlainPage, StagedRecord } from './staged-record.ts';
+
+/** Repeated keys that are remembered: an error names the first few. */
+const MAX_REPEATED = 8;
+
+/** A record that a walk has shown more than once. */
+export interface RepeatedRecord {
+  tenantId: string;
+  period: Period;
+  /** The pages it is on, one for each time it is listed; the first is missing when no earlier walk had repeated the record. */
+  pages: number[];
+  isFirstMissing: boolean;
+  /** The figures differ from one time to another. */
+  differs: boolean;
+}
+
+/** Details of the signs that a walk has shown, for the error of the run. Collected only where a sign was found. */
+export interface WalkFlaws {
+  repeated: RepeatedRecord[];
+  /** The first page whose totals differ from those of the page read first. */
+  changedTotals: { page: number; totalRecords: number; totalPages: number; firstPage: number } | null;
+  /** The first record outside the window. */
+  outside: { period: Period; page: number } | null;
+  /** Two pages with the same content. */
+  identicalPages: [number, number] | null;
+  shortPage: { page: number; records: number; fullPage: number } | null;
+}
+
+interface Sighting {
+  page: number;
+  credits: number | bigint;
+  requests: number | bigint;
+}
+
+/** A key that a walk has repeated. */
+export interface RepeatedKey {
+  period: Period;
+  tenantKey: number;
+}
+
+interface Suspect {
+  tenantId: string;
+  period: Period;
+  sightings: Sighting[];
+}
+
+/**
+ * Finds out on which pages a record is repeated. The bits of a walk show that a key has come before, but not where; so the keys that one walk
+ * has repeated are looked for in each page of the next walk. A walk after a clean one looks for nothing.
+ */
+export class Repeats {
+  readonly #suspects: Suspect[];
+  /** By key; the pages on which it came again. */
+  readonly #later = new Map<string, RepeatedKey & { pages: number[] }>();
+
+  constructor(suspects: readonly { tenantId: string; period: Period }[] = []) {
+    this.#suspects = suspects.map(({ tenantId, period }) => ({ tenantId, period, sightings: [] }));
+  }
+
+  get hasSuspects(): boolean {
+    return this.#suspects.length > 0;
+  }
+
+  note(period: Period, tenantKey: number, page: number): void {
+    const key = `${period} ${tenantKey}`;
+    const known = this.#later.get(key);
+    if (known !== undefined) known.pages.push(page);
+    else if (this.#later.size < MAX_REPEATED) this.#later.set(key, { period, tenantKey, pages: [page] });
+  }
+
+  lookIn(page: number, records: Iterable<StagedRecord>): void {
+    for (const { tenantId, period, credits, requests } of records) {
+      const suspect = this.#suspects.find((each) => each.tenantId === tenantId && each.period === period);
+      suspect?.sightings.push({ page, credits, requests });
+    }
+  }
+
+  get keys(): RepeatedKey[] {
+    return [...this.#later.values()];
+  }
+
+  /** Those with all their pages first. */
+  list(tenantIdOf: (tenantKey: number) => string): RepeatedRecord[] {
+    const complete = this.#suspects
+      .filter(({ sightings }) => sightings.length > 1)
+      .map(({ tenantId, period, sightings }): RepeatedRecord => {
+        const [first] = sightings as [Sighting];
+        const differs = sightings.some(({ credits, requests }) => {
+          return credits !== first.credits || requests !== first.requests;
+        });
+        const pages = sightings.map(({ page }) => page).sort((a, b) => a - b);
+        return { tenantId, period, pages, isFirstMissing: false, differs };
+      });
+    const others = [...this.#later.values()].map(({ tenantKey, period, pages }): RepeatedRecord => {
+      const tenantId = tenantIdOf(tenantKey);
+      return { tenantId, period, pages: pages.toSorted((a, b) => a - b), isFirstMissing: true, differs: false };
+    });
+    const isListed = (one: RepeatedRecord) =>
+      complete.some((each) => each.tenantId === one.tenantId && each.period === one.period);
+    return [...complete, ...others.filter((one) => !isListed(one))];
+  }
+}
+
+/** The records of a page in columns. */
+export function* recordsOf(page: PlainPage): Generator<StagedRecord> {
+  const body = Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
+  for (let at = 0; at < page.records; at += 1) {
+    yield {
+      tenantId: body.toString('utf8', page.idStarts[at], page.idEnds[at]),
+      period: page.periods[at] as Period,
+      credits: page.credits[at] as number,
+      requests: page.requests[at] as number,
+    };
+  }
+}
