@@ -26,6 +26,13 @@ module.exports = {
       // A wrong configuration, a taken port, a folder that others may write: to start again helps once a person has changed that.
       stop_exit_codes: [2],
       max_memory_restart: '1G',
+      // The daemon writes into its folder with each run: under `watch` pm2 would restart it each time.
+      watch: false,
+      // For those who switch it on all the same: what the daemon and pm2 write below the folder.
+      ignore_watch: [
+        ...['data', 'backups', 'exports', 'statements', 'reports', 'logs', 'pm2', 'node_modules'],
+        ...['**/.*', '**/*.log', '**/*.db', '**/*.db-*', '**/*.db.*'],
+      ],
       // Logs are JSON lines with their own time.
       merge_logs: true,
       time: false,

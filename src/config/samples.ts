@@ -50,6 +50,8 @@ module.exports = {
   apps: apps.map((app) => ({
     ...app,
     cwd: __dirname,
+    // The daemon writes below this folder. pm2 must not restart it for that.
+    watch: false,
     // name: 'usage-ledger',
     // env: { NODE_EXTRA_CA_CERTS: '/etc/ssl/our-ca.pem' },
   })),

@@ -261,6 +261,15 @@ describe('doctor', () => {
     expect(good.troubles).toEqual([]);
     expect(good.checks.at(-1)).toMatchObject({ check: 'pm2', subject: 'usage-ledger', status: 'ok' });
 
+    for (const watch of [true, 'data', ['data']]) {
+      const other = await createWorld(FIRST);
+      const app = JSON.stringify({ ...right, watch });
+      writeFileSync(join(other.folder, 'ecosystem.config.cjs'), `module.exports = { apps: [${app}] };`);
+      expect((await examine(other)).troubles).toMatchObject([
+        { check: 'pm2', status: 'warn', remedy: expect.stringContaining('set watch to false') },
+      ]);
+    }
+
     const ofPm2 = join(world.folder, '.pm2');
     mkdirSync(ofPm2, { mode: 0o755 });
     const open = { check: 'pm2', status: 'warn', remedy: `chmod 700 ${ofPm2}` };

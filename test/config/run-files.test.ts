@@ -30,7 +30,7 @@ describe("pm2's file", () => {
     const file = join(folder, 'ecosystem.config.cjs');
     writeFileSync(file, pm2File(installation));
     expect(createRequire(file)(file)).toEqual({
-      apps: [{ script: join(packageFolder, 'dist', 'cli.js'), kill_timeout: 25000, cwd: folder }],
+      apps: [{ script: join(packageFolder, 'dist', 'cli.js'), kill_timeout: 25000, cwd: folder, watch: false }],
     });
   });
 });
@@ -72,6 +72,12 @@ test("the file for compose is the package's own, run as the user whom the folder
   const { 'usage-ledger': daemon } = parse(file).services;
   expect(daemon).toEqual({ ...parse(own).services['usage-ledger'], user: '1001:1002' });
   expect(Number.parseInt(daemon.stop_grace_period, 10)).toBeGreaterThan(19);
+});
+
+test('pm2 does not watch the folder, and would ignore what is written there', () => {
+  const { apps } = createRequire(import.meta.url)('../../ecosystem.config.cjs') as { apps: object[] };
+  const ignored = expect.arrayContaining(['data', 'backups', 'exports', 'logs', 'node_modules']);
+  expect(apps).toEqual([expect.objectContaining({ watch: false, ignore_watch: ignored })]);
 });
 
 test('pm2 and systemd leave a daemon alone after the exit codes that no restart mends', () => {

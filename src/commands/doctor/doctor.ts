@@ -22,7 +22,7 @@ import {
   proseLines,
   reportingCommand,
 } from '../shared/cli-context.ts';
-import { checkOutlets, checkPm2, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
+import { checkOutlets, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
 import { checkBackups, checkBuckets, checkExports, checkModes } from './check-files.ts';
 import {
   askLedger,
@@ -34,6 +34,7 @@ import {
   checkSqlite,
   checkTimes,
 } from './check-ledger.ts';
+import { checkPm2 } from './check-pm2.ts';
 import { checkSecrets } from './check-secrets.ts';
 import { broken, type Finding, fail, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';

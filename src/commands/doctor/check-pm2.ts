@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { summarizeError } from '../../core/errors.ts';
+import { NO_RESTART_EXIT_CODES } from '../../core/process/exit-codes.ts';
+import { isProcessRunning } from '../../core/process/process-liveness.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
+import { findOnPath } from './check-daemon.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** The daemon takes up to 19 s to stop. */
+const SHORTEST_KILL_TIMEOUT_MS = 20_000;
+
+/** What pm2's file in this folder says of the daemon, and whether pm2 is there; nothing when there is no such file. */
+export async function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const watched = await watchedProcesses(cwd, env);
+  return [...checkFile(cwd, env), ...watched.map((name) => watching('pm2 is watching the running daemon', name))];
+}
+
+function checkFile(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
+  const file = join(cwd, 'ecosystem.config.cjs');
+  if (!existsSync(file)) return [];
+  let apps: readonly unknown[];
+  try {
+    apps = listOf(groupOf(createRequire(file)(file)).apps);
+  } catch (error) {
+    return [fail('pm2', `${file} cannot be loaded: ${summarizeError(error).message}`, 'correct it')];
+  }
+  const ours = apps.map(groupOf).filter(({ name, script, args }) => {
+    return JSON.stringify([name, script, args]).includes('usage-ledger');
+  });
+  if (ours.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
+  const findings = [...ours.flatMap(checkApp), ...checkPm2Home(env)];
+  if (findPm2(cwd, env.PATH ?? '') !== null) return findings;
+  return [...findings, warn('pm2', 'pm2 is not installed', 'npm install pm2, or npm install --global pm2')];
+}
+
+/** `pm2 save` writes the environment, with the secrets that it holds, into a file that everybody may read. */
+function checkPm2Home(env: NodeJS.ProcessEnv): Finding[] {
+  const folder = pm2Home(env);
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0) return [];
+  const message = `others may look into ${folder}, where pm2 keeps the environment and the logs`;
+  return [warn('pm2', message, `chmod 700 ${folder}`)];
+}
+
+function pm2Home({ HOME = '', PM2_HOME: folder = join(HOME, '.pm2') }: NodeJS.ProcessEnv): string {
+  return folder;
+}
+
+/** `npx pm2` takes it from the folder or one above, else from PATH. */
+function findPm2(cwd: string, path: string): string | null {
+  const own = join(cwd, 'node_modules', '.bin', 'pm2');
+  const above = dirname(cwd);
+  if (existsSync(own)) return own;
+  return above === cwd ? findOnPath('pm2', path) : findPm2(above, path);
+}
+
+const JLIST_TIMEOUT_MS = 10_000;
+const JLIST_MAX_BYTES = 16 * 1024 * 1024;
+
+/** The names of our processes that a running pm2 restarts at each change of a file. No pm2 is started to find out. */
+async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<string[]> {
+  const home = pm2Home(env);
+  const program = findPm2(cwd, env.PATH ?? '');
+  if (program === null || !isRunning(join(home, 'pm2.pid'))) return [];
+  try {
+    const options = { env: { ...env, PM2_HOME: home }, timeout: JLIST_TIMEOUT_MS, maxBuffer: JLIST_MAX_BYTES };
+    const { stdout } = await promisify(execFile)(program, ['jlist'], options);
+    const listed = listOf(JSON.parse(stdout.slice(stdout.indexOf('[{')))).map(groupOf);
+    return listed.flatMap(({ name, pm2_env: settings }) => {
+      const { watch, pm_exec_path: script } = groupOf(settings);
+      const isOurs = JSON.stringify([name, script]).includes('usage-ledger');
+      return isOurs && isOn(watch) ? [String(name)] : [];
+    });
+  } catch {
+    // pm2 itself does not answer or runs nothing: that says nothing about the daemon.
+    return [];
+  }
+}
+
+function isRunning(pidFile: string): boolean {
+  if (!existsSync(pidFile)) return false;
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  return Number.isInteger(pid) && pid > 0 && isProcessRunning(pid);
+}
+
+/** `watch` is true, a path or a list of paths; as a variable of the environment it is text. */
+function isOn(watch: unknown): boolean {
+  return Array.isArray(watch) ? watch.length > 0 : Boolean(watch) && watch !== 'false';
+}
+
+function watching(what: string, subject: string | null): Finding {
+  return warn(
+    'pm2',
+    `${what}: it restarts the daemon whenever a file below its folder changes`,
+    'set watch to false, then `npx pm2 delete usage-ledger && npx pm2 start ecosystem.config.cjs`',
+    subject,
+  );
+}
+
+function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
+  const subject = typeof app.name === 'string' ? app.name : null;
+  const findings: Finding[] = [];
+  if (!(Number(app.kill_timeout) >= SHORTEST_KILL_TIMEOUT_MS)) {
+    const message = 'kill_timeout is too short: pm2 kills the daemon before it has finished its jobs';
+    findings.push(fail('pm2', message, `set kill_timeout to ${SHORTEST_KILL_TIMEOUT_MS} or more`, subject));
+  }
+  if (app.wait_ready !== true) {
+    const message = 'wait_ready is not set: pm2 takes a start for a success that may fail yet';
+    findings.push(fail('pm2', message, 'set wait_ready to true', subject));
+  }
+  if (app.treekill !== false) {
+    const message = 'treekill is on: pm2 ends the private redis-server before the daemon';
+    findings.push(fail('pm2', message, 'set treekill to false', subject));
+  }
+  const left = listOf(app.stop_exit_codes).map(Number);
+  const lacking = NO_RESTART_EXIT_CODES.filter((code) => !left.includes(code));
+  if (lacking.length > 0) {
+    const message = `stop_exit_codes lacks ${lacking.join(', ')}: pm2 starts the daemon again and again with a configuration that is wrong`;
+    findings.push(warn('pm2', message, `set stop_exit_codes to [${NO_RESTART_EXIT_CODES.join(', ')}]`, subject));
+  }
+  if (isOn(app.watch)) findings.push(watching('watch is on', subject));
+  if (findings.length > 0) return findings;
+  return [ok('pm2', 'kill_timeout, wait_ready, treekill, stop_exit_codes and watch are right', subject)];
+}
