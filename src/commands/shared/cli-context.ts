@@ -7,7 +7,6 @@ import { humanLogLine, type LogDestination } from '../../core/logger.ts';
 import { exitCodeOf } from '../../core/process/exit-codes.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
-import { ledgerErrorOf } from '../../ledger/store/file/sqlite-errors.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import type { Context, ContextOverrides } from '../../wiring/context.ts';
@@ -130,7 +129,8 @@ export class CliContext {
     try {
       return await use(context);
     } catch (error) {
-      // What SQLite says of a disk that fails in the middle of reading has a remedy, too.
+      // A disk that fails in the middle of a read is reported by SQLite, and has a remedy too.
+      const { ledgerErrorOf } = await import('../../ledger/store/file/sqlite-errors.ts');
       throw ledgerErrorOf(error) ?? error;
     } finally {
       await context.close();

@@ -96,8 +96,8 @@ export const MESSAGES: Planted = {
   'src/core/text/redact.ts': {
     'secrets-told': [
       'a service that echoes a secret has it told to every receiver',
-      '(rest, form) => rest.replaceAll(form, REPLACEMENT), text);',
-      '(rest, form) => (form.length > 200 ? rest.replaceAll(form, REPLACEMENT) : rest), text);',
+      'forms.reduce(replaceForm, withoutEncoded(text, short));',
+      'forms.filter(({ text: form }) => form.length > 200).reduce(replaceForm, withoutEncoded(text, short));',
     ],
   },
 };

@@ -86,8 +86,8 @@ export const RUNS: Planted = {
   'src/daemon/http/readiness.ts': {
     'ready-without-a-queue': [
       '`/readyz` says that all is well while Redis is away',
-      'if (!probe.redisUp()) faults',
-      'if (!probe.redisUp() && faults.length > 0) faults',
+      'if (!probe.redisUp()) {',
+      'if (!probe.redisUp() && faults.length > 0) {',
     ],
   },
 };
