@@ -200,7 +200,7 @@ test('forty workspaces are closed, reconciled and bundled by eight commands, and
 
   // DRILL=write puts that into the document anew, but the lines of thirty workspaces that say the same.
   const said = `${planned}\n\n${written}\n`;
-  const block = /(## A month's end of forty workspaces\n[\s\S]*?```text\n)[\s\S]*?```/;
+  const block = /(## Example: forty workspaces\n[\s\S]*?```text\n)[\s\S]*?```/;
   const text = readFileSync(DOCUMENT, 'utf8');
   if (process.env.DRILL === 'write')
     writeFileSync(

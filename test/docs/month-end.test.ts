@@ -16,7 +16,7 @@ const NAMES = 'tenant_id,display_name,external_ref\nacme,Acme Ltd,C-1\nglobex,Gl
 /** The commands of the checklist, as they stand there, of a month in place of February 2026. */
 function commandsOf(period: string, next: string): string[][] {
   const text = readFileSync(DOCUMENT, 'utf8');
-  const [, section = ''] = /## The month's end\n([\s\S]*?)\n##/.exec(text) ?? [];
+  const [, section = ''] = /## Month-end checklist\n([\s\S]*?)\n##/.exec(text) ?? [];
   expect([...section.matchAll(/^\d+\. /gm)]).toHaveLength(7);
   const lines = [...section.matchAll(/^ {7,}usage-ledger (.+)$/gm)].map(([, line = '']) => line);
   return lines.map((line) =>
