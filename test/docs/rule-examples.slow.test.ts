@@ -3,13 +3,13 @@ import { day, days, type Example, MARGIN_CARDS, testExamples } from './rule-exam
 
 const EXAMPLES: Record<string, Example> = {
   'drop, likely': {
-    says: 'initech used something every day until 11 March: told on the 14th, within six hours.',
+    says: 'initech used something every day until 11 March: notified on the 14th, within six hours.',
     play: (world) =>
       days(world, '03-20', { initech: (atMs) => (atMs <= Date.parse('2026-03-11') ? 300 : 0) }, [2, 8, 14, 20]),
     told: ['03-14T02 drop likely firing initech 3300 of -'],
   },
   'drop of who pauses': {
-    says: 'One day: four days. Two days, as of one that works on weekdays: five and a half. Three days: seven.',
+    says: 'One day: four days. Two days, as for a tenant that works on weekdays: five and a half. Three days: seven.',
     play: (world) => {
       const until = (uses: (weekday: number) => boolean) => (atMs: number) =>
         atMs <= Date.parse('2026-03-11') && uses(new Date(atMs).getUTCDay()) ? 300 : 0;
@@ -27,7 +27,7 @@ const EXAMPLES: Record<string, Example> = {
     ],
   },
   margin: {
-    says: 'acme pays 0.01 EUR a credit up to 10,000 credits and 0.002 beyond, and costs 0.006. At 1,000 credits a day March comes to 31,000: it pays 142.00 and costs 186.00 EUR, which is told on 7 March as likely, and at 21,000 credits as happened.',
+    says: 'acme pays 0.01 EUR a credit up to 10,000 credits and 0.002 beyond, and costs 0.006. At 1,000 credits a day March totals 31,000: it pays 142.00 and costs 186.00 EUR. The alert is sent on 7 March as likely, and at 21,000 credits as happened.',
     alerts: { ratio: 100 },
     play: (world) => {
       setCards(world.connection, { ...MARGIN_CARDS, source: 'import', nowMs: day('01-10') });

@@ -2,7 +2,7 @@ import { day, days, type Example, months, testExamples } from './rule-examples.t
 
 const EXAMPLES: Record<string, Example> = {
   jump: {
-    says: 'acme used 10,000 in February; `T = max(15,000, 11,000) = 15,000`. At 15,000 in March it has happened. On 3 April, when March has settled for 48 hours, it is settled.',
+    says: 'acme used 10,000 in February; `T = max(15,000, 11,000) = 15,000`. The jump has happened at 15,000 in March. It is settled on 3 April, 48 hours after the end of March.',
     play: (world) =>
       months(world, '04-05', {
         acme: {
@@ -39,7 +39,7 @@ const EXAMPLES: Record<string, Example> = {
     told: ['04-03T12 drop settled firing globex 6000 of 6666'],
   },
   new_spend: {
-    says: 'initech has no record of February, which was read to its end. It is told at its first 1,000 credits of March',
+    says: 'initech has no record of February, which was read to its end. The alert is sent at its first 1,000 credits of March',
     play: (world) =>
       months(world, '03-25', {
         old: { '2025-12-01': 10_000, '2026-01-01': 10_000, '2026-02-01': 10_000, '2026-03-01': 10_000 },
@@ -48,7 +48,7 @@ const EXAMPLES: Record<string, Example> = {
     told: ['03-11T12 new_spend happened firing initech 1000 of 1000'],
   },
   budget: {
-    says: 'acme may use 500,000 a month: told once each at 250,000, 400,000 and 500,000, and beyond at 150%, 200%, 300%, 500% and so on.',
+    says: 'acme may use 500,000 a month: notified once each at 250,000, 400,000 and 500,000, and beyond at 150%, 200%, 300%, 500% and so on.',
     alerts: { budgets: [{ tenant: 'acme', credits: 500_000n, at: [50, 80, 100] }], ratio: 100 },
     play: (world) =>
       months(world, '03-22', {
@@ -81,7 +81,7 @@ const EXAMPLES: Record<string, Example> = {
     ],
   },
   regression: {
-    says: "On 15 March acme's counter goes from 9,000 to 7,000. Resolved when two things are so: one run has brought the 2,000 back, which is also at least twice what is used in such a time; and a day has passed without another fall.",
+    says: "On 15 March acme's counter goes from 9,000 to 7,000. The alert is resolved when both conditions hold: one run has brought the 2,000 back, which is also at least twice the usage in such a time; and a day has passed without another fall.",
     play: (world) =>
       days(
         world,
@@ -95,7 +95,7 @@ const EXAMPLES: Record<string, Example> = {
     ],
   },
   'restatement of what had settled': {
-    says: 'Had February settled only, 198,900 would not be told either: that is less than a hundredth.',
+    says: 'Had February only settled, 198,900 would not be reported either: the change is less than a hundredth.',
     play: async (world) => {
       const figures = { '2025-12-01': 200_000, '2026-01-01': 200_000, '2026-02-01': 200_000, '2026-03-01': 200_000 };
       await months(world, '03-05', { acme: figures, globex: figures });
