@@ -7,7 +7,7 @@ import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
-const QUESTION = /^### (.+\?)\n\n```sql\n([\s\S]*?)```/gm;
+const QUESTION = /^### (.+)\n\n```sql\n([\s\S]*?)```/gm;
 const TEXT = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
 
 const CARDS = [
@@ -91,11 +91,11 @@ async function buildUglyLedger(): Promise<LedgerDb> {
  * closed at 9.00 and owes 9.90, that of `gone` at 5.00 and owes 9.45.
  */
 const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
-  'What did each tenant use in a month?': [
+  'Usage of each tenant in a month': [
     ['ws-demo', 'cedar-analytics', 100, 10, 'settling'],
     ['ws-two', 'cedar-analytics', 40, 4, 'settling'],
   ],
-  'What did all use, month by month, and is it final?': [
+  'Totals by month and their state': [
     ['ws-demo', '2025-01', 5, 2050, 'closed', 1, '2025-04-28'],
     ['ws-demo', '2025-02', 3, 2220, 'closed', 1, '2025-04-28'],
     ['ws-demo', '2025-03', 5, 2090, 'settling', 1, '2025-04-28'],
@@ -104,18 +104,18 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['ws-two', '2025-03', 4, 62, 'settling', 1, '2025-04-28'],
     ['ws-two', '2025-04', 1, 40, 'settling', 0, '2025-04-28'],
   ],
-  'Who grew or fell most since the month before?': [
+  'Biggest changes since the previous month': [
     ['ws-demo', 'cedar-analytics', 900, 100, -800, -88.89],
     ['ws-demo', 'blue-harbor', 700, 0, -700, -100],
     ['ws-demo', 'back', 400, 0, -400, -100],
   ],
-  'Who is new in a month?': [
+  'New tenants in a month': [
     ['ws-demo', 'newcomer', 10],
     ['ws-two', 'blue-harbor', 30],
     ['ws-two', 'ghost', 7],
   ],
-  'Who used something the month before, and nothing now?': [],
-  'What did a quarter come to?': [
+  'Tenants that stopped': [],
+  'Usage in a quarter': [
     ['ws-demo', 'cedar-analytics', 3400, 100, 3500],
     ['ws-demo', 'blue-harbor', 2100, 0, 2100],
     ['ws-demo', 'gone', 50, 1000, 1050],
@@ -128,7 +128,7 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['ws-two', 'ghost', 7, 0, 7],
     ['ws-demo', 'zero', 0, 0, 0],
   ],
-  'What is a quarter to pay, by customer number?': [
+  'Amounts due for a quarter by customer': [
     // Cedar's 9.00 of January and 13.50 of February, which bears the 0.90; its March is that of the new number.
     ['C-1', 'EUR', 2500, '23.40'],
     ['C-9', 'EUR', 900, '8.10'],
@@ -140,7 +140,7 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['ws-demo zero', 'EUR', 0, '5.00'],
     ['ws-two cedar-analytics', 'USD', 30, '0.60'],
   ],
-  'What is the revenue of each month?': [
+  'Revenue by month': [
     ['2025-01', 'EUR', '30.30'],
     ['2025-01', 'USD', '0.20'],
     ['2025-02', 'EUR', '20.70'],
@@ -151,35 +151,35 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['2025-04', 'EUR', '5.00'],
     ['2025-04', 'USD', '0.80'],
   ],
-  'Why does this charge come to this?': [
+  'Lines of a charge': [
     [1, 'usage', 1, 700, '0.01', '7.00', 'EUR'],
     [2, 'discount', null, null, null, '-0.70', 'EUR'],
   ],
-  'Who has no rate card?': [
+  'Tenants without a rate card': [
     ['ws-two', '2025-01', 'nocard'],
     ['ws-two', '2025-03', 'blue-harbor'],
     ['ws-two', '2025-03', 'ghost'],
     ['ws-two', '2025-03', 'nocard'],
   ],
-  'When was a closed month changed, and what money is it?': [['2025-03-02', 100, '0.90', 'EUR', 'usage', '2025-02']],
-  'Who closed which month, when, and against what obstacles?': [
+  'Corrections of a closed month': [['2025-03-02', 100, '0.90', 'EUR', 'usage', '2025-02']],
+  'Closes and overridden blockers': [
     ['ws-demo', '2025-01', 'close', 'Ada', '2025-02-03', 'run', 1, 1],
     ['ws-demo', '2025-02', 'close', 'Ada', '2025-03-03', 'run', 1, 1],
   ],
-  'When did we learn this figure, and what was it before?': [
+  'History of a figure': [
     ['2025-02-02', 'opened', 1000, 1000],
     ['2025-03-02', 'increased', 100, 1100],
   ],
-  'What did each day bring?': [['2025-04-28', 100, 1]],
-  'What are the names and numbers for the invoices?': [
+  'Usage by day': [['2025-04-28', 100, 1]],
+  'Names and numbers for invoices': [
     ['ws-demo', '2025-04', 'C-9', 'Cedar Ltd', '5.00', 'EUR'],
     ['ws-two', '2025-04', null, 'cedar-analytics', '0.80', 'USD'],
   ],
-  'What do the regions use?': [
+  'Usage by label': [
     ['north', 100],
     ['none', 40],
   ],
-  'How fresh is all this?': [
+  Freshness: [
     ['ws-demo', '2025-04-28T06:00:00.000Z', 'applied', '2025-01', '2025-04'],
     ['ws-two', '2025-04-28T06:00:00.000Z', 'applied', '2025-01', '2025-04'],
   ],
@@ -195,14 +195,14 @@ test('each recipe of the cookbook answers rightly on an ugly ledger', async () =
 
   const of = (question: string, month: string, other: string) =>
     RECIPES.find((recipe) => recipe.question === question)?.sql.replaceAll(month, other) ?? '';
-  const away = 'Who used something the month before, and nothing now?';
+  const away = 'Tenants that stopped';
   expect(ask(of(away, '2025-03', '2025-02'))).toEqual([
     ['ws-demo', 'back', 300],
     ['ws-demo', 'gone', 50],
   ]);
   // April is not over: whoever has no record yet may still come.
   expect(ask(of(away, '2025-03', '2025-04'))).toEqual([]);
-  const names = 'What are the names and numbers for the invoices?';
+  const names = 'Names and numbers for invoices';
   expect(ask(of(names, '2025-04', '2025-02'))).toContainEqual(['ws-demo', '2025-02', 'C-1', 'Cedar', '14.40', 'EUR']);
   expect(ask(of(names, '2025-04', '2025-03'))).toContainEqual(['ws-demo', '2025-03', null, 'gone', '4.45', 'EUR']);
 });

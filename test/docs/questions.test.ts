@@ -12,7 +12,7 @@ import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 const DOCUMENT = join(fileURLToPath(new URL('../..', import.meta.url)), 'docs', 'questions.md');
 /** A question, its SQL, and its answer as a table. */
-const QUESTION = /^### (.+\?)\n\n```sql\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/gm;
+const QUESTION = /^### (.+)\n\n```sql\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/gm;
 
 /** The tenants of the demo, with what they used in the first months of 2025; harbor has fallen silent, fjord is new. */
 const CREDITS: Readonly<Record<string, readonly (number | null)[]>> = {
