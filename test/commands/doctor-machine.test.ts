@@ -27,8 +27,8 @@ const CHMOD = expect.stringContaining('chmod o-w');
 const about = (checks: Check[], name: string) => checks.filter(({ check }) => check === name);
 const variable = (name: string) => `\${${name}}`;
 
-describe('a variable without a value', () => {
-  it('is told by its own name where the configuration needs it', async () => {
+describe('an empty variable', () => {
+  it('is named when a required setting uses it', async () => {
     const world = await createWorld(FIRST);
     const settings = { ...workspaceSettings(world.sandbox, FIRST), secret_key: variable('OUR_SECRET') };
     world.configure({ workspaces: [settings], http: { port: 0 } });
@@ -45,7 +45,7 @@ describe('a variable without a value', () => {
     expect((await world.run('sync')).err).toContain('OUR_SECRET, which is empty');
   });
 
-  it('is warned of where the configuration can do without it, such as the secret that would sign', async () => {
+  it('gives a warning when an optional setting uses it, such as a signing secret', async () => {
     const world = await createWorld(FIRST);
     const hook = { type: 'webhook', name: 'hook', url: 'http://127.0.0.1:9/x', allow_private: true };
     world.configure({
@@ -57,13 +57,13 @@ describe('a variable without a value', () => {
     expect(about(checks, 'variables')).toMatchObject([
       {
         ...{ subject: 'alerts.channels[0].secret', status: 'warn' },
-        message: 'HOOK_SECRET is empty, so alerts.channels[0].secret counts as not set',
+        message: 'HOOK_SECRET is empty, so alerts.channels[0].secret is not set',
       },
     ]);
     expect(about((await examine(world, { HOOK_SECRET: 'a_secret_of_hooks' })).checks, 'variables')).toEqual([]);
   });
 
-  it('is told by its name, too, when the environment alone configures', async () => {
+  it('is named when the environment is the only configuration', async () => {
     const folder = temporaryFolder();
     const { status, stderr } = spawnSync(process.execPath, [CLI, 'status'], {
       ...{ cwd: folder, encoding: 'utf8' },
@@ -81,7 +81,7 @@ describe('a schedule', () => {
     usage: Array.from({ length: 500 }, (_, index) => row(`tenant-${index}`, '2026-02', 10)),
   };
 
-  it('that asks a host for more than its rate is told with both figures', async () => {
+  it('that needs more requests than the rate of a host gives a warning with both figures', async () => {
     const world = await createWorld(busy);
     const workspace = { ...workspaceSettings(world.sandbox, busy), per_page: 1, requests_per_second: 200 };
     const host = new URL(world.sandbox.url).host;
@@ -95,21 +95,21 @@ describe('a schedule', () => {
     expect(about((await examine(world)).checks, 'schedule')).toMatchObject([
       {
         ...{ subject: host, status: 'warn', remedy: expect.stringContaining('slower cron') },
-        message: `the crons ask ${host} for 8.3 requests a second, and 8 are allowed (workspace ws-1)`,
+        message: `the crons need 8.3 requests a second from ${host}; 8 are allowed (workspace ws-1)`,
       },
     ]);
     world.configure({ workspaces: [{ ...slower, cron: '*/2 * * * *' }], http: { port: 0 } });
     expect(about((await examine(world)).checks, 'schedule')).toEqual([]);
   });
 
-  it('of many workspaces counts together, before any of them has been read', async () => {
+  it('of many workspaces is added up, also before any of them was read', async () => {
     const world = await createWorld(FIRST);
     const settings = { ...workspaceSettings(world.sandbox, FIRST), cron: '* * * * *', requests_per_second: 1 };
     const many = (count: number) => Array.from({ length: count }, (_, index) => ({ ...settings, id: `ws-${index}` }));
     world.configure({ workspaces: many(31), http: { port: 0 } });
     expect(about((await examine(world)).checks, 'schedule')).toMatchObject([
       {
-        message: expect.stringMatching(/for 1\.0 requests a second, and 1 are allowed \(31 workspaces, .* ws-0, ws-1/),
+        message: expect.stringMatching(/need 1\.0 requests a second from .*; 1 are allowed \(31 workspaces, .* ws-0, ws-1/),
       },
     ]);
     world.configure({ workspaces: many(30), http: { port: 0 } });
@@ -118,7 +118,7 @@ describe('a schedule', () => {
 });
 
 describe('the machine', () => {
-  it('with a disk that has less room than twice the ledger is warned of', async () => {
+  it('with less free space than twice the ledger gives a warning', async () => {
     const world = await createWorld(FIRST);
     await world.run('migrate');
     expect(about((await examine(world)).checks, 'disk')).toMatchObject([{ status: 'ok' }]);
@@ -128,20 +128,20 @@ describe('the machine', () => {
     expect(about((await examine(world)).checks, 'disk')).toMatchObject([
       {
         ...{ status: 'warn', message: expect.stringContaining('less than twice the ledger') },
-        remedy: expect.stringContaining('make room for twice the ledger'),
+        remedy: expect.stringContaining('free twice the size of the ledger'),
       },
     ]);
   });
 
-  it('with no room at all is told of that, however large the ledger is', () => {
+  it('with a full disk fails, whatever the size of the ledger', () => {
     expect(judgeDisk('/data', 0, 4096)).toMatchObject({
-      ...{ status: 'fail', message: 'only 0 bytes are free in /data: nothing can be written' },
-      remedy: 'make room at once',
+      ...{ status: 'fail', message: 'only 0 bytes free in /data: nothing can be written' },
+      remedy: 'free disk space now',
     });
     expect(judgeDisk('/data', 2 ** 29, 2 ** 30)).toMatchObject({ status: 'warn', message: '0.5 GiB free in /data' });
   });
 
-  it('whose ledger lies in a link is told the place to write down instead, before a sync is refused', async () => {
+  it('whose ledger path goes through a link fails with the path to configure instead', async () => {
     const world = await createWorld(FIRST);
     await world.run('migrate');
     symlinkSync(join(world.folder, 'data'), join(world.folder, 'link'));
@@ -175,7 +175,7 @@ describe('the machine', () => {
     expect((await world.run('sync')).code).toBe(0);
   });
 
-  it('whose native module is of another Node is told to rebuild it, by every command', async () => {
+  it('whose native module is for another Node version is asked to rebuild it by every command', async () => {
     const world = await createWorld(FIRST);
     await world.run('migrate');
     const hook = join(world.folder, 'other-node.cjs');
@@ -199,7 +199,7 @@ describe('the machine', () => {
     expect(await run('status')).toMatch(told);
   });
 
-  it('that does not let us write says what to do, without a stack', async () => {
+  it('without write permission gets a remedy and no stack trace', async () => {
     const world = await createWorld(FIRST);
     writeFileSync(join(world.folder, 'file'), '');
     world.configure({
@@ -214,7 +214,7 @@ describe('the machine', () => {
     expect((await world.run('sync')).err).toMatch(/a file is where .* needs a folder/);
   });
 
-  it('is tried for all that the daemon will write, before there is a ledger', async () => {
+  it('is checked for everything that the daemon writes, before a ledger exists', async () => {
     const world = await createWorld(FIRST);
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     const places = ['backup', 'exports', 'checkpoints', 'redis'];
@@ -235,7 +235,7 @@ describe('the machine', () => {
     const { code, told } = await examined({ ...without, ledger: { checkpoint_key_file: file } });
     expect(code).toBe(4);
     expect(told).toMatchObject([
-      { check: 'checkpoints', message: expect.stringContaining('no checkpoint can be signed'), remedy: KEY_REMEDY },
+      { check: 'checkpoints', message: expect.stringContaining('checkpoints cannot be signed'), remedy: KEY_REMEDY },
       { check: 'backup', message: `${file} is not a folder`, remedy: expect.stringContaining('`backup.folder`') },
       { check: 'exports', subject: 'usage', message: `no file: ${file} is not a folder` },
       { check: 'redis', message: expect.stringContaining('is writable by every user'), remedy: CHMOD },

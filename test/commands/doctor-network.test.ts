@@ -17,7 +17,7 @@ const EMPTY_PAGE = JSON.stringify({
 });
 
 describe('the way to the service', () => {
-  it('is tried with the private authority of the workspace, which is named when it is missing', async () => {
+  it('is tested with the private CA of the workspace, which is named when it is missing', async () => {
     const { ca, server } = privateAuthority();
     const { port } = await startTlsServer(server, EMPTY_PAGE);
     const world = await createWorld(FIRST);
@@ -38,7 +38,7 @@ describe('the way to the service', () => {
     ['fractions', EMPTY_PAGE.replace('"total_records":0', '"total_records":1.5')],
     ['bad Unicode', Buffer.concat([Buffer.from(EMPTY_PAGE.slice(0, -1)), Buffer.from([0xff, 0x7d])])],
     ['no JSON', '<html>Sign in</html>'],
-  ])('is not doubted where the service answers with %s: who runs the service is to be told', async (_what, body) => {
+  ])('is not blamed when the service answers with %s: the remedy is to tell its operator', async (_what, body) => {
     const service = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1');
     await once(service, 'listening');
     onTestFinished(() => void service.close());
@@ -51,7 +51,7 @@ describe('the way to the service', () => {
     ]);
   });
 
-  it('goes through the proxy, and one that refuses is said to be the fault', async () => {
+  it('goes through the proxy, and a rejecting proxy is named as the cause', async () => {
     const { ca, server } = privateAuthority('service.test');
     const { port } = await startTlsServer(server, EMPTY_PAGE);
     const world = await createWorld(FIRST);
@@ -84,7 +84,7 @@ describe('the receiver of a channel', () => {
   }
   const ofChannels = ({ checks }: { checks: Check[] }) => checks.filter(({ check }) => check === 'channel');
 
-  it('is connected to and told nothing', async () => {
+  it('is connected to without sending a message', async () => {
     const receiver = await startReceiver((response) => response.end());
     onTestFinished(receiver.close);
     const mail = await startMailServer();
@@ -108,7 +108,7 @@ describe('the receiver of a channel', () => {
     expect(JSON.stringify(found)).not.toContain('tok-en');
   });
 
-  it('is found silent, or to refuse the login, with its place and a remedy', async () => {
+  it('that is silent or rejects the login fails with its address and a remedy', async () => {
     const gone = await startReceiver((response) => response.end());
     await gone.close();
     const mail = await startMailServer({ onAuth: (_auth, _session, callback) => callback(new Error('no')) });
@@ -129,7 +129,7 @@ describe('the receiver of a channel', () => {
     ]);
   });
 
-  it('is reached through the proxy, and one that refuses is said to be the fault', async () => {
+  it('is reached through the proxy, and a rejecting proxy is named as the cause', async () => {
     const { ca, server } = privateAuthority('hooks.test');
     const { port, paths } = await startTlsServer(server, '');
     const world = await worldWith({ type: 'slack', name: 'talk', url: 'https://hooks.test/T/B/x', ca_file: 'ca.pem' });

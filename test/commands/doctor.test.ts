@@ -11,7 +11,7 @@ import { examine } from './examine.ts';
 import { createWorld, FIRST, NOON, SECOND, workspaceSettings } from './world.ts';
 
 describe('doctor', () => {
-  it('finds nothing wrong, a line each, and makes no ledger', async () => {
+  it('prints one ok line for each check, and creates no ledger', async () => {
     const world = await createWorld(FIRST, SECOND);
     const workspaces = [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace));
     // The port of the pages may be that of a daemon of this machine.
@@ -33,13 +33,13 @@ describe('doctor', () => {
       'disk',
       'redis',
     ]);
-    expect(out).toMatch(/service ws-1: http:\/\/127\.0\.0\.1:\d+ answered in \d+ ms; it has 6 records/);
+    expect(out).toMatch(/service ws-1: http:\/\/127\.0\.0\.1:\d+ answered in \d+ ms; 6 records/);
     expect(existsSync(join(world.folder, 'data'))).toBe(false);
     await world.run('sync');
     expect((await examine(world)).troubles).toEqual([]);
   });
 
-  it('finds a wrong secret and says which setting to look at', async () => {
+  it('names the setting of a wrong secret', async () => {
     const world = await createWorld(FIRST, SECOND);
     world.configure({
       workspaces: [
@@ -55,7 +55,7 @@ describe('doctor', () => {
     expect((await world.run('doctor')).out).toMatch(/^FAIL {2}service ws-1: .*401.*\n {6}check .*secret_key/m);
   });
 
-  it('says which of several keys is in use', async () => {
+  it('names which of several keys is in use', async () => {
     const world = await createWorld(FIRST);
     const { api_key_id, secret_key, ...settings } = workspaceSettings(world.sandbox, FIRST);
     const own = { api_key_id, secret_key };
@@ -85,7 +85,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('says that a refused signature is due to the clock', async () => {
+  it('names the clock as the cause of a rejected signature', async () => {
     const world = await createWorld(FIRST);
     world.clock.nowMs = NOON - 10 * 60_000;
     const { code, troubles } = await examine(world);
@@ -96,7 +96,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('finds a service that is not there', async () => {
+  it('reports a service that cannot be reached', async () => {
     const world = await createWorld(FIRST);
     await world.sandbox.close();
     const { code, troubles } = await examine(world);
@@ -104,7 +104,7 @@ describe('doctor', () => {
     expect(troubles).toMatchObject([{ check: 'service', subject: 'ws-1', status: 'fail', remedy: expect.any(String) }]);
   });
 
-  it('finds that redis-server is missing, unless redis_url names another', async () => {
+  it('reports a missing redis-server, unless redis_url is set', async () => {
     const world = await createWorld(FIRST);
     const { code, troubles } = await examine(world, { PATH: '' });
     expect(code).toBe(4);
@@ -118,7 +118,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('asks the Redis of redis_url for its version and what it does when memory is short', async () => {
+  it('checks the version and the maxmemory-policy of redis_url', async () => {
     const world = await createWorld(FIRST);
     const dir = join(world.folder, 'redis');
     mkdirSync(dir);
@@ -155,17 +155,17 @@ describe('doctor', () => {
     ]);
   });
 
-  it('finds that the Redis of redis_url is away, and shows no password', async () => {
+  it('reports an unreachable redis_url without its password', async () => {
     const world = await createWorld(FIRST);
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, redis_url: 'redis://user:hunter2hunter2@127.0.0.1:9' });
     const { code, out, err } = await world.run('doctor');
     expect(code).toBe(4);
-    expect(out).toMatch(/^FAIL {2}redis: redis:\/\/127\.0\.0\.1:9 is not available: .*ECONNREFUSED/m);
+    expect(out).toMatch(/^FAIL {2}redis: redis:\/\/127\.0\.0\.1:9 is unavailable: .*ECONNREFUSED/m);
     expect(out + err).not.toContain('hunter2');
   });
 
-  it('warns of secrets shorter than eight characters by their setting, and shows none of them', async () => {
+  it('names the settings of secrets shorter than eight characters, without their values', async () => {
     const world = await createWorld(FIRST);
     const url = 'http://127.0.0.1:9/hook';
     const channels = [
@@ -185,7 +185,7 @@ describe('doctor', () => {
     expect(out + err).not.toMatch(/sesame1|whsec_abc/);
   });
 
-  it('warns of alerts that no channel is told of', async () => {
+  it('warns about alerts that no channel receives', async () => {
     const world = await createWorld(FIRST);
     const channels = [
       { type: 'log', severities: ['critical'] },
@@ -197,20 +197,20 @@ describe('doctor', () => {
     expect(troubles).toEqual([
       {
         ...{ check: 'routes', subject: null, status: 'warn' },
-        message: 'no channel is told of warning budget, margin, restatement, withdrawn, job_failed',
+        message: 'no channel receives warning budget, margin, restatement, withdrawn, job_failed',
         remedy: expect.stringContaining('`severities`, `rules` and `workspaces`'),
       },
     ]);
   });
 
-  it('never says to take the x from a folder that stands at ledger.path', async () => {
+  it('never asks to remove the x bit of a folder at ledger.path', async () => {
     const world = await createWorld(FIRST);
     mkdirSync(world.ledgerPath, { recursive: true, mode: 0o755 });
     const { troubles } = await examine(world);
     expect(troubles.filter(({ remedy }) => remedy?.includes('chmod 600'))).toEqual([]);
   });
 
-  it('warns of ledgers and secrets that others can read', async () => {
+  it('warns about ledgers and secrets that others can read', async () => {
     const world = await createWorld(FIRST);
     await world.run('migrate');
     chmodSync(world.ledgerPath, 0o644);
@@ -227,7 +227,7 @@ describe('doctor', () => {
     expect((await examine(world)).troubles).toEqual([]);
   });
 
-  it('lets others read a configuration whose secrets stand elsewhere', async () => {
+  it('accepts a readable configuration without secrets in it', async () => {
     const world = await createWorld(FIRST);
     const reference = '$'.concat('{THE_SECRET}');
     const settings = { ...workspaceSettings(world.sandbox, FIRST), secret_key: reference };
@@ -237,7 +237,7 @@ describe('doctor', () => {
     expect((await examine(world, env)).troubles).toEqual([]);
   });
 
-  it('looks at what pm2 would do to the daemon', async () => {
+  it('checks the pm2 settings of the daemon', async () => {
     const world = await createWorld(FIRST);
     const file = join(world.folder, 'ecosystem.config.cjs');
     const right = {
@@ -272,7 +272,7 @@ describe('doctor', () => {
 
     const ofPm2 = join(world.folder, '.pm2');
     mkdirSync(ofPm2, { mode: 0o755 });
-    const open = { check: 'pm2', status: 'warn', remedy: `chmod 700 ${ofPm2}` };
+    const open = { check: 'pm2', status: 'warn', remedy: `run \`chmod 700 ${ofPm2}\`` };
     expect((await examine(world, { ...env, HOME: world.folder })).troubles).toMatchObject([open]);
     expect((await examine(world, { ...env, HOME: '/', PM2_HOME: ofPm2 })).troubles).toMatchObject([open]);
     chmodSync(ofPm2, 0o700);
@@ -293,7 +293,7 @@ describe('doctor', () => {
 });
 
 describe('the port of the pages', () => {
-  it('is found taken, and found in the hands of a daemon', async () => {
+  it('fails when another program uses it, and passes when a daemon does', async () => {
     const world = await createWorld(FIRST);
     let answer = '{"status":"ok","uptime_seconds":3}';
     const server = createServer((_, response) => response.end(answer));
@@ -306,7 +306,7 @@ describe('the port of the pages', () => {
     const { code, out } = await world.run('doctor');
     expect(code).toBe(4);
     expect(out).toMatch(
-      /^FAIL {2}http: 127\.0\.0\.1, port \d+ is taken by another program\n.*choose another http\.port/m,
+      /^FAIL {2}http: 127\.0\.0\.1, port \d+ is used by another program\n.*choose another http\.port/m,
     );
   });
 });

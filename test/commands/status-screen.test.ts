@@ -31,15 +31,15 @@ function screen(workspaces: StatusReport['workspaces'], isRunning = true): strin
   return statusLines(report, { nowMs: NOON, limit: 100, width: 120, color: false });
 }
 
-test('a reason that stops many workspaces is said once, with when the first of them is tried again', () => {
+test('a reason that stops many workspaces is shown once, with the time of the first next attempt', () => {
   const many = Array.from({ length: 40 }, (_, at) => failing(`ws-${at + 10}`, 4 + at));
   const lines = screen([...many, failing('ws-other', 0, 'HTTP 500: broken')]);
   expect(lines.filter((line) => line.includes('HTTP 503'))).toEqual([
-    'ws-10, ws-11, ws-12, ws-13, ws-14 and 35 more: server_error: HTTP 503: away (tried again in 4 min)',
+    'ws-10, ws-11, ws-12, ws-13, ws-14 and 35 more: server_error: HTTP 503: away (next attempt in 4 min)',
   ]);
-  expect(lines).toContain('ws-other: server_error: HTTP 500: broken (tried again now)');
+  expect(lines).toContain('ws-other: server_error: HTTP 500: broken (next attempt now)');
 });
 
-test('while no daemon runs nothing is tried again, and nothing is said of it', () => {
+test('while no daemon runs, no next attempt is shown', () => {
   expect(screen([failing('ws-1', 4)], false)).toContain('ws-1: server_error: HTTP 503: away');
 });

@@ -8,7 +8,7 @@ import { createWorld, FIRST, NOON, parseJson, row, SECOND, type World, workspace
 const MINUTE_MS = 60_000;
 
 describe('status', () => {
-  it('says, as `explain` does, before which month a workspace with a short history tells hardly any jump', async () => {
+  it('shows, as `explain` does, until which month a workspace with a short history reports few jumps', async () => {
     const usage = [row('acme', '2026-01', 1000), row('acme', '2026-02', 40_000), row('globex', '2026-02', 9000)];
     const world = await createWorld({ ...FIRST, usage });
     await world.run('sync');
@@ -29,7 +29,7 @@ describe('status', () => {
     expect((await world.run('status')).out).not.toContain('seldom told');
   });
 
-  it('shows how fresh each workspace is and what waits', async () => {
+  it('shows the freshness of each workspace and the waiting notifications', async () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync', '--workspace', 'ws-1');
     world.clock.nowMs = NOON + 5 * MINUTE_MS;
@@ -46,7 +46,7 @@ describe('status', () => {
     expect(existsSync(`${world.ledgerPath}.redis`)).toBe(false);
   });
 
-  it('says why the last run failed while the workspace keeps what it had', async () => {
+  it('shows why the last run failed, and keeps the figures of the last complete run', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
     world.configure({
@@ -69,7 +69,7 @@ describe('status', () => {
     });
   });
 
-  it('keeps showing a workspace that is not configured any more, and counts what waits for delivery', async () => {
+  it('keeps showing a workspace that was removed from the configuration, and counts waiting notifications', async () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync');
     world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 7, requests: 10 });
@@ -90,7 +90,7 @@ describe('status', () => {
     expect(status.ledger.path).toBe(world.ledgerPath);
   });
 
-  it('counts the jobs of a private Redis that runs', async () => {
+  it('counts the jobs of a running private Redis', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
     const dir = `${world.ledgerPath}.redis`;
@@ -101,7 +101,7 @@ describe('status', () => {
     expect((await world.run('status')).out).toMatch(/^queue +.*redis\.sock; sync 0 waiting/m);
   });
 
-  it('calls a workspace whose job waits for its place stale only after as long as a run may take', async () => {
+  it('marks a workspace whose job waits as stale only after the time that a run may take', async () => {
     const world = await createWorld(FIRST);
     const nowMs = Date.now();
     world.clock.nowMs = nowMs - 32 * MINUTE_MS;
@@ -125,14 +125,14 @@ describe('status', () => {
     expect(await stateAt(Date.now() + 31 * MINUTE_MS)).toBe('stale');
   });
 
-  it('does not hang or fail when the configured Redis is away', async () => {
+  it('does not hang or fail when the configured Redis is unreachable', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, redis_url: 'redis://user:hunter2hunter2@127.0.0.1:9' });
     const { code, out } = await world.run('status');
     expect(code).toBe(0);
-    expect(out).toMatch(/^queue +redis:\/\/127\.0\.0\.1:9 is not available: .*ECONNREFUSED/m);
+    expect(out).toMatch(/^queue +redis:\/\/127\.0\.0\.1:9 is unavailable: .*ECONNREFUSED/m);
     expect(out).not.toContain('hunter2');
   });
 });
@@ -144,17 +144,17 @@ describe('status of many workspaces', () => {
       name: ['Production of the north', 'Trial'][index],
     }));
 
-  it('says why a private Redis cannot be asked, beside what the ledger says', async () => {
+  it('shows why a private Redis cannot be reached next to the facts of the ledger', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
     symlinkSync(world.folder, `${world.ledgerPath}.redis`);
     const { code, out } = await world.run('status');
     expect(code).toBe(0);
     expect(out).toMatch(/^ok +ws-1 /m);
-    expect(out).toMatch(/^queue +its private Redis is not available: the folder .* is a link/m);
+    expect(out).toMatch(/^queue +its private Redis is unavailable: the folder .* is a link/m);
   });
 
-  it('shows what is wrong first, by name where there is little room, and no line is wider than the terminal', async () => {
+  it('lists failures first, by name on a narrow terminal, with no line wider than the terminal', async () => {
     const world = await createWorld(FIRST, SECOND);
     const [first, second] = named(world);
     world.configure({ workspaces: [first, { ...second, secret_key: 'sk_wrong_not_a_secret' }] });
@@ -168,7 +168,7 @@ describe('status of many workspaces', () => {
     expect(wide).toContain('2025-12 to 2026-02');
   });
 
-  it('calls a workspace stale when its cron has been missed twice', async () => {
+  it('marks a workspace as stale when its cron was missed twice', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
     world.clock.nowMs = NOON + 31 * MINUTE_MS;
@@ -178,11 +178,11 @@ describe('status of many workspaces', () => {
     expect(parseJson((await world.run('status', '--json')).out).workspaces).toMatchObject([{ state: 'stale' }]);
   });
 
-  it('is cut by --limit, and narrowed by --workspace', async () => {
+  it('is limited by --limit and --workspace', async () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync');
     const { out } = await world.run('status', '--limit', '1');
-    expect(out).toContain('and 1 more, all of them fresh\n');
+    expect(out).toContain('and 1 more, all fresh\n');
     expect(out).not.toContain('ws-2');
     expect((await world.run('status', '--workspace', 'ws-2')).out).not.toContain('ws-1');
     expect(await world.run('status', '--workspace', 'ws-9')).toMatchObject({ code: 2 });
@@ -191,7 +191,7 @@ describe('status of many workspaces', () => {
 });
 
 describe('alerts', () => {
-  it('lists the open ones, also without a subcommand', async () => {
+  it('lists open alerts, also without a subcommand', async () => {
     const world = await createWorld(FIRST, SECOND);
     world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 900, requests: 10 });
     await world.run('sync');
@@ -222,7 +222,7 @@ describe('alerts', () => {
     ]);
   });
 
-  it('filters by state and workspace, and says in words that none fits', async () => {
+  it('filters by state and workspace, and notes when none match', async () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync');
     world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 6000, requests: 10 });
@@ -239,7 +239,7 @@ describe('alerts', () => {
     expect(other.err).toBe('no alert fits\n');
   });
 
-  it('filters by tenant, period, rule and severity, and is cut by --limit', async () => {
+  it('filters by tenant, period, rule and severity, and stops at --limit', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
     for (const [tenantId, period, credits] of [

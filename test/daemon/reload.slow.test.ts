@@ -67,7 +67,7 @@ test('reload takes up workspaces and channels, names what waits for a restart, a
     refused: { faults: [{ path: 'workers' }, { path: 'workspaces', message: 'must have at least one entry' }] },
     needs_restart: ['http.port'],
   });
-  expect((await command(folder, 'status')).stdout).toContain('config  refused, the one of');
+  expect((await command(folder, 'status')).stdout).toContain('config  rejected; using the one read at');
 
   expect((await command(folder, 'reload')).status).toBe(0);
   expect((await statusOf(folder)).configuration).toMatchObject({ refused: null });

@@ -37,7 +37,7 @@ it('is named by status and doctor while another process holds it', { timeout: 60
   expect(await status()).toBe(null);
   const { words, release } = await lockByShell(world.ledgerPath);
   expect(await status()).toBe(words);
-  expect((await world.run('status')).out).toContain(`ledger  ${words} keeps it locked`);
+  expect((await world.run('status')).out).toContain(`ledger  locked by ${words}`);
   expect(await ledger()).toMatchObject([
     { status: 'fail', message: expect.stringContaining(words), remedy: expect.stringContaining('end') },
   ]);

@@ -80,8 +80,8 @@ test('doctor asks the receiver without sending anything, and says that it was no
   const { checks } = parseJson((await world.run('doctor', '--json')).out);
   const ours = checks.filter(({ check }: { check: string }) => check === 'outlets');
   expect(ours.map(({ status, message }: { status: string; message: string }) => [status, message])).toEqual([
-    ['ok', 'the receiver answers and takes the credentials'],
-    ['warn', 'it was not begun: nothing is sent'],
+    ['ok', 'the receiver answers and accepts the credentials'],
+    ['warn', 'not started: nothing is sent'],
   ]);
   expect([double.counted, double.requests]).toEqual([[], 1]);
 });

@@ -18,11 +18,11 @@ import { RedisMissingError } from '../../queue/errors.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 import { askRedisOnce } from '../shared/redis-probe.ts';
-import { broken, type Finding, fail, ok, warn } from './finding.ts';
+import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
-const ANSWER_MS = 2_000;
+const DAEMON_TIMEOUT_MS = 2_000;
 
-/** Whether the daemon's pages have their port: it is free, or the daemon itself listens there. */
+/** Checks the port of the daemon's pages: it must be free, or the daemon itself must be listening on it. */
 export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<Finding[]> {
   if (port === 0) return [];
   const place = `${host}, port ${port}`;
@@ -36,19 +36,21 @@ export async function checkPort({ host, port }: Config['http'], clock: Clock): P
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE' && (await isDaemon(host, port, clock)))
       return [ok('http', `a daemon answers on ${place}`)];
-    const reason = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be had: ${message}`;
-    return [fail('http', `${place} ${reason}`, 'choose another http.port; http.port: 0 switches the pages off')];
+    const reason = code === 'EADDRINUSE' ? 'is used by another program' : `cannot be opened: ${message}`;
+    return [
+      fail('http', `${place} ${reason}`, 'choose another http.port, or set http.port: 0 to switch the pages off'),
+    ];
   } finally {
     server.close();
   }
 }
 
 async function isDaemon(host: string, port: number, clock: Clock): Promise<boolean> {
-  const limit = attemptLimit(clock, ANSWER_MS);
+  const limit = attemptLimit(clock, DAEMON_TIMEOUT_MS);
   try {
-    const answer = await fetch(`${localUrl(host, port)}/healthz`, { signal: limit.signal });
-    const said = (await answer.json()) as { status?: unknown; uptime_seconds?: unknown };
-    return said.status === 'ok' && typeof said.uptime_seconds === 'number';
+    const response = await fetch(`${localUrl(host, port)}/healthz`, { signal: limit.signal });
+    const health = (await response.json()) as { status?: unknown; uptime_seconds?: unknown };
+    return health.status === 'ok' && typeof health.uptime_seconds === 'number';
   } catch {
     return false;
   } finally {
@@ -57,7 +59,7 @@ async function isDaemon(host: string, port: number, clock: Clock): Promise<boole
 }
 
 export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<Finding[]> {
-  // Without a ledger there is nothing to publish; the check of the ledger says so.
+  // A missing ledger has nothing to publish; the ledger check reports it.
   if (publish === null || !existsSync(ledger.path)) return [];
   const { describeStanding, standingOf } = await import('../../publish/standing.ts');
   const reader = openReader(ledger.path);
@@ -66,15 +68,15 @@ export async function checkPublish({ publish, ledger }: Config, nowMs: number): 
     const words = describeStanding(standing);
     if (standing.fault !== null) return [fail('publish', words, standing.fault.hint)];
     if (standing.lag.seconds * 1000 <= publish.staleMs) return [ok('publish', words)];
-    const remedy = 'see whether the daemon runs and what its log says; `usage-ledger publish` sends it now';
+    const remedy = 'check that the daemon runs and read its log; `usage-ledger publish` sends it now';
     return [warn('publish', words, remedy)];
   } finally {
     reader.close();
   }
 }
 
-/** Names a request that changes nothing, before there is a ledger to name it. */
-const NO_LEDGER = 'usage-ledger-doctor';
+/** Ledger id in read-only probe requests while no ledger exists yet. */
+const PLACEHOLDER_LEDGER_ID = 'usage-ledger-doctor';
 
 export async function checkOutlets(config: Config, clock: Clock): Promise<Finding[]> {
   const { outlets, ledger, proxy } = config;
@@ -86,7 +88,12 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Findin
   const reader = existsSync(ledger.path) ? openReader(ledger.path) : null;
   try {
     const redact = createRedactor(secretsOf(config));
-    const deps = { ledgerId: reader === null ? NO_LEDGER : ledgerId(reader.connection), clock, proxy, redact };
+    const deps = {
+      ledgerId: reader === null ? PLACEHOLDER_LEDGER_ID : ledgerId(reader.connection),
+      clock,
+      proxy,
+      redact,
+    };
     const standings = reader === null ? [] : outletStandings(reader.connection, outlets);
     const findings: Finding[] = [];
     for (const outlet of outlets) {
@@ -95,10 +102,10 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Findin
       const standing = standings.find((one) => one.name === name);
       if (standing === undefined) continue;
       const trouble = troubleOf(standing, false);
-      if (trouble !== null) findings.push(warn('outlets', trouble, '`usage-ledger outlets status`', name));
+      if (trouble !== null) findings.push(warn('outlets', trouble, 'see `usage-ledger outlets status`', name));
       if (standing.state === 'not_begun') {
-        const remedy = `\`usage-ledger outlets begin ${name}\` shows what would go there`;
-        findings.push(warn('outlets', 'it was not begun: nothing is sent', remedy, name));
+        const remedy = `see \`usage-ledger outlets begin ${name}\`, which shows what would be sent`;
+        findings.push(warn('outlets', 'not started: nothing is sent', remedy, name));
       }
     }
     return findings;
@@ -115,14 +122,14 @@ async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: st
     } finally {
       await close();
     }
-    return ok('outlets', 'the receiver answers and takes the credentials', name);
+    return ok('outlets', 'the receiver answers and accepts the credentials', name);
   } catch (error) {
-    return broken('outlets', error, 'correct what the message names', name);
+    return failedWith('outlets', error, 'fix what the message names', name);
   }
 }
 
-/** BullMQ's own minimum. */
-const OLDEST_REDIS = [6, 2] as const;
+/** The oldest Redis that BullMQ supports. */
+const MIN_REDIS_VERSION = [6, 2] as const;
 const VERSION_TIMEOUT_MS = 5000;
 
 export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<Finding[]> {
@@ -132,7 +139,7 @@ export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promis
   try {
     serverFolderAt(privateRedisFolder(config.ledger.path), env.XDG_RUNTIME_DIR);
   } catch (error) {
-    return [broken('redis', error, 'correct what the message names, or set redis_url')];
+    return [failedWith('redis', error, 'fix what the message names, or set redis_url')];
   }
   return checkProgram(env);
 }
@@ -140,22 +147,22 @@ export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promis
 async function checkServer(target: RedisTarget, id: string): Promise<Finding[]> {
   const place = describeTarget(target);
   const { fault, facts } = await askRedisOnce(target, id);
-  if (fault !== null) return [fail('redis', `${place} is not available: ${fault.reason}`, fault.hint)];
+  if (fault !== null) return [fail('redis', `${place} is unavailable: ${fault.reason}`, fault.hint)];
   const { version, maxmemoryPolicy, answerMs } = facts;
   if (version === null) {
-    const message = `${place} runs all commands that are needed; its version and maxmemory-policy are unknown: its user may not run INFO`;
+    const message = `${place} accepts every required command; its version and maxmemory-policy are unknown: its user may not run INFO`;
     const remedy = 'allow INFO (+info), or check that Redis is 6.2 or newer and maxmemory-policy is noeviction';
     return [warn('redis', message, remedy)];
   }
   const findings = [judgeVersion(version, `${place} is Redis ${version}, answered in ${answerMs.toFixed(1)} ms`)];
   if (maxmemoryPolicy !== 'noeviction') {
     const message = `maxmemory-policy of ${place} is ${maxmemoryPolicy}: Redis may drop jobs`;
-    findings.push(fail('redis', message, 'set maxmemory-policy to noeviction, or use a Redis of its own'));
+    findings.push(fail('redis', message, 'set maxmemory-policy to noeviction, or use a dedicated Redis'));
   }
   return findings;
 }
 
-/** The keys of the probe are those of the ledger's queue; a ledger that is not created yet has no id. */
+/** Returns the id of the ledger, so that the probe uses the keys of its queue; `doctor` while the ledger does not exist. */
 function ledgerIdAt(path: string): string {
   if (!existsSync(path)) return 'doctor';
   const reader = openReader(path);
@@ -169,12 +176,12 @@ function ledgerIdAt(path: string): string {
 async function checkProgram(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const program = findOnPath('redis-server', env.PATH ?? '');
   if (program === null) {
-    return [broken('redis', new RedisMissingError(), '')];
+    return [failedWith('redis', new RedisMissingError(), '')];
   }
   try {
     const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: VERSION_TIMEOUT_MS });
     const version = /\bv=(\S+)/.exec(stdout)?.[1] ?? 'unknown';
-    return [judgeVersion(version, `${program} is version ${version}; the daemon starts it for itself`)];
+    return [judgeVersion(version, `${program} is version ${version}; the daemon starts its own instance`)];
   } catch (error) {
     const { message } = summarizeError(error);
     return [fail('redis', `${program} cannot be run: ${message}`, 'reinstall redis-server, or set redis_url')];
@@ -183,10 +190,12 @@ async function checkProgram(env: NodeJS.ProcessEnv): Promise<Finding[]> {
 
 function judgeVersion(version: string, message: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [oldestMajor, oldestMinor] = OLDEST_REDIS;
-  // A fork with numbers of its own, or none, is not judged by them.
-  const old = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
-  return old ? fail('redis', message, `use Redis ${OLDEST_REDIS.join('.')} or newer, or Valkey`) : ok('redis', message);
+  const [minMajor, minMinor] = MIN_REDIS_VERSION;
+  // A fork with its own version numbers, or without one, passes.
+  const old = major < minMajor || (major === minMajor && minor < minMinor);
+  return old
+    ? fail('redis', message, `use Redis ${MIN_REDIS_VERSION.join('.')} or newer, or Valkey`)
+    : ok('redis', message);
 }
 
 export function findOnPath(name: string, path: string): string | null {

@@ -11,16 +11,16 @@ import { dueSlot } from '../../queue/slots.ts';
 import { exportStanding, readExportState } from '../../reports/files/export-folder.ts';
 import type { Bucket } from '../../s3/bucket.ts';
 import { sha256 } from '../../s3/s3-client.ts';
-import { broken, type Finding, fail, ok, warn } from './finding.ts';
+import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
-/** After its slot a file has this long to be there. */
-const PATIENCE_MS = 10 * 60_000;
+/** An export is late when its file is missing this long after its scheduled time. */
+const EXPORT_LATE_AFTER_MS = 10 * 60_000;
 
 export function checkBackups({ backup }: Pick<Config, 'backup'>): Finding[] {
   if (backup === null) return [];
   const fault = folderFault(backup.folder);
   if (fault !== null) return [fail('backup', fault, BACKUP_FOLDER_REMEDY)];
-  return [ok('backup', `${backup.folder} can be written to`)];
+  return [ok('backup', `${backup.folder} is writable`)];
 }
 
 export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): Finding[] {
@@ -28,25 +28,26 @@ export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number
     const { at, eventSeq } = readExportState(folder, name);
     const { failing } = exportStanding({ folder, name });
     if (failing !== null) {
-      const remedy = 'mend what the reason names; the daemon tries again every five minutes';
+      const remedy = 'fix what the reason names; the daemon retries every five minutes';
       const since = failing.since === null ? '' : ` since ${failing.since}`;
       return fail('exports', `no file${since}: ${failing.reason}`, remedy, name);
     }
-    if (cron === null) return ok('exports', eventSeq === null ? 'waits for a close' : 'follows the closes', name);
-    const isLate = dueSlot(cron, at, nowMs) !== null && dueSlot(cron, at, nowMs - PATIENCE_MS) !== null;
+    if (cron === null)
+      return ok('exports', eventSeq === null ? 'waiting for the first close' : 'written after each close', name);
+    const isLate = dueSlot(cron, at, nowMs) !== null && dueSlot(cron, at, nowMs - EXPORT_LATE_AFTER_MS) !== null;
     if (isLate) {
-      const last = at === null ? 'no file was made yet' : `the last file is of ${at}, and a later one was due`;
-      return warn('exports', last, 'start the daemon, which writes it', name);
+      const last = at === null ? 'no file was written yet' : `the last file is from ${at}, and a later one is due`;
+      return warn('exports', last, 'start the daemon: it writes the file', name);
     }
-    return ok('exports', `the last file is of ${at}`, name);
+    return ok('exports', `last file from ${at}`, name);
   });
 }
 
-const NAME = '.usage-ledger-doctor';
-/** A service that is well answers sooner. */
-const ANSWER_MS = 10_000;
+const PROBE_OBJECT_NAME = '.usage-ledger-doctor';
+/** A healthy S3 service answers well within this. */
+const BUCKET_TIMEOUT_MS = 10_000;
 
-/** Whether backups and exports can leave this machine: a small object is written, found, read and deleted in each place. */
+/** Checks each bucket of backups and exports by writing, listing, reading and deleting a small object. */
 export async function checkBuckets({ backup, exports }: Config, clock: Clock): Promise<Finding[]> {
   const places = new Map<string, S3Place>();
   for (const { to } of [...(backup === null ? [] : [backup]), ...exports]) {
@@ -57,32 +58,32 @@ export async function checkBuckets({ backup, exports }: Config, clock: Clock): P
 
 async function checkPlace(address: string, place: S3Place, clock: Clock): Promise<Finding> {
   const { withBucket } = await import('../../s3/bucket.ts');
-  const way = { place, clock, signal: new AbortController().signal, answerMs: ANSWER_MS, attempts: 2 };
+  const way = { place, clock, signal: new AbortController().signal, answerMs: BUCKET_TIMEOUT_MS, attempts: 2 };
   try {
     const difference = await withBucket(way, (bucket) => tryBucket(bucket, Buffer.from(`doctor ${clock.now()}`)));
-    if (difference === null) return ok('bucket', 'an object was written, found, read and deleted', address);
-    return fail('bucket', difference, 'check that `s3.endpoint` is a service that speaks S3', address);
+    if (difference === null) return ok('bucket', 'an object was written, listed, read and deleted', address);
+    return fail('bucket', difference, 'check that `s3.endpoint` is an S3 service', address);
   } catch (error) {
-    return broken('bucket', error, 'correct what the message names', address);
+    return failedWith('bucket', error, 'fix what the message names', address);
   }
 }
 
-/** All that an upload, a rotation and a restore need; what is not as it should be, or null. */
+/** Tries every request that an upload, a rotation and a restore make. Returns what is wrong, or null. */
 async function tryBucket(bucket: Bucket, content: Buffer): Promise<string | null> {
-  await bucket.put(NAME, content);
-  const found = (await bucket.names()).includes(NAME);
-  const digest = await bucket.digest(NAME);
+  await bucket.put(PROBE_OBJECT_NAME, content);
+  const found = (await bucket.names()).includes(PROBE_OBJECT_NAME);
+  const digest = await bucket.digest(PROBE_OBJECT_NAME);
   await bucket.unfinished();
-  await bucket.remove(NAME);
-  if (!found) return 'the object that was written is not in the list';
-  return digest === sha256(content).toString('base64') ? null : 'what is read is not what was written';
+  await bucket.remove(PROBE_OBJECT_NAME);
+  if (!found) return 'the object just written is not in the listing';
+  return digest === sha256(content).toString('base64') ? null : 'the object reads back with different content';
 }
 
 const READABLE_BY_OTHERS = 0o044;
 const READABLE_BY_ALL = 0o004;
-/** These may be secrets, and mostly are none. */
+/** Secret settings whose values are usually harmless, so a readable file is no finding. */
 const RARELY_SECRET = ['access_key_id', 'url', 'redis_url'];
-const ALONE = 'ledger and secrets are readable for their owner alone';
+const OWNER_ONLY = 'ledger and secrets are readable by their owner only';
 
 export function checkModes(config: Config, cwd: string): Finding[] {
   const { path, readerGroup } = config.ledger;
@@ -97,8 +98,8 @@ export function checkModes(config: Config, cwd: string): Finding[] {
         ok(
           'modes',
           readerGroup === undefined
-            ? ALONE
-            : `secrets are readable for their owner alone, the ledger for ${readerGroup}, too`,
+            ? OWNER_ONLY
+            : `secrets are readable by their owner only, the ledger also by ${readerGroup}`,
         ),
       ];
 }
@@ -117,7 +118,7 @@ function judge(files: readonly string[], holds: string, forbidden: number): Find
   );
 }
 
-/** Permissions; none when there is no such file. Of a folder nothing is said: without its x nobody could enter it. */
+/** Returns the permission bits of a file; 0 when it is missing or a folder, which needs its x bits. */
 function modeOf(file: string): number {
   const found = statSync(file, { throwIfNoEntry: false });
   return found?.isFile() === true ? found.mode & 0o777 : 0;
@@ -129,9 +130,9 @@ function secretFiles(config: Config, cwd: string): string[] {
   if (config.file === null) return files;
   const parsed = parseYaml(readFileSync(config.file, 'utf8'), config.file);
   const root = groupOf(parsed.faults === undefined ? parsed.value : {});
-  const given = settingsWithin(root, []);
-  if (given.some(({ key, value }) => isSecret(key) && isLiteral(value))) files.push(config.file);
-  for (const { key, value, path } of given) {
+  const settings = settingsWithin(root, []);
+  if (settings.some(({ key, value }) => isSecret(key) && isLiteral(value))) files.push(config.file);
+  for (const { key, value, path } of settings) {
     if (sourceOf(key, path)?.source === 'file' && isLiteral(value)) files.push(resolve(folder, String(value).trim()));
   }
   return files;
@@ -141,13 +142,13 @@ function isSecret(key: string): boolean {
   return SECRETS.includes(key) && !RARELY_SECRET.includes(key);
 }
 
-interface GivenSetting {
+interface WrittenSetting {
   key: string;
   value: unknown;
   path: Path;
 }
 
-function settingsWithin(value: unknown, path: Path): GivenSetting[] {
+function settingsWithin(value: unknown, path: Path): WrittenSetting[] {
   if (value === null || typeof value !== 'object') return [];
   return Object.entries(value).flatMap(([key, inner]) => [
     { key, value: inner, path },
@@ -155,7 +156,7 @@ function settingsWithin(value: unknown, path: Path): GivenSetting[] {
   ]);
 }
 
-/** Written out, not taken from the environment. */
+/** Reports whether the value is written in the file instead of taken from the environment. */
 function isLiteral(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('${');
 }

@@ -19,13 +19,13 @@ import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/fi
 import { nearestFolder, readerFault, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { broken, type Finding, fail, ok, warn } from './finding.ts';
+import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
-const LITTLE_DISK_BYTES = 1024 ** 3;
-/** Longer than it takes to apply a run. */
-const PATIENCE_MS = 5000;
+const LOW_DISK_BYTES = 1024 ** 3;
+/** How long a writer may hold the ledger before it counts as locked. Applying a run takes less. */
+const DOCTOR_LOCK_WAIT_MS = 5000;
 const MISMATCH_REMEDY =
-  'unless it was put there on purpose, stop the daemon and restore the right file; the next run settles it';
+  'stop the daemon and restore the right file; if this file was put there on purpose, the next run clears the warning';
 
 export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] {
   let mismatch: string | null;
@@ -40,29 +40,29 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
     const remedy = hint ?? 'check ledger.path, or restore the ledger from a backup';
     return [code === 'ledger_outdated' ? warn('ledger', message, remedy) : fail('ledger', message, remedy)];
   }
-  const holder = lockHolder(path, PATIENCE_MS);
+  const holder = lockHolder(path, DOCTOR_LOCK_WAIT_MS);
   if (holder !== null) {
-    const remedy = 'let it end its transaction, or end it: until then no run can be applied';
-    return [fail('ledger', `${holder} keeps ${path} locked against writing`, remedy)];
+    const remedy = 'wait until it ends its transaction, or stop it: until then no run can be applied';
+    return [fail('ledger', `${path} is locked by ${holder}`, remedy)];
   }
   const opens =
     mismatch === null
-      ? ok('ledger', `${path} opens and has the schema of this version`)
-      : warn('ledger', `${path} is not the ledger that was here last: ${mismatch}`, MISMATCH_REMEDY);
+      ? ok('ledger', `${path} opens and has the current schema`)
+      : warn('ledger', `${path} is not the ledger that was here before: ${mismatch}`, MISMATCH_REMEDY);
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
 }
 
-/** Configured workspaces that the ledger no longer reads. What keeps it from being read, `ledger` tells. */
+/** Warns about configured workspaces that were ended in this ledger. An unreadable ledger is reported by `checkLedger`. */
 export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): Finding[] {
-  const ended = askLedger(ledger.path, endedWorkspaces, []);
-  const remedy = 'take it out of the configuration, or take the end back with `usage-ledger workspace resume`';
+  const ended = queryLedger(ledger.path, endedWorkspaces, []);
+  const remedy = 'remove it from the configuration, or read it again with `usage-ledger workspace resume`';
   return workspaces
     .filter(({ id }) => ended.includes(id))
-    .map(({ id }) => warn('ended', 'it was ended in this ledger, and nothing reads it any more', remedy, id));
+    .map(({ id }) => warn('ended', 'ended in this ledger, and no longer read', remedy, id));
 }
 
 export function checkCloses({ path }: Config['ledger']): Finding[] {
-  const words = askLedger(path, (connection) => skippedWords(skippedMonths(connection)), null);
+  const words = queryLedger(path, (connection) => skippedWords(skippedMonths(connection)), null);
   if (words === null) return [];
   return [warn('closes', words, 'close each with `usage-ledger close PERIOD --workspace ID`')];
 }
@@ -73,11 +73,11 @@ function checkReaders(path: string, group: string): Finding {
     if (fault !== null) return fail('ledger', fault.message, fault.hint, 'readers');
     return ok('ledger', `the group ${group} can read it`, 'readers');
   } catch (error) {
-    return broken('ledger', error, 'correct ledger.reader_group', 'readers');
+    return failedWith('ledger', error, 'correct ledger.reader_group', 'readers');
   }
 }
 
-/** The SQLite library inside, tried on a ledger that is thrown away. */
+/** Checks the bundled SQLite library on a temporary ledger. */
 export function checkSqlite(): Finding[] {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-doctor-'));
   try {
@@ -86,7 +86,7 @@ export function checkSqlite(): Finding[] {
     connection.close();
     return [ok('sqlite', `SQLite ${version}`)];
   } catch (error) {
-    return [broken('sqlite', error, 'reinstall better-sqlite3')];
+    return [failedWith('sqlite', error, 'reinstall better-sqlite3')];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -99,24 +99,23 @@ export function checkDisk(path: string): Finding[] {
 
 export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number): Finding {
   if (freeBytes <= MIN_FREE_BYTES) {
-    return fail('disk', `only ${freeBytes} bytes are free in ${folder}: nothing can be written`, 'make room at once');
+    return fail('disk', `only ${freeBytes} bytes free in ${folder}: nothing can be written`, 'free disk space now');
   }
   const message = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free in ${folder}`;
-  if (freeBytes < LITTLE_DISK_BYTES)
-    return warn('disk', message, 'make room: a full disk stops every sync until there is some');
+  if (freeBytes < LOW_DISK_BYTES) return warn('disk', message, 'free disk space: a full disk stops every sync');
   if (freeBytes < 2 * ledgerBytes) {
-    const remedy = 'make room for twice the ledger: a backup, or a migration with its own copy, needs as much';
+    const remedy = 'free twice the size of the ledger: a backup or a migration needs that much';
     return warn('disk', `${message}, less than twice the ledger`, remedy);
   }
   return ok('disk', message);
 }
 
-/** What a ledger says that can be read; of one that cannot, `checkLedger` tells. */
-export function askLedger<T>(path: string, ask: (connection: LedgerDb) => T, otherwise: T): T {
+/** Runs `query` on the ledger; returns `otherwise` when the ledger cannot be opened, which `checkLedger` reports. */
+export function queryLedger<T>(path: string, query: (connection: LedgerDb) => T, otherwise: T): T {
   try {
     const reader = openReader(path);
     try {
-      return ask(reader.connection);
+      return query(reader.connection);
     } finally {
       reader.close();
     }
@@ -127,15 +126,15 @@ export function askLedger<T>(path: string, ask: (connection: LedgerDb) => T, oth
 }
 
 export function checkTimes(path: string, nowMs: number): Finding[] {
-  const found = askLedger(path, (connection) => timesAhead(connection, nowMs), null);
+  const found = queryLedger(path, (connection) => timesAhead(connection, nowMs), null);
   return found === null ? [] : [warn('clock', describeAhead(found, nowMs), TIMES_AHEAD_REMEDY)];
 }
 
-const KEY_REMEDY = 'correct `ledger.checkpoint_key_file`, or the rights of the file and its folder';
+const KEY_REMEDY = 'correct `ledger.checkpoint_key_file`, or the permissions of the file and its folder';
 
 export function checkCheckpoints({ path, checkpointKeyFile = keyFileOf(path) }: Config['ledger']): Finding[] {
   const fault = keyFault(checkpointKeyFile);
-  if (fault !== null) return [fail('checkpoints', `no checkpoint can be signed: ${fault}`, KEY_REMEDY)];
-  const lost = askLedger(path, (connection) => lostCheckpoints(connection, path, checkpointKeyFile), null);
+  if (fault !== null) return [fail('checkpoints', `checkpoints cannot be signed: ${fault}`, KEY_REMEDY)];
+  const lost = queryLedger(path, (connection) => lostCheckpoints(connection, path, checkpointKeyFile), null);
   return lost === null ? [] : [warn('checkpoints', lost, LOST_CHECKPOINTS_REMEDY)];
 }

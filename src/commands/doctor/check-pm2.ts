@@ -11,12 +11,12 @@ import { findOnPath } from './check-daemon.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The daemon takes up to 19 s to stop. */
-const SHORTEST_KILL_TIMEOUT_MS = 20_000;
+const MIN_KILL_TIMEOUT_MS = 20_000;
 
-/** What pm2's file in this folder says of the daemon, and whether pm2 is there; nothing when there is no such file. */
+/** Checks ecosystem.config.cjs in this folder, if it exists, and the processes of a running pm2. */
 export async function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const watched = await watchedProcesses(cwd, env);
-  return [...checkFile(cwd, env), ...watched.map((name) => watching('pm2 is watching the running daemon', name))];
+  return [...checkFile(cwd, env), ...watched.map((name) => watchFinding('pm2 is watching the running daemon', name))];
 }
 
 function checkFile(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
@@ -26,42 +26,42 @@ function checkFile(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
   try {
     apps = listOf(groupOf(createRequire(file)(file)).apps);
   } catch (error) {
-    return [fail('pm2', `${file} cannot be loaded: ${summarizeError(error).message}`, 'correct it')];
+    return [fail('pm2', `${file} cannot be loaded: ${summarizeError(error).message}`, 'fix the file')];
   }
-  const ours = apps.map(groupOf).filter(({ name, script, args }) => {
+  const daemonApps = apps.map(groupOf).filter(({ name, script, args }) => {
     return JSON.stringify([name, script, args]).includes('usage-ledger');
   });
-  if (ours.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
-  const findings = [...ours.flatMap(checkApp), ...checkPm2Home(env)];
+  if (daemonApps.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
+  const findings = [...daemonApps.flatMap(checkApp), ...checkPm2Home(env)];
   if (findPm2(cwd, env.PATH ?? '') !== null) return findings;
-  return [...findings, warn('pm2', 'pm2 is not installed', 'npm install pm2, or npm install --global pm2')];
+  return [...findings, warn('pm2', 'pm2 is not installed', 'run `npm install pm2` or `npm install --global pm2`')];
 }
 
-/** `pm2 save` writes the environment, with the secrets that it holds, into a file that everybody may read. */
+/** Warns when other users can read pm2's folder: `pm2 save` writes the environment, secrets included, into a world-readable file. */
 function checkPm2Home(env: NodeJS.ProcessEnv): Finding[] {
   const folder = pm2Home(env);
   const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & 0o077) === 0) return [];
-  const message = `others may look into ${folder}, where pm2 keeps the environment and the logs`;
-  return [warn('pm2', message, `chmod 700 ${folder}`)];
+  const message = `other users can read ${folder}, where pm2 keeps the environment and the logs`;
+  return [warn('pm2', message, `run \`chmod 700 ${folder}\``)];
 }
 
 function pm2Home({ HOME = '', PM2_HOME: folder = join(HOME, '.pm2') }: NodeJS.ProcessEnv): string {
   return folder;
 }
 
-/** `npx pm2` takes it from the folder or one above, else from PATH. */
+/** Finds pm2 as `npx pm2` does: in node_modules of this folder or one above, else on PATH. */
 function findPm2(cwd: string, path: string): string | null {
-  const own = join(cwd, 'node_modules', '.bin', 'pm2');
+  const local = join(cwd, 'node_modules', '.bin', 'pm2');
   const above = dirname(cwd);
-  if (existsSync(own)) return own;
+  if (existsSync(local)) return local;
   return above === cwd ? findOnPath('pm2', path) : findPm2(above, path);
 }
 
 const JLIST_TIMEOUT_MS = 10_000;
 const JLIST_MAX_BYTES = 16 * 1024 * 1024;
 
-/** The names of our processes that a running pm2 restarts at each change of a file. No pm2 is started to find out. */
+/** Returns the names of usage-ledger processes that a running pm2 restarts at each file change. Starts no pm2. */
 async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<string[]> {
   const home = pm2Home(env);
   const program = findPm2(cwd, env.PATH ?? '');
@@ -76,7 +76,7 @@ async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<st
       return isOurs && isOn(watch) ? [String(name)] : [];
     });
   } catch {
-    // pm2 itself does not answer or runs nothing: that says nothing about the daemon.
+    // A pm2 that does not answer, or runs nothing, is no finding about the daemon.
     return [];
   }
 }
@@ -87,12 +87,12 @@ function isRunning(pidFile: string): boolean {
   return Number.isInteger(pid) && pid > 0 && isProcessRunning(pid);
 }
 
-/** `watch` is true, a path or a list of paths; as a variable of the environment it is text. */
+/** Reports whether watching is on. `watch` is true, a path or a list of paths, or text when it comes from an environment variable. */
 function isOn(watch: unknown): boolean {
   return Array.isArray(watch) ? watch.length > 0 : Boolean(watch) && watch !== 'false';
 }
 
-function watching(what: string, subject: string | null): Finding {
+function watchFinding(what: string, subject: string | null): Finding {
   return warn(
     'pm2',
     `${what}: it restarts the daemon whenever a file below its folder changes`,
@@ -104,25 +104,25 @@ function watching(what: string, subject: string | null): Finding {
 function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
   const subject = typeof app.name === 'string' ? app.name : null;
   const findings: Finding[] = [];
-  if (!(Number(app.kill_timeout) >= SHORTEST_KILL_TIMEOUT_MS)) {
+  if (!(Number(app.kill_timeout) >= MIN_KILL_TIMEOUT_MS)) {
     const message = 'kill_timeout is too short: pm2 kills the daemon before it has finished its jobs';
-    findings.push(fail('pm2', message, `set kill_timeout to ${SHORTEST_KILL_TIMEOUT_MS} or more`, subject));
+    findings.push(fail('pm2', message, `set kill_timeout to ${MIN_KILL_TIMEOUT_MS} or more`, subject));
   }
   if (app.wait_ready !== true) {
-    const message = 'wait_ready is not set: pm2 takes a start for a success that may fail yet';
+    const message = 'wait_ready is not set: pm2 reports success before the daemon has started';
     findings.push(fail('pm2', message, 'set wait_ready to true', subject));
   }
   if (app.treekill !== false) {
-    const message = 'treekill is on: pm2 ends the private redis-server before the daemon';
+    const message = 'treekill is on: pm2 stops the private redis-server before the daemon';
     findings.push(fail('pm2', message, 'set treekill to false', subject));
   }
-  const left = listOf(app.stop_exit_codes).map(Number);
-  const lacking = NO_RESTART_EXIT_CODES.filter((code) => !left.includes(code));
-  if (lacking.length > 0) {
-    const message = `stop_exit_codes lacks ${lacking.join(', ')}: pm2 starts the daemon again and again with a configuration that is wrong`;
+  const listed = listOf(app.stop_exit_codes).map(Number);
+  const missing = NO_RESTART_EXIT_CODES.filter((code) => !listed.includes(code));
+  if (missing.length > 0) {
+    const message = `stop_exit_codes lacks ${missing.join(', ')}: pm2 keeps restarting a daemon whose configuration is invalid`;
     findings.push(warn('pm2', message, `set stop_exit_codes to [${NO_RESTART_EXIT_CODES.join(', ')}]`, subject));
   }
-  if (isOn(app.watch)) findings.push(watching('watch is on', subject));
+  if (isOn(app.watch)) findings.push(watchFinding('watch is on', subject));
   if (findings.length > 0) return findings;
-  return [ok('pm2', 'kill_timeout, wait_ready, treekill, stop_exit_codes and watch are right', subject)];
+  return [ok('pm2', 'kill_timeout, wait_ready, treekill, stop_exit_codes and watch are correct', subject)];
 }

@@ -2,9 +2,9 @@ import { summarizeError } from '../../core/errors.ts';
 
 export interface Finding {
   check: string;
-  /** Which one of several, such as a workspace's id. */
+  /** The thing checked when there are several, such as a workspace id; null when there is only one. */
   subject: string | null;
-  /** `fail`: it does not work, or will not. `warn`: it works, and somebody should look. */
+  /** `fail`: it does not work or is about to stop working. `warn`: it works, but needs attention. */
   status: 'ok' | 'warn' | 'fail';
   message: string;
   remedy: string | null;
@@ -22,8 +22,8 @@ export function fail(check: string, message: string, remedy: string, subject: st
   return { check, subject, status: 'fail', message, remedy };
 }
 
-/** What a check has failed with; `remedy` is of an error without a hint. */
-export function broken(check: string, error: unknown, remedy: string, subject: string | null = null): Finding {
+/** Converts an error into a failed finding. `remedy` is used when the error has no hint of its own. */
+export function failedWith(check: string, error: unknown, remedy: string, subject: string | null = null): Finding {
   const { message, hint } = summarizeError(error);
   return fail(check, message, hint ?? remedy, subject);
 }

@@ -45,8 +45,8 @@ interface StatusOptions {
   limit?: number;
 }
 
-/** Longer than it takes to apply a run. */
-const PATIENCE_MS = 2000;
+/** How long a writer may hold the ledger before `status` reports it as locked. Applying a run takes less. */
+const STATUS_LOCK_WAIT_MS = 2000;
 
 export function statusCommand(cli: CliContext): CliCommand {
   return reportingCommand('status')
@@ -116,7 +116,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     outbox: outboxCounts(connection),
     disabled: disabledChannels(connection),
   }))();
-  const queue = await lookAtQueue(context, ledgerId(connection));
+  const queue = await readQueue(context, ledgerId(connection));
   const nowMs = context.clock.now();
   const sources = {
     factsOf: syncFactsReader(connection),
@@ -130,8 +130,8 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const exports = context.config.exports.map(exportStanding);
-  const ofLedger = workspaceId === undefined ? openAlertsOfLedger(connection) : 0;
-  const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ofLedger);
+  const ledgerAlerts = workspaceId === undefined ? openAlertsOfLedger(connection) : 0;
+  const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ledgerAlerts);
   return {
     workspaces,
     openAlerts,
@@ -140,7 +140,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     queue: queue.status,
     exports,
     configuration: daemonOf(context.config.ledger.path)?.configuration ?? null,
-    lockedBy: lockHolder(context.config.ledger.path, PATIENCE_MS),
+    lockedBy: lockHolder(context.config.ledger.path, STATUS_LOCK_WAIT_MS),
     ahead: timesAhead(connection, nowMs),
     skipped: skippedMonths(connection).filter(
       (month) => workspaceId === undefined || month.workspaceId === workspaceId,
@@ -148,7 +148,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     short: shortHistories(connection, nowMs).filter(({ workspaceId: id }) =>
       workspaces.some(({ workspace_id, configured }) => configured && workspace_id === id),
     ),
-    publish: await lookAtCopy(context),
+    publish: await readPublishStatus(context),
     outlets: outletStandings(connection, context.config.outlets).map((standing) => ({
       ...standing,
       trouble: troubleOf(standing, false),
@@ -156,7 +156,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
   };
 }
 
-async function lookAtCopy(context: Context): Promise<StatusReport['publish']> {
+async function readPublishStatus(context: Context): Promise<StatusReport['publish']> {
   const { publish } = context.config;
   if (publish === null) return null;
   const { describeStanding, standingOf } = await import('../../publish/standing.ts');
@@ -171,14 +171,14 @@ export interface StatusReport {
   disabled: DisabledChannel[];
   queue: QueueStatus;
   exports: ExportStanding[];
-  /** What the daemon works by; null: none runs. */
+  /** The configuration that the running daemon uses; null when no daemon runs. */
   configuration: ConfigurationNotice | null;
-  /** Who keeps the ledger from being written; null when nobody does. */
+  /** The process that holds the ledger's write lock, such as `process 4711 (sqlite3)`; null when nothing holds it. */
   lockedBy: string | null;
   ahead: TimesAhead | null;
   skipped: SkippedMonth[];
   short: ShortHistory[];
-  /** The copy in Postgres; null: none is configured. */
+  /** The copy in Postgres; null when none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
   outlets: (OutletStanding & { trouble: string | null })[];
 }
@@ -188,26 +188,28 @@ interface ScreenOptions extends TableOptions {
   limit: number;
 }
 
-const WORDS: Readonly<Record<WorkspaceState, { word: string; style: CellStyle }>> = {
-  stale: { word: 'STALE', style: 'red' },
-  failed: { word: 'FAILED', style: 'red' },
-  never: { word: 'never', style: 'yellow' },
-  fresh: { word: 'ok', style: 'green' },
-  ended: { word: 'ended', style: 'dim' },
-  not_configured: { word: 'gone', style: 'dim' },
+const STATE_LABELS: Readonly<Record<WorkspaceState, { label: string; style: CellStyle }>> = {
+  stale: { label: 'STALE', style: 'red' },
+  failed: { label: 'FAILED', style: 'red' },
+  never: { label: 'never', style: 'yellow' },
+  fresh: { label: 'ok', style: 'green' },
+  ended: { label: 'ended', style: 'dim' },
+  not_configured: { label: 'removed', style: 'dim' },
 };
 
-const WIDE = 110;
-const NAMED = 5;
-/** What follows the first line of a fact stands below its first word. */
-const INDENT = 8;
+/** The full table is shown from this terminal width on. */
+const MIN_FULL_TABLE_COLUMNS = 110;
+const MAX_NAMED_WORKSPACES = 5;
+/** Continuation lines of a fact are indented to its first word after the label. */
+const FACT_INDENT = 8;
 
 function configurationLines(notice: ConfigurationNotice | null): string[] {
   const { refused, readAt, needsRestart } = notice ?? { refused: null, readAt: '', needsRestart: [] };
   const lines = (refused?.faults ?? []).map(
-    ({ path, message }) => `config  refused, the one of ${readAt} counts: ${inertText(path)} ${inertText(message)}`,
+    ({ path, message }) =>
+      `config  rejected; using the one read at ${readAt}: ${inertText(path)} ${inertText(message)}`,
   );
-  return needsRestart.length === 0 ? lines : [...lines, `config  from the next start on: ${needsRestart.join(', ')}`];
+  return needsRestart.length === 0 ? lines : [...lines, `config  restart needed to apply: ${needsRestart.join(', ')}`];
 }
 
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
@@ -223,14 +225,13 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
   const facts = [
     ...(lockedBy === null
       ? []
-      : [`ledger  ${inertText(lockedBy)} keeps it locked: until that ends, no run can be applied`]),
+      : [`ledger  locked by ${inertText(lockedBy)}: no run can be applied until the lock is released`]),
     ...configurationLines(report.configuration),
     ...(ahead === null ? [] : [`clock   ${describeAhead(ahead, options.nowMs)}`]),
     `alerts  ${formatInteger(openAlerts)} open`,
     `unsent  ${formatInteger(outbox.pending)} waiting, ${formatInteger(outbox.dead)} given up${held}`,
     ...disabled.map(
-      ({ name, disabledAt, reason }) =>
-        `channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`,
+      ({ name, disabledAt, reason }) => `channel ${inertText(name)} disabled since ${disabledAt}: ${inertText(reason)}`,
     ),
     `queue   ${describeQueue(queue)}`,
     ...exportFacts(exports, options.nowMs),
@@ -243,19 +244,19 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),
     ...renderTable(shown, columns(sorted, options.nowMs, wide), options).split('\n'),
     ...(shown.length < sorted.length ? [remainder(sorted.slice(shown.length))] : []),
-    ...whyFailed(shown, report, options).flatMap((text) => proseLines(text, options.width)),
+    ...failureLines(shown, report, options).flatMap((text) => proseLines(text, options.width)),
     '',
-    ...facts.flatMap((text) => proseLines(text, options.width, INDENT)),
+    ...facts.flatMap((text) => proseLines(text, options.width, FACT_INDENT)),
   ];
 }
 
-/** One line when all is well; otherwise one for each that fails. */
+/** Returns one line when all exports work, else one line for each that fails. */
 function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] {
   if (exports.length === 0) return [];
   const failing = exports.flatMap(({ name, failing: why }) => (why === null ? [] : [{ name, ...why }]));
   if (failing.length > 0) {
     return failing.map(({ name, since, reason }) => {
-      return `exports ${name} fails${since === null ? '' : ` since ${since}`}: ${inertText(reason)}`;
+      return `exports ${name} failing${since === null ? '' : ` since ${since}`}: ${inertText(reason)}`;
     });
   }
   const last = exports.reduce((latest, { writtenAt }) => ((writtenAt ?? '') > latest ? (writtenAt ?? '') : latest), '');
@@ -264,18 +265,18 @@ function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] 
 }
 
 function headline(workspaces: readonly WorkspaceLine[]): string {
-  const ours = workspaces.filter(({ configured, state }) => configured && state !== 'ended');
-  const fresh = ours.filter(({ state }) => state === 'fresh').length;
-  return `${formatInteger(fresh)} of ${formatInteger(ours.length)} workspaces are fresh`;
+  const active = workspaces.filter(({ configured, state }) => configured && state !== 'ended');
+  const fresh = active.filter(({ state }) => state === 'fresh').length;
+  return `${formatInteger(fresh)} of ${formatInteger(active.length)} workspaces are fresh`;
 }
 
-function remainder(left: readonly WorkspaceLine[]): string {
-  const well = left.every(({ state }) => state === 'fresh') ? ', all of them fresh' : '';
-  return `and ${formatInteger(left.length)} more${well}`;
+function remainder(hidden: readonly WorkspaceLine[]): string {
+  const suffix = hidden.every(({ state }) => state === 'fresh') ? ', all fresh' : '';
+  return `and ${formatInteger(hidden.length)} more${suffix}`;
 }
 
-/** Each reason once, with those that it stops, and when they are tried again. */
-function whyFailed(
+/** Lists each failure reason once, with the workspaces that it affects and the time of the next attempt. */
+function failureLines(
   shown: readonly WorkspaceLine[],
   { queue }: StatusReport,
   { nowMs, width }: ScreenOptions,
@@ -288,13 +289,13 @@ function whyFailed(
     const next = lines.flatMap(({ next_attempt_at }) => next_attempt_at ?? []).sort()[0];
     const nextMs = next === undefined || queue.status !== 'running' ? null : Date.parse(next);
     const when = nextMs === null || nextMs <= nowMs ? 'now' : relativeTime(nextMs, nowMs);
-    const again = nextMs === null ? '' : ` (tried again ${when})`;
-    return `${firstOf(labels, NAMED)}: ${inertText(reason)}${again}`;
+    const nextAttempt = nextMs === null ? '' : ` (next attempt ${when})`;
+    return `${firstOf(labels, MAX_NAMED_WORKSPACES)}: ${inertText(reason)}${nextAttempt}`;
   });
 }
 
 function isWide(width: number | undefined): boolean {
-  return width === undefined || width >= WIDE;
+  return width === undefined || width >= MIN_FULL_TABLE_COLUMNS;
 }
 
 function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean): TableColumn<WorkspaceLine>[] {
@@ -306,7 +307,12 @@ function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean):
     words: (from, row) => (from === null ? '' : `${from} to ${row.covers_to}`),
   };
   return [
-    { name: 'state', header: '', words: (state) => WORDS[state].word, style: (state) => WORDS[state].style },
+    {
+      name: 'state',
+      header: '',
+      words: (state) => STATE_LABELS[state].label,
+      style: (state) => STATE_LABELS[state].style,
+    },
     ...(wide || !named ? [{ name: 'workspace_id', header: 'Workspace', kind: 'id' } as const] : []),
     ...(named ? [{ name: 'name', header: wide ? 'Name' : 'Workspace' } as const] : []),
     { name: 'last_complete_run_at', header: 'Complete', words: ago },
@@ -326,23 +332,23 @@ type QueueStatus =
   | { status: 'unavailable'; redis: string; reason: string }
   | { status: 'running'; redis: string; sync: QueueCounts };
 
-/** Of the queue of this ledger, and since when which workspace's sync job has waited for its place. */
-interface QueueLook {
+/** The status of this ledger's queue, and for each workspace with a waiting sync job the time since when it waits. */
+interface QueueReading {
   status: QueueStatus;
   waitingSince: ReadonlyMap<string, number>;
 }
 
-async function lookAtQueue(context: Context, id: string): Promise<QueueLook> {
-  const nothingWaits = new Map<string, number>();
+async function readQueue(context: Context, id: string): Promise<QueueReading> {
+  const noneWaiting = new Map<string, number>();
   let redis = 'its private Redis';
   try {
     const target = await findRedis(context.config);
-    if (target === null) return { status: { status: 'not_running' }, waitingSince: nothingWaits };
+    if (target === null) return { status: { status: 'not_running' }, waitingSince: noneWaiting };
     redis = describeTarget(target);
     const { fault } = await askRedisOnce(target, id);
     if (fault !== null) {
       const reason = `${fault.reason}; ${fault.hint}`;
-      return { status: { status: 'unavailable', redis, reason }, waitingSince: nothingWaits };
+      return { status: { status: 'unavailable', redis, reason }, waitingSince: noneWaiting };
     }
     const { openBullmqQueue } = await import('../../queue/bullmq-queue.ts');
     const logger = createLogger({ level: 'silent' });
@@ -355,13 +361,13 @@ async function lookAtQueue(context: Context, id: string): Promise<QueueLook> {
     }
   } catch (error) {
     const { message: reason } = summarizeError(error);
-    return { status: { status: 'unavailable', redis, reason }, waitingSince: nothingWaits };
+    return { status: { status: 'unavailable', redis, reason }, waitingSince: noneWaiting };
   }
 }
 
 function describeQueue(queue: QueueStatus): string {
-  if (queue.status === 'not_running') return 'not running: the daemon starts it';
-  if (queue.status === 'unavailable') return inertText(`${queue.redis} is not available: ${queue.reason}`);
+  if (queue.status === 'not_running') return 'not running; the daemon starts it';
+  if (queue.status === 'unavailable') return inertText(`${queue.redis} is unavailable: ${queue.reason}`);
   return `${inertText(queue.redis)}; sync ${describeCounts(queue.sync)}`;
 }
 

@@ -21,8 +21,8 @@ test('a channel that loses notifications is one piece of news on the others unti
   const findings = await checkChannels(world.config);
   expect(findings).toContainEqual({
     ...{ check: 'channel', subject: 'failing', status: 'fail' },
-    message: '2 messages were given up, the last one because: HTTP 400',
-    remedy: '`usage-ledger alerts replay` lists them, `--all-dead` sends them again',
+    message: '2 messages given up; last error: HTTP 400',
+    remedy: 'list them with `usage-ledger alerts replay`, and send them again with `--all-dead`',
   });
 
   world.clock.set(world.clock.now() + 24 * 3_600_000);

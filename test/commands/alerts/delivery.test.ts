@@ -102,7 +102,7 @@ describe('alerts replay', () => {
     const list = await world.run('alerts', 'replay');
     expect(list.out).toMatch(/msg_[0-9a-f]{32}.*hook.*HTTP 410/);
     expect((await world.run('status')).out).toContain(
-      'channel hook is disabled since 2026-02-20T12:00:00.000Z: HTTP 410',
+      'channel hook disabled since 2026-02-20T12:00:00.000Z: HTTP 410',
     );
     expect((await world.run('doctor')).out).toMatch(/^warn {2}channel hook: disabled since .*\n.*alerts replay/m);
 

@@ -46,7 +46,7 @@ it('that is an older copy is noticed at the start, with both heads, until the ne
   expect(await judge(world)).toMatch(/^ok: /);
   copyFileSync(copy, world.ledgerPath);
   const reason = `it is an older copy, which ends at ${old}); its last checkpoint is ${latest},`;
-  expect(await judge(world)).toContain(`warn: ${world.ledgerPath} is not the ledger that was here last: ${reason}`);
+  expect(await judge(world)).toContain(`warn: ${world.ledgerPath} is not the ledger that was here before: ${reason}`);
   const daemon = startCommand(world.folder, 'sync');
   expect((await daemon.line(SAID)).reason).toContain(reason);
   await daemon.exit();

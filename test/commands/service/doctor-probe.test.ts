@@ -47,16 +47,16 @@ const periodOf = (row: Row | undefined) => String(row?.period);
 const BROKEN: [assumption: string, what: string, status: string, message: RegExp, breaks: Break][] = [
   [
     'order',
-    'turns the rows round',
+    'reverses the rows',
     'warn',
-    /another order/,
+    /a different order/,
     ({ usage }, _, count) => void (count % 2 && usage.reverse()),
   ],
   [
     'filter',
-    'ignores the months asked for',
+    'ignores the requested months',
     'fail',
-    /asked for 2025-12, it gives 2026-01, too/,
+    /a request for 2025-12 also returns 2026-01/,
     (listing, call) => {
       if (asked(call, 'from_period') !== null) listing.usage.push({ ...listing.usage[0], period: '2026-01' });
       for (const row of listing.usage) Object.assign(row, monthOf(periodOf(row)));
@@ -64,9 +64,9 @@ const BROKEN: [assumption: string, what: string, status: string, message: RegExp
   ],
   [
     'filter',
-    'counts what was not asked for',
+    'counts records that were not requested',
     'fail',
-    /total_records says 6 where there are 2/,
+    /total_records is 6 for .*, but there are 2/,
     (listing) => {
       listing.total_records = 6;
     },
@@ -75,21 +75,21 @@ const BROKEN: [assumption: string, what: string, status: string, message: RegExp
     'bounds',
     'leaves from_period out',
     'fail',
-    /2025-12 is missing where it is from_period$/,
+    /2025-12 is missing when it is from_period$/,
     (listing, call) => keep(listing, (row) => periodOf(row) > (asked(call, 'from_period') ?? '')),
   ],
   [
     'bounds',
     'leaves to_period out',
     'fail',
-    /2025-12 is missing where it is to_period$/,
+    /2025-12 is missing when it is to_period$/,
     (listing, call) => keep(listing, (row) => periodOf(row) < (asked(call, 'to_period') ?? '9')),
   ],
   [
     'page size',
-    'gives two at most',
+    'returns at most two records',
     'warn',
-    /asked for 100 records a page, it gives 2/,
+    /a page has 2 records; 100 were requested/,
     (listing) => {
       listing.usage.splice(2);
       listing.total_pages = Math.ceil(listing.total_records / 2);
@@ -97,9 +97,9 @@ const BROKEN: [assumption: string, what: string, status: string, message: RegExp
   ],
   [
     'page size',
-    'announces pages that there cannot be',
+    'announces pages that cannot exist',
     'fail',
-    /it says 9 pages for 6 records, of which the first has 6/,
+    /total_pages is 9 for 6 records, but the first page has 6/,
     (listing) => {
       listing.total_pages = 9;
     },
@@ -108,22 +108,22 @@ const BROKEN: [assumption: string, what: string, status: string, message: RegExp
     'pages',
     'ignores per_page',
     'fail',
-    /page 2 of one record each has 2 records/,
+    /with per_page=1, page 2 has 2 records/,
     (listing, call) => void (asked(call, 'per_page') === '1' && listing.usage.push({ ...listing.usage[0] })),
   ],
   [
     'pages',
-    'gives another page than asked for',
+    'returns a different page',
     'fail',
-    /another record than the second/,
+    /a record other than the second/,
     (listing, call) =>
       void (call.page === 2 && Object.assign(listing.usage[0] ?? {}, { tenant_id: 'acme', credits_used: 1 })),
   ],
   [
     'pages',
-    'says another total on another page',
+    'reports other totals on the second page',
     'fail',
-    /says 7 records on 7 pages/,
+    /with per_page=1, page 2 reports 7 records on 7 pages/,
     (listing, call) =>
       void (asked(call, 'per_page') === '1' && Object.assign(listing, { total_records: 7, total_pages: 7 })),
   ],
@@ -145,16 +145,16 @@ const BROKEN: [assumption: string, what: string, status: string, message: RegExp
   ],
   [
     'history',
-    'says other credits of one tenant',
+    'reports other credits for one tenant',
     'warn',
-    /2025-12 a tenant's own history says other credits/,
+    /a tenant's history has different credits for 2025-12 than the workspace listing/,
     (listing, call) => void (call.tenantId !== null && Object.assign(listing.usage[0] ?? {}, { credits_used: 1 })),
   ],
   [
     'absent',
-    'makes tenants up',
+    'invents tenants',
     'fail',
-    /is given records/,
+    /an unknown tenant has records/,
     (listing, call) => {
       if (call.tenantId !== null && listing.usage.length === 0) listing.usage = [record(call.tenantId, '2026-02')];
     },
@@ -175,7 +175,7 @@ function record(tenant: string, period: string): Row {
 }
 
 describe('doctor --probe', () => {
-  it('finds every assumption kept by the sandbox, and asks nothing of the sort without being told to', async () => {
+  it('passes every assumption on the sandbox, and sends probe requests only with --probe', async () => {
     const world = await createWorld(FIRST);
     const { code, checks } = await probe(world);
     expect(code).toBe(0);
@@ -188,7 +188,7 @@ describe('doctor --probe', () => {
     expect(world.sandbox.requests.count).toBe(before + 1);
   });
 
-  it.each(BROKEN)('tells of %j where the service %s', async (assumption, _, status, message, breaks) => {
+  it.each(BROKEN)('reports %j when the service %s', async (assumption, _, status, message, breaks) => {
     const { code, checks } = await probe(await worldThat(breaks));
     expect(checks.map(({ check }) => check)).toEqual(ASSUMPTIONS.map((name) => `probe ${name}`));
     const found = checks.find(({ check }) => check === `probe ${assumption}`);
@@ -204,7 +204,7 @@ describe('doctor --probe', () => {
     ['fractions', { credits_used: 1.5 }],
     ['text for a number', { request_count: '7' }],
     ['billing from the 15th', { period_start: '2025-12-15T00:00:00' }],
-  ])('names the field where a service gives %s', async (_, fields) => {
+  ])('names the field when a service returns %s', async (_, fields) => {
     const { code, checks } = await probe(
       await worldThat(({ usage }) => {
         Object.assign(usage[0] ?? {}, fields);
@@ -216,7 +216,7 @@ describe('doctor --probe', () => {
     ]);
   });
 
-  it('goes on where one question is refused, and takes a refusal of a page beyond the last and of an unknown tenant', async () => {
+  it('continues after a rejected request, and accepts a rejected page beyond the last and a rejected unknown tenant', async () => {
     const world = await createWorld(FIRST);
     strike(world, { type: 'status', status: 400 }, (call) => call.page === 2 && asked(call, 'per_page') === '100');
     strike(world, { type: 'status', status: 404 }, ({ tenantId }) => tenantId?.startsWith('usage-ledger') === true);
@@ -228,12 +228,12 @@ describe('doctor --probe', () => {
     ]);
   });
 
-  it('says that nothing could be tried where there are no records', async () => {
+  it('reports that a service without records cannot be tested', async () => {
     const { code, checks } = await probe(await createWorld({ ...FIRST, usage: [] }));
     expect([code, checks]).toEqual([0, [expect.objectContaining({ check: 'probe', status: 'warn' })]]);
   });
 
-  it('fits a terminal of 80 columns, whatever it finds', async () => {
+  it('fits a terminal of 80 columns with every finding', async () => {
     const world = await worldThat((listing, call, count) => {
       for (const [, , , , breaks] of BROKEN.slice(-5)) breaks(listing, call, count);
     });

@@ -8,12 +8,12 @@ import { parseUsagePage, type UsageItem, type UsagePage } from '../../../usage-a
 import { UsageApiClient, type UsagePageQuery } from '../../../usage-api/client.ts';
 import { type Finding, warn } from '../finding.ts';
 
-/** Nobody is called so. */
+/** A tenant id that no workspace has. */
 const NO_SUCH_TENANT = 'usage-ledger-probe-no-such-tenant';
 
 /**
- * Tries on the service what the interface leaves open and the program takes for granted, by some ten reading requests, one
- * after the other. A service without records cannot be tried.
+ * Tests the behaviours that the program relies on but the API documentation leaves open, with about ten read requests in
+ * sequence. Needs a service that has records.
  */
 export async function probeService(workspaceId: string, trial: Trial): Promise<Finding[]> {
   const ask = async (query: UsagePageQuery): Promise<UsagePage> =>
@@ -22,14 +22,14 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<F
   try {
     whole = await ask({});
   } catch (error) {
-    return [{ check: 'probe', subject: workspaceId, ...untried(error) }];
+    return [{ check: 'probe', subject: workspaceId, ...untested(error) }];
   }
   const [first] = whole.usage;
   if (first === undefined) {
-    const message = 'the service has no records yet: nothing could be tried';
-    return [warn('probe', message, 'run it again once there are some', workspaceId)];
+    const message = 'the service has no records yet: nothing could be tested';
+    return [warn('probe', message, 'run it again once there are records', workspaceId)];
   }
-  // A month that is over stands still.
+  // The oldest month no longer changes while it is tested.
   const period = whole.usage.map((item) => item.period).reduce((a, b) => (b < a ? b : a));
   const between = (from: number, to: number): Promise<UsagePage> =>
     ask({ fromPeriod: addPeriods(period, from), toPeriod: addPeriods(period, to) });
@@ -57,34 +57,35 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<F
   ];
   const findings: Finding[] = [];
   for (const [assumption, judge] of trials) {
-    findings.push({ check: `probe ${assumption}`, subject: workspaceId, ...(await judgedOr(judge)) });
+    findings.push({ check: `probe ${assumption}`, subject: workspaceId, ...(await verdictOf(judge)) });
   }
   return findings;
 }
 
-async function unless(codes: readonly string[], asked: Promise<UsagePage>): Promise<UsagePage | null> {
+/** Returns the page, or null when the request fails with one of the codes. */
+async function unless(codes: readonly string[], request: Promise<UsagePage>): Promise<UsagePage | null> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if (error instanceof AppError && codes.includes(error.code)) return null;
     throw error;
   }
 }
 
-async function judgedOr(judge: () => Verdict | Promise<Verdict>): Promise<Verdict> {
+async function verdictOf(judge: () => Verdict | Promise<Verdict>): Promise<Verdict> {
   try {
     return await judge();
   } catch (error) {
-    return untried(error);
+    return untested(error);
   }
 }
 
-function untried(error: unknown): Verdict {
+function untested(error: unknown): Verdict {
   const { message, hint } = summarizeError(error);
-  return wrong(`could not be tried: ${message}`, hint ?? 'ask the service');
+  return wrong(`could not be tested: ${message}`, hint ?? 'ask the service operator');
 }
 
-/** The most records that a page may be asked for. */
+/** The largest page that the API allows. */
 const PER_PAGE = 100;
 
 type Verdict = Omit<Finding, 'check' | 'subject'>;
@@ -96,11 +97,11 @@ function judgeFigures(items: readonly UsageItem[]): Verdict {
 }
 
 function judgeOrder({ usage }: UsagePage, again: UsagePage): Verdict {
-  if (keysOf(usage) === keysOf(again.usage)) return fine('the same question brings the same rows in the same order');
+  if (keysOf(usage) === keysOf(again.usage)) return fine('the same request returns the same rows in the same order');
   return doubt(
-    'the same question brings other rows, or another order',
-    'ask the service for a fixed order: a listing of several pages whose rows move is read up to three times, and ' +
-      'applies nothing when they move each time',
+    'the same request returns different rows, or a different order',
+    'ask the service operator for a fixed order: when rows move between pages, a run reads the listing up to three times, ' +
+      'and applies nothing if they move each time',
   );
 }
 
@@ -108,29 +109,29 @@ function judgeFilter(period: string, month: UsagePage, whole: UsagePage): Verdic
   const outsider = month.usage.find((item) => item.period !== period);
   if (outsider !== undefined) {
     return wrong(
-      `asked for ${period}, it gives ${outsider.period}, too`,
-      'from_period and to_period have to be obeyed: a run that reads another month applies nothing',
+      `a request for ${period} also returns ${outsider.period}`,
+      'the service must apply from_period and to_period: a run that reads another month applies nothing',
     );
   }
-  const counts = month.total_records <= PER_PAGE;
+  const fitsOnePage = month.total_records <= PER_PAGE;
   const isWhole = whole.usage.some((item) => item.period !== period) && month.total_records === whole.total_records;
-  if (counts ? month.total_records !== month.usage.length : isWhole) {
+  if (fitsOnePage ? month.total_records !== month.usage.length : isWhole) {
     return wrong(
-      `asked for ${period}, total_records says ${month.total_records} where there are ${counts ? month.usage.length : 'fewer'}`,
-      'total_records has to count what was asked for: a run proves by it that nothing is missing, and applies nothing',
+      `total_records is ${month.total_records} for ${period}, but there are ${fitsOnePage ? month.usage.length : 'fewer'}`,
+      'total_records must count the requested records: a run that cannot confirm its count applies nothing',
     );
   }
-  return fine(`from_period and to_period are obeyed, and total_records counts what was asked for`);
+  return fine('from_period and to_period filter, and total_records counts the requested records');
 }
 
-/** `around` are the windows that begin and that end with the period; null where the period alone has its records. */
+/** `around` holds the windows that start and end with the period; null when a request for the period alone returns its records. */
 function judgeBounds(period: string, around: [from: UsagePage, to: UsagePage] | null): Verdict {
-  if (around === null) return fine('from_period and to_period are included in what they bound');
+  if (around === null) return fine('from_period and to_period are inclusive');
   const [from, to] = around.map(({ usage }) => usage.some((item) => item.period === period));
-  const left = [...(from ? [] : ['from_period']), ...(to ? [] : ['to_period'])];
+  const missingAs = [...(from ? [] : ['from_period']), ...(to ? [] : ['to_period'])];
   return wrong(
-    `${period} is missing where it is ${left.length === 0 ? 'both bounds' : left.join(' and where it is ')}`,
-    'both have to be included: the months at the ends of a window would never be read',
+    `${period} is missing when it is ${missingAs.length === 0 ? 'both bounds' : missingAs.join(' or ')}`,
+    'both bounds must be inclusive: the first and last month of a window would never be read',
   );
 }
 
@@ -138,72 +139,72 @@ function judgePageSize({ usage, total_records: records, total_pages: pages }: Us
   const expected = Math.min(PER_PAGE, records);
   if (pages !== Math.ceil(records / Math.max(1, usage.length))) {
     return wrong(
-      `it says ${counted(pages, 'page')} for ${counted(records, 'record')}, of which the first has ${usage.length}`,
-      'pages have to hold the same number of records each: a run that misses some applies nothing',
+      `total_pages is ${pages} for ${counted(records, 'record')}, but the first page has ${usage.length}`,
+      'every page must hold the same number of records: a run that misses records applies nothing',
     );
   }
-  if (usage.length === expected) return fine(`a page has the ${expected} records that were asked for`);
+  if (usage.length === expected) return fine(`a page has the requested ${expected} records`);
   return doubt(
-    `asked for ${PER_PAGE} records a page, it gives ${usage.length}`,
-    'nothing is lost: a run takes as many more requests; raise requests_per_second when that is too slow',
+    `a page has ${usage.length} records; ${PER_PAGE} were requested`,
+    'no data is lost, but a run needs more requests; raise requests_per_second if that is too slow',
   );
 }
 
 function judgePages(whole: UsagePage, second: UsagePage): Verdict {
   const [, expected] = whole.usage;
-  if (expected === undefined) return fine('there is but one record, on one page');
+  if (expected === undefined) return fine('there is only one record, on one page');
   if (second.usage.length === 1 && keysOf(second.usage) === keysOf([expected])) {
     const same = second.total_records === whole.total_records && second.total_pages === whole.total_records;
-    if (same) return fine('pages follow one another without gap or repetition, and all say the same totals');
+    if (same) return fine('pages follow each other without gap or repetition, with the same totals');
     return wrong(
-      `page 2 of one record each says ${second.total_records} records on ${second.total_pages} pages, page 1 of ` +
-        `${PER_PAGE} says ${whole.total_records} records`,
-      'totals have to be the same on every page: a run whose pages differ applies nothing',
+      `with per_page=1, page 2 reports ${second.total_records} records on ${second.total_pages} pages; page 1 with ` +
+        `per_page=${PER_PAGE} reports ${whole.total_records} records`,
+      'every page must report the same totals: a run whose pages differ applies nothing',
     );
   }
   return wrong(
-    `page 2 of one record each has ${second.usage.length === 1 ? 'another record than the second' : `${second.usage.length} records`}`,
-    'per_page and page have to be obeyed together: rows between two pages would be missed, and a run applies nothing',
+    `with per_page=1, page 2 has ${second.usage.length === 1 ? 'a record other than the second' : `${second.usage.length} records`}`,
+    'the service must apply per_page and page together: a run that misses rows between two pages applies nothing',
   );
 }
 
 function judgeBeyond(page: UsagePage | null): Verdict {
-  if (page === null) return fine('a page beyond the last is refused');
+  if (page === null) return fine('a page beyond the last is rejected');
   if (page.usage.length === 0) return fine('a page beyond the last is empty');
   return doubt(
     `a page beyond the last repeats ${counted(page.usage.length, 'record')}`,
-    'nothing to do: a listing that becomes shorter while it is read is read again instead of ending',
+    'no action needed: a listing that shrinks while it is read is read again',
   );
 }
 
 function judgeHistory(period: string, listed: readonly UsageItem[], history: UsagePage): Verdict {
-  const own = new Map(history.usage.map((item) => [item.period, item]));
+  const ownHistory = new Map(history.usage.map((item) => [item.period, item]));
   const [first] = listed;
   const expected = listed.filter((item) => item.tenant_id === first?.tenant_id);
-  const missing = expected.find((item) => !own.has(item.period));
+  const missing = expected.find((item) => !ownHistory.has(item.period));
   if (missing !== undefined && history.total_pages <= 1) {
     return wrong(
-      `a tenant's own history lacks ${missing.period}, which the listing of all has`,
-      'a record that leaves the listing is withdrawn when the history lacks it, too: ask the service why they differ',
+      `a tenant's history lacks ${missing.period}, which the workspace listing has`,
+      'ask the service operator why they differ: a record missing from both is withdrawn',
     );
   }
   const settled = expected.find((item) => item.period === period);
-  const same = settled === undefined ? undefined : own.get(period);
+  const same = settled === undefined ? undefined : ownHistory.get(period);
   if (same !== undefined && settled?.credits_used !== same.credits_used) {
     return doubt(
-      `of ${period} a tenant's own history says other credits than the listing of all`,
-      'the ledger goes by the listing; ask the service which of the two it bills by',
+      `a tenant's history has different credits for ${period} than the workspace listing`,
+      'the ledger uses the listing; ask the service operator which of the two it bills by',
     );
   }
-  return fine("a tenant's own history agrees with the listing of all");
+  return fine("a tenant's history agrees with the workspace listing");
 }
 
 function judgeAbsent(page: UsagePage | null): Verdict {
-  if (page === null) return fine('a tenant that is not there is answered with 404');
-  if (page.usage.length === 0) return fine('a tenant that is not there has an empty history');
+  if (page === null) return fine('an unknown tenant gets 404');
+  if (page.usage.length === 0) return fine('an unknown tenant has an empty history');
   return wrong(
-    'a tenant that is not there is given records',
-    'ask the service: nothing that leaves the listing can be confirmed as withdrawn',
+    'an unknown tenant has records',
+    'ask the service operator: a record that leaves the listing cannot be confirmed as withdrawn',
   );
 }
 
@@ -231,21 +232,21 @@ interface TrialOptions {
   redact: Redactor;
 }
 
-interface Asked {
+interface TrialResponse {
   page: UsagePage;
   latencyMs: number;
-  /** Our clock minus the service's; null when it sends none. */
+  /** This machine's clock minus the service's, in milliseconds; null when the response has no Date header. */
   skewMs: number | null;
 }
 
 export interface Trial {
-  ask(query: UsagePageQuery): Promise<Asked>;
-  /** The id of the key that the service took last; null before. */
+  ask(query: UsagePageQuery): Promise<TrialResponse>;
+  /** Returns the id of the key that the service last accepted; null before the first response. */
   keyInUse(): string | null;
   close(): Promise<void>;
 }
 
-/** Not the context's client: its patience would make a doctor who says nothing for minutes. */
+/** Opens a client with short timeouts and one retry: the context's client would keep the doctor waiting for minutes. */
 export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: TrialOptions): Trial {
   const { id, baseUrl, embedUrl, keys, signing, ca } = workspace;
   const client = new UsageApiClient({
@@ -264,11 +265,11 @@ export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: 
   });
   return {
     async ask(query) {
-      const asked = clock.monotonic();
+      const startedMs = clock.monotonic();
       const { requestedAtMs, receivedAtMs, serverDateMs, status, contentType, ...answer } =
         await client.fetchUsagePage(query);
-      const latencyMs = Math.round(clock.monotonic() - asked);
-      // The Date header has whole seconds: the service's clock was half a second further on average.
+      const latencyMs = Math.round(clock.monotonic() - startedMs);
+      // The Date header has whole seconds, so the service's clock is half a second later on average.
       const skewMs = serverDateMs === null ? null : (requestedAtMs + receivedAtMs) / 2 - (serverDateMs + 500);
       const body = Buffer.concat(answer.body);
       const { page = 1, tenantId } = query;
