@@ -95,6 +95,11 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** What failed and the remedy, as one line for an alert: `Postgres refused ...: run GRANT ...`. */
+export function withRemedy({ message, hint }: { message: string; hint?: string | undefined }): string {
+  return hint === undefined ? message : `${message}: ${hint}`;
+}
+
 /** Reduces any thrown value to plain data. Unexpected errors have the code `internal` and are not retryable. */
 export function summarizeError(thrown: unknown): ErrorSummary {
   const error = systemFault(thrown) ?? thrown;

@@ -5,6 +5,7 @@ import { type Clock, sleep } from '../core/clock.ts';
 import { attemptLimit } from '../core/deadline.ts';
 import { AppError } from '../core/errors.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
+import { ProxyRefusedError } from '../core/net/proxy-refusal.ts';
 import { parseRetryAfter } from '../core/net/retry.ts';
 import type { Redactor } from '../core/text/redact.ts';
 import type { Outcome } from './receiver.ts';
@@ -173,6 +174,9 @@ function noAnswer(error: unknown): Answer {
   if (error instanceof AddressRefusedError) {
     const fault = `${error.message}; set \`allow_private: true\` on the outlet if that place is yours`;
     return { status: null, fault, certain: true };
+  }
+  if (error instanceof ProxyRefusedError) {
+    return { status: null, fault: `${error.message}; ${error.hint}`, certain: true };
   }
   // The code alone: messages may quote what was sent.
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

@@ -10,6 +10,7 @@ export interface ChannelMessage {
  *
  * - `delivered`: the receiver has it; `refused` says of whom it was refused, where it has several recipients.
  * - `retry`: it may work later; `retryAfterMs` is the least wait the receiver asked for. `unknown`: it may have it all the same.
+ *   `isDenial`: a right or a quota is missing there, and the other channels are notified at once.
  * - `rejected`: the same attempt would fail again; a dead letter.
  * - `too_large`: the receiver does not take so many bytes at once.
  * - `disabled`: the receiver wants nothing more on this channel.
@@ -17,7 +18,7 @@ export interface ChannelMessage {
  */
 export type DeliveryResult =
   | { outcome: 'delivered'; detail: string; refused?: string }
-  | { outcome: 'retry'; reason: string; retryAfterMs: number | null; unknown: boolean }
+  | { outcome: 'retry'; reason: string; retryAfterMs: number | null; unknown: boolean; isDenial?: boolean }
   | { outcome: 'rejected'; reason: string }
   | { outcome: 'too_large'; reason: string }
   | { outcome: 'disabled'; reason: string }

@@ -123,6 +123,7 @@ function reportOf(
 ): ChannelReport['says'] | null {
   if (result.outcome === 'disabled') return 'disabled';
   if (!isServed || (result.outcome === 'delivered' && result.refused === undefined)) return 'works';
+  if (result.outcome === 'retry' && result.isDenial === true) return 'fails';
   if (result.outcome === 'too_large' && outcome.state === 'pending') return null;
   return outcome.state === 'pending' && failures + 1 !== TOLD_AFTER_ATTEMPTS ? null : 'fails';
 }

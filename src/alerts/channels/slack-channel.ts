@@ -1,4 +1,5 @@
 import type { SlackConfig } from '../../config/channel-types.ts';
+import { readSlackBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
 import { MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 import { createViewChannel } from './view-channel.ts';
@@ -20,7 +21,7 @@ const LINE_SECTIONS = 42;
  * archived or removed channel answers 410 and is disabled like any receiver. Throws `channel_url_refused`.
  */
 export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  return createViewChannel(config, deps, { type: 'slack', bodyOf: slackMessage });
+  return createViewChannel(config, deps, { type: 'slack', bodyOf: slackMessage, readBody: readSlackBody });
 }
 
 /** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */

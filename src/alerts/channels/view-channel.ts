@@ -1,4 +1,6 @@
 import type { SlackConfig, TeamsConfig } from '../../config/channel-types.ts';
+import { sleep } from '../../core/clock.ts';
+import type { ReadBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
 import { type MessageView, messageView } from './message-view.ts';
 import { channelUrl } from './outbound/channel-url.ts';
@@ -10,17 +12,30 @@ interface Form {
   type: string;
   /** The JSON for it. */
   bodyOf(view: MessageView, notificationId: string): object;
+  /** What its answers of 2xx mean. */
+  readBody: ReadBody;
+  /** From the start of one message to that of the next, at the least; 0: as they come. */
+  spacingMs?: number;
 }
 
 /** Posts each notification, as people read it, in the form of its place. Raises `channel_url_refused`. */
 export function createViewChannel(
   config: Omit<SlackConfig | TeamsConfig, 'type'>,
   { clock, proxy, resolve }: HttpChannelDeps,
-  { type, bodyOf }: Form,
+  { type, bodyOf, readBody, spacingMs = 0 }: Form,
 ): Channel {
   const url = channelUrl(config);
   const { name, timeoutMs, allowPrivate, ca } = config;
   const policy = { allowPrivate, resolve };
+  let nextFreeMs = Number.NEGATIVE_INFINITY;
+  /** Waits for this message's turn. */
+  const turn = async (signal: AbortSignal): Promise<void> => {
+    if (spacingMs === 0) return;
+    const nowMs = clock.monotonic();
+    const atMs = Math.max(nowMs, nextFreeMs);
+    nextFreeMs = atMs + spacingMs;
+    if (atMs > nowMs) await sleep(clock, atMs - nowMs, signal);
+  };
   return {
     name,
     type,
@@ -28,7 +43,13 @@ export function createViewChannel(
       const view = messageView(message.payload);
       if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
       const body = JSON.stringify(bodyOf(view, message.notificationId));
-      return postJson({ url, headers: {}, body, policy, timeoutMs, ca, proxy, clock, signal });
+      try {
+        await turn(signal);
+      } catch (error) {
+        if (signal.aborted) return { outcome: 'cancelled' };
+        throw error;
+      }
+      return postJson({ url, headers: {}, body, policy, timeoutMs, ca, proxy, clock, signal, readBody });
     },
   };
 }

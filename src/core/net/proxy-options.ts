@@ -1,3 +1,6 @@
+import { type Dispatcher, Pool } from 'undici';
+import { ProxyRefusedError } from './proxy-refusal.ts';
+
 /** A proxy for https, and the hosts that are reached without it, as `NO_PROXY` lists them. */
 export interface ProxySettings {
   url: string;
@@ -7,12 +10,44 @@ export interface ProxySettings {
 /** What never goes through a proxy: traffic that stays on this machine. */
 const THIS_MACHINE = 'localhost,127.0.0.1,[::1]';
 
-/** The same for undici's `EnvHttpProxyAgent`: plain http, which is for this machine only, always goes directly. */
+/**
+ * The same for undici's `EnvHttpProxyAgent`: plain http, which is for this machine only, always goes directly. A tunnel that
+ * the proxy refuses fails with ProxyRefusedError.
+ */
 export function proxyAgentOptions({ url, noProxy }: ProxySettings): {
   httpProxy: string;
   httpsProxy: string;
   noProxy: string;
+  clientFactory: (origin: URL, options: object) => Dispatcher;
 } {
   const everything = noProxy.trim() === '*';
-  return { httpProxy: '', httpsProxy: url, noProxy: everything ? '*' : `${noProxy},${THIS_MACHINE}` };
+  return {
+    httpProxy: '',
+    httpsProxy: url,
+    noProxy: everything ? '*' : `${noProxy},${THIS_MACHINE}`,
+    clientFactory: (origin, options) => new TunnelPool(origin, options),
+  };
 }
+
+/** Connections to a proxy. undici itself names the status of a refused tunnel in the text of its error only. */
+class TunnelPool extends Pool {
+  override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
+  override connect(options: Dispatcher.ConnectOptions, callback: ConnectCallback): void;
+  override connect(
+    options: Dispatcher.ConnectOptions,
+    callback?: ConnectCallback,
+  ): Promise<Dispatcher.ConnectData> | undefined {
+    if (callback === undefined) return this.#tunnel(options);
+    super.connect(options, callback);
+    return undefined;
+  }
+
+  async #tunnel(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+    const answer = await super.connect(options);
+    if (answer.statusCode === 200) return answer;
+    answer.socket.on('error', () => undefined).destroy();
+    throw new ProxyRefusedError(options.path ?? 'the host', answer.statusCode);
+  }
+}
+
+type ConnectCallback = (error: Error | null, data: Dispatcher.ConnectData) => void;

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { ProxyRefusedError } from '../../core/net/proxy-refusal.ts';
 import { type BodyDescription, describeBody, type ResponseFacts } from '../answers/unexpected-body.ts';
 import {
   type ApiError,
@@ -124,10 +125,6 @@ const CONNECTION_FAULTS: Readonly<Record<string, readonly [words: string, remedy
     'the certificate chain is private, and no `ca_file` names its authority',
     'name its authority in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
   ],
-  UND_ERR_ABORTED: [
-    'the proxy does not let it through',
-    'check address, user and password of the proxy, and whom it lets pass',
-  ],
   UND_ERR_SOCKET: ['the service closed it'],
   UND_ERR_HEADERS_OVERFLOW: ['the answer has more headers than are read', 'tell who runs the service'],
   ERR_TLS_CERT_ALTNAME_INVALID: ['the certificate belongs to another host', 'check the address'],
@@ -136,6 +133,10 @@ const CONNECTION_FAULTS: Readonly<Record<string, readonly [words: string, remedy
 /** Turns what undici and the body reader throw into ours; anything that is no fault of a connection stays as it is. */
 export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unknown {
   if (thrown instanceof BodyFault) return failure(bodyError(thrown, null, { endpoint }));
+  if (thrown instanceof ProxyRefusedError) {
+    const { message, hint } = thrown;
+    return failure(new NetworkError(`${endpoint}: ${message}`, { endpoint, cause: thrown, hint }), true);
+  }
   if (!(thrown instanceof Error) || thrown instanceof AppError || !('code' in thrown)) return thrown;
   const code = String(thrown.code ?? thrown.name);
   if (DEFECT_CODES.test(code)) return thrown;

@@ -177,6 +177,26 @@ describe('the answer of Slack', () => {
     });
   });
 
+  /** Error strings as Slack documents them for incoming webhooks, and `ok` of the Web API. */
+  it.each<[body: string, outcome: object]>([
+    ['ok', { outcome: 'delivered', detail: 'HTTP 200' }],
+    ['ok\n', { outcome: 'delivered' }],
+    ['{"ok":true,"ts":"1503435956.000247"}', { outcome: 'delivered' }],
+    ['', { outcome: 'retry', unknown: true }],
+    ['<html>Please log in</html>', { outcome: 'retry', unknown: true, reason: expect.stringContaining('proxy') }],
+    ['invalid_payload', { outcome: 'rejected', reason: 'HTTP 200, and Slack reports invalid_payload' }],
+    ['channel_is_archived', { outcome: 'retry', isDenial: true, reason: expect.stringContaining('unarchive') }],
+    ['action_prohibited', { outcome: 'retry', isDenial: true, reason: expect.stringContaining('administrator') }],
+    ['rollup_error', { outcome: 'retry', unknown: false }],
+    ['{"ok":false,"error":"ratelimited"}', { outcome: 'retry', unknown: false }],
+    ['{"ok":false,"error":"not_in_channel"}', { outcome: 'retry', isDenial: true }],
+    ['{"ok":false,"error":"invalid_blocks"}', { outcome: 'rejected' }],
+    ['{"ok":false}', { outcome: 'retry', unknown: true }],
+    ['"ok"', { outcome: 'retry', unknown: true }],
+  ])('200 with the body %j is %j', async (body, outcome) => {
+    expect((await deliver(payloadOf({}), (response) => void response.end(body))).result).toMatchObject(outcome);
+  });
+
   it('is not waited for when the stored text is no notification', async () => {
     expect(await deliver('[1]')).toEqual({
       result: { outcome: 'rejected', reason: 'the payload is not a JSON object' },

@@ -1,7 +1,9 @@
 import type { Clock } from '../../../core/clock.ts';
 import { attemptLimit } from '../../../core/deadline.ts';
 import type { ProxySettings } from '../../../core/net/proxy-options.ts';
+import { ProxyRefusedError } from '../../../core/net/proxy-refusal.ts';
 import { parseRetryAfter } from '../../../core/net/retry.ts';
+import type { Failure, ReadBody } from '../accepted-bodies.ts';
 import type { DeliveryResult } from '../channel.ts';
 import { AddressRefusedError, type OutboundPolicy, refusedLiteral } from './guarded-connect.ts';
 
@@ -16,11 +18,16 @@ export interface JsonPost {
   proxy?: ProxySettings | null | undefined;
   clock: Clock;
   signal: AbortSignal;
+  /** Reads the body of an answer of 2xx, for a receiver whose status alone proves nothing. */
+  readBody?: ReadBody | undefined;
 }
 
 const ANSWER_BYTES = 4096;
 
-/** Posts JSON once and says what became of it, by the status of the answer. Redirects are not followed. */
+/**
+ * Posts JSON once and says what became of it: by the status of the answer, and by its body where `readBody` is given.
+ * Redirects are not followed.
+ */
 export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   // Loaded with the first notification only: every command would pay for it at its start.
   const { guardedAgent } = await import('./guarded-agent.ts');
@@ -42,6 +49,9 @@ export async function postJson(post: JsonPost): Promise<DeliveryResult> {
     });
     const retryAfter = [answer.headers['retry-after'] ?? []].flat()[0];
     const result = webhookOutcome(answer.statusCode, retryAfter, post.clock.now());
+    if (post.readBody !== undefined && result.outcome === 'delivered') {
+      return readResult(result, post.readBody(await startOf(answer.body)), { retryAfter, nowMs: post.clock.now() });
+    }
     // The status has decided; whether the rest of the answer arrives in time changes nothing.
     await answer.body.dump({ limit: ANSWER_BYTES });
     return result;
@@ -57,9 +67,39 @@ export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   }
 }
 
+/** As many bytes of a body as a failure takes. */
+async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes >= ANSWER_BYTES) break;
+  }
+  return Buffer.concat(parts).subarray(0, ANSWER_BYTES).toString('utf8');
+}
+
+function readResult(
+  delivered: DeliveryResult,
+  failure: Failure | null,
+  { retryAfter, nowMs }: { retryAfter: string | undefined; nowMs: number },
+): DeliveryResult {
+  if (failure === null) return delivered;
+  if ('outcome' in failure) return failure;
+  const { reason, status } = failure;
+  const meant = webhookOutcome(status, retryAfter, nowMs);
+  // A status of 2xx or 3xx inside a failure means nothing.
+  if (meant.outcome === 'delivered') return { outcome: 'rejected', reason };
+  return 'reason' in meant ? { ...meant, reason } : meant;
+}
+
 /** Only the error's code is told: messages may quote headers, and with them the signature. */
 function failedRequest(error: unknown): DeliveryResult {
   if (error instanceof AddressRefusedError) return refusedAddress(error);
+  if (error instanceof ProxyRefusedError) {
+    const { message, hint, isDenial } = error;
+    return { outcome: 'retry', reason: `${message}; ${hint}`, retryAfterMs: null, unknown: false, isDenial };
+  }
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   if (code === 'UND_ERR_INVALID_ARG') return { outcome: 'rejected', reason: `the request cannot be built (${code})` };
   return {

@@ -41,7 +41,6 @@ export async function tryConnection(
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'check the name in its address, and that this machine resolves names',
-  UND_ERR_ABORTED: 'the proxy does not let it through: check its address, user and password, and whom it lets pass',
 };
 
 /** undici says that a request begins once its connection stands, and before a byte of it is written. */

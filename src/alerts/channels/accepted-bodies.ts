@@ -1,0 +1,86 @@
+import type { DeliveryResult } from './channel.ts';
+
+/** What the body of an answer of 2xx says, for a receiver whose status alone proves nothing; null: it was delivered. */
+export type ReadBody = (body: string) => Failure | null;
+
+/** A failure in the body: either a status that was meant, or what to do at once. */
+export type Failure = { reason: string; status: number } | Exclude<DeliveryResult, { outcome: 'delivered' }>;
+
+/** Documented for Teams: the status of its endpoint comes inside the text of an answer of 200. */
+const TEAMS_FAILURE = /delivery failed with error/i;
+const TEAMS_STATUS = /HTTP error (\d{3})\b/i;
+const THROTTLED = /\b429\b|throttl|too many requests|rate.?limit/i;
+
+/**
+ * The answer of Teams. A workflow answers 202 with an empty body or one of its author; a connector answers 200 with `1`, or
+ * with a failure in words, of which only the status is repeated.
+ */
+export function readTeamsBody(body: string): Failure | null {
+  if (TEAMS_FAILURE.test(body)) {
+    const status = Number(TEAMS_STATUS.exec(body)?.[1] ?? (THROTTLED.test(body) ? 429 : 502));
+    return { reason: `HTTP 200, and Teams reports HTTP ${status} in its body`, status };
+  }
+  const error = jsonOf(body)?.error;
+  if (error === undefined || error === null || error === false) return null;
+  const status = THROTTLED.test(JSON.stringify(error)) ? 429 : 400;
+  return { reason: 'HTTP 200, and the workflow reports an error in its body', status };
+}
+
+/** Errors of Slack's incoming webhooks and of its Web API that pass by themselves. */
+const SLACK_PASSING: readonly string[] = [
+  'rate_limited',
+  'ratelimited',
+  'message_limit_exceeded',
+  'rollup_error',
+  'internal_error',
+  'fatal_error',
+  'service_unavailable',
+  'request_timeout',
+  'team_added_to_org',
+];
+/** Errors that end once somebody gives the app the right, or the channel another address. */
+const SLACK_REMEDIES: Readonly<Record<string, string>> = {
+  action_prohibited: 'let an administrator of the workspace allow the app to post there',
+  posting_to_general_channel_denied: 'let an administrator allow the app to post there, or choose another channel',
+  channel_not_found: 'create the webhook anew for a channel that exists, and set `url`',
+  channel_is_archived: 'unarchive the channel, or create the webhook for another one and set `url`',
+  is_archived: 'unarchive the channel, or create the webhook for another one and set `url`',
+  no_service: 'create the webhook anew and set `url`',
+  no_service_id: 'create the webhook anew and set `url`',
+  no_team: 'create the webhook anew and set `url`',
+  team_disabled: 'let an administrator enable the workspace',
+  invalid_token: 'create the webhook anew and set `url`',
+  token_revoked: 'create the webhook anew and set `url`',
+  account_inactive: 'create the webhook anew and set `url`',
+  not_in_channel: 'invite the app to the channel',
+  missing_scope: 'give the app the scope `incoming-webhook` or `chat:write`',
+};
+
+/** The answer of Slack: `ok` from an incoming webhook, `{"ok":true}` from the Web API; anything else is none of Slack. */
+export function readSlackBody(body: string): Failure | null {
+  const text = body.trim();
+  const json = jsonOf(text);
+  if (text === 'ok' || json?.ok === true) return null;
+  const error = json === null ? text : json.error;
+  const code = typeof error === 'string' && /^[a-z][a-z_]{1,63}$/.test(error) ? error : null;
+  if (code === null) {
+    const reason = 'HTTP 200 without the `ok` of Slack; correct `url`, or look for a proxy that answers in its place';
+    return { outcome: 'retry', reason, retryAfterMs: null, unknown: true };
+  }
+  const reason = `HTTP 200, and Slack reports ${code}`;
+  if (SLACK_PASSING.includes(code)) return { outcome: 'retry', reason, retryAfterMs: null, unknown: false };
+  const remedy = SLACK_REMEDIES[code];
+  if (remedy === undefined) return { outcome: 'rejected', reason };
+  return { outcome: 'retry', reason: `${reason}; ${remedy}`, retryAfterMs: null, unknown: false, isDenial: true };
+}
+
+function jsonOf(body: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
