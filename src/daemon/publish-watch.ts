@@ -1,4 +1,4 @@
-import { summarizeError } from '../core/errors.ts';
+import { summarizeError, withRemedy } from '../core/errors.ts';
 import { backoffMs } from '../core/net/retry.ts';
 import { oneAtATime } from '../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
@@ -45,6 +45,8 @@ export class PublishWatch {
   #failedAfterMs = 0;
   #position: number | null = null;
   #fault: PublishHealth['fault'] = null;
+  /** The fault with its remedy. */
+  #reason = '';
   /** Whether the alert is open; null: a daemon before this one may have left it so. */
   #isRaised: boolean | null = null;
 
@@ -66,12 +68,10 @@ export class PublishWatch {
 
   /** One look now at whether the alert has to be raised or ended. */
   async tell(): Promise<void> {
-    const { stale, fault, position } = this.health();
+    const { stale, position } = this.health();
     if (!stale && (this.#isRaised === false || position === null)) return;
     const minutes = Math.round(this.#failedAfterMs / 60_000);
-    await this.#options.tell(
-      stale ? `nothing published for ${counted(minutes, 'minute')}: ${fault?.message ?? ''}` : null,
-    );
+    await this.#options.tell(stale ? `nothing published for ${counted(minutes, 'minute')}: ${this.#reason}` : null);
     this.#isRaised = stale;
   }
 
@@ -123,8 +123,11 @@ export class PublishWatch {
       this.#restUntilMs = clock.monotonic() + backoffMs(this.#failures, RETRY);
       this.#failures += 1;
       const { code, message, hint } = summarizeError(error);
-      const isNews = this.#fault?.code !== code && !this.#stopping.signal.aborted;
-      if (isNews) logger.error({ code, reason: message, hint }, 'the ledger could not be published');
+      const reason = withRemedy({ message, hint });
+      // The missing right may change while the code stays.
+      const isNew = (this.#fault?.code !== code || this.#reason !== reason) && !this.#stopping.signal.aborted;
+      this.#reason = reason;
+      if (isNew) logger.error({ code, reason: message, hint }, 'the ledger could not be published');
       this.#fault = { code, message };
       throw error;
     }

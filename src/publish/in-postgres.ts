@@ -5,6 +5,7 @@ import type { PublishConfig } from '../config/types.ts';
 import { nextTurn, systemClock } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { AppError } from '../core/errors.ts';
+import { explainRefusal, isExplainable, type Place, PublishError, refusalOf } from './refusals.ts';
 import { type CopiedTable, columnNames, valuesOf } from './tables.ts';
 
 export type PublishTarget = Pick<PublishConfig, 'url' | 'schema' | 'tls' | 'ca'>;
@@ -64,7 +65,7 @@ export async function inPostgres<T>(
     await client.query('COMMIT');
     return result;
   } catch (error) {
-    throw publishErrorOf(error);
+    throw (await explained(client, error, schema)) ?? publishErrorOf(error, placeOf(client, schema));
   } finally {
     endSilence();
     signal?.removeEventListener('abort', stop);
@@ -79,13 +80,34 @@ export async function inPostgres<T>(
   }
 }
 
-export class PublishError extends AppError {}
-
 /** Another attempt may find these gone. Of SQLSTATE: connection, conflicts, resources, shutdown, system; of Node: sockets. */
 const PASSING = /^(08|40|53|57|58|E(?!RR_)[A-Z_]+$)/;
 
-function publishErrorOf(error: unknown): unknown {
+function sqlStateOf(error: unknown): string {
+  return error instanceof pg.DatabaseError ? (error.code ?? '') : '';
+}
+
+function placeOf({ user, database }: pg.Client, schema: string): Place {
+  return { role: user ?? 'postgres', database: database ?? user ?? 'postgres', schema };
+}
+
+/** Has the server say what exactly is missing; null where it does not say, or another error came. */
+async function explained(client: pg.Client, error: unknown, schema: string): Promise<PublishError | null> {
+  const sqlState = sqlStateOf(error);
+  if (!isExplainable(sqlState)) return null;
+  try {
+    await client.query('ROLLBACK');
+    return await explainRefusal(client, sqlState, schema);
+  } catch {
+    // The refusal itself is reported, and that matters more.
+    return null;
+  }
+}
+
+function publishErrorOf(error: unknown, place: Place): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
+  const refusal = refusalOf(sqlStateOf(error), place, error);
+  if (refusal !== null) return refusal;
   const code = 'code' in error ? String(error.code) : '';
   // A server that ends itself comes back, whatever it says last.
   const panics = 'severity' in error && error.severity === 'PANIC';

@@ -9,7 +9,8 @@ import { openReader } from '../ledger/store/file/open.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { compareCopy, type Difference, unitOf } from './compare-copy.ts';
-import { copyLines, escapeNul, PAUSE, PublishError, type PublishTarget, selectLines } from './in-postgres.ts';
+import { copyLines, escapeNul, PAUSE, type PublishTarget, selectLines } from './in-postgres.ts';
+import { PublishError } from './refusals.ts';
 import { inCopy, viewsOf } from './schema.ts';
 import { COPIED_TABLES, type CopiedTable, offsetOf } from './tables.ts';
 

@@ -5,7 +5,8 @@ import { packageFile } from '../core/process/package-file.ts';
 import { columnsOf } from '../ledger/store/file/schema-objects.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { viewColumnKind } from '../reports/queries/finance-view.ts';
-import { inPostgres, PublishError, type PublishTarget } from './in-postgres.ts';
+import { inPostgres, type PublishTarget } from './in-postgres.ts';
+import { PublishError } from './refusals.ts';
 import { COPIED_TABLES, createTable } from './tables.ts';
 
 const NOW_IN_SQLITE = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";

@@ -6,6 +6,7 @@ import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import type { PublishTarget } from './in-postgres.ts';
+import { requireRights } from './refusals.ts';
 import { inCopy } from './schema.ts';
 
 export interface Lag {
@@ -39,7 +40,8 @@ export function lagOf(connection: LedgerDb, position: number | null, nowMs: numb
 export async function standingOf(target: PublishTarget, connection: LedgerDb, nowMs: number): Promise<CopyStanding> {
   try {
     const position = await inCopy(target, connection, async (client) => {
-      // Refused to a user that may not write, and by a server that only reads.
+      await requireRights(client, target.schema);
+      // A server that only reads refuses it.
       await client.query('INSERT INTO usage_entries SELECT * FROM usage_entries WHERE false');
       const sql = 'SELECT position FROM ledgers WHERE ledger_id = $1';
       const { rows } = await client.query<{ position: bigint }>(sql, [ledgerId(connection)]);

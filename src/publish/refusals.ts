@@ -1,0 +1,244 @@
+import pg from 'pg';
+import { AppError } from '../core/errors.ts';
+import { COPIED_TABLES } from './tables.ts';
+
+export class PublishError extends AppError {}
+
+/** Who asked Postgres for what. */
+export interface Place {
+  role: string;
+  database: string;
+  schema: string;
+}
+
+interface Refusal {
+  /** The code of the error. */
+  own: 'publish_unreachable' | 'publish_denied' | 'publish_read_only';
+  /** What Postgres refused, behind `Postgres refused `. */
+  refused: (place: Place) => string;
+  remedy: (place: Place) => string;
+  retryable: boolean;
+}
+
+const named = pg.escapeIdentifier;
+const inSettings = (): string => 'correct user and password in publish.url, then run `usage-ledger reload`';
+
+/** By SQLSTATE (Postgres, appendix A): what was refused, and the remedy. Missing rights are looked up, see `missingRights`. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  '28P01': {
+    own: 'publish_denied',
+    refused: ({ role }) => `the password of role ${role}`,
+    remedy: inSettings,
+    retryable: false,
+  },
+  '28000': {
+    own: 'publish_denied',
+    refused: ({ role }) => `the login of role ${role}`,
+    remedy: ({ role, database }) =>
+      `allow ${role} to log in to ${database} from this machine (pg_hba.conf; ALTER ROLE ${named(role)} LOGIN)`,
+    retryable: false,
+  },
+  '3D000': {
+    own: 'publish_denied',
+    refused: ({ database }) => `database ${database}: it does not exist`,
+    remedy: ({ database }) => `run CREATE DATABASE ${named(database)}, or correct publish.url`,
+    retryable: false,
+  },
+  '3F000': {
+    own: 'publish_denied',
+    refused: ({ role, schema }) => `schema ${schema} to role ${role}`,
+    remedy: ({ role, schema }) => `run GRANT USAGE, CREATE ON SCHEMA ${named(schema)} TO ${named(role)}`,
+    retryable: false,
+  },
+  '42501': {
+    own: 'publish_denied',
+    refused: ({ role, schema }) => `a statement in schema ${schema} to role ${role}`,
+    remedy: ({ role, schema }) => `make ${role} the owner of schema ${schema} and of everything in it`,
+    retryable: false,
+  },
+  '25006': {
+    own: 'publish_read_only',
+    refused: () => 'to write in a read-only transaction',
+    remedy: () => 'point publish.url at a server and a role that may write',
+    retryable: true,
+  },
+  '53300': {
+    own: 'publish_unreachable',
+    refused: ({ role }) => `another connection of role ${role}: no slot is free`,
+    remedy: ({ role }) =>
+      `end idle connections, raise max_connections or ALTER ROLE ${named(role)} CONNECTION LIMIT, or put PgBouncer before the server`,
+    retryable: true,
+  },
+  '53100': {
+    own: 'publish_unreachable',
+    refused: () => 'to write: its disk is full',
+    remedy: () => 'make room on the disk of Postgres',
+    retryable: true,
+  },
+  '53200': {
+    own: 'publish_unreachable',
+    refused: () => 'a statement: it is out of memory',
+    remedy: () => 'give Postgres more memory, or lower work_mem and max_connections',
+    retryable: true,
+  },
+  '57P03': {
+    own: 'publish_unreachable',
+    refused: () => 'connections: it is starting or stopping',
+    remedy: () => 'wait, or look at the log of Postgres',
+    retryable: true,
+  },
+};
+
+/** The error for a SQLSTATE of the table; null for any other. */
+export function refusalOf(sqlState: string, place: Place, cause?: unknown): PublishError | null {
+  const refusal = REFUSALS[sqlState];
+  if (refusal === undefined) return null;
+  const { own, refused, remedy, retryable } = refusal;
+  return errorOf(own, `${refused(place)} (${sqlState})`, { hint: remedy(place), retryable, cause });
+}
+
+function errorOf(
+  own: Refusal['own'],
+  refused: string,
+  options: { hint: string; retryable: boolean; cause?: unknown },
+): PublishError {
+  return new PublishError(own, `Postgres refused ${refused}`, options);
+}
+
+/** Whether another question to the server says what exactly is missing. */
+export function isExplainable(sqlState: string): boolean {
+  return ['42501', '3F000', '25006'].includes(sqlState);
+}
+
+/** Asks Postgres itself why it refused, in a transaction of its own; null: it does not say. */
+export async function explainRefusal(
+  client: pg.Client,
+  sqlState: string,
+  schema: string,
+): Promise<PublishError | null> {
+  if (sqlState === '25006') return whyReadOnly(client);
+  return missingRights(client, schema, sqlState);
+}
+
+/** Throws a PublishError that names the rights that publishing needs and the role does not have. */
+export async function requireRights(client: pg.Client, schema: string): Promise<void> {
+  const missing = await missingRights(client, schema, '42501');
+  if (missing !== null) throw missing;
+}
+
+interface SchemaRights {
+  role: string;
+  database: string;
+  exists: boolean;
+  may_make: boolean;
+  may_use: boolean | null;
+  may_add: boolean | null;
+}
+
+interface TableRights {
+  name: string;
+  SELECT: boolean;
+  INSERT: boolean;
+  UPDATE: boolean;
+  DELETE: boolean;
+}
+
+const TABLES = [...COPIED_TABLES.map(({ name }) => name), 'ledgers', 'publish_version'];
+/** From this many tables on a right is granted on all of them at once. */
+const MANY_TABLES = 4;
+
+async function missingRights(client: pg.Client, schema: string, sqlState: string): Promise<PublishError | null> {
+  const { rows } = await client.query<SchemaRights>(
+    `SELECT current_user AS role, current_database() AS database, n.oid IS NOT NULL AS exists,
+       has_database_privilege(current_database(), 'CREATE') AS may_make,
+       has_schema_privilege(n.oid, 'USAGE') AS may_use, has_schema_privilege(n.oid, 'CREATE') AS may_add
+     FROM (SELECT $1::text AS name) s LEFT JOIN pg_namespace n ON n.nspname = s.name`,
+    [schema],
+  );
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { role, database } = found;
+  const denied = (what: string, remedy: string): PublishError =>
+    errorOf('publish_denied', `${what} to role ${role}: permission denied (${sqlState})`, {
+      hint: `run ${remedy}`,
+      retryable: false,
+    });
+  if (!found.exists) {
+    const remedy = `CREATE SCHEMA ${named(schema)} AUTHORIZATION ${named(role)}`;
+    return found.may_make ? null : denied(`CREATE on database ${database}`, remedy);
+  }
+  const tables = await client.query<TableRights>(
+    `SELECT c.relname AS name, has_table_privilege(c.oid, 'SELECT') AS "SELECT",
+       has_table_privilege(c.oid, 'INSERT') AS "INSERT", has_table_privilege(c.oid, 'UPDATE') AS "UPDATE",
+       has_table_privilege(c.oid, 'DELETE') AS "DELETE"
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND c.relname = ANY ($2)`,
+    [schema, TABLES],
+  );
+  const onSchema = [
+    ...(found.may_use === true ? [] : ['USAGE']),
+    // Only who makes the tables needs it.
+    ...(found.may_add === true || tables.rows.length > 0 ? [] : ['CREATE']),
+  ];
+  if (onSchema.length > 0) {
+    const rights = onSchema.join(', ');
+    return denied(`${rights} on schema ${schema}`, `GRANT ${rights} ON SCHEMA ${named(schema)} TO ${named(role)}`);
+  }
+  return missingOnTables(tables.rows, { role, database, schema }, denied);
+}
+
+function missingOnTables(
+  tables: readonly TableRights[],
+  { role, schema }: Place,
+  denied: (what: string, remedy: string) => PublishError,
+): PublishError | null {
+  const lacking = (right: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE', needed: (name: string) => boolean) => {
+    const names = tables.filter((table) => needed(table.name) && !table[right]).map(({ name }) => name);
+    return { right, names: names.sort() };
+  };
+  const missing = [
+    lacking('SELECT', () => true),
+    lacking('INSERT', (name) => name !== 'publish_version'),
+    // The position of each ledger alone is changed in place.
+    lacking('UPDATE', (name) => name === 'ledgers'),
+    lacking('DELETE', (name) => name !== 'ledgers' && name !== 'publish_version'),
+  ].filter(({ names }) => names.length > 0);
+  if (missing.length === 0) return null;
+  const onAll = missing.some(({ names }) => names.length >= MANY_TABLES);
+  const rights = missing.map(({ right }) => right).join(', ');
+  const names = [...new Set(missing.flatMap((one) => one.names))];
+  const where = onAll ? `${names.length} tables of schema ${schema}` : `${schema}.${names.join(`, ${schema}.`)}`;
+  const granted = onAll
+    ? `ALL TABLES IN SCHEMA ${named(schema)}`
+    : names.map((name) => `${named(schema)}.${named(name)}`).join(', ');
+  return denied(`${rights} on ${where}`, `GRANT ${rights} ON ${granted} TO ${named(role)}`);
+}
+
+interface ReadOnlyFacts {
+  role: string;
+  database: string;
+  is_standby: boolean;
+  source: string;
+}
+
+async function whyReadOnly(client: pg.Client): Promise<PublishError | null> {
+  const { rows } = await client.query<ReadOnlyFacts>(
+    `SELECT current_user AS role, current_database() AS database, pg_is_in_recovery() AS is_standby, source
+     FROM pg_settings WHERE name = 'default_transaction_read_only'`,
+  );
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { role, database, is_standby: isStandby, source } = found;
+  const readOnly = (why: string, hint: string): PublishError =>
+    errorOf('publish_read_only', `to write in a read-only transaction: ${why} (25006)`, { hint, retryable: true });
+  if (isStandby) return readOnly('the server is a standby', 'point publish.url at the primary');
+  const reset = 'RESET default_transaction_read_only';
+  const remedies: Readonly<Record<string, string>> = {
+    user: `run ALTER ROLE ${named(role)} ${reset}`,
+    database: `run ALTER DATABASE ${named(database)} ${reset}`,
+    'database user': `run ALTER ROLE ${named(role)} IN DATABASE ${named(database)} ${reset}`,
+    client: 'remove default_transaction_read_only from publish.url or PGOPTIONS',
+  };
+  const remedy = remedies[source] ?? 'set default_transaction_read_only to off in postgresql.conf and reload Postgres';
+  return readOnly(`default_transaction_read_only is on for role ${role}`, remedy);
+}
