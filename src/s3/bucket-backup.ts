@@ -5,7 +5,8 @@ import { UsageError } from '../core/errors.ts';
 import { inWorkFolder } from '../ledger/store/file/work-folder.ts';
 import { type BackupReport, backupLedger, backupTime, newestBackup } from '../ledger/transfer/backup/backup.ts';
 import { withBucket } from './bucket.ts';
-import { S3Error, type S3Way } from './s3-client.ts';
+import { S3Error } from './refusals.ts';
+import type { S3Way } from './s3-client.ts';
 import { uploadFile } from './upload.ts';
 
 export interface BucketBackupOrder {

@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { S3Place } from '../config/types.ts';
+import { S3Error } from './refusals.ts';
 import {
   element,
   elementsOf,
   type ReadAnswer,
-  refusalError,
   S3Client,
-  S3Error,
   type S3Request,
   type S3Way,
   sha256,
@@ -132,11 +131,11 @@ export class Bucket {
       return `<Part>${number}${element('ETag', etag)}${checksum}</Part>`;
     });
     const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
-    await this.#client.send({ method: 'POST', name, query: { uploadId }, body }, async (answer) => {
+    const order: S3Request = { method: 'POST', name, query: { uploadId }, body };
+    await this.#client.send(order, async (answer) => {
       const xml = await answer.body.text();
       // The service may begin its answer before it knows how it ends.
-      if (!xml.includes('<Error>')) return;
-      throw refusalError(`POST ${this.addressOf(name)}`, { status: 500, code: textOf(xml, 'Code'), region: null });
+      if (xml.includes('<Error>')) throw this.#client.lateRefusal(order, textOf(xml, 'Code'));
     });
   }
 

@@ -3,9 +3,19 @@ import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { S3Access, S3Place } from '../config/types.ts';
 import { type Clock, isoTime, sleep } from '../core/clock.ts';
-import { AppError, systemFault } from '../core/errors.ts';
+import { systemFault } from '../core/errors.ts';
 import { proxyAgentOptions } from '../core/net/proxy-options.ts';
+import { ProxyRefusedError } from '../core/net/proxy-refusal.ts';
 import { backoffMs } from '../core/net/retry.ts';
+import {
+  connectionError,
+  proxyError,
+  type Refusal,
+  type RefusedRequest,
+  refusalError,
+  rightOf,
+  S3Error,
+} from './refusals.ts';
 
 const MOST_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, maxMs: 8000 };
@@ -75,6 +85,11 @@ export class S3Client {
     return this.#agent.destroy();
   }
 
+  /** The error for a refusal that comes in the body of an answer of 200. */
+  lateRefusal(order: S3Request, code: string | null): S3Error {
+    return refusalError(this.#described(order), { status: 500, code, region: null });
+  }
+
   /** Such as `s3://bucket/prefix/name`. */
   addressOf(name: string | null): string {
     const { bucket, prefix } = this.#way.place;
@@ -82,8 +97,8 @@ export class S3Client {
   }
 
   async #sendOnce<T>(order: S3Request, read: ReadAnswer<T>): Promise<T> {
-    const { method, name, body, cleansUp } = order;
-    const what = `${method} ${this.addressOf(name)}`;
+    const { method, body, cleansUp } = order;
+    const request = this.#described(order);
     const { url, headers } = await this.#sign(order);
     try {
       const answer = await this.#agent.request({
@@ -95,10 +110,19 @@ export class S3Client {
         ...(cleansUp === true ? { headersTimeout: LAST_ANSWER_MS } : { signal: this.#way.signal }),
       });
       if (answer.statusCode >= 200 && answer.statusCode < 300) return await read(answer);
-      throw refusalError(what, await readRefusal(answer));
+      throw refusalError(request, await readRefusal(answer));
     } catch (error) {
-      throw error instanceof S3Error ? error : (systemFault(error) ?? connectionError(what, error));
+      if (error instanceof S3Error) throw error;
+      if (error instanceof ProxyRefusedError) throw proxyError(request.label, error);
+      throw systemFault(error) ?? connectionError(request.label, error);
     }
+  }
+
+  #described(order: S3Request): RefusedRequest {
+    const { method, name } = order;
+    const { bucket, prefix } = this.#way.place;
+    const place = name === null ? `s3://${bucket}` : `s3://${bucket}/${prefix}*`;
+    return { label: `${method} ${this.addressOf(name)}`, right: rightOf(order), place };
   }
 
   #sign({ method, name, query = {}, headers = {}, body, digest }: S3Request): Promise<{ url: URL; headers: Headers }> {
@@ -160,66 +184,6 @@ async function readRefusal({ statusCode, headers, body }: Dispatcher.ResponseDat
     code: /^\w{1,64}$/.exec(textOf(text, 'Code') ?? '')?.[0] ?? null,
     region: /^[\w-]{1,32}$/.exec(region ?? '')?.[0] ?? null,
   };
-}
-
-/** What an answer says of its fault. The message of the service is left out: it may quote what was signed. */
-interface Refusal {
-  status: number;
-  /** Such as `NoSuchBucket`; null where the answer has no body, as of HEAD. */
-  code: string | null;
-  region: string | null;
-}
-
-export class S3Error extends AppError {
-  readonly status: number | null;
-
-  constructor(code: string, message: string, options: { status: number | null; retryable: boolean; hint: string }) {
-    super(code, message, options);
-    this.status = options.status;
-  }
-}
-
-const RIGHTS =
-  'give the key the rights s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and ' +
-  's3:ListBucketMultipartUploads on that place';
-const WRONG_KEY = 'check `s3.access_key_id` and its secret';
-const REGION_CODES = /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint)/;
-
-const FAULTS: Readonly<Record<string, readonly [code: string, hint: string]>> = {
-  AccessDenied: ['s3_denied', RIGHTS],
-  InvalidAccessKeyId: ['s3_denied', WRONG_KEY],
-  SignatureDoesNotMatch: ['s3_denied', 'check `s3.secret_access_key`, and that it belongs to `s3.access_key_id`'],
-  NoSuchBucket: ['s3_no_bucket', 'create the bucket, or correct its name in `to:`'],
-  NoSuchKey: ['s3_no_object', 'check the name of the object'],
-  RequestTimeTooSkewed: ['s3_clock', "set this machine's clock, best by NTP: it differs from the service's"],
-};
-
-/** The error of an answer that is no success. `what` names the request, such as `PUT s3://bucket/key`. */
-export function refusalError(what: string, { status, code, region }: Refusal): S3Error {
-  const message = `${what}: the service answered ${status}${code === null ? '' : ` ${code}`}`;
-  const isRegion = status === 301 || status === 307 || REGION_CODES.test(code ?? '');
-  if (isRegion || (status === 400 && region !== null)) {
-    const hint = `correct \`s3.region\`${region === null ? '' : `: the bucket is in ${region}`}`;
-    return new S3Error('s3_region', message, { status, retryable: false, hint });
-  }
-  const byStatus = status === 403 ? (['s3_denied', `${WRONG_KEY}; ${RIGHTS}`] as const) : undefined;
-  const [own, hint] = FAULTS[code ?? ''] ?? byStatus ?? ['s3_failed', 'see what the service says of its state'];
-  const retryable = status >= 500 || status === 429 || code === 'RequestTimeout' || code === 'InternalError';
-  return new S3Error(own, message, { status, retryable, hint });
-}
-
-const UNTRUSTED = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-
-/** The error of a connection that failed; only its code is told. */
-function connectionError(what: string, error: unknown): S3Error {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  const message = `${what}: no connection or no whole answer (${code})`;
-  const untrusted = UNTRUSTED.test(code);
-  const hint = untrusted
-    ? 'name the authority of its certificate in `s3.ca_file`, or correct `s3.endpoint`'
-    : 'check `s3.endpoint`, the network and the proxy between';
-  const own = untrusted ? 's3_untrusted' : 's3_unreachable';
-  return new S3Error(own, message, { status: null, retryable: !untrusted, hint });
 }
 
 /** What each element of this name holds: more elements, or text as it is written. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Bucket, SentPart } from './bucket.ts';
-import { S3Error, sha256 } from './s3-client.ts';
+import { S3Error } from './refusals.ts';
+import { sha256 } from './s3-client.ts';
 
 /** All that is in memory of a file. */
 const PART_BYTES = 8 * 1024 * 1024;

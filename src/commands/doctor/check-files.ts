@@ -9,8 +9,6 @@ import { groupOf, type Path } from '../../core/text/path.ts';
 import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { exportStanding, readExportState } from '../../reports/files/export-folder.ts';
-import type { Bucket } from '../../s3/bucket.ts';
-import { sha256 } from '../../s3/s3-client.ts';
 import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
 /** An export is late when its file is missing this long after its scheduled time. */
@@ -43,7 +41,6 @@ export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number
   });
 }
 
-const PROBE_OBJECT_NAME = '.usage-ledger-doctor';
 /** A healthy S3 service answers well within this. */
 const BUCKET_TIMEOUT_MS = 10_000;
 
@@ -57,26 +54,15 @@ export async function checkBuckets({ backup, exports }: Config, clock: Clock): P
 }
 
 async function checkPlace(address: string, place: S3Place, clock: Clock): Promise<Finding> {
-  const { withBucket } = await import('../../s3/bucket.ts');
+  const { tryPlace } = await import('../../s3/try-place.ts');
   const way = { place, clock, signal: new AbortController().signal, answerMs: BUCKET_TIMEOUT_MS, attempts: 2 };
   try {
-    const difference = await withBucket(way, (bucket) => tryBucket(bucket, Buffer.from(`doctor ${clock.now()}`)));
+    const difference = await tryPlace(way);
     if (difference === null) return ok('bucket', 'an object was written, listed, read and deleted', address);
     return fail('bucket', difference, 'check that `s3.endpoint` is an S3 service', address);
   } catch (error) {
     return failedWith('bucket', error, 'fix what the message names', address);
   }
-}
-
-/** Tries every request that an upload, a rotation and a restore make. Returns what is wrong, or null. */
-async function tryBucket(bucket: Bucket, content: Buffer): Promise<string | null> {
-  await bucket.put(PROBE_OBJECT_NAME, content);
-  const found = (await bucket.names()).includes(PROBE_OBJECT_NAME);
-  const digest = await bucket.digest(PROBE_OBJECT_NAME);
-  await bucket.unfinished();
-  await bucket.remove(PROBE_OBJECT_NAME);
-  if (!found) return 'the object just written is not in the listing';
-  return digest === sha256(content).toString('base64') ? null : 'the object reads back with different content';
 }
 
 const READABLE_BY_OTHERS = 0o044;

@@ -2,7 +2,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { summarizeError } from '../../core/errors.ts';
+import { summarizeError, withRemedy } from '../../core/errors.ts';
+import { backoffMs } from '../../core/net/retry.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { makeFolder } from '../../core/process/folder-fault.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
@@ -17,6 +18,8 @@ import {
 } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { withBucket } from '../../s3/bucket.ts';
+import { isMendedElsewhere } from '../../s3/refusals.ts';
+import { tryWriting } from '../../s3/try-place.ts';
 import { askChild } from '../child-answer.ts';
 import type { BackupJob } from './backup-process.ts';
 
@@ -32,10 +35,13 @@ export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of t
 
 const REST_MS = 15 * 60_000;
 
+/** A place that refuses is tried after these, with a small object before anything is backed up again. */
+const REFUSED_REST = { baseMs: 30_000, maxMs: REST_MS };
+
 /**
  * Makes a backup at each slot of the cron expression, and now when the newest one is older than the latest slot. A slot
- * is tried once, and again after a quarter of an hour where that may help; what fails is told. The work is done by a
- * process of its own, which the stop ends at once; nothing of its backup is left.
+ * is tried once, and again after a quarter of an hour where that may help, or sooner where the place refuses a right; what
+ * fails is told. The work is done by a process of its own, which the stop ends at once; nothing of its backup is left.
  */
 export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }: BackupScheduleOptions): PeriodicTask {
   const { cron, keep, folder, to } = backup;
@@ -44,6 +50,10 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
   let last = '';
   /** By the monotonic clock. */
   let restUntilMs = 0;
+  /** The place refused this many times in a row. */
+  let refusals = 0;
+  /** The backup whose older ones are still to be removed; null when none are. */
+  let unrotated: string | null = null;
 
   const makeBackup = async (path: string, stopping: AbortSignal): Promise<void> => {
     makeFolder(folder, BACKUP_FOLDER_REMEDY);
@@ -62,32 +72,48 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
       removeAbandoned(workFolderPrefix(path));
     }
   };
+  const rotate = async (newest: string, stopping: AbortSignal): Promise<void> => {
+    const old = oldBackups(await place.names(stopping), newest, keep, clock.now());
+    await place.remove(old, stopping);
+    removeUnfinished(folder);
+    unrotated = null;
+    if (old.length > 0) logger.info({ removed: old }, 'old backups removed');
+  };
   const makeIfDue = async (stopping: AbortSignal): Promise<void> => {
     const nowMs = clock.now();
-    if (dueSlot(cron, last || null, nowMs) === null || restUntilMs > clock.monotonic()) return;
+    const isDue = (): boolean => dueSlot(cron, last || null, nowMs) !== null;
+    if ((!isDue() && unrotated === null) || restUntilMs > clock.monotonic()) return;
     const name = backupName(nowMs);
     const before = last;
     let failure: string | null = null;
     try {
-      const newest = newestBackup(await place.names(stopping), nowMs);
-      last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
-      if (dueSlot(cron, last || null, nowMs) === null) return;
-      last = isoTime(nowMs);
-      await makeBackup(join(folder, name), stopping);
-      const old = oldBackups(await place.names(stopping), name, keep, nowMs);
-      await place.remove(old, stopping);
-      removeUnfinished(folder);
-      if (old.length > 0) logger.info({ removed: old }, 'old backups removed');
+      if (isDue()) {
+        // A large ledger is not copied again for a place that still refuses.
+        if (refusals > 0 && unrotated === null) await place.tryWriting(stopping);
+        const newest = newestBackup(await place.names(stopping), nowMs);
+        last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
+        if (isDue()) {
+          last = isoTime(nowMs);
+          await makeBackup(join(folder, name), stopping);
+          unrotated = name;
+        } else if (unrotated === null && refusals === 0) return;
+      }
+      if (unrotated !== null) await rotate(unrotated, stopping);
+      refusals = 0;
     } catch (error) {
       const { code, message, hint, retryable } = summarizeError(error);
       if (stopping.aborted) {
         logger.info({ path: place.addressOf(name) }, 'backup ended by the stop');
         return;
       }
-      logger.error({ path: place.addressOf(name), code, reason: message, hint }, 'backup failed');
-      failure = message;
-      last = retryable ? before : isoTime(nowMs);
-      restUntilMs = clock.monotonic() + REST_MS;
+      const isRefusal = isMendedElsewhere(code) && !retryable;
+      const words = unrotated === null ? 'backup failed' : 'backup made, but old ones could not be removed';
+      logger.error({ path: place.addressOf(unrotated ?? name), code, reason: message, hint }, words);
+      const made = unrotated === null ? '' : `${unrotated} was made, but old ones could not be removed: `;
+      failure = `${made}${isMendedElsewhere(code) ? withRemedy({ message, hint }) : message}`;
+      if (unrotated === null) last = retryable || isRefusal ? before : isoTime(nowMs);
+      restUntilMs = clock.monotonic() + (isRefusal ? backoffMs(refusals, REFUSED_REST) : REST_MS);
+      refusals = isRefusal ? refusals + 1 : 0;
     }
     await tell(failure);
   };
@@ -108,6 +134,8 @@ interface BackupPlace {
   addressOf(name: string): string;
   names(signal: AbortSignal): Promise<string[]>;
   remove(names: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Throws what a small object is refused for. */
+  tryWriting(signal: AbortSignal): Promise<void>;
 }
 
 function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
@@ -118,6 +146,7 @@ function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
       remove: async (names) => {
         for (const name of names) rmSync(join(folder, name));
       },
+      tryWriting: async () => undefined,
     };
   }
   return {
@@ -127,6 +156,7 @@ function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
       withBucket({ place: to, clock, signal }, async (bucket) => {
         for (const name of names) await bucket.remove(name);
       }),
+    tryWriting: (signal) => tryWriting({ place: to, clock, signal }),
   };
 }
 

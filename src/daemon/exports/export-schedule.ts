@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import type { Config, ExportConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { summarizeError } from '../../core/errors.ts';
+import { summarizeError, withRemedy } from '../../core/errors.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
@@ -18,11 +18,14 @@ import {
   writeExportState,
 } from '../../reports/files/export-folder.ts';
 import { withBucket } from '../../s3/bucket.ts';
+import { isMendedElsewhere } from '../../s3/refusals.ts';
 import { askChild } from '../child-answer.ts';
 import type { ExportJob } from './export-process.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 const REST_MS = 5 * 60_000;
+
+const FAILED = 'export failed, it will be tried again';
 
 export interface ExportScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
@@ -57,25 +60,35 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
     const { name, folder } = wanted;
     if ((restUntilMs.get(name) ?? 0) > clock.monotonic()) return;
     let state = readExportState(folder, name);
+    let isWritten = false;
+    let isRemoving = false;
     try {
       for (const due of dueOf(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
         // The folder is made with the state, and a place that cannot be written to shows before any work is done.
         await writeExportState(folder, name, state);
         if (stopping.aborted) return;
         await writeExport(options, wanted, due, stopping);
-        state = { ...state, ...doneOf(due.occasion), writtenAt: isoTime(clock.now()), failing: null };
-        faults.delete(name);
+        state = { ...state, ...doneOf(due.occasion), writtenAt: isoTime(clock.now()) };
+        isWritten = true;
         await writeExportState(folder, name, state);
-        const removed = await rotate(wanted, clock, stopping);
-        if (removed.length > 0) logger.info({ export: name, folder, removed }, 'old exports removed');
       }
+      // What failed before and is not due any more was written: its old files are left.
+      if (!isWritten && state.failing === null) return;
+      isRemoving = true;
+      const removed = await rotate(wanted, clock, stopping);
+      if (removed.length > 0) logger.info({ export: name, folder, removed }, 'old exports removed');
+      state = { ...state, failing: null };
+      faults.delete(name);
+      await writeExportState(folder, name, state);
     } catch (error) {
       if (stopping.aborted) return;
       const { code, message, hint } = summarizeError(error);
-      logger.error({ export: name, folder, code, reason: message, hint }, 'export failed, it will be tried again');
+      const made = isRemoving ? 'the file was written, but old ones could not be removed: ' : '';
+      const reason = `${made}${isMendedElsewhere(code) ? withRemedy({ message, hint }) : message}`;
+      logger.error({ export: name, folder, code, reason: `${made}${message}`, hint }, FAILED);
       restUntilMs.set(name, clock.monotonic() + REST_MS);
-      faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason: message });
-      const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason: message };
+      faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason });
+      const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason };
       await writeExportState(folder, name, { ...state, failing }).catch(() => undefined);
     }
   };

@@ -110,3 +110,51 @@ test('exports stay in the bucket, the oldest go, and a failure is told from the 
   await schedule.run();
   expect(told.slice(2)).toEqual([null]);
 }, 60_000);
+
+test('a bucket that refuses to delete gets each backup once, and is rid of the old ones once it allows that', async () => {
+  const { server, clock, told, lines, startBackups, names } = await prepare();
+  const schedule = startBackups();
+  for (let day = 0; day < 3; day += 1) {
+    await schedule.run();
+    clock.advance(DAY_MS);
+  }
+  server.fault = ({ method }) => (method === 'DELETE' ? { status: 403, code: 'AccessDenied' } : null);
+  for (let day = 0; day < 2; day += 1) {
+    await schedule.run();
+    clock.advance(MINUTE_MS);
+    await schedule.run();
+    clock.advance(DAY_MS);
+  }
+  expect(names('ledger-1/ledger-')).toHaveLength(5);
+  expect(told.at(-1)).toMatch(
+    /^ledger-\w+\.db was made, but old ones could not be removed: DELETE .* it refused s3:DeleteObject: grant s3:DeleteObject on /,
+  );
+  expect(lines.filter(({ msg }) => msg === 'backup made')).toHaveLength(5);
+  server.fault = () => null;
+  clock.advance(-DAY_MS + 20 * MINUTE_MS);
+  await schedule.run();
+  expect(names('ledger-1/ledger-')).toHaveLength(3);
+  expect(told.at(-1)).toBeNull();
+}, 60_000);
+
+test('an export that cannot remove its old files is not written again, and its end is told once it can', async () => {
+  const { server, clock, told, startExports, names } = await prepare();
+  const schedule = startExports();
+  for (let day = 0; day < 3; day += 1) {
+    await schedule.run();
+    clock.advance(DAY_MS);
+  }
+  server.fault = ({ method }) => (method === 'DELETE' ? { status: 403, code: 'AccessDenied' } : null);
+  for (let tries = 0; tries < 2; tries += 1) {
+    await schedule.run();
+    clock.advance(6 * MINUTE_MS);
+  }
+  expect(names('')).toHaveLength(4);
+  expect(told.at(-1)).toMatch(
+    /^usage: the file was written, but old ones could not be removed: .*grant s3:DeleteObject on s3:\/\/our-bucket\/exports\/\*/,
+  );
+  server.fault = () => null;
+  await schedule.run();
+  expect(names('')).toHaveLength(3);
+  expect(told.at(-1)).toBeNull();
+}, 60_000);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS, prepare } from './scheduled-bucket.ts';
+import { MINUTE_MS, prepare } from './scheduled-bucket.ts';
 
 test('the bucket is asked for its newest backup at the start, and not again before the next slot', async () => {
   const { server, startBackups, names } = await prepare();
@@ -14,22 +14,45 @@ test('the bucket is asked for its newest backup at the start, and not again befo
   expect(lists).toEqual([true]);
 });
 
-test('a key that is refused is tried at the next slot, and no secret is told or logged', async () => {
-  const { server, clock, told, lines, startBackups } = await prepare();
+test('a key that is refused is tried ever later until it is accepted, and no secret is told or logged', async () => {
+  const { server, clock, told, lines, startBackups, names } = await prepare();
   const access = { ...server.access, secretAccessKey: 'quite-another' };
   const schedule = startBackups({ to: { ...server.place(''), access } });
-  await schedule.run();
-  const tries = server.requests.length;
-  clock.advance(20 * MINUTE_MS);
-  await schedule.run();
-  expect(server.requests).toHaveLength(tries);
-  clock.advance(DAY_MS);
-  await schedule.run();
-  expect(server.requests.length).toBeGreaterThan(tries);
-  expect(told).toEqual([
-    expect.stringContaining('SignatureDoesNotMatch'),
-    expect.stringContaining('SignatureDoesNotMatch'),
-  ]);
-  expect(lines).toMatchObject([{ code: 's3_denied', hint: expect.stringContaining('secret_access_key') }, {}]);
+  const triedAfterMs: number[] = [];
+  for (let second = 0; second <= 45 * 60; second += 15) {
+    const tries = server.requests.length;
+    await schedule.run();
+    if (server.requests.length > tries) triedAfterMs.push(second);
+    clock.advance(15_000);
+  }
+  expect(triedAfterMs).toEqual([0, 30, 90, 210, 450, 930, 1830]);
+  for (const detail of told) {
+    expect(detail).toMatch(
+      /SignatureDoesNotMatch: the secret does not belong to the key: check `s3\.secret_access_key`/,
+    );
+  }
+  expect(lines[0]).toMatchObject({ code: 's3_denied', hint: expect.stringContaining('secret_access_key') });
   expect(JSON.stringify([told, lines])).not.toMatch(/quite-another|sk\+of/);
+  expect(names('')).toEqual([]);
+});
+
+test('a right that a bucket refuses is named with its remedy, and the backup follows once it is granted', async () => {
+  const { server, clock, told, lines, startBackups, names } = await prepare();
+  server.fault = ({ method, query }) =>
+    method === 'GET' && query.has('list-type') ? { status: 403, code: 'AccessDenied' } : null;
+  const schedule = startBackups();
+  await schedule.run();
+  expect(told).toEqual([
+    expect.stringContaining('it refused s3:ListBucket: grant s3:ListBucket on s3://our-bucket to `s3.access_key_id`'),
+  ]);
+  server.fault = ({ method }) => (method === 'PUT' ? { status: 403, code: 'AccessDenied' } : null);
+  clock.advance(MINUTE_MS);
+  await schedule.run();
+  expect(told[1]).toContain('grant s3:PutObject on s3://our-bucket/ledger-1/* to `s3.access_key_id`');
+  server.fault = () => null;
+  clock.advance(2 * MINUTE_MS);
+  await schedule.run();
+  expect(told.slice(2)).toEqual([null]);
+  expect(names('ledger-1/ledger-')).toHaveLength(1);
+  expect(lines.map(({ msg }) => msg)).toEqual(['backup failed', 'backup failed', 'backup made']);
 });
