@@ -3,6 +3,7 @@ import type { Cancel } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { summarizeError } from '../core/errors.ts';
 import { type PeriodicTask, startPeriodicTask } from '../core/periodic-task.ts';
+import { createRepeatLimit, type RepeatLimit } from '../core/repeat-limit.ts';
 import { StoppingError } from '../queue/errors.ts';
 import type { Context } from '../wiring/context.ts';
 
@@ -14,9 +15,13 @@ const MOST_A_SWEEP = 1000;
 /** A sweep comes so long after what asks for it at the earliest: much that happens at once is one sweep. */
 const SHORTEST_REST_MS = 100;
 
+/** A line that says the same as one before comes this late at the earliest, with the number of those that were left out. */
+const SAME_LINE_MS = 60_000;
+
 export type Outbox = Pick<Context, 'compose' | 'dueDeliveries' | 'untilNextDueMs' | 'deliver' | 'clock' | 'logger'>;
 
 interface Lane {
+  channel: string;
   due: string[];
   underWay: Map<string, Promise<void>>;
 }
@@ -31,6 +36,7 @@ export class Deliveries {
   readonly #lanes = new Map<string, Lane>();
   readonly #stopper = new AbortController();
   readonly #task: PeriodicTask;
+  readonly #repeats: RepeatLimit;
   #stopped = false;
   #endRest: Cancel = () => undefined;
   #restEndsMs = Number.POSITIVE_INFINITY;
@@ -38,6 +44,7 @@ export class Deliveries {
   constructor(outbox: Outbox) {
     const { clock, logger } = outbox;
     this.#outbox = outbox;
+    this.#repeats = createRepeatLimit(SAME_LINE_MS, clock);
     this.#task = startPeriodicTask({
       clock,
       logger,
@@ -73,7 +80,7 @@ export class Deliveries {
     });
     const due = outbox.dueDeliveries(MOST_A_SWEEP);
     for (const [channel, own] of Map.groupBy(due, (delivery) => delivery.channel)) {
-      const lane = this.#lanes.get(channel) ?? { due: [], underWay: new Map() };
+      const lane = this.#lanes.get(channel) ?? { channel, due: [], underWay: new Map() };
       this.#lanes.set(channel, lane);
       lane.due = own.map(({ notificationId }) => notificationId).filter((id) => !lane.underWay.has(id));
       this.#fill(lane);
@@ -102,7 +109,15 @@ export class Deliveries {
       const outcome = await this.#outbox.deliver(notificationId, this.#stopper.signal);
       const { state } = outcome;
       if (state === 'pending') {
-        logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
+        const { channel } = lane;
+        // A channel that refuses one message refuses the others for the same reason.
+        this.#repeats(`${channel} ${outcome.reason}`, (leftOut) => {
+          const more = leftOut === 0 ? {} : { leftOut };
+          logger.warn(
+            { notificationId, channel, ...outcome, ...more },
+            'notification not delivered, it will be tried again',
+          );
+        });
       } else if (state !== 'dead') {
         logger[state === 'delivered' ? 'info' : 'debug']({ notificationId, state }, 'notification handled');
       }

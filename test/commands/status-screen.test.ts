@@ -21,10 +21,14 @@ function failing(id: string, inMinutes: number, message = 'HTTP 503: away') {
   });
 }
 
-function screen(workspaces: StatusReport['workspaces'], isRunning = true): string[] {
+function screen(
+  workspaces: StatusReport['workspaces'],
+  isRunning = true,
+  failing: StatusReport['failing'] = [],
+): string[] {
   const counts = { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 };
   const report: StatusReport = {
-    ...{ workspaces, openAlerts: 0, outbox: { pending: 0, held: 0, dead: 0 }, disabled: [], exports: [] },
+    ...{ workspaces, openAlerts: 0, outbox: { pending: 0, held: 0, dead: 0 }, disabled: [], failing, exports: [] },
     queue: isRunning ? { status: 'running', redis: 'redis', sync: counts } : { status: 'not_running' },
     ...{ configuration: null, lockedBy: null, ahead: null, skipped: [], short: [], publish: null, outlets: [] },
   };
@@ -42,4 +46,12 @@ test('a reason that stops many workspaces is shown once, with the time of the fi
 
 test('while no daemon runs, no next attempt is shown', () => {
   expect(screen([failing('ws-1', 4)], false)).toContain('ws-1: server_error: HTTP 503: away');
+});
+
+test('a channel that fails is named with the reason, the remedy and the next try', () => {
+  const reason = 'SMTP 550: the mail server refused the sender a@example.com; correct `from`';
+  const mail = { name: 'mail', reason, nextAttemptAt: new Date(NOON + 5 * 60_000).toISOString() };
+  expect(screen([], true, [mail]).join(' ').replaceAll(/\s+/g, ' ')).toContain(
+    'channel mail fails: SMTP 550: the mail server refused the sender a@example.com; correct `from` (next attempt in 5 min)',
+  );
 });

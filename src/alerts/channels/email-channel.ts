@@ -8,6 +8,7 @@ import { type MessageView, messageView } from './message-view.ts';
 import { AddressRefusedError, openGuardedSocket, type Resolve } from './outbound/guarded-connect.ts';
 import { refusedAddress, trustHint } from './outbound/post-json.ts';
 import { UnreachableError } from './outbound/try-connection.ts';
+import { type SmtpRefusal, smtpRefusal, smtpReplyOf } from './smtp-refusals.ts';
 
 export interface EmailDeps {
   /** The system's resolver when absent. */
@@ -44,8 +45,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
       });
       const delivered = { outcome: 'delivered' as const, detail: 'accepted by the mail server' };
       if (rejectedErrors.length === 0) return delivered;
-      const refused = rejectedErrors.map(({ recipient, responseCode }) => `${recipient} (SMTP ${responseCode})`);
-      return { ...delivered, refused: `the mail server refuses ${refused.join(', ')}` };
+      return { ...delivered, refused: refusedRecipients(rejectedErrors, config) };
     } catch (error) {
       if (signal.aborted) return { outcome: 'cancelled' };
       if (limit.signal.aborted) {
@@ -56,7 +56,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
           unknown: true,
         };
       }
-      return failedMail(error);
+      return failedMail(error, config);
     } finally {
       limit.release();
       transport.close();
@@ -80,7 +80,10 @@ export async function tryMailServer(config: Omit<EmailConfig, 'type'>, deps: Ema
     await Promise.race([transport.verify(), late]);
   } catch (error) {
     if (error instanceof AddressRefusedError) throw error;
-    throw new UnreachableError(failedMail(error).reason);
+    const reply = smtpReplyOf(error);
+    if (reply === null) throw new UnreachableError(failedMail(error, config).reason);
+    const { fault, remedy } = smtpRefusal(reply, config);
+    throw new UnreachableError(fault, remedy ?? undefined);
   } finally {
     limit.release();
     transport.close();
@@ -114,15 +117,12 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
 const NOTHING_SENT: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EDNS', 'EHOSTUNREACH', 'ENETUNREACH', 'EAUTH'];
 
 /** Only codes are told: the server's own words may quote what it was sent. */
-function failedMail(error: unknown): Extract<DeliveryResult, { reason: string }> {
+function failedMail(
+  error: unknown,
+  config: Pick<EmailConfig, 'from' | 'to'>,
+): Extract<DeliveryResult, { reason: string }> {
   if (error instanceof AddressRefusedError) return refusedAddress(error);
-  const {
-    code = 'unknown',
-    originalCode,
-    responseCode,
-  } = error as Partial<Record<'code' | 'originalCode', string>> & {
-    responseCode?: number;
-  };
+  const { code = 'unknown', originalCode } = error as Partial<Record<'code' | 'originalCode', string>>;
   if (code === 'ETLS') {
     return {
       outcome: 'retry',
@@ -131,16 +131,41 @@ function failedMail(error: unknown): Extract<DeliveryResult, { reason: string }>
       unknown: false,
     };
   }
-  if (responseCode !== undefined && responseCode >= 500) {
-    const login = code === 'EAUTH' ? ': the mail server refused the login' : '';
-    return { outcome: 'rejected', reason: `SMTP ${responseCode}${login}` };
-  }
-  const reason =
-    responseCode === undefined
-      ? `no connection or no answer (${originalCode ?? code})${trustHint(originalCode ?? code)}`
-      : `SMTP ${responseCode}`;
-  const sent = responseCode === undefined && !NOTHING_SENT.includes(originalCode ?? code);
-  return { outcome: 'retry', reason, retryAfterMs: null, unknown: sent };
+  const reply = smtpReplyOf(error);
+  if (reply !== null) return refusedMail(smtpRefusal(reply, config));
+  const reason = `no connection or no answer (${originalCode ?? code})${trustHint(originalCode ?? code)}`;
+  const unknown = !NOTHING_SENT.includes(originalCode ?? code);
+  return { outcome: 'retry', reason, retryAfterMs: null, unknown };
+}
+
+function refusedMail(refusal: SmtpRefusal): Extract<DeliveryResult, { reason: string }> {
+  const { kind } = refusal;
+  const reason = withWords(refusal);
+  if (kind === 'rejected' || kind === 'too_large') return { outcome: kind, reason };
+  const retry = { outcome: 'retry' as const, reason, retryAfterMs: null, unknown: false };
+  return kind === 'denial' ? { ...retry, isDenial: true } : retry;
+}
+
+function withWords({ fault, remedy }: SmtpRefusal): string {
+  return remedy === null ? fault : `${fault}; ${remedy}`;
+}
+
+/** Some recipients have the message; the others are named, each with its reply. */
+function refusedRecipients(
+  errors: readonly { recipient?: string | undefined }[],
+  { from }: Pick<EmailConfig, 'from'>,
+): string {
+  const refusals = errors.map((error) => {
+    const { recipient = 'a recipient' } = error;
+    const reply = smtpReplyOf(error);
+    return {
+      name: `${recipient} (${reply === null ? 'no reply' : `SMTP ${reply.status}`})`,
+      remedy: reply === null ? null : smtpRefusal(reply, { from, to: [recipient] }).remedy,
+    };
+  });
+  const fault = `the mail server refuses ${refusals.map(({ name }) => name).join(', ')}`;
+  const remedy = refusals.find((refusal) => refusal.remedy !== null)?.remedy ?? null;
+  return remedy === null ? fault : `${fault}; ${remedy}`;
 }
 
 /** What all mails about one alert refer to, so that a mailbox shows them as one conversation; null for other mails. */

@@ -1,9 +1,4 @@
-import { tryMailServer } from '../../alerts/channels/email-channel.ts';
-import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
-import { disabledChannels } from '../../alerts/notify/channel-states.ts';
-import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
 import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
-import type { ChannelConfig } from '../../config/channel-types.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { timesAfter } from '../../core/cron.ts';
@@ -22,6 +17,7 @@ import {
   proseLines,
   reportingCommand,
 } from '../shared/cli-context.ts';
+import { checkChannels } from './check-channels.ts';
 import { checkOutlets, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
 import { checkBackups, checkBuckets, checkExports, checkModes } from './check-files.ts';
 import {
@@ -209,53 +205,6 @@ function skewFinding(skewMs: number, workspaceId: string): Finding {
   if (distanceMs > MAX_SIGNING_SKEW_MS) return fail('clock', message, remedy, workspaceId);
   if (distanceMs > MAX_OK_SKEW_MS) return warn('clock', message, remedy, workspaceId);
   return ok('clock', "agrees with the service's", workspaceId);
-}
-
-/**
- * Checks that each channel's receiver answers, that the channel is enabled and that no message was given up. Sends no
- * message: a webhook gets a connection without a request, a mail server only the login.
- */
-export async function checkChannels({ alerts, ledger, proxy }: Config): Promise<Finding[]> {
-  const dead = queryLedger(ledger.path, deadLetters, []);
-  const disabledOnes = queryLedger(ledger.path, disabledChannels, []);
-  const disabled = new Map(disabledOnes.map((channel) => [channel.name, channel]));
-  const findings = await Promise.all(
-    alerts.channels.map(async (channel): Promise<Finding> => {
-      const state = disabled.get(channel.name);
-      if (state === undefined) return checkReceiver(channel, proxy);
-      const message = `disabled since ${state.disabledAt}: ${state.reason}`;
-      return warn('channel', message, 'correct its address, then run `usage-ledger alerts replay`', channel.name);
-    }),
-  );
-  const lost = [...Map.groupBy(dead, ({ channel }) => channel)].map(([channel, letters]) =>
-    deadFinding(channel, letters),
-  );
-  return [...findings, ...lost];
-}
-
-function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
-  const count = counted(letters.length, 'message given up', 'messages given up');
-  const message = `${count}; last error: ${letters.at(-1)?.last_error ?? 'refused'}`;
-  const remedy = 'list them with `usage-ledger alerts replay`, and send them again with `--all-dead`';
-  return fail('channel', message, remedy, channel);
-}
-
-async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Promise<Finding> {
-  const { name } = channel;
-  if (channel.type === 'log') return ok('channel', 'writes to the log', name);
-  // The path of a webhook address is often secret, so only the host is shown.
-  const place = channel.type === 'email' ? `${channel.host}:${channel.port}` : new URL(channel.url).host;
-  try {
-    if (channel.type === 'email') await tryMailServer(channel);
-    else {
-      const { allowPrivate, timeoutMs, ca } = channel;
-      await tryConnection(new URL(channel.url), { policy: { allowPrivate }, timeoutMs, ca, proxy });
-    }
-    return ok('channel', `${place} answers; \`usage-ledger alerts test ${name}\` sends a message`, name);
-  } catch (error) {
-    const { message, hint = 'fix what the message names' } = summarizeError(error);
-    return fail('channel', error instanceof UnreachableError ? `${place}: ${message}` : message, hint, name);
-  }
 }
 
 function checkRoutes(config: Config): Finding[] {

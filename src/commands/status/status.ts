@@ -1,4 +1,5 @@
 import { type DisabledChannel, disabledChannels } from '../../alerts/notify/channel-states.ts';
+import { type FailingChannel, failingChannels } from '../../alerts/notify/failing-channels.ts';
 import { type ShortHistory, shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
@@ -86,6 +87,11 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     open_alerts: openAlerts,
     outbox,
     disabled_channels: disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason })),
+    failing_channels: report.failing.map(({ name, reason, nextAttemptAt }) => ({
+      name,
+      reason,
+      next_attempt_at: nextAttemptAt,
+    })),
     queue,
     times_ahead: ahead && { count: ahead.count, latest_at: ahead.latestAt },
     not_closed: skipped.map(({ workspaceId, period }) => ({ workspace_id: workspaceId, period })),
@@ -111,10 +117,12 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
 
 async function readStatus(context: Context, workspaceId: string | undefined): Promise<StatusReport> {
   const { connection } = context.reader();
-  const { stored, outbox, disabled } = connection.transaction(() => ({
+  const names = context.config.alerts.channels.map(({ name }) => name);
+  const { stored, outbox, disabled, failing } = connection.transaction(() => ({
     stored: workspaceStatuses(connection),
     outbox: outboxCounts(connection),
     disabled: disabledChannels(connection),
+    failing: failingChannels(connection, names),
   }))();
   const queue = await readQueue(context, ledgerId(connection));
   const nowMs = context.clock.now();
@@ -137,6 +145,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     openAlerts,
     outbox,
     disabled,
+    failing,
     queue: queue.status,
     exports,
     configuration: daemonOf(context.config.ledger.path)?.configuration ?? null,
@@ -169,6 +178,7 @@ export interface StatusReport {
   openAlerts: number;
   outbox: OutboxCounts;
   disabled: DisabledChannel[];
+  failing: FailingChannel[];
   queue: QueueStatus;
   exports: ExportStanding[];
   /** The configuration that the running daemon uses; null when no daemon runs. */
@@ -233,6 +243,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...disabled.map(
       ({ name, disabledAt, reason }) => `channel ${inertText(name)} disabled since ${disabledAt}: ${inertText(reason)}`,
     ),
+    ...report.failing.map((channel) => failingWords(channel, options.nowMs)),
     `queue   ${describeQueue(queue)}`,
     ...exportFacts(exports, options.nowMs),
     ...(publish === null ? [] : [`publish ${inertText(publish.words)}`]),
@@ -248,6 +259,14 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     '',
     ...facts.flatMap((text) => proseLines(text, options.width, FACT_INDENT)),
   ];
+}
+
+/** Describes a channel whose last attempt failed, with the time of the next attempt. */
+function failingWords({ name, reason, nextAttemptAt }: FailingChannel, nowMs: number): string {
+  const nextMs = nextAttemptAt === null ? null : Date.parse(nextAttemptAt);
+  const when = nextMs !== null && nextMs > nowMs ? relativeTime(nextMs, nowMs) : 'now';
+  const again = nextMs === null ? '' : ` (next attempt ${when})`;
+  return `channel ${inertText(name)} fails: ${inertText(reason)}${again}`;
 }
 
 /** Returns one line when all exports work, else one line for each that fails. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { tellOfChannel } from '../../../src/alerts/channels/channel-faults.ts';
-import { checkChannels } from '../../../src/commands/doctor/doctor.ts';
+import { checkChannels } from '../../../src/commands/doctor/check-channels.ts';
 import type { ChannelConfig } from '../../../src/config/channel-types.ts';
 import { deliverWaiting, messages } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';

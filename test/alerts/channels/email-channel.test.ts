@@ -170,6 +170,8 @@ describe('the way to the mail server', () => {
 });
 
 describe('the outcome of an e-mail', () => {
+  /** Nobody has it, and somebody can allow it. */
+  const DENIED = { outcome: 'retry', retryAfterMs: null, unknown: false, isDenial: true };
   const failing = (responseCode: number) => Object.assign(new Error('text of the server'), { responseCode });
 
   it('is a retry when the server says so for now', async () => {
@@ -177,18 +179,59 @@ describe('the outcome of an e-mail', () => {
     expect(await send({ port })).toEqual({ outcome: 'retry', reason: 'SMTP 451', retryAfterMs: null, unknown: false });
   });
 
-  it('is rejected when the server says so for good', async () => {
+  it('is a retry that names sender and remedy when the server refuses the sender', async () => {
     const { port } = await startMailServer({ onMailFrom: (_address, _session, callback) => callback(failing(550)) });
-    expect(await send({ port })).toEqual({ outcome: 'rejected', reason: 'SMTP 550' });
+    expect(await send({ port })).toEqual({
+      ...DENIED,
+      reason:
+        'SMTP 550: the mail server refused the sender alerts@example.com; allow the login of the channel to send as that address, or correct `from`',
+    });
   });
 
-  it('is rejected when the login is refused, and the password is not told', async () => {
+  it('is rejected when the server refuses the message itself', async () => {
+    const { port, taken } = await startMailServer({
+      onData: (stream, _session, callback) => void stream.resume().on('end', () => callback(failing(554))),
+    });
+    expect(await send({ port })).toEqual({
+      outcome: 'rejected',
+      reason: 'SMTP 554: the mail server refused this message; ask the operator of the mail server for its log',
+    });
+    expect(taken).toEqual([]);
+  });
+
+  it('is a retry that names the recipients when the server refuses all of them', async () => {
+    const { port } = await startMailServer({ onRcptTo: (_address, _session, callback) => callback(failing(550)) });
+    expect(await send({ port })).toMatchObject({
+      ...DENIED,
+      reason: expect.stringMatching(
+        /^SMTP 550: the mail server refused all recipients: oncall@example\.com, finance@example\.com; .*correct `to`$/,
+      ),
+    });
+  });
+
+  it('is a retry that names the quota when it is used up', async () => {
+    for (const [status, more] of [
+      [452, {}],
+      [552, { isDenial: true }],
+    ] as const) {
+      const { port } = await startMailServer({
+        onData: (stream, _session, callback) => void stream.resume().on('end', () => callback(failing(status))),
+      });
+      expect(await send({ port })).toMatchObject({
+        ...{ outcome: 'retry', unknown: false, ...more },
+        reason: expect.stringMatching(new RegExp(`^SMTP ${status}: the mail server refused more mail.*quota`)),
+      });
+    }
+  });
+
+  it('is a retry when the login is refused, and the password is not told', async () => {
     const { port } = await startMailServer({
       onAuth: (auth, _session, callback) => callback(new Error(String(auth.password))),
     });
     expect(await send({ port, login: { user: 'alerts', password: 'p4ss-word' } })).toEqual({
-      outcome: 'rejected',
-      reason: 'SMTP 535: the mail server refused the login',
+      ...DENIED,
+      reason:
+        'SMTP 535: the mail server refused the login; correct `user` and `password` of the channel, or unlock the account',
     });
   });
 
@@ -199,7 +242,8 @@ describe('the outcome of an e-mail', () => {
     expect(await send({ port })).toEqual({
       outcome: 'delivered',
       detail: 'accepted by the mail server',
-      refused: 'the mail server refuses finance@example.com (SMTP 550)',
+      refused:
+        'the mail server refuses finance@example.com (SMTP 550); create these mailboxes or allow mail to them, or correct `to`',
     });
     expect(taken).toMatchObject([{ to: ['oncall@example.com'] }]);
   });

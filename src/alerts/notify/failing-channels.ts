@@ -1,0 +1,31 @@
+import type Database from 'better-sqlite3';
+
+/** A channel whose latest message was not delivered to all of its recipients. */
+export interface FailingChannel {
+  name: string;
+  /** What failed and the remedy, as the attempt found it. */
+  reason: string;
+  /** When the next message that waits is tried, an ISO time; null: none waits. */
+  nextAttemptAt: string | null;
+}
+
+/** Those of the named channels that fail now: a later message that arrives ends it. Given-up messages are not counted. */
+export function failingChannels(connection: Database.Database, names: readonly string[]): FailingChannel[] {
+  const latest = connection.prepare(
+    `SELECT last_error AS reason, state FROM deliveries WHERE channel = ? AND attempts > 0
+     ORDER BY delivery_key DESC LIMIT 1`,
+  );
+  const next = connection
+    .prepare(
+      `SELECT min(due_at) FROM (
+         SELECT due_at FROM alert_notified
+           WHERE channel = @channel AND owed IS NOT NULL AND given_up = 0 AND failures > 0
+         UNION ALL SELECT due_at FROM deliveries WHERE channel = @channel AND due_at IS NOT NULL AND failures > 0)`,
+    )
+    .pluck();
+  return names.flatMap((channel) => {
+    const found = latest.get(channel) as { reason: string | null; state: string } | undefined;
+    if (found === undefined || found.reason === null || found.state === 'dead') return [];
+    return [{ name: channel, reason: found.reason, nextAttemptAt: (next.get({ channel }) as string | null) ?? null }];
+  });
+}

@@ -1,0 +1,76 @@
+import { tryMailServer } from '../../alerts/channels/email-channel.ts';
+import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
+import { disabledChannels } from '../../alerts/notify/channel-states.ts';
+import { type FailingChannel, failingChannels } from '../../alerts/notify/failing-channels.ts';
+import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
+import type { ChannelConfig, HeartbeatConfig } from '../../config/channel-types.ts';
+import type { Config } from '../../config/types.ts';
+import { summarizeError } from '../../core/errors.ts';
+import { counted } from '../../core/text/words.ts';
+import { queryLedger } from './check-ledger.ts';
+import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
+
+/**
+ * Checks that each channel's receiver answers, that the channel is enabled, that its last message was accepted and that no
+ * message was given up. Sends no message: a webhook gets a connection without a request, a mail server only the login.
+ */
+export async function checkChannels({ alerts, heartbeats, ledger, proxy }: Config): Promise<Finding[]> {
+  const dead = queryLedger(ledger.path, deadLetters, []);
+  const disabledOnes = queryLedger(ledger.path, disabledChannels, []);
+  const disabled = new Map(disabledOnes.map((channel) => [channel.name, channel]));
+  const names = alerts.channels.map(({ name }) => name);
+  const failing = queryLedger(ledger.path, (connection) => failingChannels(connection, names), []);
+  const findings = await Promise.all(
+    alerts.channels.map(async (channel): Promise<Finding> => {
+      const state = disabled.get(channel.name);
+      if (state === undefined) return checkReceiver(channel, proxy);
+      const message = `disabled since ${state.disabledAt}: ${state.reason}`;
+      return warn('channel', message, 'correct its address, then run `usage-ledger alerts replay`', channel.name);
+    }),
+  );
+  const lost = [...Map.groupBy(dead, ({ channel }) => channel)].map(([channel, letters]) =>
+    deadFinding(channel, letters),
+  );
+  const beats = await Promise.all(heartbeats.map((heartbeat) => checkHeartbeat(heartbeat, proxy)));
+  return [...findings, ...failing.filter(({ name }) => !disabled.has(name)).map(failingFinding), ...beats, ...lost];
+}
+
+function failingFinding({ name, reason }: FailingChannel): Finding {
+  const remedy = 'fix what the message names; `usage-ledger alerts replay --all-dead` retries at once';
+  return warn('channel', `the last message failed: ${reason}`, remedy, name);
+}
+
+async function checkHeartbeat({ name, ...heartbeat }: HeartbeatConfig, proxy: Config['proxy']): Promise<Finding> {
+  const { url, allowPrivate, timeoutMs, ca } = heartbeat;
+  try {
+    await tryConnection(new URL(url), { policy: { allowPrivate }, timeoutMs, ca, proxy });
+    return ok('heartbeat', `${new URL(url).host} answers`, name);
+  } catch (error) {
+    return failedWith('heartbeat', error, 'fix what the message names', name);
+  }
+}
+
+function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
+  const count = counted(letters.length, 'message given up', 'messages given up');
+  const message = `${count}; last error: ${letters.at(-1)?.last_error ?? 'refused'}`;
+  const remedy = 'list them with `usage-ledger alerts replay`, and send them again with `--all-dead`';
+  return fail('channel', message, remedy, channel);
+}
+
+async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Promise<Finding> {
+  const { name } = channel;
+  if (channel.type === 'log') return ok('channel', 'writes to the log', name);
+  // The path of a webhook address is often secret, so only the host is shown.
+  const place = channel.type === 'email' ? `${channel.host}:${channel.port}` : new URL(channel.url).host;
+  try {
+    if (channel.type === 'email') await tryMailServer(channel);
+    else {
+      const { allowPrivate, timeoutMs, ca } = channel;
+      await tryConnection(new URL(channel.url), { policy: { allowPrivate }, timeoutMs, ca, proxy });
+    }
+    return ok('channel', `${place} answers; \`usage-ledger alerts test ${name}\` sends a message`, name);
+  } catch (error) {
+    const { message, hint = 'fix what the message names' } = summarizeError(error);
+    return fail('channel', error instanceof UnreachableError ? `${place}: ${message}` : message, hint, name);
+  }
+}
