@@ -118,6 +118,12 @@ export class Deliveries {
             'notification not delivered, it will be tried again',
           );
         });
+      } else if (state === 'delivered' && outcome.refused !== undefined) {
+        const { channel } = lane;
+        const { refused: reason } = outcome;
+        this.#repeats(`${channel} ${reason}`, () => {
+          logger.warn({ notificationId, channel, reason }, 'notification not accepted for all recipients');
+        });
       } else if (state !== 'dead') {
         logger[state === 'delivered' ? 'info' : 'debug']({ notificationId, state }, 'notification handled');
       }

@@ -31,7 +31,8 @@ export interface DeliveryDeps {
 }
 
 export type DeliveryOutcome =
-  | { state: 'delivered' }
+  /** `refused`: by whom not, where it has several recipients. */
+  | { state: 'delivered'; refused?: string }
   /** It, or what it was about, is tried again. */
   | { state: 'pending'; attempt: number; delayMs: number; reason: string }
   /** `disabled`: its channel takes nothing more from now on. */
@@ -89,7 +90,7 @@ function judge(
     case 'cancelled':
       return { event: 'cut_off', delayMs: 0, error: null, outcome: null };
     case 'delivered':
-      return { event: 'accepted', delayMs: 0, error: result.refused ?? null, outcome: { state: 'delivered' } };
+      return { event: 'accepted', delayMs: 0, error: result.refused ?? null, outcome: deliveredTo(result.refused) };
     case 'rejected':
     case 'disabled': {
       const { reason } = result;
@@ -113,6 +114,10 @@ function judge(
       return { event: result.unknown ? 'unknown' : 'refused', delayMs: waitMs, error: result.reason, outcome };
     }
   }
+}
+
+function deliveredTo(refused: string | undefined): DeliveryOutcome {
+  return refused === undefined ? { state: 'delivered' } : { state: 'delivered', refused };
 }
 
 /** What an attempt says of its channel; null: nothing. Of one that nobody knows any more there is nothing to tell. */

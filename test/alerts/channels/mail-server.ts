@@ -20,7 +20,13 @@ export interface MailServer {
 }
 
 /** A mail server on a real socket, with a certificate that nobody has signed. Closed when the test has finished. */
-export async function startMailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
+export async function startMailServer({
+  judge = () => null,
+  ...options
+}: SMTPServerOptions & {
+  /** The fault with which a whole message is refused; null takes it. */
+  judge?: () => Error | null;
+} = {}): Promise<MailServer> {
   const taken: TakenMail[] = [];
   const server = new SMTPServer({
     ...CERTIFICATE,
@@ -31,6 +37,8 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
+        const fault = judge();
+        if (fault !== null) return callback(fault);
         const { mailFrom, rcptTo } = session.envelope;
         taken.push({
           from: mailFrom === false ? '' : mailFrom.address,
@@ -39,7 +47,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
           user: session.user as string | undefined,
           raw: Buffer.concat(chunks).toString('utf8'),
         });
-        callback();
+        return callback();
       });
     },
     ...options,

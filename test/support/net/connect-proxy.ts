@@ -29,6 +29,8 @@ export async function startTlsServer(identity: Pick<ServerOptions, 'key' | 'cert
 
 export interface ConnectProxy {
   url: string;
+  /** What it answers CONNECT with; 200 opens the tunnel. */
+  status: number;
   /** What it was asked to connect to. */
   tunnels: { target: string; headers: IncomingHttpHeaders }[];
 }
@@ -36,13 +38,14 @@ export interface ConnectProxy {
 /** A proxy that leads every CONNECT to one port of this machine, or answers it with another status than 200. */
 export async function startConnectProxy(targetPort: number, status = 200): Promise<ConnectProxy> {
   const tunnels: ConnectProxy['tunnels'] = [];
+  const proxy: ConnectProxy = { url: '', status, tunnels };
   const sockets = new Set<Socket>();
   const server = createHttpServer((_request, response) => response.writeHead(400).end());
   server.on('connection', (socket) => sockets.add(socket));
   server.on('connect', (request, socket: Socket, head: Buffer) => {
     tunnels.push({ target: request.url ?? '', headers: request.headers });
-    if (status !== 200) {
-      socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+    if (proxy.status !== 200) {
+      socket.end(`HTTP/1.1 ${proxy.status} No\r\ncontent-length: 0\r\n\r\n`);
       return;
     }
     const onward = connect(targetPort, '127.0.0.1', () => {
@@ -59,5 +62,6 @@ export async function startConnectProxy(targetPort: number, status = 200): Promi
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, tunnels };
+  proxy.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return proxy;
 }
