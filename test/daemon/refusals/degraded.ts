@@ -25,7 +25,7 @@ export async function recovered(name: string, isUsed: () => void | Promise<void>
 
 /** Measures the rows, prints what was measured, and holds each cell against the bars. */
 export async function expectBars(rows: readonly RefusalRow[], more: (cell: RefusalCell) => void = () => undefined) {
-  const cells = await measureAll(rows);
+  const cells = await measureAll(rows, Number(process.env.REFUSAL_CONCURRENCY ?? 3));
   const used = recoveries.map(({ name, seconds }) => `${name}: used again ${seconds.toFixed(1)} s after the grant`);
   console.log([refusalTable(cells), ...used].join('\n'));
   for (const cell of cells) {

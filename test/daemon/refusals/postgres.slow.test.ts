@@ -66,7 +66,7 @@ const ROWS: readonly PostgresRow[] = [
     refuse: "ALTER ROLE $r PASSWORD 'another'",
     grant: "ALTER ROLE $r PASSWORD 's3cret-word'",
     words: /Postgres refused the password of role \w+ \(28P01\)/,
-    remedy: /correct user and password in publish\.url, then run `usage-ledger reload`/,
+    remedy: /correct user and password in publish\.url, then run `(npx )?usage-ledger reload`/,
     fault: 'publish_denied',
   },
 ];
@@ -117,6 +117,7 @@ function rowOf({ name, refuse, grant, words, remedy, phases }: PostgresRow): Ref
         return rows[0]?.position ?? 0n;
       };
       let before = 0n;
+      let written: Promise<unknown> = Promise.resolve();
       const isRunning = (): boolean => existsSync(join(folder, 'data', 'ledger.db'));
       return {
         settings: { publish: { url, schema, tls: 'off' } },
@@ -124,16 +125,20 @@ function rowOf({ name, refuse, grant, words, remedy, phases }: PostgresRow): Ref
           if (isRunning()) await expect.poll(position, { timeout: 60_000 }).toBeGreaterThan(0n);
           before = await position();
           await there.query(sql(refuse));
-          // Something new to publish.
-          if (isRunning()) await runCommand(folder, 'sync');
+          // Something new to publish, written once the harness has begun to read the log.
+          if (isRunning()) written = runCommand(folder, 'sync');
         },
         async grant() {
+          await written;
           await there.query(sql(grant));
           await recovered(name, async () => expect(await position()).toBeGreaterThan(before));
           // Nothing is missing or there twice.
           expect(await runCommand(folder, 'publish', '--check')).not.toContain('differs');
         },
-        close: () => there.close(),
+        async close() {
+          await written.catch(() => undefined);
+          await there.close();
+        },
       };
     },
     readyReason: null,

@@ -86,7 +86,14 @@ function rowOf({ name, stage, status, only, words, remedy }: SmtpRow): RefusalRo
         onRcptTo: ({ address }, _session, callback) => callback(fault('recipient', address)),
       };
       const server = await startMailServer({ ...options, judge: () => fault('data') });
-      const mail = { type: 'email', name: 'mail', host: '127.0.0.1', port: server.port, allow_private: true };
+      const mail = {
+        type: 'email',
+        name: 'mail',
+        host: '127.0.0.1',
+        port: server.port,
+        allow_private: true,
+        timeout_seconds: 30,
+      };
       const login = { user: 'alerts', password: 'p4ss-word' };
       const addresses = { from: 'a@example.com', to: ['b@example.com', 'c@example.com'] };
       return {
