@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import { CLI } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { measureAll, type RefusalCell, type RefusalRow, refusalTable } from './refusal-harness.ts';
 
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 const RECOVERY_MS = 150_000;
 
 /** Runs a command of the program in a daemon's folder; what it printed. */
