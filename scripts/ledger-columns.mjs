@@ -236,7 +236,7 @@ const VIEWS = {
       corrects_period: 'The closed period. NULL, like the next two, of other lines than corrections.',
       entry_id: 'The entry that brought it. NULL of a reopen.',
       cause:
-        '`usage`, `withdrawal`, `return`, `reopen`, `line` or `revocation` ([examples](prices.md#what-a-period-costs)).',
+        '`usage`, `withdrawal`, `return`, `reopen`, `line` or `revocation` ([examples](prices.md#corrections-after-a-close)).',
       amount: AMOUNT,
       currency_digits: DIGITS,
       amount_value: VALUE,
