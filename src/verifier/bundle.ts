@@ -6,11 +6,14 @@ import { parseArgs } from 'node:util';
 import { inertText } from '../core/text/inert-text.ts';
 import { verifyStatement } from './verify-statement.ts';
 
-/** The build makes one file of this and all that it imports: `verify-bundle.mjs`, which lies beside what it checks. */
+/**
+ * Entry point of `verify-bundle.mjs`, which the build makes from this file and its imports. It checks the folder it is
+ * in.
+ */
 const BUNDLE_USAGE = `usage: node verify-bundle.mjs [--digest DIGEST]
 
-Checks the folder that it lies in. DIGEST is that of the bundle, as it was said when the bundle was made.
-Ends with 0 when all agrees, with 4 when it does not, with 2 when nothing could be checked.
+Checks the folder that contains this file. DIGEST is the digest that was printed when the bundle was made.
+Exit codes: 0 if everything matches, 4 if it does not, 2 if nothing could be checked.
 `;
 
 interface Manifest {
@@ -31,40 +34,41 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${BUNDLE_USAGE}`);
     return 2;
   }
-  const found = sha256(text);
-  const faults = await faultsOf(folder, text).catch(() => ['manifest.json is not the manifest of a bundle']);
-  if (digest !== undefined && digest !== found) faults.push(`the bundle has another digest than was given: ${found}`);
+  const actual = sha256(text);
+  const faults = await findFaults(folder, text).catch(() => ['manifest.json is not a bundle manifest']);
+  if (digest !== undefined && digest !== actual)
+    faults.push(`the digest of the bundle does not match the given digest: it is ${actual}`);
   for (const fault of faults) process.stderr.write(`NOT authentic: ${inertText(fault)}\n`);
   if (faults.length > 0) return 4;
   const words =
-    digest === undefined ? 'agrees with itself; compare the digest with the one that you were told' : 'authentic';
-  process.stdout.write(`${words}\nbundle digest ${found}\n`);
+    digest === undefined ? 'consistent: compare the digest with the one that you received separately' : 'authentic';
+  process.stdout.write(`${words}\nbundle digest ${actual}\n`);
   return 0;
 }
 
-async function faultsOf(folder: string, manifest: string): Promise<string[]> {
+async function findFaults(folder: string, manifest: string): Promise<string[]> {
   const { files, statements } = JSON.parse(manifest) as Manifest;
-  const there = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const present = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) =>
       join(parentPath, name)
         .slice(folder.length + 1)
         .replaceAll('\\', '/'),
     );
-  const faults = there
+  const faults = present
     .filter((name) => name !== 'manifest.json' && files[name] === undefined)
-    .map((name) => `${name} is not of the bundle`);
+    .map((name) => `${name} is not part of the bundle`);
   for (const [name, hash] of Object.entries(files)) {
-    if (!there.includes(name)) faults.push(`${name} is missing`);
+    if (!present.includes(name)) faults.push(`${name} is missing`);
     else if (sha256(readFileSync(join(folder, name))) !== hash) faults.push(`${name} was changed`);
   }
   for (const { workspace_id, file, close_digest } of statements) {
-    if (!there.includes(file)) continue;
+    if (!present.includes(file)) continue;
     const text = readFileSync(join(folder, file), 'utf8');
     const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
-    if (!verdict.agrees) faults.push(`${file}: ${verdict.reason}`);
+    if (!verdict.isConsistent) faults.push(`${file}: ${verdict.reason}`);
     else if (verdict.closeDigest !== close_digest || verdict.statement.workspace_id !== workspace_id) {
-      faults.push(`${file} is of another close than the manifest says`);
+      faults.push(`${file} belongs to a different close than manifest.json says`);
     }
   }
   return faults;

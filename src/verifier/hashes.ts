@@ -1,4 +1,4 @@
-/** SHA-256 of bytes, as the place has it where the check runs: Node's, or WebCrypto's in a browser. */
+/** SHA-256 of the platform: Node's, or WebCrypto's in a browser. */
 export type Sha256 = (data: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
 
 const encoder = new TextEncoder();
@@ -11,7 +11,7 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** What is no pair of hex digits becomes a byte of 0. */
+/** Decodes hex. An invalid pair of digits becomes a 0 byte. */
 export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(Math.ceil(hex.length / 2));
   for (let at = 0; at < bytes.length; at += 1) bytes[at] = Number.parseInt(hex.slice(2 * at, 2 * at + 2), 16);
@@ -23,8 +23,9 @@ export function isPath(path: readonly string[]): boolean {
 }
 
 /**
- * Hashes a leaf with what stands beside its way, as RFC 9162 hashes nodes: `SHA-256(00 || content)`, `SHA-256(01 || left || right)`.
- * Gives each node from the leaf up, of which the last is the root; null when the index has more bits than the path hashes.
+ * Hashes a leaf with the siblings on its path, as in RFC 9162: `SHA-256(00 || content)`, `SHA-256(01 || left ||
+ * right)`. Returns each node from the leaf up; the last is the root. Returns null if the index has more bits than the
+ * path has hashes.
  */
 export async function nodesToRoot(
   { index, leaf, path }: { index: number; leaf: string; path: readonly string[] },

@@ -114,7 +114,7 @@ test('every setting is in the sample and has a remedy of its own', () => {
 
 test('a remedy is that of its place, whatever the setting is called elsewhere', () => {
   expect(remedyFor('budgets[0].credits')).toContain('how many credits the tenant may use');
-  expect(remedyFor('rates[2].package.credits')).toContain('how many credits a package holds');
+  expect(remedyFor('rates[2].package.credits')).toContain('the credits in a package');
   expect(remedyFor('alerts.channels[1].host')).toContain('mail server');
   expect(remedyFor('http.host')).toContain('address to listen on');
   expect(remedyFor('budgets[0].at[1]')).toContain('percents of the budget');

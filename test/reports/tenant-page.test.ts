@@ -18,8 +18,8 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
     expect(steps).not.toContain('NO: ');
     expect(steps).not.toContain('\u202e');
     expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
-    expect(steps).toMatch(/the line of the close has the digest[\s\S]*leads to the root[\s\S]*that you were told/);
-    expect(steps.match(/^(?:before|behind) [0-9a-f]{64}: [0-9a-f]{64}/gm)).toHaveLength(24);
+    expect(steps).toMatch(/the close line has the named digest[\s\S]*leads to the root[\s\S]*that you entered/);
+    expect(steps.match(/^(?:left|right) of [0-9a-f]{64}: [0-9a-f]{64}/gm)).toHaveLength(24);
     expect(page.complaints).toEqual([]);
     expect(page.requests).toEqual([`file://${file}`]);
     expect(await page.seriousFaults()).toEqual([]);
@@ -38,7 +38,7 @@ test('a page with a letterhead proves itself, and one with another account at it
   expect(page.complaints).toEqual([]);
   expect(await page.seriousFaults()).toEqual([]);
   expect((await check(html.replace('IBAN DE02', 'IBAN DE99'), digest)).verdict).toContain('NOT authentic: the file');
-  expect((await check(html.replaceAll('IBAN DE02', 'IBAN DE99'), digest)).verdict).toContain('its letterhead is that');
+  expect((await check(html.replaceAll('IBAN DE02', 'IBAN DE99'), digest)).verdict).toContain('the letterhead matches');
 });
 
 test('it says so when another digest was told, and nothing before one is entered', async () => {
@@ -54,8 +54,10 @@ test('it says so when another digest was told, and nothing before one is entered
     html,
     digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
   );
-  expect(verdict).toBe('NOT authentic: its close has another digest than you were told.');
-  expect((await check(html, 'abc')).verdict).toBe('NOT authentic: its close has another digest than you were told.');
+  expect(verdict).toBe('NOT authentic: the digest of its close does not match the one that you entered.');
+  expect((await check(html, 'abc')).verdict).toBe(
+    'NOT authentic: the digest of its close does not match the one that you entered.',
+  );
 });
 
 const PAY = 'Amount due 5,000.00, pay to IBAN DE02 1203 0000 0000 2020 51';

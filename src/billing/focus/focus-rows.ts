@@ -1,6 +1,6 @@
 import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { lessPercent, timesWhole } from '../rates/rate-card.ts';
+import { multiplyDecimal, subtractPercent } from '../rates/rate-card.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../statement/billed.ts';
 
 export interface FocusNames {
@@ -11,7 +11,7 @@ export interface FocusNames {
   serviceSubcategory: string;
 }
 
-/** The values of one row, by column; null is an empty field. Decimals are text with a fraction. */
+/** One row of values by column. Null is an empty field. Decimals are text with a fraction. */
 export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
 
 export function focusRows(
@@ -20,34 +20,35 @@ export function focusRows(
   names: FocusNames,
   invoiceOf: (tenantId: string, currency: string) => string | null = () => null,
 ): FocusRow[] {
-  const lines = lessDiscounts(tenant.lines.filter(isPriced));
+  const lines = subtractDiscounts(tenant.lines.filter(isPriced));
   const firstUsage = lines.findIndex(({ line }) => line.kind === 'usage');
   return lines.map(({ line, netMinor }, index) => ({
-    ...common(billed, tenant, names),
-    ...ofLine(billed, line, netMinor),
+    ...commonColumns(billed, tenant, names),
+    ...lineColumns(billed, line, netMinor),
     InvoiceId: invoiceOf(tenant.tenantId, line.currency) ?? tenant.statementNumber ?? null,
-    // Once a tenant, so that the column can be summed.
+    // Set on one row per tenant only, so that the column can be summed.
     x_RequestCount: index === firstUsage ? tenant.requestCount.toString() : null,
   }));
 }
 
 type PricedLine = BilledLine & { amountMinor: bigint; currency: string };
 
-/** A line with what of its amount is left once its part of the discount is off. */
+/** A priced line and its amount after its share of the discounts. */
 interface NetLine {
   line: PricedLine;
   netMinor: bigint;
 }
 
 /**
- * Takes discounts off the usage lines that they reduce, by their amounts, so that a row's list cost less its effective cost is what
- * was saved; the specification wants no rows of discounts. What rounding leaves goes to the largest line.
+ * Spreads each discount over the usage lines it reduces, in proportion to their amounts, because the specification
+ * allows no discount rows. List cost minus effective cost of a row is then the saving. The largest line takes the
+ * rounding difference.
  */
-function lessDiscounts(lines: readonly PricedLine[]): NetLine[] {
+function subtractDiscounts(lines: readonly PricedLine[]): NetLine[] {
   const net = lines.map((line) => ({ line, netMinor: line.amountMinor }));
   return net.filter(({ line, netMinor: off }) => {
     if (line.kind !== 'discount') return true;
-    const reduced = net.filter((other) => isUsed(other.line) && other.line.currency === line.currency);
+    const reduced = net.filter((other) => isUsageLine(other.line) && other.line.currency === line.currency);
     const sum = reduced.reduce((total, other) => total + other.line.amountMinor, 0n);
     if (sum === 0n) return true;
     let left = off;
@@ -62,7 +63,7 @@ function lessDiscounts(lines: readonly PricedLine[]): NetLine[] {
   });
 }
 
-function isUsed({ kind }: BilledLine): boolean {
+function isUsageLine({ kind }: BilledLine): boolean {
   return kind === 'usage' || kind === 'requests';
 }
 
@@ -89,10 +90,10 @@ type CommonColumn =
   | 'x_HeadDigest'
   | 'x_PeriodState';
 
-function common(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): Pick<FocusRow, CommonColumn> {
+function commonColumns(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): Pick<FocusRow, CommonColumn> {
   return {
-    BillingPeriodEnd: timeOf(periodEndMs(billed.period)),
-    BillingPeriodStart: timeOf(periodStartMs(billed.period)),
+    BillingPeriodEnd: formatTime(periodEndMs(billed.period)),
+    BillingPeriodStart: formatTime(periodStartMs(billed.period)),
     HostProviderName: names.publisher,
     InvoiceIssuerName: names.issuer,
     ProviderName: names.issuer,
@@ -105,13 +106,13 @@ function common(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): 
     SubAccountId: tenant.tenantId,
     SubAccountName: tenant.displayName ?? tenant.tenantId,
     Tags: tenant.labels === undefined || tenant.labels === '{}' ? null : tenant.labels,
-    x_AsOf: billed.asOf === null ? null : timeOf(Date.parse(billed.asOf)),
+    x_AsOf: billed.asOf === null ? null : formatTime(Date.parse(billed.asOf)),
     x_HeadDigest: billed.headDigest,
     x_PeriodState: billed.state,
   };
 }
 
-function ofLine(
+function lineColumns(
   { period, workspaceId, workspaceName }: BilledPeriod,
   line: PricedLine,
   netMinor: bigint,
@@ -119,28 +120,30 @@ function ofLine(
   const cost = withFraction(formatMinor(netMinor, line.currency));
   const charged = line.correctsPeriod ?? period;
   const isManual = line.reason !== null;
-  const isUsage = isUsed(line) || (line.kind === 'correction' && !isManual);
+  const isUsage = isUsageLine(line) || (line.kind === 'correction' && !isManual);
   const [unit, quantity] = line.kind === 'requests' ? ['Requests', line.requests] : ['Credits', line.credits];
   const priced = pricedUnits(line);
   const atPrice = (unitPrice: string | undefined) => ({
     unitPrice: unitPrice === undefined ? null : withFraction(unitPrice),
-    cost: priced === null || unitPrice === undefined ? cost : withFraction(timesWhole(unitPrice, priced.units)),
+    cost: priced === null || unitPrice === undefined ? cost : withFraction(multiplyDecimal(unitPrice, priced.units)),
   });
   const list = atPrice(priced?.unitPrice);
-  const contracted = atPrice(priced === null ? undefined : lessPercent(priced.unitPrice, line.discountPercent ?? '0'));
+  const contracted = atPrice(
+    priced === null ? undefined : subtractPercent(priced.unitPrice, line.discountPercent ?? '0'),
+  );
   return {
     BilledCost: cost,
-    // The specification has one currency an account.
+    // The specification allows one currency per billing account.
     BillingAccountId: `${workspaceId}/${line.currency}`,
     BillingAccountName: `${workspaceName} (${line.currency})`,
     BillingCurrency: line.currency,
-    // A top-up is no usage: it stands for the whole charge, not for credits.
+    // A top-up to a minimum is not usage: it belongs to the whole charge, not to credits.
     ChargeCategory: isUsage ? 'Usage' : isManual && netMinor < 0n ? 'Credit' : 'Adjustment',
     ChargeClass: line.kind === 'correction' ? 'Correction' : null,
-    ChargeDescription: describe(period, line),
+    ChargeDescription: describeLine(period, line),
     ChargeFrequency: isUsage ? 'Usage-Based' : isManual ? 'One-Time' : 'Recurring',
-    ChargePeriodEnd: timeOf(periodEndMs(charged)),
-    ChargePeriodStart: timeOf(periodStartMs(charged)),
+    ChargePeriodEnd: formatTime(periodEndMs(charged)),
+    ChargePeriodStart: formatTime(periodStartMs(charged)),
     ConsumedQuantity: isUsage && quantity !== null ? withFraction(quantity.toString()) : null,
     ConsumedUnit: isUsage && quantity !== null ? unit : null,
     ContractedCost: contracted.cost,
@@ -158,7 +161,10 @@ function ofLine(
   };
 }
 
-/** What was priced how: packages where those are sold, else credits. Null when the line is not a price times units. */
+/**
+ * Returns the units that the line priced: packages, credits or requests. Returns null if the line is not a price times
+ * units.
+ */
 function pricedUnits({ kind, credits, unitCredits, unitPrice, requests }: BilledLine) {
   if (kind === 'requests' && requests !== null && unitPrice !== null)
     return { units: requests, unitCredits: 1n, unitPrice };
@@ -166,27 +172,27 @@ function pricedUnits({ kind, credits, unitCredits, unitPrice, requests }: Billed
   return { units: (credits + unitCredits - 1n) / unitCredits, unitCredits, unitPrice };
 }
 
-function describe(period: Period, { kind, tier, correctsPeriod, reason }: BilledLine): string {
+function describeLine(period: Period, { kind, tier, correctsPeriod, reason }: BilledLine): string {
   const why = reason === null ? '' : `: ${reason}`;
   if (kind === 'correction') return `Correction of ${correctsPeriod ?? period}, booked in ${period}${why}`;
-  if (kind === 'manual') return `By hand, ${period}${why}`;
+  if (kind === 'manual') return `Manual line, ${period}${why}`;
   if (kind === 'requests') return `Requests, ${period}`;
   if (kind === 'discount') return `Discount, ${period}`;
   if (kind === 'minimum') return `Top-up to the minimum charge, ${period}`;
   return tier === 0 ? `Included credits, ${period}` : `Credits used, ${period}, tier ${tier}`;
 }
 
-/** The specification has no fractions of a second. */
-function timeOf(epochMs: number): string {
+/** Formats a time without fractions of a second, as the specification requires. */
+function formatTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** The validator's reader takes a column without any fraction for integers. */
+/** Adds `.0` to whole numbers: the FOCUS validator reads a column without fractions as integers. */
 function withFraction(decimal: string): string {
   return decimal.includes('.') ? decimal : `${decimal}.0`;
 }
 
-/** The columns of FOCUS 1.3 that are written, and ours, in their order, and what each holds. */
+/** The FOCUS 1.3 columns that we write and our own columns, in file order, with the kind of their values. */
 const FOCUS = {
   BilledCost: 'decimal',
   BillingAccountId: 'text',
@@ -226,7 +232,7 @@ const FOCUS = {
   SubAccountId: 'text',
   SubAccountName: 'text',
   Tags: 'text',
-  // The specification wants columns of one's own to begin with `x_`, and they stand last.
+  // The specification requires custom columns to begin with `x_`. They come last.
   x_AsOf: 'date',
   x_EntryId: 'count',
   x_HeadDigest: 'text',
@@ -236,5 +242,5 @@ const FOCUS = {
 
 type FocusColumn = keyof typeof FOCUS;
 
-/** Kinds are in the words of `reports/formats/columns.ts`. */
+/** The columns in order. The kinds are those of `reports/formats/columns.ts`. */
 export const FOCUS_COLUMNS = Object.entries(FOCUS).map(([name, kind]) => ({ name: name as FocusColumn, kind }));

@@ -3,31 +3,35 @@ import type { BilledTenant } from '../statement/billed.ts';
 import type { LeafProof } from '../statement/document.ts';
 import { encodePeriod, encodeTenant, type PeriodLeaf } from '../statement/leaf.ts';
 
-/** Nodes are hashed as RFC 9162, section 2, says: a leaf is `SHA-256(0x00 || content)`, a node `SHA-256(0x01 || left || right)`. */
+/**
+ * Hash prefixes of RFC 9162, section 2: a leaf is `SHA-256(0x00 || content)`, a node `SHA-256(0x01 || left || right)`.
+ */
 const LEAF = '\0';
 const NODE = 1;
 const HASH_BYTES = 32;
 const FIRST_LEAVES = 1024;
-/** Every path has as many hashes, up to 16.7 million leaves, so that its length says nothing of their number. */
+/** The hashes in every path, for up to 16.7 million leaves. A fixed length hides the number of leaves. */
 const PATH_HASHES = 24;
 
-/** The way from a leaf to the root: hashes from below; a bit of `index` is 1 where the leaf's side is the right one. */
+/**
+ * The path from a leaf to the root, lowest hash first. A bit of `index` is 1 where the leaf's side is the right one.
+ */
 export interface SaltedPath {
   index: number;
   path: Buffer[];
 }
 
 /**
- * The tree of a close. The leaves stand in the order of their hashes, so that a place says nothing of its neighbours; a node
- * without a sibling has a pad of its level beside it; and the sides of whole levels are exchanged by the salt's mask. So a path
- * looks the same whether there are two leaves or millions.
+ * The Merkle tree of a close, built so that a path reveals nothing about other leaves or their number. The leaves are
+ * sorted by hash, so a position says nothing about its neighbours. A node without a sibling gets a pad for its level.
+ * The salt's mask swaps the sides of whole levels.
  */
 class SaltedTree {
-  /** Side by side: the hashes of a million leaves are 32 MB, not a million objects. */
+  /** One buffer for all hashes: a million leaves take 32 MB instead of a million objects. */
   #hashes: Buffer = Buffer.allocUnsafe(FIRST_LEAVES * HASH_BYTES);
   #size = 0;
   readonly #salt: CloseSalt;
-  /** From the leaves up, each with its pad; null until they are asked for. */
+  /** The levels from the leaves up, each with its pad. Null until first needed. */
   #built: { levels: Buffer[]; root: Buffer } | null = null;
 
   constructor(salt: CloseSalt) {
@@ -50,10 +54,10 @@ class SaltedTree {
     return this.#build().root;
   }
 
-  /** @throws RangeError when there is no leaf of this content. */
+  /** Returns the path of a leaf. Throws RangeError if there is no leaf with this content. */
   pathOf(content: string): SaltedPath {
     const { levels } = this.#build();
-    const place = placeOf(leafHash(content), levels[0] as Buffer, this.size);
+    const place = leafPosition(leafHash(content), levels[0] as Buffer, this.size);
     const path = levels.map((level, height) => {
       const at = (Math.floor(place / 2 ** height) ^ 1) * HASH_BYTES;
       return level.subarray(at, at + HASH_BYTES);
@@ -65,7 +69,7 @@ class SaltedTree {
     if (this.#built === null) {
       const { mask } = this.#salt;
       const levels: Buffer[] = [];
-      this.#hashes = sorted(this.#hashes.subarray(0, this.#size * HASH_BYTES));
+      this.#hashes = sortHashes(this.#hashes.subarray(0, this.#size * HASH_BYTES));
       let level = this.#hashes;
       const height = Math.max(PATH_HASHES, Math.ceil(Math.log2(this.size)));
       while (levels.length < height) {
@@ -80,12 +84,12 @@ class SaltedTree {
   }
 }
 
-/** In one call: a hash object each would take most of the time of a large tree. */
+/** Hashes a leaf in one call. A hash object per leaf would take most of the time of a large tree. */
 function leafHash(content: string): Buffer {
   return hash('sha256', LEAF + content, 'buffer');
 }
 
-/** The nodes over each two hashes of a level; `swapped`: the second is the left one. */
+/** Returns the parents of each pair of hashes on a level. If `swapped`, the second hash of a pair is the left one. */
 function parentsOf(level: Buffer, swapped: boolean): Buffer {
   const pair = 2 * HASH_BYTES;
   const next = Buffer.allocUnsafe(level.length / 2);
@@ -99,7 +103,7 @@ function parentsOf(level: Buffer, swapped: boolean): Buffer {
   return next;
 }
 
-function sorted(hashes: Buffer): Buffer {
+function sortHashes(hashes: Buffer): Buffer {
   const size = hashes.length / HASH_BYTES;
   const starts = Float64Array.from({ length: size }, (_, at) => hashes.readUIntBE(at * HASH_BYTES, 6));
   const hashAt = (at: number): Buffer => hashes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES);
@@ -111,7 +115,7 @@ function sorted(hashes: Buffer): Buffer {
   return result;
 }
 
-function placeOf(leaf: Buffer, leaves: Buffer, size: number): number {
+function leafPosition(leaf: Buffer, leaves: Buffer, size: number): number {
   let [low, high] = [0, size];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
@@ -123,12 +127,12 @@ function placeOf(leaf: Buffer, leaves: Buffer, size: number): number {
   throw new RangeError('the tree has no such leaf');
 }
 
-/** The tree over all statements of a period: one leaf says which period it is, and there is one for each tenant. */
+/** The tree over all statements of a period: one leaf for the period and one for each tenant. */
 export class CommitTree {
   readonly #salt: CloseSalt;
   readonly #tree: SaltedTree;
 
-  /** @param salt of the close, as the ledger keeps it. */
+  /** Takes the salt of the close in hex, as stored in the ledger. */
   constructor(salt: string) {
     this.#salt = new CloseSalt(salt);
     this.#tree = new SaltedTree(this.#salt);
@@ -143,27 +147,27 @@ export class CommitTree {
   }
 
   addPeriod(period: PeriodLeaf): void {
-    this.#tree.add(this.#ofPeriod(period));
+    this.#tree.add(this.#encodePeriod(period));
   }
 
   addTenant(tenant: BilledTenant): void {
-    this.#tree.add(this.#ofTenant(tenant));
+    this.#tree.add(this.#encodeTenant(tenant));
   }
 
   proofOfPeriod(period: PeriodLeaf): LeafProof {
-    return this.#proofOf(this.#ofPeriod(period));
+    return this.#proofOf(this.#encodePeriod(period));
   }
 
   proofOfTenant(tenant: BilledTenant): LeafProof {
-    return this.#proofOf(this.#ofTenant(tenant));
+    return this.#proofOf(this.#encodeTenant(tenant));
   }
 
-  #ofPeriod(period: PeriodLeaf): string {
-    return encodePeriod(period, this.#salt.ofPeriod);
+  #encodePeriod(period: PeriodLeaf): string {
+    return encodePeriod(period, this.#salt.periodSalt);
   }
 
-  #ofTenant(tenant: BilledTenant): string {
-    return encodeTenant(tenant, this.#salt.ofTenant(tenant.tenantId));
+  #encodeTenant(tenant: BilledTenant): string {
+    return encodeTenant(tenant, this.#salt.tenantSalt(tenant.tenantId));
   }
 
   #proofOf(leaf: string): LeafProof {
@@ -176,14 +180,15 @@ export const SALT_BYTES = 32;
 const BLOCK_BYTES = 64;
 
 /**
- * What a close draws from its salt, each as HMAC-SHA256(salt, label): the salt of each leaf, so that nobody guesses what
- * the hashes beside a path stand for; the nonce of the internal part of its line; and what fills the tree up.
+ * Derives the secrets of a close from its salt, each as HMAC-SHA256(salt, label): the salt of each leaf, so that nobody
+ * can guess the contents behind the hashes of a path; the nonce for the internal part of the close line; and the pads
+ * and mask of the tree.
  */
 export class CloseSalt {
   readonly #inner: Buffer;
   readonly #outer: Buffer;
 
-  /** @param hex the salt as the ledger keeps it. */
+  /** Takes the salt in hex, as stored in the ledger. */
   constructor(hex: string) {
     const key = Buffer.alloc(BLOCK_BYTES);
     Buffer.from(hex, 'hex').copy(key);
@@ -191,11 +196,11 @@ export class CloseSalt {
     this.#outer = Buffer.concat([key.map((byte) => byte ^ 0x5c), Buffer.alloc(SALT_BYTES)]);
   }
 
-  ofTenant(tenantId: string): string {
+  tenantSalt(tenantId: string): string {
     return this.#mac(`tenant:${tenantId}`).toString('hex');
   }
 
-  get ofPeriod(): string {
+  get periodSalt(): string {
     return this.#mac('period').toString('hex');
   }
 
@@ -203,17 +208,17 @@ export class CloseSalt {
     return this.#mac('internal');
   }
 
-  /** What stands beside a node that has no sibling, by its height over the leaves. */
+  /** Returns the hash that stands in for a missing sibling at this height above the leaves. */
   pad(height: number): Buffer {
     return this.#mac(`pad:${height}`);
   }
 
-  /** At which heights left and right are exchanged: a bit each. */
+  /** One bit per height: 1 where left and right are swapped. */
   get mask(): number {
     return this.#mac('mask').readUInt32BE();
   }
 
-  /** By hand: a hash object each takes four times as long, for each of a million tenants. */
+  /** Hand-written HMAC: a million tenants would otherwise need a hash object each, which takes four times as long. */
   #mac(label: string): Buffer {
     hash('sha256', Buffer.concat([this.#inner, Buffer.from(label)]), 'buffer').copy(this.#outer, BLOCK_BYTES);
     return hash('sha256', this.#outer, 'buffer');

@@ -1,20 +1,20 @@
 import { minorDigits } from '../../core/money.ts';
 import { divideRounded, type Pricing, parseDecimal, type RateCard } from './rate-card.ts';
 
-/** What a line of a charge is for. `correction` lines are not made here: see the corrections of closed periods. */
+/** The kinds of lines that a rate card produces. `correction` lines come from the corrections of closed periods. */
 export type ChargeLineKind = 'usage' | 'requests' | 'minimum' | 'discount';
 
-/** One line of a charge. Its amount was rounded once; all lines sum to the charge. */
+/** One line of a charge. Its amount is rounded once, and the lines sum to the charge. */
 export interface ChargeLine {
   kind: ChargeLineKind;
-  /** From 1; 0 for the included credits; null, like the credits, when it is no usage of credits. */
+  /** The tier, from 1; 0 for included credits. Null, as are the credits, on a line that does not price credits. */
   tier: number | null;
   credits: bigint | null;
-  /** How many credits `unitPrice` buys: 1, or those of a package. */
+  /** The credits that `unitPrice` buys: 1, or the size of a package. */
   unitCredits: bigint | null;
-  /** Exact decimal of the currency's major unit; null for a discount and a minimum. */
+  /** An exact decimal in the currency's major unit. Null for a discount or a minimum. */
   unitPrice: string | null;
-  /** Null but of the line that prices them. */
+  /** The priced requests. Null on every line except the `requests` line. */
   requests: bigint | null;
   amountMinor: bigint;
 }
@@ -25,42 +25,46 @@ export interface Charge {
 }
 
 /**
- * Prices a tenant's credits and requests in one period: a usage line a tier, one of the requests where they have a price, less
- * the discount on their sum, topped up to the minimum. Credits below 0 cost nothing, or are paid back without a minimum. There is always at least one line.
+ * Prices a tenant's credits and requests in one period: one usage line per tier and a line for priced requests, minus
+ * the discount on their sum, raised to the minimum. Credits below 0 are free or, if the card says so, paid back without
+ * a minimum. A charge has at least one line.
  */
 export type Pricer = (credits: bigint, requests?: bigint) => Charge;
 
-/** What a tenant costs without a record in the period, such as a withdrawn one: no minimum either. */
+/** The charge of a tenant without a record in the period, such as a withdrawn one. No minimum applies. */
 export const NO_CHARGE: Charge = {
   lines: [{ kind: 'usage', tier: 1, credits: 0n, unitCredits: 1n, unitPrice: '0', requests: null, amountMinor: 0n }],
   amountMinor: 0n,
 };
 
-/** Credits that cost nothing: included ones, and those below 0 that are not paid back. */
+/** A line of free credits: included ones, or credits below 0 that are not paid back. */
 const FREE = { kind: 'usage', tier: 0, unitCredits: 1n, unitPrice: '0', requests: null, amountMinor: 0n } as const;
 
 const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null, requests: null };
 
-/** A price of some units, in minor units of the currency as a fraction: its decimals are read once a card, not a tenant. */
+/** Prices credits of one tier. Its decimal is parsed once per card instead of once per tenant. */
 type UnitPricer = (tier: number, credits: bigint) => ChargeLine;
 
-/** One price for every credit, in minor units of the currency as the fraction `digits / scale`. */
+/** One price for every credit: `digits / scale` minor units of the currency. */
 export interface FlatPrice {
   digits: bigint;
   scale: bigint;
   pricePerCredit: string;
 }
 
-/** What a card charges credits that are not negative, when it is one price for each and nothing else; null for any other card. */
+/**
+ * Returns the card's price per credit if that price is the whole charge for credits of 0 or more. Returns null for any
+ * other card.
+ */
 export function flatPriceOf({ pricing, ...card }: RateCard): FlatPrice | null {
   if (pricing.model === 'package' || pricing.tiers.length > 1 || card.includedCredits > 0) return null;
-  if (card.pricePerRequest !== null || !isNothing(card.discountPercent) || !isNothing(card.minimum)) return null;
+  if (card.pricePerRequest !== null || !isZero(card.discountPercent) || !isZero(card.minimum)) return null;
   const pricePerCredit = pricing.tiers[0]?.pricePerCredit ?? '0';
   const { digits, scale } = parseDecimal(pricePerCredit);
   return { digits: digits * minorPerMajor(card.currency), scale, pricePerCredit };
 }
 
-function isNothing(decimal: string | null): boolean {
+function isZero(decimal: string | null): boolean {
   return decimal === null || parseDecimal(decimal).digits === 0n;
 }
 
@@ -68,8 +72,8 @@ function minorPerMajor(currency: string): bigint {
   return 10n ** BigInt(minorDigits(currency));
 }
 
-/** The prices of a card, ready for any number of tenants: a period may have a million. Each line is rounded once. */
-export function pricerOf(card: RateCard): Pricer {
+/** Prepares a card's prices once for any number of tenants; a period may have a million. Each line is rounded once. */
+export function createPricer(card: RateCard): Pricer {
   const { rounding } = card;
   const minorUnits = minorPerMajor(card.currency);
   const price = (unitPrice: string, unitCredits: bigint): UnitPricer => {
@@ -84,8 +88,8 @@ export function pricerOf(card: RateCard): Pricer {
   const included = BigInt(card.includedCredits);
   const addUsage = usagePricer(card.pricing, price);
   const discount = card.discountPercent === null ? null : parseDecimal(card.discountPercent);
-  const given = parseDecimal(card.minimum ?? '0');
-  const minimum = divideRounded(given.digits * minorUnits, given.scale, rounding);
+  const minimumDecimal = parseDecimal(card.minimum ?? '0');
+  const minimum = divideRounded(minimumDecimal.digits * minorUnits, minimumDecimal.scale, rounding);
 
   const perRequest = card.pricePerRequest === null ? null : parseDecimal(card.pricePerRequest);
   const requestLine = (requests: bigint, { digits, scale }: NonNullable<typeof perRequest>): ChargeLine => {
@@ -116,8 +120,8 @@ export function pricerOf(card: RateCard): Pricer {
       amountMinor += off;
     }
     const isUsed = credits > 0n || (perRequest !== null && requests > 0n);
-    const owesMinimum = !isPaidBack && (isUsed || !card.minimumNeedsUsage);
-    if (owesMinimum && minimum > amountMinor) {
+    const needsMinimum = !isPaidBack && (isUsed || !card.minimumNeedsUsage);
+    if (needsMinimum && minimum > amountMinor) {
       lines.push({ ...NO_USAGE, kind: 'minimum', amountMinor: minimum - amountMinor });
       amountMinor = minimum;
     }
@@ -125,7 +129,7 @@ export function pricerOf(card: RateCard): Pricer {
   };
 }
 
-/** The same the other way round: paid back. */
+/** Turns a charged line into one that is paid back. */
 function negate(line: ChargeLine): void {
   line.credits = line.credits === null ? null : -line.credits;
   line.amountMinor = -line.amountMinor;
@@ -136,25 +140,25 @@ function usagePricer(
   price: (unitPrice: string, unitCredits: bigint) => UnitPricer,
 ): (lines: ChargeLine[], credits: bigint) => void {
   if (pricing.model === 'package') {
-    const ofPackage = price(pricing.price, BigInt(pricing.credits));
+    const pricePackage = price(pricing.price, BigInt(pricing.credits));
     return (lines, credits) => {
-      lines.push(ofPackage(1, credits));
+      lines.push(pricePackage(1, credits));
     };
   }
   const tiers = pricing.tiers.map(({ upTo, pricePerCredit }) => ({
     upTo: upTo === null ? null : BigInt(upTo),
-    ofTier: price(pricePerCredit, 1n),
+    priceTier: price(pricePerCredit, 1n),
   }));
   const graduated = pricing.model === 'graduated';
   return (lines, credits) => {
     let below = 0n;
     let tier = 0;
-    for (const { upTo, ofTier } of tiers) {
+    for (const { upTo, priceTier } of tiers) {
       tier += 1;
       const isLast = upTo === null || credits <= upTo;
       const end = isLast ? credits : upTo;
-      if (graduated) lines.push(ofTier(tier, end - below));
-      else if (isLast) lines.push(ofTier(tier, credits));
+      if (graduated) lines.push(priceTier(tier, end - below));
+      else if (isLast) lines.push(priceTier(tier, credits));
       if (isLast) return;
       below = end;
     }

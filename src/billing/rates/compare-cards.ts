@@ -1,14 +1,14 @@
 import type { Period } from '../../core/period.ts';
-import type { PeriodPricer, Used } from './period-pricer.ts';
+import type { PeriodPricer, PricedUsage } from './period-pricer.ts';
 import type { RateCard } from './rate-card.ts';
 
-export interface RecordedUsage extends Used {
+export interface RecordedUsage extends PricedUsage {
   workspaceId: string;
   tenantId: string;
   period: Period;
 }
 
-/** What both sets of cards make of the same usage, in minor units of one currency. */
+/** The price of the same usage under both sets of cards, in minor units of one currency. */
 export interface Comparison {
   currency: string;
   nowMinor: bigint;
@@ -17,38 +17,41 @@ export interface Comparison {
 
 export interface CardsComparison {
   months: (Comparison & { period: Period })[];
-  /** By the size of the difference, largest first. */
+  /** Sorted by the size of the difference, largest first. */
   tenants: (Comparison & { workspaceId: string; tenantId: string })[];
-  /** Whom the other cards leave without a price, of those whom a card fits, and why. */
+  /** The tenants that the other cards leave unpriced although a card matches, with the reason. */
   unpriced: { workspaceId: string; tenantId: string; period: Period; why: string }[];
 }
 
-export type PricerOf = (workspaceId: string, period: Period) => PeriodPricer<RateCard>;
+export type PricerFor = (workspaceId: string, period: Period) => PeriodPricer<RateCard>;
 
-/** Prices recorded usage as it is and by others, by month and by tenant. Usage must come period by period. */
-export function compareCards(usage: Iterable<RecordedUsage>, now: PricerOf, others: PricerOf): CardsComparison {
+/**
+ * Prices recorded usage by the current and the other cards, and sums it by month and by tenant. The usage must be
+ * grouped by period.
+ */
+export function compareCards(usage: Iterable<RecordedUsage>, now: PricerFor, others: PricerFor): CardsComparison {
   const months = new Map<string, Comparison & { period: Period }>();
   const tenants = new Map<string, Comparison & { workspaceId: string; tenantId: string }>();
   const unpriced: CardsComparison['unpriced'] = [];
   let scope = '';
   let sides: [PeriodPricer<RateCard>, PeriodPricer<RateCard>] | null = null;
   for (const { workspaceId, tenantId, period, ...used } of usage) {
-    const ownScope = JSON.stringify([workspaceId, period]);
-    if (sides === null || ownScope !== scope) {
+    const usageScope = JSON.stringify([workspaceId, period]);
+    if (sides === null || usageScope !== scope) {
       sides = [now(workspaceId, period), others(workspaceId, period)];
-      scope = ownScope;
+      scope = usageScope;
     }
     for (const [side, pricer] of sides.entries()) {
       const priced = pricer.price(tenantId, used, true);
       if (priced === null || priced.charge === null) {
-        const why = side === 1 ? pricer.whyUnpriced(tenantId, used) : null;
+        const why = side === 1 ? pricer.explainUnpriced(tenantId, used) : null;
         if (why !== null) unpriced.push({ workspaceId, tenantId, period, why });
         continue;
       }
       const { currency } = priced.card;
       const empty = { currency, nowMinor: 0n, otherMinor: 0n };
-      const month = held(months, `${period} ${currency}`, { ...empty, period });
-      const tenant = held(tenants, JSON.stringify([workspaceId, tenantId, currency]), {
+      const month = getOrSet(months, `${period} ${currency}`, { ...empty, period });
+      const tenant = getOrSet(tenants, JSON.stringify([workspaceId, tenantId, currency]), {
         ...empty,
         workspaceId,
         tenantId,
@@ -67,7 +70,7 @@ export function compareCards(usage: Iterable<RecordedUsage>, now: PricerOf, othe
   };
 }
 
-function held<Value>(map: Map<string, Value>, key: string, fresh: Value): Value {
+function getOrSet<Value>(map: Map<string, Value>, key: string, fresh: Value): Value {
   const value = map.get(key) ?? fresh;
   map.set(key, value);
   return value;

@@ -3,55 +3,55 @@ import { isCurrency } from '../../core/money.ts';
 import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import { type Charge, NO_CHARGE, pricerOf } from './charge.ts';
+import { type Charge, createPricer, NO_CHARGE } from './charge.ts';
 import type { RateCard } from './rate-card.ts';
 
-/** A card and what it charges; null: that cannot be said, in 64 bits of a currency that is known. */
+/** A card and its charge. The charge is null if the currency is unknown or an amount exceeds 64 bits. */
 export interface Priced<Card extends RateCard> {
   card: Card;
   charge: Charge | null;
 }
 
-export interface Used {
+export interface PricedUsage {
   credits: bigint;
   requests: bigint;
 }
 
-/** Prices tenants of one workspace and period by the cards that are given, each card prepared once. */
+/** Prices the tenants of one workspace and period. Each card is prepared once. */
 export class PeriodPricer<Card extends RateCard> {
   readonly #choose: CardChooser<Card>;
-  readonly #pricerOf = oncePerKey((card: RateCard) => (isCurrency(card.currency) ? pricerOf(card) : null));
+  readonly #pricerOf = oncePerKey((card: RateCard) => (isCurrency(card.currency) ? createPricer(card) : null));
 
   readonly #tied: (tenantId: string) => Card[];
-  /** The card that prices every tenant; null when that depends on the tenant, or there is none. */
-  readonly cardOfAll: Card | null;
+  /** The card that prices every tenant. Null if it depends on the tenant, or if there is none. */
+  readonly cardForAll: Card | null;
 
   constructor(cards: readonly Card[], workspaceId: string, period: Period) {
-    this.#choose = chooserFor(cards, workspaceId, period);
+    this.#choose = createCardChooser(cards, workspaceId, period);
     this.#tied = (tenantId) => tiedCards(cards, { workspaceId, period, tenantId });
-    const [first, second] = fittingCards(cards, workspaceId, period);
-    const fitsAll = first?.tenant === null && (second === undefined || !isTied(first, second));
-    this.cardOfAll = fitsAll ? first : null;
+    const [first, second] = matchingCards(cards, workspaceId, period);
+    const isForAll = first?.tenant === null && (second === undefined || !isTied(first, second));
+    this.cardForAll = isForAll ? first : null;
   }
 
-  /** Null when no card prices the tenant. Without a record there is nothing to pay. */
-  price(tenantId: string, used: Used, present: boolean): Priced<Card> | null {
+  /** Returns null if no card prices the tenant. A tenant that is not `present` (has no record) is charged nothing. */
+  price(tenantId: string, used: PricedUsage, present: boolean): Priced<Card> | null {
     const card = this.#choose(tenantId);
-    return card === null ? null : this.priceBy(card, used, present);
+    return card === null ? null : this.priceByCard(card, used, present);
   }
 
-  /** Why a tenant that some card fits is left unpriced, in words; null when it is priced, or no card fits. */
-  whyUnpriced(tenantId: string, used: Used): string | null {
+  /** Explains why a tenant is unpriced although a card matches. Returns null if it is priced or no card matches. */
+  explainUnpriced(tenantId: string, used: PricedUsage): string | null {
     const tied = this.#tied(tenantId).map(({ name }) => JSON.stringify(name));
-    if (tied.length > 0) return `cards ${tied.join(' and ')} fit alike`;
+    if (tied.length > 0) return `cards ${tied.join(' and ')} match equally`;
     const priced = this.price(tenantId, used, true);
     if (priced === null || priced.charge !== null) return null;
     const { name, currency } = priced.card;
     const by = `by card ${JSON.stringify(name)}`;
-    return isCurrency(currency) ? `its amount ${by} is beyond 64 bits` : `nobody knows the currency ${currency} ${by}`;
+    return isCurrency(currency) ? `its amount ${by} exceeds 64 bits` : `the currency ${currency} ${by} is unknown`;
   }
 
-  priceBy(card: Card, { credits, requests }: Used, present: boolean): Priced<Card> {
+  priceByCard(card: Card, { credits, requests }: PricedUsage, present: boolean): Priced<Card> {
     if (!present) return { card, charge: NO_CHARGE };
     const charge = this.#pricerOf(card)?.(credits, requests) ?? null;
     return { card, charge: charge !== null && isStorableCharge(charge) ? charge : null };
@@ -66,77 +66,80 @@ function isStorableCharge({ amountMinor, lines }: Charge): boolean {
   return isStorable(amountMinor) && lines.every((line) => isStorable(line.amountMinor));
 }
 
-/** Gives the card that prices a tenant of one workspace in one period, or null when none does or several fit alike. */
+/**
+ * Returns the card that prices a tenant in one workspace and period. Returns null if no card matches or several match
+ * equally well.
+ */
 type CardChooser<Card extends RateCard = RateCard> = (tenantId: string) => Card | null;
 
 /**
- * Chooses among cards for one workspace and period. A tenant's id comes before every pattern; then counts the priority; then
- * the more specific: the pattern with more characters beside its stars, with fewer stars, a pattern before every tenant;
- * then the card of this workspace before one for all; then the latest `fromPeriod`.
+ * Creates a chooser for one workspace and period. Precedence: a tenant id before any pattern, then the higher priority,
+ * then the more specific tenant pattern (more characters besides stars, then fewer stars; any pattern before a card for
+ * all tenants), then a card for this workspace before one for all, then the latest `fromPeriod`.
  */
-export function chooserFor<Card extends RateCard>(
+export function createCardChooser<Card extends RateCard>(
   cards: readonly Card[],
   workspaceId: string,
   period: Period,
 ): CardChooser<Card> {
-  const fitting = fittingCards(cards, workspaceId, period);
+  const matching = matchingCards(cards, workspaceId, period);
   const byId = Map.groupBy(
-    fitting.filter(({ tenant }) => isId(tenant)),
+    matching.filter(({ tenant }) => isId(tenant)),
     ({ tenant }) => tenant,
   );
-  const others = fitting.filter(({ tenant }) => !isId(tenant));
+  const others = matching.filter(({ tenant }) => !isId(tenant));
   return (tenantId) => {
     const [best, next] = byId.get(tenantId) ?? firstTwo(others, tenantId);
     return best === undefined || (next !== undefined && isTied(best, next)) ? null : best;
   };
 }
 
-/** The cards that fit a tenant alike, so that none of them prices it; empty when there is no tie. */
+/** Returns the cards that match a tenant equally well, so that none of them prices it. Empty if there is no tie. */
 export function tiedCards<Card extends RateCard>(
   cards: readonly Card[],
   { workspaceId, period, tenantId }: { workspaceId: string; period: Period; tenantId: string },
 ): Card[] {
-  const fitting = fittingCards(cards, workspaceId, period).filter((card) => fitsTenant(card, tenantId));
-  const tied = fitting.filter((card) => fitting[0] !== undefined && isTied(fitting[0], card));
+  const matching = matchingCards(cards, workspaceId, period).filter((card) => matchesTenant(card, tenantId));
+  const tied = matching.filter((card) => matching[0] !== undefined && isTied(matching[0], card));
   return tied.length > 1 ? tied : [];
 }
 
-/** The cards of a workspace and period, the one that counts first. */
-function fittingCards<Card extends RateCard>(cards: readonly Card[], workspaceId: string, period: Period): Card[] {
+/** Returns the cards for a workspace and period in order of precedence. */
+function matchingCards<Card extends RateCard>(cards: readonly Card[], workspaceId: string, period: Period): Card[] {
   return cards
     .filter((card) => card.workspace === null || card.workspace === workspaceId)
     .filter((card) => card.fromPeriod <= period && (card.toPeriod === null || card.toPeriod >= period))
-    .sort(firstThatCounts);
+    .sort(byPrecedence);
 }
 
 function firstTwo<Card extends RateCard>(cards: readonly Card[], tenantId: string): Card[] {
-  const first = cards.findIndex((card) => fitsTenant(card, tenantId));
+  const first = cards.findIndex((card) => matchesTenant(card, tenantId));
   const best = cards[first];
   if (best === undefined) return [];
   for (let at = first + 1; at < cards.length; at += 1) {
     const next = cards[at] as Card;
     if (!isTied(best, next)) break;
-    if (fitsTenant(next, tenantId)) return [best, next];
+    if (matchesTenant(next, tenantId)) return [best, next];
   }
   return [best];
 }
 
-function fitsTenant({ tenant }: RateCard, tenantId: string): boolean {
+function matchesTenant({ tenant }: RateCard, tenantId: string): boolean {
   return tenant === null || matchesPattern(tenant, tenantId);
 }
 
 function isTied(a: RateCard, b: RateCard): boolean {
-  return firstThatCounts(a, b) === 0;
+  return byPrecedence(a, b) === 0;
 }
 
-function firstThatCounts(a: RateCard, b: RateCard): number {
+function byPrecedence(a: RateCard, b: RateCard): number {
   const [one, other] = [rankOf(a), rankOf(b)];
   const differing = one.findIndex((rank, at) => rank !== other[at]);
   if (differing >= 0) return (other[differing] ?? 0) - (one[differing] ?? 0);
   return a.fromPeriod < b.fromPeriod ? 1 : a.fromPeriod > b.fromPeriod ? -1 : 0;
 }
 
-/** The larger counts first. */
+/** Returns the sort key of a card. Larger values take precedence. */
 function rankOf({ tenant, workspace, priority }: RateCard): number[] {
   const stars = (tenant ?? '').split('*').length - 1;
   const characters = tenant === null ? -1 : tenant.length - stars;

@@ -17,7 +17,7 @@ const tiers = setting(
       z.strictObject({
         up_to: setting(
           wholeCredits(1),
-          'Give the last credit of the tier, a whole number above that of the tier before; none on the last tier',
+          'Give the last credit of the tier, a whole number above that of the previous tier; leave it out on the last tier',
         ),
         price_per_credit: decimal.describe(PRICE),
       }),
@@ -27,7 +27,7 @@ const tiers = setting(
 );
 
 const packages = z.strictObject({
-  credits: wholeCredits(1).describe('Give how many credits a package holds, a whole number'),
+  credits: wholeCredits(1).describe('Give the credits in a package, a whole number'),
   price: decimal.describe('Give the price of a package, a decimal in quotes, such as "9.50"'),
 });
 
@@ -43,19 +43,19 @@ export const rateCardSchema = z
       nonEmptyString,
       'Give a tenant id, in which * stands for anything, or remove the line for every tenant',
     ),
-    priority: setting(integer(-1000, 1000), 'Give a whole number, the higher counts, or remove the line'),
+    priority: setting(integer(-1000, 1000), 'Give a whole number (the highest wins), or remove the line'),
     currency: nonEmptyString
       .refine(isCurrency, { error: 'is not a currency of ISO 4217, such as EUR' })
       .describe('Give a code of ISO 4217, such as EUR'),
-    credit_negative: setting(flag, 'Write true to pay credits below 0 back, or remove the line to price them as 0'),
+    credit_negative: setting(flag, 'Write true to pay back credits below 0, or remove the line to price them as 0'),
     included_credits: setting(wholeCredits(0), 'Give a whole number of credits, such as 1000, or remove the line'),
     price_per_credit: setting(decimal, PRICE),
     price_per_request: setting(decimal, 'Give a decimal in quotes, such as "0.0002", or remove the line'),
     graduated: tiers,
     volume: tiers,
     package: setting(packages, 'Write `package: { credits: 1000, price: "9.50" }` with your figures'),
-    minimum: setting(decimal, 'Give what is paid at least, a decimal in quotes such as "50.00", or remove the line'),
-    minimum_needs_usage: setting(flag, 'Write true to ask no minimum of who has used no credits, or remove the line'),
+    minimum: setting(decimal, 'Give the minimum charge, a decimal in quotes such as "50.00", or remove the line'),
+    minimum_needs_usage: setting(flag, 'Write true to charge no minimum without usage, or remove the line'),
     discount_percent: setting(decimal, 'Give a decimal in quotes from "0" to "100", or remove the line'),
     rounding: setting(z.enum(ROUNDINGS), 'Choose half_even or half_up'),
   })
@@ -63,25 +63,26 @@ export const rateCardSchema = z
     const fault = (path: (string | number)[], message: string): void => {
       context.addIssue({ code: 'custom', path, message });
     };
-    const given = PRICINGS.filter((key) => card[key] !== undefined);
-    if (given.length === 0 && card.price_per_request === undefined)
-      fault(['price_per_credit'], `is missing: a card has one of ${PRICINGS.join(', ')}, or price_per_request alone`);
-    for (const extra of given.slice(1)) fault([extra], `stands beside ${given[0]}, and it is unclear which counts`);
+    const pricings = PRICINGS.filter((key) => card[key] !== undefined);
+    if (pricings.length === 0 && card.price_per_request === undefined)
+      fault(['price_per_credit'], `is missing: use one of ${PRICINGS.join(', ')}, or price_per_request alone`);
+    for (const extra of pricings.slice(1)) fault([extra], `conflicts with ${pricings[0]}: keep one of them`);
     for (const model of ['graduated', 'volume'] as const) {
       card[model]?.forEach(({ up_to }, index, all) => {
         const before = all[index - 1]?.up_to ?? 0;
         const path = [model, index, 'up_to'];
         if (up_to === undefined && index < all.length - 1) fault(path, 'is missing: only the last tier has no limit');
-        if (up_to !== undefined && index === all.length - 1) fault(path, 'stands on the last tier, which has no limit');
-        if (up_to !== undefined && up_to <= before) fault(path, 'is not above the tier before it');
+        if (up_to !== undefined && index === all.length - 1)
+          fault(path, 'is not allowed on the last tier, which has no limit');
+        if (up_to !== undefined && up_to <= before) fault(path, 'is not above the previous tier');
       });
     }
     if (card.to_period !== undefined && card.to_period < card.from_period) {
-      fault(['to_period'], 'lies before from_period');
+      fault(['to_period'], 'is before from_period');
     }
     const decimals = card.minimum?.split('.')[1]?.length ?? 0;
     if (isCurrency(card.currency) && decimals > minorDigits(card.currency)) {
-      fault(['minimum'], `has more decimals than ${card.currency} has`);
+      fault(['minimum'], `has more decimals than ${card.currency} allows`);
     }
     if (card.discount_percent !== undefined && !/^0*(100(\.0*)?|\d{1,2}(\.\d*)?)$/.test(card.discount_percent)) {
       fault(['discount_percent'], 'is above 100');
@@ -91,15 +92,15 @@ export const rateCardSchema = z
 export type RateCardText = z.infer<typeof rateCardSchema>;
 
 /**
- * A list of cards of which no two leave open which one counts: the same scope from the same period on. Those of one name follow
- * each other, so that a month has one of them.
+ * A list of rate cards without conflicts: at most one card per scope and first month, and cards of the same name must
+ * cover different months.
  */
 export const rateCardsSchema = z.array(rateCardSchema).superRefine((cards, context) => {
   cards.forEach(({ name, ...card }, index) => {
     const isBefore = (a: typeof card, b: typeof card) => a.to_period !== undefined && a.to_period < b.from_period;
     const others = cards.slice(0, index).filter((other) => other.name === name);
     if (others.every((other) => isBefore(other, card) || isBefore(card, other))) return;
-    const message = `is that of another card in the same months, ${JSON.stringify(name)}: a statement names the card that counts`;
+    const message = `is used by another card in the same months, ${JSON.stringify(name)}: statements identify cards by name`;
     context.addIssue({ code: 'custom', path: [index, 'name'], message });
   });
   const scopes = cards.map(({ workspace, tenant, from_period, priority = 0 }) =>
@@ -108,7 +109,7 @@ export const rateCardsSchema = z.array(rateCardSchema).superRefine((cards, conte
   scopes.forEach((scope, index) => {
     const first = scopes.indexOf(scope);
     if (first === index) return;
-    const message = `is that of ${cards[first]?.name}, for the same workspace and tenant: it is unclear which counts`;
+    const message = `is the same as that of card ${JSON.stringify(cards[first]?.name)} for the same workspace and tenant: change one, or give them different priorities`;
     context.addIssue({ code: 'custom', path: [index, 'from_period'], message });
   });
 });

@@ -3,51 +3,51 @@ import type { Period } from '../../core/period.ts';
 import { coversPattern, patternsOverlap } from '../../core/text/patterns.ts';
 import type { RateCardText } from './rate-card-schema.ts';
 
-/** A price for the credits up to a limit, counted from the first one that is not included. */
+/** A price for the credits up to a limit. Included credits do not count towards the limit. */
 export interface RateTier {
-  /** Null: without limit; the last tier only. */
+  /** The last credit of the tier. Null means no limit, on the last tier only. */
   upTo: number | null;
-  /** An exact decimal of the currency's major unit. */
+  /** An exact decimal in the currency's major unit. */
   pricePerCredit: string;
 }
 
 /**
- * `graduated`: each tier's price for the credits in it. `volume`: the price of the tier that the whole reaches, for the
- * whole. `package`: a price for each package that is begun.
+ * The pricing models. `graduated`: each tier's price applies to the credits in it. `volume`: the price of the tier that
+ * the total reaches applies to all credits. `package`: each started package has a price.
  */
 export type Pricing =
   | { model: 'graduated' | 'volume'; tiers: readonly RateTier[] }
   | { model: 'package'; credits: number; price: string };
 
-/** What credits cost from one period on. Money is in exact decimals of the currency's major unit. */
+/** Prices for credits from one period on. Money is an exact decimal in the currency's major unit. */
 export interface RateCard {
   name: string;
   fromPeriod: Period;
-  /** The last period it prices; null: until another card is more specific or later. */
+  /** The last period that the card prices. Null means until a more specific or later card applies. */
   toPeriod: Period | null;
-  /** Null: every workspace. */
+  /** The workspace id. Null means every workspace. */
   workspace: string | null;
-  /** A tenant's id, or a pattern in which `*` stands for anything; null: every tenant. */
+  /** A tenant id, or a pattern in which `*` stands for any characters. Null means every tenant. */
   tenant: string | null;
-  /** Of patterns that fit, and cards for all, the one with the highest counts. */
+  /** The highest priority wins among matching patterns and cards for all tenants. */
   priority: number;
   currency: string;
   includedCredits: number;
-  /** True: credits below 0 are paid back at these prices; else they are priced as 0. */
+  /** If true, credits below 0 are paid back at these prices. If false, they cost nothing. */
   creditNegative: boolean;
   pricing: Pricing;
-  /** An exact decimal, beside the price of the credits; null: requests cost nothing. */
+  /** An exact decimal, charged in addition to credits. Null means requests are free. */
   pricePerRequest: string | null;
-  /** What a tenant with a record in the period pays at least; null: nothing. */
+  /** The least that a tenant with a record in the period pays. Null means no minimum. */
   minimum: string | null;
-  /** True: who has used no credits, and no requests that have a price, pays no minimum. */
+  /** If true, a tenant without credits or priced requests pays no minimum. */
   minimumNeedsUsage: boolean;
-  /** Off the usage, from 0 to 100; null: none. */
+  /** The discount on usage in percent, from 0 to 100. Null means none. */
   discountPercent: string | null;
   rounding: Rounding;
 }
 
-/** A card that has passed the schema, with the defaults filled in. */
+/** Fills in the defaults of a validated card. */
 export function resolveRateCard(card: RateCardText): RateCard {
   return {
     name: card.name,
@@ -81,49 +81,49 @@ function pricingOf(card: RateCardText): Pricing {
 }
 
 /**
- * Pairs of cards of which nobody can say which one counts, whoever the tenants are: patterns that overlap, of which neither
- * includes the other, with the same priority. A sentence each.
+ * Finds pairs of cards that conflict for some tenant: their patterns overlap, neither covers the other, and their
+ * priority is equal. Returns one sentence per pair.
  */
-export function unclearCards(cards: readonly RateCardText[]): string[] {
+export function conflictingCards(cards: readonly RateCardText[]): string[] {
   return cards.flatMap((card, index) =>
     cards.slice(index + 1).flatMap((other) => {
-      if (!areUnclear(card, other)) return [];
-      return [`${nameOf(card)} and ${nameOf(other)} overlap, and neither is the more specific`];
+      if (!isConflict(card, other)) return [];
+      return [`${quoteCard(card)} and ${quoteCard(other)} overlap, and neither is more specific`];
     }),
   );
 }
 
-function areUnclear(a: RateCardText, b: RateCardText): boolean {
+function isConflict(a: RateCardText, b: RateCardText): boolean {
   if (a.tenant?.includes('*') !== true || b.tenant?.includes('*') !== true) return false;
   if ((a.priority ?? 0) !== (b.priority ?? 0)) return false;
   if (a.workspace !== undefined && b.workspace !== undefined && a.workspace !== b.workspace) return false;
-  if (!reaches(a, b) || !reaches(b, a)) return false;
+  if (!isActiveAtStart(a, b) || !isActiveAtStart(b, a)) return false;
   if (coversPattern(a.tenant, b.tenant) || coversPattern(b.tenant, a.tenant)) return false;
   return patternsOverlap(a.tenant, b.tenant);
 }
 
-/** Whether a card still prices when another one begins. */
-function reaches({ to_period }: RateCardText, { from_period }: RateCardText): boolean {
+/** Reports whether a card still prices when the other one starts. */
+function isActiveAtStart({ to_period }: RateCardText, { from_period }: RateCardText): boolean {
   return to_period === undefined || to_period >= from_period;
 }
 
-function nameOf({ name, tenant }: RateCardText): string {
+function quoteCard({ name, tenant }: RateCardText): string {
   return `card ${JSON.stringify(name)} (${tenant})`;
 }
 
-/** An exact decimal: `digits / 10^scale`. Never negative. */
+/** An exact, non-negative decimal: `digits / scale`, where `scale` is a power of ten. */
 interface Decimal {
   digits: bigint;
   scale: bigint;
 }
 
-/** Reads a plain decimal such as `0.0125`, as the rate cards' schema lets it through. */
+/** Parses a plain decimal such as `0.0125`. The rate card schema has validated its form. */
 export function parseDecimal(text: string): Decimal {
   const [whole = '', part = ''] = text.split('.');
   return { digits: BigInt(whole + part), scale: 10n ** BigInt(part.length) };
 }
 
-/** The whole number nearest to `over / under`, neither of which is negative. */
+/** Divides two non-negative numbers and rounds to a whole number. */
 export function divideRounded(over: bigint, under: bigint, rounding: Rounding): bigint {
   const whole = over / under;
   const twice = (over - whole * under) * 2n;
@@ -132,20 +132,20 @@ export function divideRounded(over: bigint, under: bigint, rounding: Rounding): 
   return whole + (whole & 1n);
 }
 
-/** `decimal` times a whole number, exact and without superfluous zeros: 0.0125 x 1000 is `12.5`. */
-export function timesWhole(decimal: string, factor: bigint): string {
+/** Multiplies a decimal by a whole number, exactly and without trailing zeros: 0.0125 x 1000 is `12.5`. */
+export function multiplyDecimal(decimal: string, factor: bigint): string {
   const { digits, scale } = parseDecimal(decimal);
-  return decimalText(digits * factor, scale);
+  return formatDecimal(digits * factor, scale);
 }
 
-/** `decimal` less some percent of it, exact and without superfluous zeros: 0.0125 less 10 % is `0.01125`. */
-export function lessPercent(decimal: string, percent: string): string {
+/** Reduces a decimal by a percentage, exactly and without trailing zeros: 0.0125 less 10% is `0.01125`. */
+export function subtractPercent(decimal: string, percent: string): string {
   const [price, off] = [parseDecimal(decimal), parseDecimal(percent)];
-  return decimalText(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);
+  return formatDecimal(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);
 }
 
-/** `digits / scale` as text; the scale is a power of ten. */
-function decimalText(digits: bigint, scale: bigint): string {
+/** Formats `digits / scale`. The scale is a power of ten. */
+function formatDecimal(digits: bigint, scale: bigint): string {
   const plain = plainDecimal(digits, scale.toString().length - 1);
   return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain;
 }

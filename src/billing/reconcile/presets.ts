@@ -1,4 +1,4 @@
-/** How a file of invoices says what is compared: the columns, by their names, and how amounts stand in them. */
+/** The columns of an invoice file by name, and the form of its amounts. */
 export interface InvoiceColumns {
   tenantColumn?: string;
   creditsColumn?: string;
@@ -6,14 +6,14 @@ export interface InvoiceColumns {
   currencyColumn?: string;
   invoiceColumn?: string;
   workspaceColumn?: string;
-  /** Holds `H` for an amount to take off, as bookkeeping has it. */
+  /** A column that contains `H` for amounts to subtract (credit, in German bookkeeping). */
   signColumn?: string;
   minorUnits?: boolean;
 }
 
-/** Exports of billing systems, by what their makers' documentation calls the columns. An asterisk before a name is left out. */
+/** Column names of billing system exports, from their vendors' documentation. An asterisk before a name is left out. */
 export const PRESETS = {
-  // Stripe, "The Invoice object" and the table `invoices` of Sigma: amounts in the smallest unit of the currency.
+  // Stripe, "The Invoice object" and the Sigma table `invoices`: amounts are in the currency's smallest unit.
   stripe: {
     tenantColumn: 'customer_id',
     amountColumn: 'subtotal',
@@ -21,7 +21,7 @@ export const PRESETS = {
     invoiceColumn: 'number',
     minorUnits: true,
   },
-  // Xero Central, "Import or export invoices": a line an item, net where amounts are tax exclusive.
+  // Xero Central, "Import or export invoices": one line per item, net if amounts are tax exclusive.
   xero: {
     tenantColumn: 'ContactName',
     amountColumn: 'LineAmount',

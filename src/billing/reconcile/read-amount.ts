@@ -4,51 +4,54 @@ export type DecimalMark = 'point' | 'comma';
 
 const MARKS = { point: '.', comma: ',' } as const;
 
-/** `too_fine`: it has more decimals than the currency. */
+/** The reason why a text is not read. `too_fine`: it has more decimals than the currency. */
 export type AmountFault = 'not_an_amount' | 'ambiguous' | 'too_fine';
 
-/** `otherCurrency` is a sign or code beside the amount that does not mean its currency. */
+/** An amount or the reason why there is none. `otherCurrency` is a symbol or code that does not denote the currency. */
 export type ReadAmount = { minor: bigint } | { otherCurrency: string } | { fault: AmountFault };
 
 /**
- * Reads amounts as spreadsheets and invoice programs write them: 1,234.50 and 1.234,50 and 1 234,50, with a currency before or
- * after it, negative with a sign on either side or in brackets. Which mark is the decimal one shows in the column as a whole;
- * `given` decides it where it does not.
+ * Creates a reader for the amounts of one column, in the forms of spreadsheets and invoice programs: 1,234.50 and
+ * 1.234,50 and 1 234,50, with a currency before or after the number, and negative by a sign on either side or by
+ * brackets. `given` is the decimal mark; without it, the column as a whole must show the mark.
  */
-export function amountReader(
+export function createAmountReader(
   column: readonly string[],
   given?: DecimalMark,
 ): (text: string, currency: string) => ReadAmount {
-  const shown = new Set(column.flatMap((text) => shownBy(bareAmount(text)?.digits ?? '') ?? []));
+  const shown = new Set(column.flatMap((text) => findDecimalMark(stripAmount(text)?.digits ?? '') ?? []));
   const [only, other] = [...shown];
   const mark = given ?? (other === undefined ? only : undefined);
   return (text, currency) => {
-    const bare = bareAmount(text);
+    const bare = stripAmount(text);
     if (bare === null) return { fault: 'not_an_amount' };
     const otherCurrency = bare.marks.find((one) => !canDenote(one, currency));
     if (otherCurrency !== undefined) return { otherCurrency };
-    const decimalMark = mark ?? markOf(bare.digits, currency, shown.size === 0);
-    const plain = plainDecimal(bare.digits, decimalMark);
+    const decimalMark = mark ?? guessDecimalMark(bare.digits, currency, shown.size === 0);
+    const plain = toPlainDecimal(bare.digits, decimalMark);
     if (plain === null) return { fault: decimalMark === undefined ? 'ambiguous' : 'not_an_amount' };
-    return plainAmount(bare.isNegative ? `-${plain}` : plain, currency);
+    return readPlainAmount(bare.isNegative ? `-${plain}` : plain, currency);
   };
 }
 
 /** Reads a plain decimal with a point, as workbooks store numbers. */
-export function plainAmount(text: string, currency: string): ReadAmount {
+export function readPlainAmount(text: string, currency: string): ReadAmount {
   const minor = parseMinor(text, currency);
   if (minor !== null) return { minor };
   return { fault: /^-?\d{1,18}\.\d+$/.test(text) ? 'too_fine' : 'not_an_amount' };
 }
 
 /** Reads an amount of minor units, such as cents: a whole number. */
-export function minorAmount(text: string): ReadAmount {
+export function readMinorAmount(text: string): ReadAmount {
   const plain = text.trim();
   return /^-?\d{1,18}$/.test(plain) ? { minor: BigInt(plain) } : { fault: 'not_an_amount' };
 }
 
-/** The decimal mark of an amount in a column that shows none; a currency without decimals has thousands before three digits. */
-function markOf(digits: string, currency: string, isFirst: boolean): DecimalMark | undefined {
+/**
+ * Returns the decimal mark of one amount if the column does not show it. In a currency without decimals, a mark before
+ * three digits separates thousands.
+ */
+function guessDecimalMark(digits: string, currency: string, isFirst: boolean): DecimalMark | undefined {
   const [, only] = /^\d{1,3}([.,])\d{3}$/.exec(digits) ?? [];
   if (only !== undefined && minorDigits(currency) === 0) return only === MARKS.point ? 'comma' : 'point';
   return isFirst && isPlain(digits) ? 'point' : undefined;
@@ -60,8 +63,8 @@ interface BareAmount {
   marks: string[];
 }
 
-/** What is left without currency, spaces and signs; null when something else is in it. */
-function bareAmount(text: string): BareAmount | null {
+/** Strips the currency, spaces and signs. Returns null if anything but digits and marks remains. */
+function stripAmount(text: string): BareAmount | null {
   const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '').replaceAll('\u2212', '-');
   const [, open, before, mark, inner = '', markBehind, after, close] =
     /^(\()?(-|\+)?([A-Z]{3}|\p{Sc})?((?:-)?[\d.,]+)([A-Z]{3}|\p{Sc})?(-)?(\))?$/u.exec(tight) ?? [];
@@ -74,8 +77,8 @@ function bareAmount(text: string): BareAmount | null {
   return { digits: inner.replace('-', ''), isNegative: signs === 1 || isBracketed, marks };
 }
 
-/** The decimal mark that this amount alone gives away. */
-function shownBy(digits: string): DecimalMark | null {
+/** Returns the decimal mark if this amount alone shows it, otherwise null. */
+function findDecimalMark(digits: string): DecimalMark | null {
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
   if (last < 0) return null;
   const mark = digits[last] === '.' ? 'point' : 'comma';
@@ -85,8 +88,8 @@ function shownBy(digits: string): DecimalMark | null {
   return digits.length - last - 1 === 3 ? null : mark;
 }
 
-/** Groups of three with the other mark between them, then the decimals. */
-function plainDecimal(digits: string, mark: DecimalMark | undefined): string | null {
+/** Returns a plain decimal without thousands separators, or null if the digits are grouped incorrectly. */
+function toPlainDecimal(digits: string, mark: DecimalMark | undefined): string | null {
   if (/^\d+$/.test(digits)) return digits;
   if (mark === undefined) return null;
   const group = mark === 'point' ? ',' : '\\.';
@@ -96,7 +99,10 @@ function plainDecimal(digits: string, mark: DecimalMark | undefined): string | n
   return `${whole.replaceAll(/[.,]/g, '')}${part === undefined ? '' : `.${part}`}`;
 }
 
-/** A point alone is the decimal one in the plain form; one with three digits behind it could be either. */
+/**
+ * Reports whether the amount has one point that must be the decimal mark. A point before exactly three digits is
+ * ambiguous.
+ */
 function isPlain(digits: string): boolean {
-  return /^\d+\.\d+$/.test(digits) && shownBy(digits) === 'point';
+  return /^\d+\.\d+$/.test(digits) && findDecimalMark(digits) === 'point';
 }

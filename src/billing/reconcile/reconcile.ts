@@ -1,12 +1,12 @@
-/** What one side says of a tenant; null: it says nothing of that figure. */
+/** One side's figures for a tenant. Null if the side does not report that figure. */
 export interface SideFigures {
   credits: bigint | null;
   amountMinor: bigint | null;
 }
 
 /**
- * `matched`: all sides agree. `missing`: used, and not on the invoice. `extra`: on the invoice, and the ledger knows nothing of
- * it. `different`: figures disagree by more than the tolerance.
+ * `matched`: all sides agree. `missing`: used, but not invoiced. `extra`: invoiced, but not in the ledger. `different`:
+ * figures differ by more than the tolerance.
  */
 export type ReconcileStatus = 'matched' | 'missing' | 'extra' | 'different';
 
@@ -14,21 +14,21 @@ export interface ReconciledTenant {
   tenantId: string;
   status: ReconcileStatus;
   ledger: SideFigures | null;
-  /** Null: the tenant is absent there, or the service was not asked. */
+  /** The figures of the service. Null if the service does not list the tenant or was not asked. */
   service: SideFigures | null;
   invoice: SideFigures | null;
 }
 
 export interface ReconcileInput {
   ledger: ReadonlyMap<string, SideFigures>;
-  /** Null: not asked. */
+  /** The figures of the service. Null if the service was not asked. */
   service: ReadonlyMap<string, SideFigures> | null;
   invoice: ReadonlyMap<string, SideFigures>;
-  /** By how many minor units an amount may be off; credits must agree. */
+  /** The allowed difference of amounts, in minor units. Credits must agree exactly. */
   toleranceMinor: bigint;
 }
 
-/** Sets service, ledger and invoice side by side, tenant by tenant, in the order of their ids. */
+/** Compares service, ledger and invoice for each tenant, sorted by tenant id. */
 export function reconcile({ ledger, service, invoice, toleranceMinor }: ReconcileInput): ReconciledTenant[] {
   const ids = new Set([...ledger.keys(), ...(service?.keys() ?? []), ...invoice.keys()]);
   return [...ids].sort().map((tenantId) => {
@@ -37,18 +37,22 @@ export function reconcile({ ledger, service, invoice, toleranceMinor }: Reconcil
       service: service?.get(tenantId) ?? null,
       invoice: invoice.get(tenantId) ?? null,
     };
-    return { tenantId, status: judge(sides, service !== null, toleranceMinor), ...sides };
+    return { tenantId, status: compareSides(sides, service !== null, toleranceMinor), ...sides };
   });
 }
 
-type Sides = Pick<ReconciledTenant, 'ledger' | 'service' | 'invoice'>;
+type TenantSides = Pick<ReconciledTenant, 'ledger' | 'service' | 'invoice'>;
 
-function judge({ ledger, service, invoice }: Sides, wasAsked: boolean, toleranceMinor: bigint): ReconcileStatus {
+function compareSides(
+  { ledger, service, invoice }: TenantSides,
+  hasService: boolean,
+  toleranceMinor: bigint,
+): ReconcileStatus {
   if (ledger === null) return invoice === null ? 'different' : 'extra';
-  // Who used nothing and owes nothing need not be on an invoice.
+  // A tenant without usage or charges need not be on an invoice.
   const isBillable = (ledger.credits ?? 0n) !== 0n || (ledger.amountMinor ?? 0n) !== 0n;
   if (invoice === null && isBillable) return 'missing';
-  if (wasAsked && (service?.credits ?? 0n) !== (ledger.credits ?? 0n)) return 'different';
+  if (hasService && (service?.credits ?? 0n) !== (ledger.credits ?? 0n)) return 'different';
   if (invoice === null) return 'matched';
   if (invoice.credits !== null && ledger.credits !== null && invoice.credits !== ledger.credits) return 'different';
   const off = invoice.amountMinor === null ? 0n : invoice.amountMinor - (ledger.amountMinor ?? 0n);
@@ -56,25 +60,26 @@ function judge({ ledger, service, invoice }: Sides, wasAsked: boolean, tolerance
 }
 
 /**
- * Why two sides differ. `late_usage`: one of them was read before the other. `correction`: the invoice leaves out what the period
- * bears for earlier ones, `manual` its lines by hand. `rounding`: by no more than a minor unit a line. `other_card`: the same credits at other prices.
- * `other_currency`: a line of the invoice has the sign or code of another one.
+ * The causes of a difference. `late_usage`: one side was read before the other. `correction`: the invoice leaves out
+ * corrections of earlier periods. `manual`: it leaves out manual lines. `rounding`: at most one minor unit per line.
+ * `other_card`: the same credits at other prices. `other_currency`: an invoice line has the symbol or code of another
+ * currency.
  */
 export type Cause = 'late_usage' | 'correction' | 'manual' | 'rounding' | 'other_card' | 'other_currency';
 
-export interface Circumstances {
-  /** Lines of the tenant in the currency, and what corrections and lines by hand among them come to. */
+export interface DifferenceContext {
+  /** The number of the tenant's lines in the currency. */
   lines: number;
   correctedMinor: bigint;
   manualMinor: bigint;
-  /** What the ledger had read of the period before, each with its price; null: it has none. */
+  /** Earlier readings of the same period with their prices. */
   earlier: readonly SideFigures[];
 }
 
-/** Null where none of the causes gives the figures. */
-export function whyDifferent(
+/** Returns the cause of a difference, or null if no cause explains the figures. */
+export function findCause(
   { ledger, service, invoice }: { ledger: SideFigures; service: SideFigures | null; invoice: SideFigures | null },
-  { lines, correctedMinor, manualMinor, earlier }: Circumstances,
+  { lines, correctedMinor, manualMinor, earlier }: DifferenceContext,
 ): Cause | null {
   if (service !== null && service.credits !== ledger.credits) return 'late_usage';
   if (invoice === null) return null;

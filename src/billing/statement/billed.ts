@@ -2,63 +2,64 @@ import { formatMinor } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import type { ChargeLineKind } from '../rates/charge.ts';
 
-/** One line of what a tenant is billed in a period, as the ledger holds it. */
+/** One line of a tenant's bill for a period, as stored in the ledger. */
 export interface BilledLine {
   /**
-   * `correction`: a closed period changed; charge(after) - charge(before) on the card of that period. `manual`: a line by hand.
+   * `correction`: the change of a closed period, charge(after) - charge(before) by that period's card. `manual`: a
+   * manual line.
    */
   kind: ChargeLineKind | 'correction' | 'manual';
   tier: number | null;
-  /** Credits in the tier, or those that a correction adds; null for a discount, a minimum and a line by hand. */
+  /** Credits in the tier, or added by a correction. Null for a discount, a minimum or a manual line. */
   credits: bigint | null;
   unitCredits: bigint | null;
   unitPrice: string | null;
-  /** Null but of the line that prices them. */
+  /** The priced requests. Null on every line except the `requests` line. */
   requests: bigint | null;
-  /** Null: a correction that cannot be priced. */
+  /** The price. Null for a correction that cannot be priced. */
   amountMinor: bigint | null;
-  /** Null, like the card: no card prices the correction. */
+  /** The currency code. Null, as is the rate card, if no card prices the correction. */
   currency: string | null;
   rateCard: string | null;
-  /** The closed period that a correction is about; else null. */
+  /** The closed period that a correction changes. Null for all other lines. */
   correctsPeriod: Period | null;
-  /** The entry that brought a correction; null when a reopen took corrections back, and for all other lines. */
+  /** The entry that caused a correction. Null for all other lines, and if a reopen reversed corrections. */
   entryId: bigint | null;
-  /** Why there is a line by hand, or a correction by one; else null. */
+  /** The reason of a manual line or of a manual correction. Null for all other lines. */
   reason: string | null;
-  /** What the card takes off its usage lines; no part of a leaf, and absent in what was read from one. */
+  /** The card's discount on its usage lines. It is not part of a leaf, so lines decoded from a leaf lack it. */
   discountPercent?: string | null;
 }
 
-/** Whether a line is of the price of the period's own credits. */
-export function isOwn({ kind }: Pick<BilledLine, 'kind'>): boolean {
+/** Reports whether a line prices the period's own credits. */
+export function isPeriodCharge({ kind }: Pick<BilledLine, 'kind'>): boolean {
   return kind !== 'correction' && kind !== 'manual';
 }
 
-/** A tenant in one period: what it used, and what it is billed. Without a rate card there are no lines. */
+/** A tenant's usage and bill in one period. Without a rate card there are no lines. */
 export interface BilledTenant {
   tenantId: string;
   displayName: string | null;
   externalRef: string | null;
-  /** Of the period itself; what corrections add is in their lines. */
+  /** The credits of the period itself. Corrections have theirs in their lines. */
   creditsUsed: bigint;
   requestCount: bigint;
   lines: readonly BilledLine[];
-  /** Of its statement, given by the close; absent where none are given. */
+  /** The statement number that the close assigned. Absent if the close assigns none. */
   statementNumber?: string;
-  /** JSON object of texts; no part of a leaf, and absent in what was read from one. */
+  /** A JSON object of texts. It is not part of a leaf, so tenants decoded from a leaf lack it. */
   labels?: string | null;
 }
 
-/** Which period of which workspace, and how far it can be relied on. */
+/** A workspace's period, its state and the time of its figures. */
 export interface BilledPeriod {
   workspaceId: string;
   workspaceName: string;
   period: Period;
   state: 'open' | 'settling' | 'closed';
-  /** When the ledger learned what it says here: the close, else the latest run that covered the period. */
+  /** The time of the close, or of the latest run that covered the period. */
   asOf: string | null;
-  /** Of the close, else of the latest run. */
+  /** The head digest of the close, or of the latest run. */
   headDigest: string | null;
 }
 
@@ -70,13 +71,13 @@ export interface Money {
 export class MoneySums {
   readonly #byCurrency = new Map<string, bigint>();
 
-  /** What cannot be priced is in no sum. */
+  /** Adds an amount. A line without a price is in no sum. */
   add({ currency, amountMinor }: { currency: string | null; amountMinor: bigint | null }): void {
     if (currency === null || amountMinor === null) return;
     this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);
   }
 
-  /** In the order of their codes. */
+  /** The sums, ordered by currency code. */
   get money(): Money[] {
     const sorted = [...this.#byCurrency].sort(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([currency, amountMinor]) => ({ currency, amountMinor }));

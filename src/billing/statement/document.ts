@@ -2,49 +2,49 @@ import { formatMinor } from '../../core/money.ts';
 import { type BilledLine, type BilledTenant, type Money, MoneySums, totalsOf } from './billed.ts';
 import type { PeriodLeaf } from './leaf.ts';
 
-/** Names the form of the document; another one gets another name. */
+/** The version of the document's format. A changed format gets a new name. */
 export const STATEMENT_FORMAT = 'usage_ledger.statement.v1';
 
-/** A leaf of the tree that the close has committed to, with the way from it to the root: hashes in hex, from below. */
+/** A leaf of the tree that the close committed to, and its path to the root: hashes in hex, lowest first. */
 export interface LeafProof {
-  /** A bit for each hash of the path, the lowest first: 1 where the leaf's side is the right one. */
+  /** One bit per hash of the path, lowest first: 1 where the leaf's side is the right one. */
   index: number;
   leaf: string;
   path: readonly string[];
 }
 
-/** What a closed period's statement stands on. */
+/** The proof of a closed period's statement. */
 export interface CloseProof {
-  /** The line of the close, whose SHA-256 with a line feed behind it is its digest. */
+  /** The line of the close in the chain. Its digest is the SHA-256 of the line and a line feed. */
   closeLine: string;
   closeDigest: string;
   root: string;
-  /** Null: the statement goes to a tenant. */
+  /** Facts for the biller only. Null in a statement for a tenant. */
   internal: InternalProof | null;
 }
 
-/** What speaks of the whole period: who closed it, its sums, how many tenants there are, and the run that it stands on. */
+/** Facts about the whole period that tenants do not see: who closed it, its sums, the number of tenants and its run. */
 interface InternalProof {
-  /** The line of the close has its hash: SHA-256 of the nonce, which is in hex here, and this text. */
+  /** The text that the close line commits to, as SHA-256 of the nonce (in hex here) and this text. */
   line: string;
   nonce: string;
   leaves: number;
   period: LeafProof;
 }
 
-/** What an open period's statement says of its end, when the credits go on as so far. */
+/** The expected end of an open period at its current rate of use. */
 export interface Projection {
   credits: bigint;
   money: readonly Money[];
 }
 
-export interface StatedTenant {
+export interface StatementTenant {
   tenant: BilledTenant;
   proof: LeafProof | null;
   projection: Projection | null;
 }
 
-/** Who bills, as it stands at the head and the foot of statements. */
+/** The biller, as printed at the head and foot of statements. */
 export interface Letterhead {
   name: string;
   address: readonly string[];
@@ -59,29 +59,31 @@ interface StatementHead {
   state: 'open' | 'settling' | 'closed';
   asOf: string | null;
   headDigest: string | null;
-  /** Tenants of the whole period: more than are listed when the statement is of one. Null: it goes to a tenant. */
+  /** The number of tenants in the whole period, also if the statement lists one. Null in a statement for a tenant. */
   tenantsInPeriod: number | null;
-  /** Null while the period is not closed, and where the ledger does not say what its close has committed to. */
+  /** Evidence of the close. Null if the period is not closed, or if the ledger has no commitment of the close. */
   proof: CloseProof | null;
-  /** Null, or absent: the close has none. */
+  /** The biller at the time of the close. Null or absent if the close has no letterhead. */
   letterhead?: Letterhead | null;
 }
 
 export interface StatementInput extends StatementHead {
-  tenants: readonly StatedTenant[];
+  tenants: readonly StatementTenant[];
 }
 
-/** The statement as one JSON document: a function of its input alone, so a closed period's is the same each time. */
+/**
+ * Builds the statement as one JSON document. It depends on the input only, so a closed period's document never changes.
+ */
 export function statementDocument(input: StatementInput) {
   const sums = new StatementSums();
   for (const { tenant, projection } of input.tenants) sums.add(tenant, projection);
-  const { begin, end } = documentAround(input, sums);
-  return { ...begin, tenants: input.tenants.map(tenantOf), ...end };
+  const { begin, end } = documentFrame(input, sums);
+  return { ...begin, tenants: input.tenants.map(tenantDocument), ...end };
 }
 
 export type StatementDocument = ReturnType<typeof statementDocument>;
 
-/** What a statement lists comes to, and what its tenants are projected to; null where they are not. */
+/** The sums of a statement and of its tenants' projections. `projectedCredits` is null without projections. */
 export class StatementSums {
   creditsUsed = 0n;
   projectedCredits: bigint | null = null;
@@ -98,10 +100,8 @@ export class StatementSums {
 }
 
 /**
- * The statement as it may be handed to its tenant: nothing of it speaks of others, of who closed, or of how many tenants there
- * are.
- *
- * @param statement of that tenant alone.
+ * Returns the statement that its tenant may receive, without facts about other tenants, their number or the person who
+ * closed. The statement must list that tenant only.
  */
 export function statementForTenant(statement: StatementDocument): StatementDocument {
   const { proof } = statement;
@@ -114,11 +114,11 @@ export function statementForTenant(statement: StatementDocument): StatementDocum
   };
 }
 
-/** The same of one of the tenants of a document that lists others, too. */
+/** Extracts one tenant's statement from the parts of a document that lists several. */
 export function statementOfTenant(
-  begin: ReturnType<typeof documentAround>['begin'],
+  begin: ReturnType<typeof documentFrame>['begin'],
   tenant: StatementDocument['tenants'][number],
-  end: ReturnType<typeof documentAround>['end'],
+  end: ReturnType<typeof documentFrame>['end'],
 ): StatementDocument {
   const { credits_used, totals, projected_credits, projected_totals } = tenant;
   const own = { ...begin, credits_used, totals };
@@ -127,8 +127,8 @@ export function statementOfTenant(
   return statementForTenant({ ...projected, tenants: [tenant], ...end });
 }
 
-/** What stands before and behind the tenants of the document. */
-export function documentAround(head: StatementHead, sums: StatementSums) {
+/** Builds the parts of the document before and after the tenants. */
+export function documentFrame(head: StatementHead, sums: StatementSums) {
   const { header, proof } = head;
   return {
     begin: {
@@ -170,7 +170,7 @@ export function documentAround(head: StatementHead, sums: StatementSums) {
   };
 }
 
-export function tenantOf({ tenant, proof, projection }: StatedTenant) {
+export function tenantDocument({ tenant, proof, projection }: StatementTenant) {
   const charged = new MoneySums();
   for (const line of tenant.lines) charged.add(line);
   return {
@@ -183,12 +183,12 @@ export function tenantOf({ tenant, proof, projection }: StatedTenant) {
     projected_credits: projection?.credits ?? null,
     ...(projection === null ? {} : { projected_totals: totalsOf(projection.money) }),
     totals: totalsOf(charged.money),
-    lines: tenant.lines.map(lineOf),
+    lines: tenant.lines.map(lineDocument),
     proof,
   };
 }
 
-function lineOf(line: BilledLine) {
+function lineDocument(line: BilledLine) {
   return {
     kind: line.kind,
     tier: line.tier,
@@ -196,7 +196,7 @@ function lineOf(line: BilledLine) {
     unit_credits: line.unitCredits,
     unit_price: line.unitPrice,
     amount_minor: line.amountMinor,
-    amount: amountOf(line),
+    amount: formatLineAmount(line),
     currency: line.currency,
     rate_card: line.rateCard,
     corrects_period: line.correctsPeriod,
@@ -206,6 +206,6 @@ function lineOf(line: BilledLine) {
   };
 }
 
-function amountOf({ amountMinor, currency }: BilledLine): string | null {
+function formatLineAmount({ amountMinor, currency }: BilledLine): string | null {
   return amountMinor === null || currency === null ? null : formatMinor(amountMinor, currency);
 }

@@ -1,6 +1,6 @@
 import type { BilledLine, BilledTenant } from './billed.ts';
 
-/** The proven run that a period's figures stand on. */
+/** The verified run behind a period's figures. */
 export interface Certificate {
   runId: string;
   finishedAt: string;
@@ -11,14 +11,17 @@ export interface Certificate {
 export interface PeriodLeaf {
   workspaceId: string;
   period: string;
-  /** Null: no run has covered the period. */
+  /** The run behind the figures. Null if no run has covered the period. */
   certificate: Certificate | null;
 }
 
 const PERIOD_TAG = 'usage_ledger.period.v1';
 const TENANT_TAG = 'usage_ledger.tenant.v1';
 
-/** The content of a period's leaf, behind its tag and salt. Compact JSON; all numbers are text, so that no reader rounds them. */
+/**
+ * Encodes the content of a period's leaf with its tag and salt. Compact JSON; numbers are numberText so that no reader rounds
+ * them.
+ */
 export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, salt: string): string {
   const run =
     certificate === null
@@ -28,8 +31,8 @@ export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, s
 }
 
 /**
- * The content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`, each line an array, and behind
- * them the number of the statement where it has one.
+ * Encodes the content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`, each line
+ * an array, then the statement number if there is one.
  */
 export function encodeTenant(tenant: BilledTenant, salt: string): string {
   return JSON.stringify([
@@ -42,23 +45,23 @@ export function encodeTenant(tenant: BilledTenant, salt: string): string {
     tenant.requestCount.toString(),
     tenant.lines.map((line) => [
       line.kind,
-      text(line.tier),
-      text(line.credits),
-      text(line.unitCredits),
+      numberText(line.tier),
+      numberText(line.credits),
+      numberText(line.unitCredits),
       line.unitPrice,
-      text(line.amountMinor),
+      numberText(line.amountMinor),
       line.currency,
       line.rateCard,
       line.correctsPeriod,
-      text(line.entryId),
+      numberText(line.entryId),
       line.reason,
-      text(line.requests),
+      numberText(line.requests),
     ]),
     ...(tenant.statementNumber === undefined ? [] : [tenant.statementNumber]),
   ]);
 }
 
-/** Reads what `encodePeriod` has written; null for anything else. */
+/** Decodes the output of `encodePeriod`. Returns null for anything else. */
 export function decodePeriod(content: string): PeriodLeaf | null {
   const [, salt, workspaceId, period, run] = parseArray(content);
   const [runId, finishedAt, records, digest] = (run ?? []) as string[];
@@ -70,7 +73,7 @@ export function decodePeriod(content: string): PeriodLeaf | null {
   return encodePeriod(leaf, String(salt)) === content ? leaf : null;
 }
 
-/** Reads what `encodeTenant` has written; null for anything else. */
+/** Decodes the output of `encodeTenant`. Returns null for anything else. */
 export function decodeTenant(content: string): BilledTenant | null {
   const [, salt, tenantId, displayName, externalRef, credits, requests, lines, number] = parseArray(content);
   if (!Array.isArray(lines)) return null;
@@ -86,7 +89,7 @@ export function decodeTenant(content: string): BilledTenant | null {
     };
     return encodeTenant(tenant, String(salt)) === content ? tenant : null;
   } catch {
-    // A number that is none: no leaf of ours.
+    // BigInt throws on numberText that is not a number: the content is not a valid leaf.
     return null;
   }
 }
@@ -109,24 +112,24 @@ function decodeLine(values: readonly (string | null)[]): BilledLine {
   return {
     kind: kind as BilledLine['kind'],
     tier: tier == null ? null : Number(tier),
-    credits: integer(credits),
-    unitCredits: integer(unitCredits),
+    credits: parseBigint(credits),
+    unitCredits: parseBigint(unitCredits),
     unitPrice: unitPrice ?? null,
-    amountMinor: integer(amount),
+    amountMinor: parseBigint(amount),
     currency: currency ?? null,
     rateCard: rateCard ?? null,
     correctsPeriod: correctsPeriod ?? null,
-    entryId: integer(entryId),
+    entryId: parseBigint(entryId),
     reason: reason ?? null,
-    requests: integer(requests),
+    requests: parseBigint(requests),
   };
 }
 
-function text(value: number | bigint | null): string | null {
+function numberText(value: number | bigint | null): string | null {
   return value === null ? null : value.toString();
 }
 
-function integer(value: string | null | undefined): bigint | null {
+function parseBigint(value: string | null | undefined): bigint | null {
   return value == null ? null : BigInt(value);
 }
 

@@ -1,20 +1,20 @@
 import type { InvoiceColumns } from '../../billing/reconcile/presets.ts';
 import {
   type AmountFault,
-  amountReader,
+  createAmountReader,
   type DecimalMark,
-  minorAmount,
-  plainAmount,
+  readMinorAmount,
+  readPlainAmount,
   type ReadAmount,
 } from '../../billing/reconcile/read-amount.ts';
 import {
   type Cause,
+  findCause,
   type ReconciledTenant,
   reconcile,
   type SideFigures,
-  whyDifferent,
 } from '../../billing/reconcile/reconcile.ts';
-import { isOwn } from '../../billing/statement/billed.ts';
+import { isPeriodCharge } from '../../billing/statement/billed.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { isCurrency } from '../../core/money.ts';
@@ -65,7 +65,7 @@ export function reconcileByCurrency(
   const [first = null] = currencies;
   const homes = new Map(
     statement.tenants.map(({ tenant_id, lines, totals }) => {
-      const own = lines.find(isOwn)?.currency ?? totals[0]?.currency ?? null;
+      const own = lines.find(isPeriodCharge)?.currency ?? totals[0]?.currency ?? null;
       return [tenant_id, first === null ? null : (own ?? first)];
     }),
   );
@@ -209,12 +209,12 @@ function amountsIn(
   column: string,
   { minorUnits, decimal }: MappedColumns,
 ): (row: TableRow, currency: string) => ReadAmount {
-  if (minorUnits === true) return ({ record }) => minorAmount(record[column] ?? '');
+  if (minorUnits === true) return ({ record }) => readMinorAmount(record[column] ?? '');
   const texts = rows.flatMap(({ record, numbers }) => (numbers.has(column) ? [] : (record[column] ?? '')));
-  const readText = amountReader(texts, decimal);
+  const readText = createAmountReader(texts, decimal);
   return ({ record, numbers }, currency) => {
     const text = record[column] ?? '';
-    return numbers.has(column) ? plainAmount(text, currency) : readText(text, currency);
+    return numbers.has(column) ? readPlainAmount(text, currency) : readText(text, currency);
   };
 }
 
@@ -311,6 +311,6 @@ export function causes(
       }),
     );
     const [correctedMinor, manualMinor] = [sumOfKind('correction'), sumOfKind('manual')];
-    return whyDifferent({ ledger, service, invoice }, { lines: lines.length, correctedMinor, manualMinor, earlier });
+    return findCause({ ledger, service, invoice }, { lines: lines.length, correctedMinor, manualMinor, earlier });
   };
 }

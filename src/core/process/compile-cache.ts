@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, isAbsolute, join } from 'node:path';
 
-const WRITABLE_BY_OTHERS = 0o022;
+const GROUP_OR_WORLD_WRITABLE = 0o022;
 const STICKY = 0o1000;
 
 /**
@@ -30,6 +30,6 @@ export function useCompileCache({ XDG_CACHE_HOME: cache, HOME: home }: NodeJS.Pr
 function isPrivateFolder(folder: string): boolean {
   const own = process.geteuid?.();
   const { uid, mode } = statSync(folder);
-  const isSafe = (uid === own || uid === 0) && ((mode & WRITABLE_BY_OTHERS) === 0 || (mode & STICKY) !== 0);
+  const isSafe = (uid === own || uid === 0) && ((mode & GROUP_OR_WORLD_WRITABLE) === 0 || (mode & STICKY) !== 0);
   return isSafe && (folder === dirname(folder) || isPrivateFolder(dirname(folder)));
 }

@@ -77,18 +77,18 @@ function unsafe(path: string, what: string, fault: string, hint: string): AppErr
  * undefined if there is no such group.
  */
 export function groupId(name: string): number | undefined {
-  return idOf(lines('/etc/group'), name) ?? idOf(askDirectory(name), name);
+  return groupIdIn(readFields('/etc/group'), name) ?? groupIdIn(askDirectory(name), name);
 }
 
 /** Returns the members of a group except `uid` and root, from `/etc/group` and `/etc/passwd`. */
 function othersInGroup(gid: number, uid: number): string[] {
-  const users = lines('/etc/passwd').map(([name = '', , id, primary]) => ({
+  const users = readFields('/etc/passwd').map(([name = '', , id, primary]) => ({
     name,
     id: Number(id),
     primary: Number(primary),
   }));
   const listed =
-    lines('/etc/group')
+    readFields('/etc/group')
       .find(([, , id]) => Number(id) === gid)?.[3]
       ?.split(',') ?? [];
   const trusted = users.filter(({ id }) => id === uid || id === 0).map(({ name }) => name);
@@ -96,7 +96,7 @@ function othersInGroup(gid: number, uid: number): string[] {
   return [...new Set(members)].filter((name) => name !== '' && !trusted.includes(name));
 }
 
-function idOf(groups: readonly string[][], name: string): number | undefined {
+function groupIdIn(groups: readonly string[][], name: string): number | undefined {
   const id = groups.find(([known]) => known === name)?.[2];
   return id === undefined ? undefined : Number(id);
 }
@@ -106,7 +106,7 @@ function askDirectory(group: string): string[][] {
     const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
     // Loaded on demand because it is rarely needed.
     const { execFileSync } = process.getBuiltinModule('node:child_process');
-    return fieldsOf(execFileSync('getent', ['group', '--', group], { encoding: 'utf8', stdio }));
+    return splitFields(execFileSync('getent', ['group', '--', group], { encoding: 'utf8', stdio }));
   } catch {
     // There is no such group, or no getent.
     return [];
@@ -114,14 +114,14 @@ function askDirectory(group: string): string[][] {
 }
 
 /** Returns the fields of each line, or nothing if the system has no such file. */
-function lines(file: string): string[][] {
+function readFields(file: string): string[][] {
   try {
-    return fieldsOf(readFileSync(file, 'utf8'));
+    return splitFields(readFileSync(file, 'utf8'));
   } catch {
     return [];
   }
 }
 
-function fieldsOf(text: string): string[][] {
+function splitFields(text: string): string[][] {
   return text.split('\n').map((line) => line.split(':'));
 }

@@ -5,10 +5,10 @@ export function closest(key: string, candidates: readonly string[]): string | un
 
 /** Returns up to `most` similar candidates, those with the fewest edits first. Case and punctuation are ignored. */
 export function nearest(key: string, candidates: readonly string[], most: number): string[] {
-  const from = plain(key);
+  const from = normalizeWord(key);
   return candidates
     .flatMap((candidate) => {
-      const to = plain(candidate);
+      const to = normalizeWord(candidate);
       const few = Math.floor(to.length / 3);
       if (to === '' || Math.abs(to.length - from.length) > few) return [];
       const edits = editDistance(from, to);
@@ -19,7 +19,7 @@ export function nearest(key: string, candidates: readonly string[], most: number
     .map(({ candidate }) => candidate);
 }
 
-function plain(word: string): string {
+function normalizeWord(word: string): string {
   return word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 

@@ -42,7 +42,7 @@ export function shellQuote(text: string): string {
   return /^[\w.,@:/+][\w.,@:/+-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-const READ_FAULTS: Readonly<Record<string, string>> = {
+const FILE_READ_FAULTS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -51,5 +51,5 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
 
 /** Explains why a file cannot be read, from the code of the error. */
 export function readFaultText(code = 'error'): string {
-  return READ_FAULTS[code] ?? code;
+  return FILE_READ_FAULTS[code] ?? code;
 }

@@ -1,6 +1,6 @@
 import { inertText } from '../../core/text/inert-text.ts';
 import { type Sha256, utf8 } from '../../verifier/hashes.ts';
-import { type Step, verifyStatement } from '../../verifier/verify-statement.ts';
+import { type VerifyStep, verifyStatement } from '../../verifier/verify-statement.ts';
 import { NOT_CHECKED, tenantPage } from './tenant-page.ts';
 
 /** As much of a browser as the page needs. */
@@ -52,13 +52,14 @@ async function check(): Promise<void> {
     return;
   }
   const verdict = await verifyStatement(statementText, sha256);
-  const isTold = verdict.agrees && verdict.closeDigest === kept;
+  const isExpected = verdict.isConsistent && verdict.closeDigest === kept;
   const steps = [...verdict.steps];
-  if (verdict.agrees) steps.push({ words: 'the digest is the one that you were told', holds: isTold, detail: kept });
-  if (!verdict.agrees) {
+  if (verdict.isConsistent)
+    steps.push({ check: 'the digest matches the one that you entered', passed: isExpected, detail: kept });
+  if (!verdict.isConsistent) {
     show(`NOT authentic: ${inertText(verdict.reason)}.`, 'refused', steps);
-  } else if (!isTold) {
-    show('NOT authentic: its close has another digest than you were told.', 'refused', steps);
+  } else if (!isExpected) {
+    show('NOT authentic: the digest of its close does not match the one that you entered.', 'refused', steps);
   } else {
     await makeAnew(tenantPage(verdict.statement, { text: scriptText, sha256: await base64Hash(scriptText) }));
     show(wasAltered ? ALTERED : AUTHENTIC, wasAltered ? 'refused' : 'proven', steps);
@@ -81,16 +82,16 @@ async function base64Hash(text: string): Promise<string> {
   return btoa(String.fromCharCode(...(await sha256(utf8(text)))));
 }
 
-function show(words: string, name: string, steps: readonly Step[]): void {
+function show(words: string, name: string, steps: readonly VerifyStep[]): void {
   byId('verdict').textContent = words;
   if (name === '') byId('verdict').removeAttribute('class');
   else byId('verdict').className = name;
   byId('steps').replaceChildren(...steps.map(listed));
 }
 
-function listed({ words, holds, detail }: Step): PageElement {
+function listed({ check, passed, detail }: VerifyStep): PageElement {
   const item = document.createElement('li');
-  item.append(`${holds ? 'Yes' : 'NO'}: ${inertText(words)}`);
+  item.append(`${passed ? 'Yes' : 'NO'}: ${inertText(check)}`);
   if (detail !== '') {
     const shown = document.createElement('pre');
     shown.append(detail.split('\n').map(inertText).join('\n'));

@@ -62,7 +62,7 @@ const EXPECTED_TYPES = (column: string): string => {
   return ['x_EntryId', 'x_RequestCount'].includes(column) ? 'BIGINT' : 'VARCHAR';
 };
 
-test('FOCUS files, read back by DuckDB, obey every static rule, and CSV and Parquet say the same', async () => {
+test('FOCUS files read by DuckDB obey every static rule, and CSV and Parquet are equal', async () => {
   const world = await createCorrected();
   const duck = await openDuckDb();
   const kinds = new Set<string>();

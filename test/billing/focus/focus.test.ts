@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FocusNames, focusRows } from '../../../src/billing/focus/focus-rows.ts';
-import { timesWhole } from '../../../src/billing/rates/rate-card.ts';
+import { multiplyDecimal } from '../../../src/billing/rates/rate-card.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../../../src/billing/statement/billed.ts';
 import { csvPieces } from '../../../src/reports/formats/csv.ts';
 import { focusSheet } from '../../../src/reports/statement/focus-sheet.ts';
@@ -82,7 +82,7 @@ describe('a FOCUS file, read back', () => {
     expect(brokenRules(header, rows)).toEqual([]);
   });
 
-  test('obeys them for any line', () => {
+  test('obeys every static rule for any line', () => {
     const decimal = fc.stringMatching(/^(0|[1-9]\d{0,5})(\.\d{1,12})?$/);
     const usage = fc
       .record({ tier: fc.nat(5), credits: fc.bigInt(0n, 2n ** 63n - 1n), unitPrice: decimal, packaged: fc.boolean() })
@@ -138,7 +138,7 @@ describe('a FOCUS file, read back', () => {
     ]);
   });
 
-  test('has a discount on the rows that it reduces, so that list less effective cost is what was saved', () => {
+  test('spreads a discount over the rows it reduces, so that list cost minus effective cost is the saving', () => {
     const { rows } = writeAndRead([ACME]);
     const cents = (column: string) =>
       rows.slice(0, 3).reduce((sum, row) => sum + Math.round(100 * Number(row[column])), 0);
@@ -150,7 +150,7 @@ describe('a FOCUS file, read back', () => {
     ]);
   });
 
-  test('has one billing account a currency, and the labels as tags', () => {
+  test('has one billing account per currency, and labels as tags', () => {
     const yen = { ...LINE, currency: 'JPY', amountMinor: 15n };
     const { rows } = writeAndRead([
       { ...ACME, lines: [LINE, yen] },
@@ -163,14 +163,14 @@ describe('a FOCUS file, read back', () => {
     expect(rows[2]?.Tags).toBeNull();
   });
 
-  test('has costs that sum to the bill, and requests that sum to those of the tenant', () => {
+  test("has costs that sum to the bill and requests that sum to the tenant's requests", () => {
     const { rows } = writeAndRead([ACME]);
     const cents = rows.map((row) => BigInt(String(row.BilledCost).replace('.', '')));
     expect(cents.reduce((sum, cost) => sum + cost, 0n)).toBe(4800n);
     expect(rows.map((row) => row.x_RequestCount)).toEqual(['42', null, null, null, null]);
   });
 
-  test('keeps identifiers and names byte for byte, and the id where there is no name', () => {
+  test('keeps identifiers and names byte for byte, and shows the id if there is no name', () => {
     const tenant = { ...ACME, tenantId: '=1+1', lines: [LINE] };
     expect(pick(writeAndRead([tenant]).rows[0], 'SubAccountId', 'SubAccountName')).toEqual([
       '=1+1',
@@ -189,7 +189,7 @@ describe('the rules themselves', () => {
       rows.map((row) => ({ ...row, ...change })),
     ).length > 0;
 
-  test('find what is wrong', () => {
+  test('reject a file that breaks them', () => {
     expect(broken({})).toBe(false);
     expect(broken({ BilledCost: '15' })).toBe(true);
     expect(broken({ BillingCurrency: 'EUX' })).toBe(true);
@@ -209,8 +209,8 @@ describe('the rules themselves', () => {
 });
 
 test('a price times a whole number is exact', () => {
-  expect(timesWhole('0.0125', 1000n)).toBe('12.5');
-  expect(timesWhole('9', 3n)).toBe('27');
-  expect(timesWhole('0.000000000000000001', 2n ** 63n - 1n)).toBe('9.223372036854775807');
-  expect(timesWhole('0.5', -3n)).toBe('-1.5');
+  expect(multiplyDecimal('0.0125', 1000n)).toBe('12.5');
+  expect(multiplyDecimal('9', 3n)).toBe('27');
+  expect(multiplyDecimal('0.000000000000000001', 2n ** 63n - 1n)).toBe('9.223372036854775807');
+  expect(multiplyDecimal('0.5', -3n)).toBe('-1.5');
 });

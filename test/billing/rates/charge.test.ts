@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Charge, NO_CHARGE, pricerOf } from '../../../src/billing/rates/charge.ts';
+import { type Charge, createPricer, NO_CHARGE } from '../../../src/billing/rates/charge.ts';
 import type { Pricing, RateCard } from '../../../src/billing/rates/rate-card.ts';
 import { owedLines } from '../../../src/ledger/audit/money/owed.ts';
 import { exactLines } from './exact-charge.ts';
@@ -35,24 +35,24 @@ function shown({ lines }: Charge): string[] {
 
 describe('a charge, by example', () => {
   test('a price for each credit', () => {
-    expect(shown(pricerOf({ ...BASE, pricing: flat('0.0125') })(1000n))).toEqual(['usage 1 1000 0.0125 1250']);
+    expect(shown(createPricer({ ...BASE, pricing: flat('0.0125') })(1000n))).toEqual(['usage 1 1000 0.0125 1250']);
   });
 
-  test('a price for each request, beside that of credits and before the discount; who has called has used something', () => {
+  test('a price per request is added to the credits before the discount, and requests count as usage', () => {
     const card = { ...BASE, pricePerRequest: '0.0005', discountPercent: '10', minimum: '5', minimumNeedsUsage: true };
-    const price = pricerOf(card);
+    const price = createPricer(card);
     expect(shown(price(1000n, 3001n))).toEqual(['usage 1 1000 0.01 1000', 'requests 0.0005 3001 150', 'discount -115']);
     expect(shown(price(0n, 10n))).toEqual(['usage 1 0 0.01 0', 'requests 0.0005 10 0', 'minimum 500']);
     expect(price(0n, 0n).amountMinor).toBe(0n);
   });
 
-  test('graduated: each tier at its own price, counted beyond the included credits', () => {
+  test('graduated: each tier has its own price, counted after the included credits', () => {
     const tiers = [
       { upTo: 1000, pricePerCredit: '0.02' },
       { upTo: 5000, pricePerCredit: '0.01' },
       { upTo: null, pricePerCredit: '0.005' },
     ];
-    const charge = pricerOf({ ...BASE, includedCredits: 500, pricing: { model: 'graduated', tiers } })(7500n);
+    const charge = createPricer({ ...BASE, includedCredits: 500, pricing: { model: 'graduated', tiers } })(7500n);
     expect(shown(charge)).toEqual([
       'usage 0 500 0 0',
       'usage 1 1000 0.02 2000',
@@ -62,19 +62,19 @@ describe('a charge, by example', () => {
     expect(charge.amountMinor).toBe(7000n);
   });
 
-  test('volume: all at the price of the tier that the whole reaches', () => {
+  test('volume: all credits have the price of the tier that the total reaches', () => {
     const tiers = [
       { upTo: 1000, pricePerCredit: '0.02' },
       { upTo: null, pricePerCredit: '0.01' },
     ];
     const card: RateCard = { ...BASE, pricing: { model: 'volume', tiers } };
-    expect(shown(pricerOf(card)(1000n))).toEqual(['usage 1 1000 0.02 2000']);
-    expect(shown(pricerOf(card)(1001n))).toEqual(['usage 2 1001 0.01 1001']);
+    expect(shown(createPricer(card)(1000n))).toEqual(['usage 1 1000 0.02 2000']);
+    expect(shown(createPricer(card)(1001n))).toEqual(['usage 2 1001 0.01 1001']);
   });
 
-  test('package: each one begun is charged whole', () => {
+  test('package: each started package is charged in full', () => {
     const card: RateCard = { ...BASE, pricing: { model: 'package', credits: 1000, price: '9.50' } };
-    expect([0n, 1n, 1000n, 1001n].map((credits) => pricerOf(card)(credits).amountMinor)).toEqual([
+    expect([0n, 1n, 1000n, 1001n].map((credits) => createPricer(card)(credits).amountMinor)).toEqual([
       0n,
       950n,
       950n,
@@ -82,26 +82,26 @@ describe('a charge, by example', () => {
     ]);
   });
 
-  test('the discount is off the usage, and the minimum is what remains to pay after it', () => {
+  test('the discount reduces the usage, and the minimum applies after it', () => {
     const card: RateCard = { ...BASE, discountPercent: '10', minimum: '50.00' };
-    expect(shown(pricerOf(card)(1000n))).toEqual(['usage 1 1000 0.01 1000', 'discount -100', 'minimum 4100']);
-    expect(shown(pricerOf(card)(10_000n))).toEqual(['usage 1 10000 0.01 10000', 'discount -1000']);
+    expect(shown(createPricer(card)(1000n))).toEqual(['usage 1 1000 0.01 1000', 'discount -100', 'minimum 4100']);
+    expect(shown(createPricer(card)(10_000n))).toEqual(['usage 1 10000 0.01 10000', 'discount -1000']);
   });
 
-  test('halves go to the even neighbour, or away from zero when the card says so', () => {
+  test('halves round to the even neighbour, or away from zero if the card says half_up', () => {
     const amounts = (rounding: RateCard['rounding']) =>
-      [1n, 3n, 5n].map((credits) => pricerOf({ ...BASE, rounding, pricing: flat('0.005') })(credits).amountMinor);
+      [1n, 3n, 5n].map((credits) => createPricer({ ...BASE, rounding, pricing: flat('0.005') })(credits).amountMinor);
     expect(amounts('half_even')).toEqual([0n, 2n, 2n]);
     expect(amounts('half_up')).toEqual([1n, 2n, 3n]);
   });
 
   test('the largest count of credits at a price of 18 decimals keeps every digit', () => {
     const pricing = flat('999999999999999999.999999999999999999');
-    const { amountMinor } = pricerOf({ ...BASE, pricing })(9_223_372_036_854_775_807n);
+    const { amountMinor } = createPricer({ ...BASE, pricing })(9_223_372_036_854_775_807n);
     expect(amountMinor).toBe(922_337_203_685_477_580_699_999_999_999_999_999_078n);
   });
 
-  test('without a record there is nothing to pay', () => {
+  test('a tenant without a record is charged nothing', () => {
     expect(NO_CHARGE.amountMinor).toBe(0n);
     expect(NO_CHARGE.lines).toHaveLength(1);
   });
@@ -153,10 +153,10 @@ const credits = fc.oneof(
 const requests = fc.oneof(fc.constant(0n), fc.bigInt(0n, 10n ** 9n), fc.constant(MAX));
 
 describe('a charge, for any card and any credits up to 2^63-1', () => {
-  test('is that of an independent exact calculation, line by line', () => {
+  test('equals an independent exact calculation, line by line', () => {
     fc.assert(
       fc.property(card, credits, requests, (anyCard, anyCredits, anyRequests) => {
-        const { lines } = pricerOf(anyCard)(anyCredits, anyRequests);
+        const { lines } = createPricer(anyCard)(anyCredits, anyRequests);
         expect(lines.map(({ kind, tier, amountMinor }) => ({ kind, tier, amount: amountMinor }))).toEqual(
           exactLines(anyCard, anyCredits, anyRequests),
         );
@@ -165,10 +165,10 @@ describe('a charge, for any card and any credits up to 2^63-1', () => {
     );
   });
 
-  test('is the one that verify works out by itself, to the last column', () => {
+  test('equals the charge that verify computes independently, in every column', () => {
     fc.assert(
       fc.property(card, credits, requests, (anyCard, anyCredits, anyRequests) => {
-        const { lines } = pricerOf(anyCard)(anyCredits, anyRequests);
+        const { lines } = createPricer(anyCard)(anyCredits, anyRequests);
         const owed = owedLines(anyCard, anyCredits, anyRequests);
         if (owed === null) return;
         expect(
@@ -185,7 +185,7 @@ describe('a charge, for any card and any credits up to 2^63-1', () => {
   test('is the sum of its lines, which cover every credit once', () => {
     fc.assert(
       fc.property(card, credits, requests, (anyCard, anyCredits, anyRequests) => {
-        const { lines, amountMinor } = pricerOf(anyCard)(anyCredits, anyRequests);
+        const { lines, amountMinor } = createPricer(anyCard)(anyCredits, anyRequests);
         expect(lines.reduce((sum, line) => sum + line.amountMinor, 0n)).toBe(amountMinor);
         expect(lines.reduce((sum, line) => sum + (line.credits ?? 0n), 0n)).toBe(anyCredits);
       }),

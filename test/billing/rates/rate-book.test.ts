@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooserFor, tiedCards } from '../../../src/billing/rates/period-pricer.ts';
+import { createCardChooser, tiedCards } from '../../../src/billing/rates/period-pricer.ts';
 import { type RateCard, resolveRateCard } from '../../../src/billing/rates/rate-card.ts';
 import { rateCardSchema, rateCardsSchema } from '../../../src/billing/rates/rate-card-schema.ts';
 
@@ -11,7 +11,7 @@ function card(name: string, scope: Partial<RateCard> = {}): RateCard {
 }
 
 function chosen(cards: readonly RateCard[], tenant: string, { workspace = 'ws-1', period = '2026-03' } = {}) {
-  return chooserFor(cards, workspace, period)(tenant)?.name ?? null;
+  return createCardChooser(cards, workspace, period)(tenant)?.name ?? null;
 }
 
 describe('the card in force', () => {
@@ -34,7 +34,7 @@ describe('the card in force', () => {
     expect(chosen(cards, 'globex', { workspace: 'ws-3' })).toBe('all');
   });
 
-  test('is the one with the highest priority among patterns, but an id beats them all', () => {
+  test('is the pattern with the highest priority, but an id beats every pattern', () => {
     const ranked = [
       card('north', { tenant: 'north-*' }),
       card('resellers', { tenant: '*-reseller', priority: 1 }),
@@ -47,7 +47,7 @@ describe('the card in force', () => {
     expect(chosen(ranked, 'north-2', { period: '2026-05' })).toBe('north');
   });
 
-  test('is none where two fit alike, whatever their names, and they are named; an id is no match for a pattern as long', () => {
+  test('is none if two match equally, and the error names both; an id beats a pattern of the same length', () => {
     const tied = [card('a', { tenant: 'ab*' }), card('b', { tenant: '*cd' }), card('id', { tenant: 'acd' })];
     for (const some of [tied, [...tied].reverse()]) {
       expect(chosen(some, 'abcd')).toBe(null);
@@ -72,7 +72,7 @@ describe('the card in force', () => {
     }
   });
 
-  test('is the latest that has begun, and none before the first or after the last period', () => {
+  test('is the latest one that has started, and none before its first or after its last period', () => {
     const dated = [
       card('first', { toPeriod: '2026-06' }),
       card('second', { fromPeriod: '2026-03', toPeriod: '2026-04' }),
@@ -89,13 +89,13 @@ describe('the card in force', () => {
     ]);
   });
 
-  test('a special price from long ago stays before a general one of today', () => {
+  test('an older specific card beats a newer general one', () => {
     const both = [card('special', { tenant: 'acme', fromPeriod: '2020-01' }), card('new', { fromPeriod: '2026-03' })];
     expect(chosen(both, 'acme')).toBe('special');
   });
 });
 
-test('cards of the same scope from the same period on are refused, others are not', () => {
+test('cards with the same scope and first period are refused, others are accepted', () => {
   const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
   const others = [
     { ...base, name: 'of a workspace', workspace: 'ws-1' },
@@ -107,7 +107,7 @@ test('cards of the same scope from the same period on are refused, others are no
   expect(error?.issues.map((issue) => issue.path)).toEqual([[4, 'from_period']]);
 });
 
-test('cards of one name may follow each other, and are refused where a month has two of them', () => {
+test('cards of one name may follow each other, but not cover the same month', () => {
   const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
   const first = { ...base, to_period: '2026-03' };
   const later = { ...base, from_period: '2026-04', price_per_credit: '0.02' };
@@ -123,13 +123,13 @@ test('cards of one name may follow each other, and are refused where a month has
   }
 });
 
-test('two cards of one name are refused, whatever they are for: a statement says no more of a card', () => {
+test('two cards of one name in the same month are refused for any scope, because statements identify cards by name', () => {
   const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
   const { error } = rateCardsSchema.safeParse([base, { ...base, name: 'b', tenant: 'x' }, { ...base, tenant: 'y' }]);
   expect(error?.issues.map((issue) => issue.path)).toEqual([[2, 'name']]);
 });
 
-describe('a card that is written wrongly is refused with the place of the mistake', () => {
+describe('an invalid card is refused with the place of the mistake', () => {
   const good = { name: 'x', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
   const { price_per_credit: _, ...unpriced } = good;
   const wrong: [string, Record<string, unknown>, string][] = [

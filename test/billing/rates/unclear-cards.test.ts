@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { unclearCards } from '../../../src/billing/rates/rate-card.ts';
+import { conflictingCards } from '../../../src/billing/rates/rate-card.ts';
 import type { RateCardText } from '../../../src/billing/rates/rate-card-schema.ts';
 import { coversPattern, matchesPattern, patternsOverlap } from '../../../src/core/text/patterns.ts';
 
 const CARD = { from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
 const pair = (one: Partial<RateCardText>, other: Partial<RateCardText>) =>
-  unclearCards([
+  conflictingCards([
     { ...CARD, name: 'one', ...one },
     { ...CARD, name: 'other', ...other },
   ]).length;
 
-describe('two cards leave open which one counts', () => {
+describe('two cards conflict', () => {
   test.each([
     ['overlap, and neither includes the other', { tenant: 'a*' }, { tenant: '*a' }],
     ['the longer one is not the more specific', { tenant: 'north-*' }, { tenant: '*-eu' }],
@@ -41,7 +41,7 @@ describe('two cards leave open which one counts', () => {
   });
 });
 
-test('patterns overlap and include each other as the texts say that fit them', () => {
+test('patterns overlap and cover each other exactly as their matching texts do', () => {
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 5 });
   const letters = ['', 'a', 'b', 'c'];
   const texts = letters.flatMap((one) =>

@@ -33,19 +33,19 @@ test('each tenant is matched, missing, extra or different', () => {
   });
 });
 
-test('an amount may be off by the tolerance, credits may not', () => {
+test('amounts may differ by the tolerance, credits may not', () => {
   const ledger = { a: figures(7n, 70n), b: figures(7n, 70n), c: figures(7n, 70n) };
   const invoice = { a: figures(7n, 72n), b: figures(7n, 67n), c: figures(8n, 70n) };
   expect(statuses({ ledger, invoice }, 2n)).toEqual({ a: 'matched', b: 'different', c: 'different' });
 });
 
-test('an invoice without credits is judged by its amounts alone, one without amounts by its credits', () => {
+test('an invoice without credits is compared by amounts alone, one without amounts by credits', () => {
   const ledger = { a: figures(7n, 70n), b: figures(7n, 70n) };
   const invoice = { a: figures(null, 70n), b: figures(8n, null) };
   expect(statuses({ ledger, invoice })).toEqual({ a: 'matched', b: 'different' });
 });
 
-test('what the service says otherwise is a difference, whatever the invoice says', () => {
+test('a figure that differs at the service is a difference, whatever the invoice shows', () => {
   const ledger = { a: figures(7n, 70n), gone: figures(3n, 30n) };
   const service = { a: figures(9n, null), new: figures(1n, null) };
   expect(statuses({ ledger, service, invoice: ledger })).toEqual({

@@ -24,14 +24,14 @@ const FILE = fileURLToPath(new URL('../../../dist/verify-statement.mjs', import.
 /** Whether the program calls a statement authentic, and whether the oracle does; they are to agree. */
 async function verdicts(text: string, digest: string): Promise<boolean[]> {
   const verdict = await verifyText(text);
-  return [verdict.agrees && verdict.closeDigest === digest, oracleSays(text, digest)];
+  return [verdict.isConsistent && verdict.closeDigest === digest, oracleSays(text, digest)];
 }
 
 const BOTH = [true, true];
 const NEITHER = [false, false];
 
-describe('the check of a statement, and another that is written from the documentation,', () => {
-  test('call closed statements authentic, of any number of tenants, in euros, yen and dinars', async () => {
+describe('the statement check and an independent one written from the documentation', () => {
+  test('accept closed statements with any number of tenants, in euros, yen and dinars', async () => {
     for (const [tenants, currency] of [
       [1, 'EUR'],
       [2, 'JPY'],
@@ -47,7 +47,7 @@ describe('the check of a statement, and another that is written from the documen
     }
   });
 
-  test('call a line authentic that says that it has no price, with the sum of the others', async () => {
+  test('accept a line without a price, with the sum of the other lines', async () => {
     const priced = {
       ...USAGE,
       amountMinor: 250n,
@@ -72,7 +72,7 @@ describe('the check of a statement, and another that is written from the documen
     expect(await verdicts(changed(text, '"amount": null', '"amount": "0.00"'), digest)).toEqual(NEITHER);
   });
 
-  test('call nothing authentic that was changed after the close', async () => {
+  test('reject everything that was changed after the close', async () => {
     const { text, digest } = await createClosedMonth({ tenants: 3, currency: 'EUR' });
     const sound = text('tenant-1');
     const other = parseExact(text('tenant-2')) as StatementDocument;
@@ -123,7 +123,7 @@ describe('the check of a statement, and another that is written from the documen
     await expectNone(forged, digest);
   });
 
-  test('say the same of what was made for a tenant, and of any change to it', async () => {
+  test("agree about a tenant's statement and any change to it", async () => {
     const { text, digest } = await createClosedMonth({ tenants: 3, currency: 'KWD' });
     const own = (tenant: string) => renderJson(statementForTenant(parseExact(text(tenant)) as StatementDocument));
     const sound = own('tenant-0');
@@ -157,15 +157,15 @@ describe('the check of a statement, and another that is written from the documen
     await expectNone(forged, digest);
   });
 
-  test('call nothing authentic whose amounts, tree and close were all made up: it only agrees with itself', async () => {
+  test('reject a complete forgery, which only agrees with itself', async () => {
     const { text, digest } = await createClosedMonth({ tenants: 3, currency: 'EUR' });
     const forged = madeUp(parseExact(text('tenant-1')) as StatementDocument);
-    expect(await verifyText(forged)).toMatchObject({ agrees: true });
+    expect(await verifyText(forged)).toMatchObject({ isConsistent: true });
     expect(await verdicts(forged, digest)).toEqual(NEITHER);
   });
 });
 
-describe('verify-statement.mjs, one file without dependencies,', () => {
+describe('verify-statement.mjs, a single file without dependencies,', () => {
   function ends(text: string, ...args: string[]): { code: number | null; said: string } {
     const file = join(temporaryFolder(), 'statement.json');
     writeFileSync(file, text);
@@ -173,7 +173,7 @@ describe('verify-statement.mjs, one file without dependencies,', () => {
     return { code: status, said: stdout + stderr };
   }
 
-  test('ends with 0 for what is authentic, with 4 for what is not, with 2 where nothing could be checked', async () => {
+  test('exits with 0 for an authentic statement, 4 for any other, and 2 if nothing could be checked', async () => {
     const { text, digest } = await createClosedMonth({ tenants: 2, currency: 'EUR' });
     const forged = changed(text(), '"credits_used": 2000', '"credits_used": 2001');
     expect(ends(text(), '--digest', digest.toUpperCase())).toEqual({ code: 0, said: 'authentic\n' });

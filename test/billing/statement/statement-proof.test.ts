@@ -9,7 +9,7 @@ import { CARD, closedLedger, JANUARY, written } from './proven-statement.ts';
 import { verifyText } from './verify-text.ts';
 
 describe('the statement of a closed period', () => {
-  test('is the same to the byte whatever comes after the close: names, cards, corrections, runs', async () => {
+  test('stays the same to the byte after later names, cards, corrections and runs', async () => {
     const connection = await closedLedger();
     const before = written(connection);
     const laterMs = NOON + 86_400_000;
@@ -25,10 +25,10 @@ describe('the statement of a closed period', () => {
     ).toBe(2);
   });
 
-  test('is refused in another spelling, with a key twice, or with more in it; the space between tokens is free', async () => {
+  test('is refused if respelled, with a repeated key or with extra data, but may have other white space', async () => {
     const text = written(await closedLedger(), 'acme');
-    expect((await verifyText(text.replace(/\n */g, ' '))).agrees).toBe(true);
-    expect((await verifyText(text.replaceAll('\n', '\r\n'))).agrees).toBe(true);
+    expect((await verifyText(text.replace(/\n */g, ' '))).isConsistent).toBe(true);
+    expect((await verifyText(text.replaceAll('\n', '\r\n'))).isConsistent).toBe(true);
     const changes: [string, string][] = [
       ['"credits_used": 1000', '"credits_used": 1e3'],
       ['"credits_used": 1000', '"credits_used": 1000.0'],
@@ -41,14 +41,14 @@ describe('the statement of a closed period', () => {
     ];
     for (const [was, becomes] of changes) {
       expect(text).toContain(was);
-      expect((await verifyText(text.replace(was, becomes))).agrees, becomes).toBe(false);
+      expect((await verifyText(text.replace(was, becomes))).isConsistent, becomes).toBe(false);
     }
-    expect((await verifyText(`${text}1`)).agrees).toBe(false);
+    expect((await verifyText(`${text}1`)).isConsistent).toBe(false);
   });
 });
 
 describe('the statement of a period that is not closed', () => {
-  test('is an estimate, with what the credits come to at this rate', async () => {
+  test('is an estimate with a projection at the current rate', async () => {
     const { connection } = openLedger();
     const middle = Date.UTC(2026, 2, 16, 12);
     await publish(connection, [usageRecord('acme', 1000, '2026-03')], { nowMs: middle });
@@ -61,7 +61,7 @@ describe('the statement of a period that is not closed', () => {
     });
   });
 
-  test('of which the ledger has nothing there is none', () => {
+  test('does not exist if the ledger has no data for the period', () => {
     const { connection } = openLedger();
     expect(readStatement(connection, JANUARY)).toBeNull();
   });

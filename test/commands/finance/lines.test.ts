@@ -107,7 +107,7 @@ describe('lines by hand', () => {
     const all = parseJson(focus).rows as Record<string, unknown>[];
     const rows = all.filter((row) => row.ChargeFrequency === 'One-Time');
     expect(rows).toMatchObject([
-      { ChargeCategory: 'Credit', BilledCost: '-1.50', ChargeDescription: `By hand, 2026-01: ${REASON}` },
+      { ChargeCategory: 'Credit', BilledCost: '-1.50', ChargeDescription: `Manual line, 2026-01: ${REASON}` },
       { ChargeCategory: 'Adjustment', BilledCost: '7.00', ConsumedQuantity: null, SkuPriceId: null },
     ]);
     writeFileSync(join(world.folder, 'invoices.csv'), 'tenant_id,net\nacme,10.00\nglobex,90071992547409.93\n');

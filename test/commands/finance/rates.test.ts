@@ -193,7 +193,7 @@ describe('rates apply', () => {
     const tooDear = { ...CARD, name: 'too dear', tenant: 'globex', price_per_credit: '999999999999999999' };
     writeCards(world, CARD, tooDear);
     const { out } = await world.run('rates', 'apply', 'rates.yml', '--yes');
-    expect(out).toContain('globex is left unpriced in 2026-02: its amount by card "too dear" is beyond 64 bits');
+    expect(out).toContain('globex is left unpriced in 2026-02: its amount by card "too dear" exceeds 64 bits');
     expect((await world.run('statement', '2026-02')).out).toMatch(/globex +not priced +2,000[\s\S]*total 150\.00 EUR/);
     world.clock.nowMs = NOON + 30 * DAY;
     expect(await world.run('close', '2026-02', '--by', 'Ada', '--force')).toMatchObject({ code: 0 });

@@ -211,7 +211,7 @@ function statementVerifyCommand(cli: CliContext): CliCommand {
       const text = readInputFile(resolve(cli.io.cwd, file), file).bytes.toString();
       const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
       const anchors: Anchor[] = [];
-      if (verdict.agrees) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
+      if (verdict.isConsistent) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
       report(cli, verdict, anchors);
     });
 }
@@ -274,20 +274,20 @@ function ledgerSource(cli: CliContext): Source {
 }
 
 function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly Anchor[]): void {
-  const authentic = verdict.agrees && anchors.length > 0 && anchors.every(({ holds }) => holds);
+  const authentic = verdict.isConsistent && anchors.length > 0 && anchors.every(({ holds }) => holds);
   const supersededBy = anchors.find((anchor) => anchor.supersededBy !== null)?.supersededBy ?? null;
-  if (!verdict.agrees || supersededBy !== null || (anchors.length > 0 && !authentic)) cli.exitCode = EXIT.fault;
+  if (!verdict.isConsistent || supersededBy !== null || (anchors.length > 0 && !authentic)) cli.exitCode = EXIT.fault;
   if (cli.json) {
     cli.printJson({
       authentic,
       superseded_by: supersededBy,
       anchors: anchors.map(({ kind, holds }) => ({ kind, holds })),
-      agrees: verdict.agrees,
-      ...(verdict.agrees ? factsOf(verdict) : { reason: verdict.reason }),
+      agrees: verdict.isConsistent,
+      ...(verdict.isConsistent ? factsOf(verdict) : { reason: verdict.reason }),
     });
     return;
   }
-  if (!verdict.agrees) {
+  if (!verdict.isConsistent) {
     cli.print(`not proven: ${inertText(verdict.reason)}`);
     return;
   }
@@ -310,7 +310,7 @@ function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly An
   }
 }
 
-function factsOf({ closeDigest, statement }: Extract<StatementVerdict, { agrees: true }>) {
+function factsOf({ closeDigest, statement }: Extract<StatementVerdict, { isConsistent: true }>) {
   return {
     workspace_id: statement.workspace_id,
     period: statement.period,

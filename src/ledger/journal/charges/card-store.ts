@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type RateCard, resolveRateCard, unclearCards } from '../../../billing/rates/rate-card.ts';
+import { conflictingCards, type RateCard, resolveRateCard } from '../../../billing/rates/rate-card.ts';
 import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
@@ -146,7 +146,7 @@ function toCard({ cardKey, definition, digest, source, recordedAt }: CardRow): S
 }
 
 export function refuseUnclear(cards: readonly RateCardText[]): void {
-  const faults = unclearCards(cards);
+  const faults = conflictingCards(cards);
   if (faults.length === 0) return;
   const list = ['the rate cards leave open which one counts:', ...faults.map((fault) => `  - ${fault}`)];
   throw new AppError('unclear_cards', list.join('\n'), {

@@ -110,7 +110,7 @@ export class ChargeBook {
     const priced =
       card == null
         ? pricer.price(tenantIdOf(this.#connection, tenantKey), used, present)
-        : pricer.priceBy(card, used, present);
+        : pricer.priceByCard(card, used, present);
     if (priced === null) return { credits, cardKey: null, currency: null, amountMinor: null };
     const { cardKey, currency } = priced.card;
     const amountMinor = priced.charge === null ? null : priced.charge.amountMinor - (charged?.amountMinor ?? 0n);

@@ -1,5 +1,5 @@
-import { PeriodPricer, type Used } from '../../../billing/rates/period-pricer.ts';
-import { type BilledLine, isOwn, type Money, MoneySums } from '../../../billing/statement/billed.ts';
+import { PeriodPricer, type PricedUsage } from '../../../billing/rates/period-pricer.ts';
+import { type BilledLine, isPeriodCharge, type Money, MoneySums } from '../../../billing/statement/billed.ts';
 import { DAY_MS } from '../../../core/durations.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
@@ -89,7 +89,7 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   const project = projector(month);
   if (project === null) return null;
   const priceOf = creditPricer(connection, month.workspaceId);
-  const ofUsage = (tenantId: string, used: Used): { credits: bigint; price: Money | null } => {
+  const ofUsage = (tenantId: string, used: PricedUsage): { credits: bigint; price: Money | null } => {
     const credits = project(used.credits);
     return { credits, price: priceOf(tenantId, month.period, credits, project(used.requests)) };
   };
@@ -109,8 +109,8 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
     }) {
       const money = new MoneySums();
       const { credits, price } = ofUsage(tenantId, { credits: creditsUsed, requests: requestCount });
-      for (const line of lines) if (!isOwn(line)) money.add(line);
-      if (price !== null && lines.some(isOwn)) money.add(price);
+      for (const line of lines) if (!isPeriodCharge(line)) money.add(line);
+      if (price !== null && lines.some(isPeriodCharge)) money.add(price);
       return { credits, money: money.money } satisfies Forecast;
     },
   };

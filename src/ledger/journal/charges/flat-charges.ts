@@ -16,7 +16,7 @@ const LARGEST_SCALE = 10n ** 18n;
 export function chargeAlike(
   connection: LedgerDb,
   periodKey: number,
-  { cardOfAll: card }: PeriodPricer<StoredCard>,
+  { cardForAll: card }: PeriodPricer<StoredCard>,
 ): boolean {
   const price = card === null || !isCurrency(card.currency) ? null : flatPriceOf(card);
   if (card === null || price === null || price.scale > LARGEST_SCALE) return false;

@@ -2,12 +2,12 @@ import { CommitTree } from '../../../billing/proof/salted-tree.ts';
 import type { BilledPeriod, BilledTenant } from '../../../billing/statement/billed.ts';
 import {
   type CloseProof,
-  documentAround,
+  documentFrame,
   type LeafProof,
   type Letterhead,
   type StatementDocument,
   StatementSums,
-  tenantOf,
+  tenantDocument,
 } from '../../../billing/statement/document.ts';
 import { elapsedFraction, type Period } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
@@ -64,8 +64,8 @@ export function findBilledPeriod(
 
 /** A statement whose tenants are read one after the other, as they are written: a period may have a million. */
 export interface StatementStream {
-  begin: ReturnType<typeof documentAround>['begin'];
-  end: ReturnType<typeof documentAround>['end'];
+  begin: ReturnType<typeof documentFrame>['begin'];
+  end: ReturnType<typeof documentFrame>['end'];
   /** Each as it stands in the document, in the byte order of the ids. */
   tenants: () => Iterable<StatementDocument['tenants'][number]>;
   /** Known after the close, so no part of the document. */
@@ -106,10 +106,10 @@ export function streamStatement(connection: LedgerDb, request: StatementRequest)
   const tenants = function* () {
     for (const tenant of billedTenants(connection, place)) {
       if (!isChosen(tenant)) continue;
-      yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant) ?? null, projection: projectionOf(tenant) });
+      yield tenantDocument({ tenant, proof: proven?.proofOfTenant(tenant) ?? null, projection: projectionOf(tenant) });
     }
   };
-  const { begin, end } = documentAround(
+  const { begin, end } = documentFrame(
     { header, state, asOf, headDigest, tenantsInPeriod, proof, letterhead: proof && (close?.letterhead ?? null) },
     sums,
   );
