@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { type Clock, nextTurn, sleep, systemClock, type WallClock } from '../core/clock.ts';
 import { AppError, messageOf } from '../core/errors.ts';
 import { parseNumbers, stringifyExact } from '../core/text/exact-json.ts';
-import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
+import { createSignatureChecker, type SandboxKey } from './requests/auth.ts';
 import { type Endpoint, type Envelope, failure, parseCall, type Reply, type SandboxCall } from './requests/call.ts';
 import { createRouter, type Router } from './requests/router.ts';
 import { createUsageRoute } from './requests/usage-routes.ts';
@@ -20,7 +20,7 @@ import {
 } from './world/scenario.ts';
 import { type ListingOrder, SandboxWorkspace } from './world/store.ts';
 
-/** Above what clients keep idle connections for, so that the server is never the one to close them under a request. */
+/** Longer than clients keep idle connections, so that the server never closes a connection as a request arrives. */
 const KEEP_ALIVE_MS = 120_000;
 
 const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => ListingOrder> = {
@@ -34,30 +34,33 @@ export interface SandboxOptions {
   scenario?: ScenarioInput;
   clock?: Clock;
   latencyMs?: number;
-  /** How many of the latest requests are kept in `requests.records`; 10,000 when absent, 0 only counts. */
+  /** The number of latest requests kept in `requests.records`. Default 10,000; with 0, requests are only counted. */
   keepRequests?: number;
-  /** Memory for usage answers that cannot change any more, for load tests; 0, the default, keeps none. */
+  /** Memory for cached usage answers that cannot change, for load tests. Default 0: no cache. */
   cacheBytes?: number;
 }
 
 export interface Sandbox {
-  /** Both base and embed URL, such as `http://127.0.0.1:43210`. */
+  /** The base and embed URL, such as `http://127.0.0.1:43210`. */
   readonly url: string;
   readonly port: number;
   readonly scenario: Scenario;
-  /** By id, in the order of the scenario. */
+  /** Workspaces by id, in the order of the scenario. */
   readonly workspaces: ReadonlyMap<string, SandboxWorkspace>;
-  /** The keys that it takes, by their ids; they may be exchanged. */
-  readonly keys: Map<string, ApiKey>;
+  /** The accepted API keys by id. Tests may replace them. */
+  readonly keys: Map<string, SandboxKey>;
   readonly requests: RequestLog;
   readonly faults: FaultControl;
-  /** The workspace with this id; the first when absent. Raises `sandbox_workspace_unknown`. */
+  /** Returns the workspace with this id, or the first one by default. Throws `sandbox_workspace_unknown`. */
   workspace(id?: string): SandboxWorkspace;
-  /** Ends all connections, answered or not. May be called twice. */
+  /** Closes all connections, answered or not. May be called twice. */
   close(): Promise<void>;
 }
 
-/** Starts the stand-in on 127.0.0.1. Raises ConfigError for a wrong scenario, `sandbox_port` when the port cannot be had. */
+/**
+ * Starts the sandbox on 127.0.0.1. Throws ConfigError for an invalid scenario and `sandbox_port` if the port is
+ * unavailable.
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const scenario = checkScenario(options.scenario ?? defaultScenario);
   const clock = options.clock ?? systemClock;
@@ -66,7 +69,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faults = createFaultQueue();
   const requests = new RequestLog(options.keepRequests ?? 10_000);
   const stopping = new AbortController();
-  // Every request that waits listens, and any number may wait.
+  // Every waiting request adds a listener, so Node's warning about many listeners is turned off.
   setMaxListeners(0, stopping.signal);
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS },
@@ -84,7 +87,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       stopping: stopping.signal,
     }),
   );
-  const port = await listen(server, options.port ?? 0);
+  const port = await listenOn(server, options.port ?? 0);
   let closed: Promise<void> | null = null;
 
   return {
@@ -130,8 +133,8 @@ function buildWorkspaces(scenario: Scenario, clock: WallClock): Map<string, Sand
   return workspaces;
 }
 
-function buildKeys(scenario: Scenario, workspaces: ReadonlyMap<string, SandboxWorkspace>): Map<string, ApiKey> {
-  const keys = new Map<string, ApiKey>();
+function buildKeys(scenario: Scenario, workspaces: ReadonlyMap<string, SandboxWorkspace>): Map<string, SandboxKey> {
+  const keys = new Map<string, SandboxKey>();
   for (const { id, api_key_id, secret_key } of scenario.workspaces) {
     const workspace = workspaces.get(id);
     if (workspace !== undefined) keys.set(api_key_id, { id: api_key_id, secret: secret_key, workspace });
@@ -139,7 +142,7 @@ function buildKeys(scenario: Scenario, workspaces: ReadonlyMap<string, SandboxWo
   return keys;
 }
 
-function listen(server: Server, port: number): Promise<number> {
+function listenOn(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: Error): void => {
       reject(
@@ -158,8 +161,8 @@ function listen(server: Server, port: number): Promise<number> {
 }
 
 /**
- * What an operator pastes into `usage-ledger.yml` to read from this stand-in: a `workspaces:` block, one line each.
- * Shows the made-up secrets of the scenario.
+ * Returns the `workspaces:` block to paste into `usage-ledger.yml`, one line each. It shows the scenario's made-up
+ * secrets.
  */
 export function describeSandbox(sandbox: Sandbox): string[] {
   const workspaces = sandbox.scenario.workspaces.map((workspace) => ({
@@ -185,8 +188,8 @@ interface HandlerContext {
 
 const TIMER_SLACK_MS = 2;
 
-/** One request on its way: what came, what is kept of it, what strikes it and where the answer goes. */
-interface Exchange {
+/** One request in progress, with its log record and faults. */
+interface SandboxExchange {
   call: SandboxCall;
   request: IncomingMessage;
   response: ServerResponse;
@@ -194,12 +197,12 @@ interface Exchange {
   actions: readonly FaultAction[];
 }
 
-/** The request handler: record, wait, strike with faults, route, answer. What it throws itself is answered with 500. */
+/** Creates the request handler: record, wait, apply faults, route, answer. Its own errors are answered with 500. */
 function createRequestHandler(context: HandlerContext): RequestListener {
   const { clock, faults, requests, latencyMs, stopping } = context;
   const dateHeader = createDateHeader(clock);
 
-  async function serve(exchange: Exchange): Promise<void> {
+  async function serve(exchange: SandboxExchange): Promise<void> {
     const { actions, call, request } = exchange;
     if (latencyMs > 0) await waitPrecisely(clock, latencyMs, stopping);
     for (const action of actions) {
@@ -208,13 +211,18 @@ function createRequestHandler(context: HandlerContext): RequestListener {
     }
     const ending = actions.at(-1);
     if (ending?.type === 'reset') request.socket.destroy();
-    else send(exchange, substitute(ending) ?? mutate(await context.route(call, request), actions, call), dateHeader());
+    else
+      sendReply(
+        exchange,
+        substitute(ending) ?? mutate(await context.route(call, request), actions, call),
+        dateHeader(),
+      );
   }
 
-  function fail(exchange: Exchange, error: unknown): void {
+  function fail(exchange: SandboxExchange, error: unknown): void {
     if (stopping.aborted) return;
     if (exchange.response.headersSent) exchange.request.socket.destroy();
-    else send(exchange, failure(500, `The stand-in failed: ${messageOf(error)}`), dateHeader());
+    else sendReply(exchange, failure(500, `The sandbox failed: ${messageOf(error)}`), dateHeader());
   }
 
   return (request, response) => {
@@ -227,8 +235,8 @@ function createRequestHandler(context: HandlerContext): RequestListener {
 }
 
 /**
- * Waits as long as asked, to a fraction of a millisecond. Timers fire one to two milliseconds late, and all that are due
- * by then at once: answers to requests that came one after the other would leave together.
+ * Waits precisely, to a fraction of a millisecond. Timers fire one or two milliseconds late and together, which would
+ * release the answers to sequential requests at the same moment.
  */
 async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   const untilMs = clock.monotonic() + ms;
@@ -239,7 +247,7 @@ async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Pro
   }
 }
 
-/** The answer that a fault gives in the route's place; null when it lets the request go on. */
+/** Returns the answer of a final fault, or null if the request continues. */
 function substitute(action: FaultAction | undefined): Reply | null {
   if (action?.type === 'status') {
     return failure(action.status, action.message ?? `InjectedFault with status ${action.status}`, action.headers);
@@ -255,18 +263,18 @@ function mutate(reply: Reply, actions: readonly FaultAction[], call: SandboxCall
   let { body } = reply;
   for (const action of actions) {
     if (action.type !== 'mutate') continue;
-    const envelope = parseNumbers(String(body), exactNumber) as Envelope;
+    const envelope = parseNumbers(String(body), parseExactNumber) as Envelope;
     body = stringifyExact(action.mutate(envelope, call));
   }
   return { ...reply, body };
 }
 
-function exactNumber(text: string): number | bigint {
+function parseExactNumber(text: string): number | bigint {
   const value = Number(text);
   return Number.isSafeInteger(value) || !/^-?\d+$/.test(text) ? value : BigInt(text);
 }
 
-function send({ request, response, record, actions }: Exchange, reply: Reply, date: string): void {
+function sendReply({ request, response, record, actions }: SandboxExchange, reply: Reply, date: string): void {
   if (response.destroyed) return;
   const { status } = reply;
   const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body;
@@ -287,7 +295,7 @@ function send({ request, response, record, actions }: Exchange, reply: Reply, da
   response.write(body.subarray(0, Math.max(1, keep)), () => request.socket.destroy());
 }
 
-/** The Date header, made once per second. */
+/** Creates a function that returns the Date header and formats it once per second. */
 function createDateHeader(clock: Pick<Clock, 'now'>): () => string {
   let second = Number.NaN;
   let text = '';
@@ -301,21 +309,21 @@ function createDateHeader(clock: Pick<Clock, 'now'>): () => string {
   };
 }
 
-/** What is kept of a request: never a header's value, never a body. */
+/** The log record of a request. It never contains header values or bodies. */
 interface RequestRecord {
   method: string;
   path: string;
   query: string;
   endpoint: Endpoint | null;
-  /** Null until answered, and for ever when the socket was destroyed instead. */
+  /** Null until answered, and permanently if the socket was destroyed. */
   status: number | null;
 }
 
-/** Keeps between `limit` and twice `limit` of the latest requests; with 0 it only counts. */
+/** A log of between `limit` and twice `limit` of the latest requests. With 0 it only counts. */
 class RequestLog {
-  /** All requests since the start or the last `clear`, whether kept or not. */
+  /** The number of requests since the start or the last `clear`, including discarded ones. */
   count = 0;
-  /** Oldest first; at least `limit` of them when there were so many. */
+  /** Oldest first. Contains the latest `limit` requests or more. */
   records: RequestRecord[] = [];
   readonly #limit: number;
 

@@ -10,7 +10,7 @@ import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
-import type { UsageRow } from '../../src/sandbox/world/store.ts';
+import type { SandboxRecord } from '../../src/sandbox/world/store.ts';
 import type { ContextOverrides } from '../../src/wiring/context.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { clockThat } from '../support/time/test-clock.ts';
@@ -96,7 +96,7 @@ interface Original {
   folder: string;
   scenario: ScenarioInput;
   sandboxUrl: string;
-  rows: Map<string, UsageRow[]>;
+  rows: Map<string, SandboxRecord[]>;
   clock: World['clock'];
 }
 

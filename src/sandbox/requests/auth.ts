@@ -8,68 +8,74 @@ import { failure, type Reply, type SandboxCall } from './call.ts';
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 
-export interface ApiKey {
+export interface SandboxKey {
   id: string;
   secret: string;
   workspace: SandboxWorkspace;
 }
 
-export type SignatureVerdict = { ok: true; key: ApiKey } | { ok: false; reply: Reply };
+export type SignatureVerdict = { ok: true; key: SandboxKey } | { ok: false; reply: Reply };
 
 export interface SignatureChecker {
   /**
-   * Checks the four headers of interface section 5, for the request whose body this is. 401 for whatever is missing, unknown, out of date or wrongly signed; 403 for a good signature that
-   * reaches for another key's workspace.
+   * Checks the four headers of section 5 of the API specification for a request with this body. Returns 401 for a
+   * missing, unknown, expired or wrong value, and 403 for a valid signature on another key's workspace.
    */
   check(call: SandboxCall, headers: IncomingHttpHeaders, body: Buffer): SignatureVerdict;
 }
 
-/** Checks by the scheme of the scenario. Knows nothing of any client's signing code, so that it can contradict it. */
+/**
+ * Creates a checker for the scenario's scheme. It shares no code with the client's signing, so that it can find its
+ * mistakes.
+ */
 export function createSignatureChecker(
-  keys: ReadonlyMap<string, ApiKey>,
+  keys: ReadonlyMap<string, SandboxKey>,
   signing: ScenarioSigning,
   clock: WallClock,
 ): SignatureChecker {
-  const expectedSignature = createExpectation(signing);
+  const expectedSignature = createExpectedSignature(signing);
 
   return {
     check(call, headers, body) {
       const { workspaceId, method, path, rawQuery: query } = call;
-      const keyId = single(headers['x-api-key-id']);
-      const claimed = single(headers['x-workspace-id']);
-      const validUntil = single(headers['x-valid-until']);
-      const signature = single(headers['x-signature']);
-      if (keyId === '') return refused(401, 'X-API-Key-ID is missing');
-      if (claimed === '') return refused(401, 'X-Workspace-ID is missing');
-      if (validUntil === '') return refused(401, 'X-Valid-Until is missing');
-      if (signature === '') return refused(401, 'X-Signature is missing');
+      const keyId = readHeader(headers['x-api-key-id']);
+      const claimed = readHeader(headers['x-workspace-id']);
+      const validUntil = readHeader(headers['x-valid-until']);
+      const signature = readHeader(headers['x-signature']);
+      if (keyId === '') return refuseCall(401, 'X-API-Key-ID is missing');
+      if (claimed === '') return refuseCall(401, 'X-Workspace-ID is missing');
+      if (validUntil === '') return refuseCall(401, 'X-Valid-Until is missing');
+      if (signature === '') return refuseCall(401, 'X-Signature is missing');
 
       const key = keys.get(keyId);
-      if (key === undefined) return refused(401, 'The API key is unknown');
+      if (key === undefined) return refuseCall(401, 'The API key is unknown');
       const validUntilMs = parseValidUntil(validUntil, signing.valid_until);
-      if (validUntilMs === null) return refused(401, 'X-Valid-Until is malformed');
+      if (validUntilMs === null) return refuseCall(401, 'X-Valid-Until is malformed');
       const now = clock.now();
-      if (validUntilMs < now) return refused(401, 'The signature has expired');
-      if (validUntilMs > now + DAY_MS) return refused(401, 'X-Valid-Until lies too far in the future');
+      if (validUntilMs < now) return refuseCall(401, 'The signature has expired');
+      if (validUntilMs > now + DAY_MS) return refuseCall(401, 'X-Valid-Until is too far in the future');
       const values = { workspace_id: claimed, valid_until: validUntil, api_key_id: keyId, method, path, query, body };
-      if (!sameBytes(Buffer.from(signature), expectedSignature(key, values))) {
-        return refused(401, 'The signature is wrong');
+      if (!areEqual(Buffer.from(signature), expectedSignature(key, values))) {
+        return refuseCall(401, 'The signature is wrong');
       }
       if (claimed !== key.workspace.id || (workspaceId !== null && workspaceId !== key.workspace.id)) {
-        return refused(403, 'The API key has no access to this workspace');
+        return refuseCall(403, 'The API key has no access to this workspace');
       }
       return { ok: true, key };
     },
   };
 }
 
-/** True when both texts are equal; takes the same time whatever they share. */
-export function sameSecret(left: string, right: string): boolean {
+/** Compares two texts in constant time. */
+export function isSameSecret(left: string, right: string): boolean {
   return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest());
 }
 
-/** Mostly the signature covers only the workspace and the validity: then the last one of a key serves the next request. */
-function createExpectation(signing: ScenarioSigning): (key: ApiKey, values: SignedValues) => Buffer {
+/**
+ * Creates a function that computes the expected signature. It keeps each key's last result, because most schemes sign
+ * only the workspace and the expiry.
+ */
+function createExpectedSignature(signing: ScenarioSigning): (key: SandboxKey, values: SignedValues) => Buffer {
   const last = new Map<string, { text: string; expected: Buffer }>();
   return (key, values) => {
     const text = signedText(signing.payload, values);
@@ -81,7 +87,7 @@ function createExpectation(signing: ScenarioSigning): (key: ApiKey, values: Sign
   };
 }
 
-/** Epoch milliseconds, or null when the text is not in the format of the scenario. */
+/** Parses the expiry into epoch milliseconds. Returns null if the text is not in the scenario's format. */
 function parseValidUntil(text: string, format: ScenarioSigning['valid_until']): number | null {
   if (format === 'iso8601') {
     const parsed = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
@@ -91,14 +97,14 @@ function parseValidUntil(text: string, format: ScenarioSigning['valid_until']): 
   return format === 'unix_seconds' ? Number(text) * 1_000 : Number(text);
 }
 
-function sameBytes(given: Buffer, expected: Buffer): boolean {
+function areEqual(given: Buffer, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-function single(value: string | string[] | undefined): string {
+function readHeader(value: string | string[] | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function refused(status: 401 | 403, message: string): SignatureVerdict {
+function refuseCall(status: 401 | 403, message: string): SignatureVerdict {
   return { ok: false, reply: failure(status, message) };
 }

@@ -1,4 +1,4 @@
-/** The four endpoints: 4.3, 4.4, 4.1 and 4.2 of the interface, in this order. */
+/** The four endpoints: sections 4.3, 4.4, 4.1 and 4.2 of the API specification, in this order. */
 export type Endpoint = 'workspace_usage' | 'tenant_history' | 'create_dashboard' | 'embed_token';
 
 const METHODS: Record<Endpoint, 'GET' | 'POST'> = {
@@ -10,18 +10,18 @@ const METHODS: Record<Endpoint, 'GET' | 'POST'> = {
 
 export interface SandboxCall {
   method: string;
-  /** As sent: still percent-encoded, without the query. */
+  /** As sent: percent-encoded, without the query. */
   path: string;
   /** As sent, without the question mark. */
   rawQuery: string;
   query: URLSearchParams;
-  /** Null: the path is none of the service's. */
+  /** The endpoint. Null if the path does not belong to the service. */
   endpoint: Endpoint | null;
   workspaceId: string | null;
   tenantId: string | null;
-  /** The page asked for; 1 when the query says nothing, NaN when it is no number. */
+  /** The requested page: 1 by default, NaN if it is not a number. */
   page: number;
-  malformed: boolean;
+  isMalformed: boolean;
 }
 
 export function methodOf(endpoint: Endpoint): 'GET' | 'POST' {
@@ -29,7 +29,7 @@ export function methodOf(endpoint: Endpoint): 'GET' | 'POST' {
 }
 
 /**
- * Reads method and target. Paths are cut before they are decoded and never normalised, so that a tenant may be called
+ * Parses the method and target. Paths are split before decoding and never normalized, so that a tenant may be called
  * `a/b` or `..`.
  */
 export function parseCall(method: string, target: string): SandboxCall {
@@ -38,29 +38,29 @@ export function parseCall(method: string, target: string): SandboxCall {
   const rawQuery = mark < 0 ? '' : target.slice(mark + 1);
   const query = new URLSearchParams(rawQuery);
   const page = query.get('page');
-  const place = locate(path);
+  const place = parseTarget(path);
   return { method, path, rawQuery, query, ...place, page: page === null ? 1 : Number(page) };
 }
 
-type Place = Pick<SandboxCall, 'endpoint' | 'workspaceId' | 'tenantId' | 'malformed'>;
+type CallTarget = Pick<SandboxCall, 'endpoint' | 'workspaceId' | 'tenantId' | 'isMalformed'>;
 
-const NOWHERE: Place = { endpoint: null, workspaceId: null, tenantId: null, malformed: false };
+const NO_TARGET: CallTarget = { endpoint: null, workspaceId: null, tenantId: null, isMalformed: false };
 
-function locate(path: string): Place {
-  if (path === '/api/v1/external/dashboards') return { ...NOWHERE, endpoint: 'create_dashboard' };
-  if (path === '/api/v1/embed/generate-token') return { ...NOWHERE, endpoint: 'embed_token' };
+function parseTarget(path: string): CallTarget {
+  if (path === '/api/v1/external/dashboards') return { ...NO_TARGET, endpoint: 'create_dashboard' };
+  if (path === '/api/v1/embed/generate-token') return { ...NO_TARGET, endpoint: 'embed_token' };
   const match = /^\/api\/v1\/external\/workspaces\/([^/]+)\/tenant-usage(?:\/([^/]+))?$/.exec(path);
   const workspace = match?.[1];
-  if (workspace === undefined) return NOWHERE;
-  const workspaceId = decoded(workspace);
+  if (workspace === undefined) return NO_TARGET;
+  const workspaceId = decodeSegment(workspace);
   const tenant = match?.[2];
-  const tenantId = tenant === undefined ? null : decoded(tenant);
-  if (workspaceId === null || (tenant !== undefined && tenantId === null)) return { ...NOWHERE, malformed: true };
+  const tenantId = tenant === undefined ? null : decodeSegment(tenant);
+  if (workspaceId === null || (tenant !== undefined && tenantId === null)) return { ...NO_TARGET, isMalformed: true };
   const endpoint = tenantId === null ? 'workspace_usage' : 'tenant_history';
-  return { endpoint, workspaceId, tenantId, malformed: false };
+  return { endpoint, workspaceId, tenantId, isMalformed: false };
 }
 
-function decoded(text: string): string | null {
+function decodeSegment(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -74,11 +74,11 @@ export interface Envelope {
   data: Record<string, unknown> | null;
 }
 
-/** An answer before it is written. An envelope is JSON text already, so that integers stay exact. */
+/** An answer before it is sent. An envelope is already JSON text, so integers stay exact. */
 export interface Reply {
   status: number;
   body: string | Buffer;
-  /** Besides Date, Content-Length and Content-Type: application/json, which they may replace. */
+  /** Headers besides Date, Content-Length and Content-Type: application/json, which they may override. */
   headers?: Record<string, string>;
 }
 

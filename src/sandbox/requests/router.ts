@@ -3,8 +3,8 @@ import { buffer } from 'node:stream/consumers';
 import * as z from 'zod';
 import { isoTime, type WallClock } from '../../core/clock.ts';
 import { randomId, systemRandomness } from '../../core/randomness.ts';
-import type { Dashboard } from '../world/store.ts';
-import { type ApiKey, type SignatureChecker, sameSecret } from './auth.ts';
+import type { SandboxDashboard } from '../world/store.ts';
+import { isSameSecret, type SandboxKey, type SignatureChecker } from './auth.ts';
 import { failure, methodOf, type Reply, type SandboxCall, success } from './call.ts';
 import type { UsageRoute } from './usage-routes.ts';
 
@@ -12,33 +12,36 @@ const NO_BODY = Buffer.alloc(0);
 
 export interface RouterContext {
   clock: WallClock;
-  keys: ReadonlyMap<string, ApiKey>;
+  keys: ReadonlyMap<string, SandboxKey>;
   checker: SignatureChecker;
   answerUsage: UsageRoute;
 }
 
 export type Router = (call: SandboxCall, request: IncomingMessage) => Reply | Promise<Reply>;
 
-/** Answers as the service does: path, method, signature, access and only then the parameters, each with its status. */
+/**
+ * Creates the router. It checks in the service's order, each with its own status: path, method, signature, access,
+ * parameters.
+ */
 export function createRouter({ clock, keys, checker, answerUsage }: RouterContext): Router {
   async function answerDashboard(call: SandboxCall, request: IncomingMessage): Promise<Reply> {
     const sent = await buffer(request);
     const verdict = checker.check(call, request.headers, sent);
     if (!verdict.ok) return verdict.reply;
-    const body = parseBody(dashboardSchema, request, sent);
-    return body.ok ? createDashboard(body.value, verdict.key, clock) : body.reply;
+    const body = parseBody(createDashboardSchema, request, sent);
+    return body.ok ? answerCreateDashboard(body.value, verdict.key, clock) : body.reply;
   }
 
   async function answerEmbedToken(request: IncomingMessage): Promise<Reply> {
     const body = parseBody(embedSchema, request, await buffer(request));
-    return body.ok ? createEmbedToken(body.value, keys, clock) : body.reply;
+    return body.ok ? answerEmbedTokenRequest(body.value, keys, clock) : body.reply;
   }
 
   return async (call, request) => {
-    if (call.malformed) return failure(400, 'The path is not percent-encoded correctly');
-    if (call.endpoint === null) return failure(404, 'There is nothing at this path');
+    if (call.isMalformed) return failure(400, 'The path is not percent-encoded correctly');
+    if (call.endpoint === null) return failure(404, 'There is no endpoint at this path');
     const method = methodOf(call.endpoint);
-    if (call.method !== method) return failure(405, `This path answers to ${method} only`, { Allow: method });
+    if (call.method !== method) return failure(405, `This path accepts ${method} only`, { Allow: method });
     switch (call.endpoint) {
       case 'workspace_usage':
       case 'tenant_history': {
@@ -56,7 +59,7 @@ export function createRouter({ clock, keys, checker, answerUsage }: RouterContex
 }
 
 const text = z.string().min(1);
-const dashboardSchema = z.object({ workspace_id: text, title: text, description: z.string().default('') });
+const createDashboardSchema = z.object({ workspace_id: text, title: text, description: z.string().default('') });
 const embedSchema = z.object({
   workspace_id: text,
   api_key_id: text,
@@ -65,28 +68,32 @@ const embedSchema = z.object({
   validity_duration: z.int().min(1).max(31_536_000).default(3_600),
 });
 
-/** What a body of JSON says; 415 for another content type, 400 for what its schema does not allow. */
+/** Parses a JSON body. Returns 415 for another content type and 400 for a body that does not match its schema. */
 function parseBody<Schema extends z.ZodType>(schema: Schema, { headers }: IncomingMessage, body: Buffer) {
-  const refused = (status: number, reason: string) => ({ ok: false, reply: failure(status, reason) }) as const;
+  const refuseBody = (status: number, reason: string) => ({ ok: false, reply: failure(status, reason) }) as const;
   if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
-    return refused(415, 'Content-Type is not application/json');
+    return refuseBody(415, 'Content-Type is not application/json');
   }
   try {
     return { ok: true, value: schema.parse(JSON.parse(body.toString())) } as const;
   } catch (error) {
-    return refused(400, error instanceof z.ZodError ? z.prettifyError(error) : 'The body is not JSON');
+    return refuseBody(400, error instanceof z.ZodError ? z.prettifyError(error) : 'The body is not JSON');
   }
 }
 
 /**
- * Endpoint 4.1, after the signature: 400 without workspace_id or title, 403 when workspace_id is not the key's. Values
- * that the interface does not show are made up: a draft, private, owned by the key.
+ * Answers endpoint 4.1 after the signature check: 400 without workspace_id or title, 403 if workspace_id is not the
+ * key's. The specification shows no values for the other fields; this chooses a private draft owned by the key.
  */
-function createDashboard(fields: z.output<typeof dashboardSchema>, key: ApiKey, clock: WallClock): Reply {
+function answerCreateDashboard(
+  fields: z.output<typeof createDashboardSchema>,
+  key: SandboxKey,
+  clock: WallClock,
+): Reply {
   const { workspace_id, title, description } = fields;
   if (workspace_id !== key.workspace.id) return failure(403, 'The API key has no access to this workspace');
   const now = isoTime(clock.now());
-  const dashboard: Dashboard = {
+  const dashboard: SandboxDashboard = {
     dashboard_id: randomId(),
     title,
     description,
@@ -102,23 +109,23 @@ function createDashboard(fields: z.output<typeof dashboardSchema>, key: ApiKey, 
     modified_at: now,
   };
   key.workspace.dashboards.set(dashboard.dashboard_id, dashboard);
-  return success('Dashboard created', JSON.stringify(dashboard));
+  return success('SandboxDashboard created', JSON.stringify(dashboard));
 }
 
 /**
- * Endpoint 4.2. 400 for a missing field or a validity that is not 1 to 31536000 seconds; 401 when key, secret and
- * workspace do not belong together; 404 for a dashboard that the workspace does not have (the interface shows no
- * status for that; chosen here). No answer repeats anything of the body.
+ * Answers endpoint 4.2: 400 for a missing field or a validity outside 1 to 31536000 seconds; 401 if key, secret and
+ * workspace do not match; 404 for an unknown dashboard (our choice: the specification has no status for it). No answer
+ * repeats any part of the body.
  */
-function createEmbedToken(
+function answerEmbedTokenRequest(
   fields: z.output<typeof embedSchema>,
-  keys: ReadonlyMap<string, ApiKey>,
+  keys: ReadonlyMap<string, SandboxKey>,
   clock: WallClock,
 ): Reply {
   const key = keys.get(fields.api_key_id);
-  const isSecret = key !== undefined && sameSecret(fields.secret_key, key.secret);
+  const isSecret = key !== undefined && isSameSecret(fields.secret_key, key.secret);
   if (!isSecret || fields.workspace_id !== key.workspace.id) {
-    return failure(401, 'API key, secret and workspace do not belong together');
+    return failure(401, 'API key, secret and workspace do not match');
   }
   if (!key.workspace.dashboards.has(fields.dashboard_id)) return failure(404, 'The workspace has no such dashboard');
   const token = {

@@ -1,19 +1,21 @@
 import type { Endpoint, Envelope, SandboxCall } from '../requests/call.ts';
 
-/** What a fault does to a request. The ones marked "ends" stand in for the answer; the others let it go on. */
+/**
+ * The effect of a fault on a request. Actions marked "final" replace the answer; the others let the request continue.
+ */
 export type FaultAction =
-  /** Ends: an error envelope with this status, such as 503 with `{'Retry-After': '2'}`. */
+  /** Final: an error envelope with this status, such as 503 with `{'Retry-After': '2'}`. */
   | { type: 'status'; status: number; headers?: Record<string, string>; message?: string }
-  /** Ends: the socket is destroyed before a byte is sent. */
+  /** Final: destroys the socket before a byte is sent. */
   | { type: 'reset' }
-  /** Ends: a body that need not be JSON; status 200 and text/html unless told. */
+  /** Final: a body that need not be JSON. Default: status 200 and text/html. */
   | { type: 'body'; body: string | Buffer; contentType?: string; status?: number; headers?: Record<string, string> }
   /** Announces the whole body, sends `keepBytes` of it (default: half; at least 1), then closes the connection. */
   | { type: 'truncate'; keepBytes?: number }
-  /** Replaces the envelope; integers beyond 2^53 arrive as bigint and may be returned as bigint. */
+  /** Replaces the envelope. Integers above 2^53 arrive as bigint and may be returned as bigint. */
   | { type: 'mutate'; mutate: (envelope: Envelope, call: SandboxCall) => unknown }
   | { type: 'delay'; delayMs: number }
-  /** Runs before the answer is worked out: to change the data between two pages. */
+  /** Runs before the answer is computed, for example to change the data between two pages. */
   | { type: 'before'; run: (call: SandboxCall) => void | Promise<void> };
 
 export interface FaultMatcher {
@@ -24,14 +26,14 @@ export interface FaultMatcher {
 }
 
 export interface InjectedFault {
-  /** Which requests; all when absent. */
+  /** The requests that the fault affects. Absent: all requests. */
   when?: FaultMatcher | ((call: SandboxCall) => boolean);
-  /** How many matching requests; 1 when absent, Infinity for ever. */
+  /** The number of matching requests to affect. Default 1; Infinity for all. */
   times?: number;
   action: FaultAction;
 }
 
-/** The faults that wait for their requests. They strike before the signature is looked at. */
+/** Queues faults for later requests. Faults apply before the signature check. */
 export interface FaultControl {
   push(fault: InjectedFault): void;
   clear(): void;
@@ -39,13 +41,13 @@ export interface FaultControl {
 
 export interface FaultQueue extends FaultControl {
   /**
-   * The actions that strike this request, in the order in which they were added, up to the first that ends it; each
-   * costs its fault one of its times.
+   * Returns the actions for this request in the order they were added, up to the first final one. Each action uses up
+   * one of its fault's `times`.
    */
   take(call: SandboxCall): readonly FaultAction[];
 }
 
-const NONE: readonly FaultAction[] = [];
+const NO_ACTIONS: readonly FaultAction[] = [];
 
 export function createFaultQueue(): FaultQueue {
   let waiting: Array<{ fault: InjectedFault; left: number }> = [];
@@ -57,7 +59,7 @@ export function createFaultQueue(): FaultQueue {
       waiting = [];
     },
     take(call) {
-      if (waiting.length === 0) return NONE;
+      if (waiting.length === 0) return NO_ACTIONS;
       const actions: FaultAction[] = [];
       for (const entry of waiting) {
         if (entry.left <= 0 || !matches(entry.fault.when, call)) continue;

@@ -56,13 +56,13 @@ export type PeriodReader = (tenantIndex: number) => GeneratedUsage;
 export interface UsageGenerator {
   readonly tenants: number;
   readonly firstPeriod: Period;
-  /** Pure in (options, start, period, instant, index): nothing depends on what was read before. */
+  /** Returns the reader of one period. The figures depend only on options, start, period, time and index. */
   read(period: Period, nowMs: number): PeriodReader;
-  /** True when the usage of this period will never change after this instant. */
-  settled(period: Period, nowMs: number): boolean;
+  /** Reports whether the usage of this period is final at this time. */
+  isFinal(period: Period, nowMs: number): boolean;
 }
 
-/** The id of the generated tenant with this index, from 0: readable, distinct and the same for every seed. */
+/** Returns the id of a generated tenant by index, from 0. Ids are readable, distinct and equal for every seed. */
 export function tenantName(index: number): string {
   const size = FIRST_WORDS.length;
   const turn = Math.floor(index / size);
@@ -72,15 +72,15 @@ export function tenantName(index: number): string {
   return round === 0 ? `${first}-${second}` : `${first}-${second}-${round + 1}`;
 }
 
-/** In the first month a tenant's credits lie between a quarter and four times of this. */
+/** Credits of a tenant in the first month range from a quarter to four times this value. */
 const BASE_CREDITS = 20_000;
 const SPREAD = 4;
 const MONTHLY_GROWTH = 0.03;
 const VARIATION = 0.05;
 
 /**
- * Builds the generator of one workspace. Holds two numbers per tenant and computes every record when it is asked for,
- * so its size does not depend on the number of months.
+ * Creates the generator of one workspace. It stores two numbers per tenant and computes records on demand, so its size
+ * does not depend on the number of months.
  */
 export function createGenerator(options: GenerateOptions, startedAtMs: number): UsageGenerator {
   const { seed, tenants, months, open_month: openMonth } = options;
@@ -94,7 +94,7 @@ export function createGenerator(options: GenerateOptions, startedAtMs: number): 
   return {
     tenants,
     firstPeriod: periodFromIndex(firstIndex),
-    settled: (period, nowMs) => openMonth !== 'by_clock' || elapsedFraction(period, nowMs) === 1,
+    isFinal: (period, nowMs) => openMonth !== 'by_clock' || elapsedFraction(period, nowMs) === 1,
     read(period, nowMs) {
       const index = periodIndex(period);
       const filledAtMs = openMonth === 'at_start' ? startedAtMs : nowMs;
@@ -109,12 +109,12 @@ export function createGenerator(options: GenerateOptions, startedAtMs: number): 
   };
 }
 
-/** A number in [0, 1) that depends on nothing but the three integers. */
+/** Returns a number in [0, 1) that depends only on the three integers. */
 function unit(seed: number, tenant: number, salt: number): number {
   return hash32(hash32(hash32(seed) ^ tenant) ^ salt) / 0x1_0000_0000;
 }
 
-/** Spreads an integer over 32 bits, one to one (xor-shift and multiply by odd constants). */
+/** Mixes an integer into 32 bits, one to one (xor-shift and multiplication by odd constants). */
 export function hash32(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16) ^ 0x5bd1e995, 0x7feb352d);

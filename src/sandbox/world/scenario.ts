@@ -6,58 +6,67 @@ import { ConfigError, messageOf } from '../../core/errors.ts';
 import { PERIOD_FORM } from '../../core/period.ts';
 import { formatPath } from '../../core/text/path.ts';
 
-const text = z.string().min(1);
-/** Beyond 2^53 as a bigint, which no file has. */
-const count = z.union([z.int().min(0), z.bigint()]);
+const requiredText = z.string().min(1);
+/** An integer. Tests may pass a bigint above 2^53; files cannot contain one. */
+const countSchema = z.union([z.int().min(0), z.bigint()]);
 const recordSchema = z.strictObject({
-  tenant_id: text,
+  tenant_id: requiredText,
   period: z.string().regex(PERIOD_FORM),
-  credits_used: count,
-  request_count: count,
+  credits_used: countSchema,
+  request_count: countSchema,
 });
 
-/** Records made from a seed, `months` of them ending with the month in which the stand-in starts; later ones join as they begin. */
+/**
+ * Records generated from a seed: `months` months that end with the sandbox's start month. Later months appear as they
+ * begin.
+ */
 const generateSchema = z.strictObject({
   seed: z.int().min(0).default(1),
   tenants: z.int().min(1).max(1_000_000),
   months: z.int().min(1).max(120).default(6),
-  /** `by_clock` fills the current month as it passes; `at_start` leaves it as it was at the start; `full` shows it as if it were over. */
+  /**
+   * Usage of the current month. `by_clock` grows with time; `at_start` stays as it was at the start; `full` is a
+   * complete month.
+   */
   open_month: z.enum(['by_clock', 'at_start', 'full']).default('by_clock'),
 });
 
-const workspaceSchema = z.strictObject({
-  id: text,
-  name: text.optional(),
-  api_key_id: text,
-  secret_key: text,
-  /** By period, then tenant; `shuffled` as the seed says; by `credits`, the highest first, so that records change places. */
+const scenarioWorkspaceSchema = z.strictObject({
+  id: requiredText,
+  name: requiredText.optional(),
+  api_key_id: requiredText,
+  secret_key: requiredText,
+  /**
+   * The order of the listing. `by_period`: period, then tenant. `shuffled`: by the seed. `credits`: highest first, so
+   * records move.
+   */
   order: z.enum(['by_period', 'shuffled', 'credits']).default('by_period'),
-  /** One of these replaces the generated record of the same tenant and period. */
+  /** Explicit records. They replace generated records of the same tenant and period. */
   usage: z.array(recordSchema).default([]),
   generate: generateSchema.optional(),
 });
 
-/** How requests must be signed, with the names and defaults of a workspace in `usage-ledger.yml`. */
+/** The signing scheme, with the names and defaults of a workspace in `usage-ledger.yml`. */
 const signingSchema = z.strictObject({
-  payload: text.default('{workspace_id}{valid_until}'),
+  payload: requiredText.default('{workspace_id}{valid_until}'),
   encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
   valid_until: z.enum(['unix_seconds', 'unix_millis', 'iso8601']).default('unix_seconds'),
   valid_for_seconds: z.int().min(1).max(86_400).default(300),
 });
 
 const scenarioSchema = z.strictObject({
-  workspaces: z.array(workspaceSchema).min(1),
+  workspaces: z.array(scenarioWorkspaceSchema).min(1),
   signing: signingSchema.prefault({}),
 });
 
 export type Scenario = z.output<typeof scenarioSchema>;
-/** As a person writes it: whatever has a default may be left out. */
+/** A scenario as written in a file: settings with defaults are optional. */
 export type ScenarioInput = z.input<typeof scenarioSchema>;
 export type ScenarioWorkspace = Scenario['workspaces'][number];
 export type ScenarioSigning = Scenario['signing'];
 export type GenerateOptions = z.output<typeof generateSchema>;
 
-/** What `usage-ledger sandbox` serves without a file: one workspace with 50 tenants over six months. */
+/** The scenario that `usage-ledger sandbox` serves without a file: one workspace with 50 tenants over six months. */
 export const defaultScenario: ScenarioInput = {
   workspaces: [
     {
@@ -70,9 +79,12 @@ export const defaultScenario: ScenarioInput = {
   ],
 };
 
-const HINT = 'docs/service.md shows a whole scenario';
+const HINT = 'see docs/service.md for a complete scenario';
 
-/** Reads a scenario file, YAML or JSON. Throws ConfigError with every mistake; none repeats a value. */
+/**
+ * Reads a scenario file, YAML or JSON. Throws ConfigError with every mistake. No message repeats a value, which may be
+ * a secret.
+ */
 export function loadScenario(file: string): Scenario {
   let input: unknown;
   try {
@@ -84,7 +96,7 @@ export function loadScenario(file: string): Scenario {
   return checkScenario(input, file);
 }
 
-/** Fills in the defaults. Throws as `loadScenario` does. */
+/** Validates a scenario and fills in the defaults. Throws as `loadScenario` does. */
 export function checkScenario(input: unknown, file = 'the scenario'): Scenario {
   const { data, error } = scenarioSchema.safeParse(input);
   if (data !== undefined) return data;
@@ -96,7 +108,7 @@ export function checkScenario(input: unknown, file = 'the scenario'): Scenario {
   throw new ConfigError(file, faults);
 }
 
-/** What a signed text can be made of, by the names that a scenario's template has for it in braces. */
+/** The values of a signed text, named like the placeholders of a scenario's template. */
 export interface SignedValues {
   workspace_id: string;
   valid_until: string;
@@ -109,7 +121,7 @@ export interface SignedValues {
 
 const LINE_BREAKS: Record<string, string> = { n: '\n', r: '\r', t: '\t', '\\': '\\' };
 
-/** The text that a request has to be signed by. Values are put in once: what stands in them is never a placeholder. */
+/** Builds the text that a request must sign. Values are inserted once: braces inside a value are not placeholders. */
 export function signedText(template: string, values: SignedValues): string {
   return template.replace(/\{([\w -]*)\}|\\(.)/g, (_, name: string | undefined, escaped: string | undefined) => {
     if (escaped !== undefined) return LINE_BREAKS[escaped] ?? '';

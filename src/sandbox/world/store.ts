@@ -3,18 +3,18 @@ import { AppError } from '../../core/errors.ts';
 import { type Period, parsePeriod, periodAt, periodRange } from '../../core/period.ts';
 import { hash32, type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
 
-/** One usage record of the stand-in. A number must be a safe integer; beyond that use bigint. */
-export interface UsageRow {
+/** One usage record of the sandbox. Numbers must be safe integers; use bigint above 2^53. */
+export interface SandboxRecord {
   tenantId: string;
   period: Period;
   credits: number | bigint;
   requests: number | bigint;
 }
 
-export type Usage = Pick<UsageRow, 'credits' | 'requests'>;
+export type Usage = Pick<SandboxRecord, 'credits' | 'requests'>;
 
-/** A slice of a listing; null means no bound. `limit` may be Infinity. */
-export interface UsageQuery {
+/** A slice of a listing. Null means no bound. `limit` may be Infinity. */
+export interface ListingQuery {
   from: Period | null;
   to: Period | null;
   tenantId: string | null;
@@ -22,28 +22,28 @@ export interface UsageQuery {
   limit: number;
 }
 
-export interface UsageSlice {
+export interface ListingSlice {
   total: number;
-  /** The same slice will read the same as long as the workspace's stamp does. */
-  settled: boolean;
+  /** True if the slice stays the same until the workspace's stamp changes. */
+  isFinal: boolean;
 }
 
 export type RowVisitor = (tenant: StoredTenant, period: Period, usage: Usage) => void;
 
 export interface WorkspaceStoreOptions {
   id: string;
-  /** The clock of the usage: decides which month is open and how full it is. */
+  /** The clock of the usage. It decides which month is open and how much of it has passed. */
   clock: WallClock;
   generator: UsageGenerator | null;
   order: ListingOrder;
 }
 
-/** By period, then tenant; or shuffled by a seed; or by credits, the highest first. */
+/** The order of a listing: by period and tenant, shuffled by a seed, or by credits from highest to lowest. */
 export type ListingOrder = { by: 'period' } | { by: 'hash'; seed: number } | { by: 'credits' };
 
 type UsageReader = (tenant: StoredTenant, period: Period) => Usage;
 
-/** What differs from the generator in one period. `ordered` caches the tenants present, in the order of their ids. */
+/** The differences from the generator in one period. `ordered` caches the present tenants, sorted by id. */
 interface PeriodSheet {
   explicit: Map<StoredTenant, Usage>;
   removed: Set<StoredTenant>;
@@ -53,12 +53,12 @@ interface PeriodSheet {
 const CACHED_SHUFFLES = 8;
 
 /**
- * The usage of one workspace as the service would have it: generated records, computed when read, under explicit ones.
- * Tests change it through `set`, `remove` and `clear`, and the next request sees the change.
+ * The usage of one workspace in the simulated service: generated records, computed on demand, overridden by explicit
+ * ones. Tests change it with `set`, `remove` and `clear`; the next request sees the change.
  */
 export class SandboxWorkspace {
   readonly id: string;
-  readonly dashboards = new Map<string, Dashboard>();
+  readonly dashboards = new Map<string, SandboxDashboard>();
   readonly #clock: WallClock;
   readonly #order: ListingOrder;
   readonly #tenants = new Map<string, StoredTenant>();
@@ -78,11 +78,11 @@ export class SandboxWorkspace {
       id: tenantName(index),
       index,
     }));
-    // Made in the order of the listing: neighbours on a page are then neighbours in memory.
-    this.#generated = names.sort(byId).map(({ id, index }) => this.#intern(id, index));
+    // Created in listing order, so that neighbours on a page are neighbours in memory.
+    this.#generated = names.sort(compareIds).map(({ id, index }) => this.#intern(id, index));
   }
 
-  set(row: UsageRow): void {
+  set(row: SandboxRecord): void {
     const usage = { credits: exactInteger('credits', row.credits), requests: exactInteger('requests', row.requests) };
     const tenant = this.#intern(row.tenantId, -1);
     const sheet = this.#sheet(parsePeriod(row.period));
@@ -102,7 +102,7 @@ export class SandboxWorkspace {
     return true;
   }
 
-  /** Takes all records away, the generated ones too, also those of months to come. */
+  /** Removes all records, including generated ones and those of future months. */
   clear(): void {
     this.#version += 1;
     this.#generator = null;
@@ -112,8 +112,8 @@ export class SandboxWorkspace {
     this.#shuffles.clear();
   }
 
-  rows(): UsageRow[] {
-    const rows: UsageRow[] = [];
+  rows(): SandboxRecord[] {
+    const rows: SandboxRecord[] = [];
     this.read(
       { from: null, to: null, tenantId: null, offset: 0, limit: Number.POSITIVE_INFINITY },
       (tenant, period, usage) =>
@@ -122,7 +122,10 @@ export class SandboxWorkspace {
     return rows;
   }
 
-  /** Another text whenever a settled slice may read differently: data changed, a month began, the clock went back. */
+  /**
+   * Returns a text that changes whenever a final slice may change: data changed, a month began or the clock went
+   * back.
+   */
   stamp(): string {
     const nowMs = this.#clock.now();
     if (nowMs < this.#latestMs) this.#version += 1;
@@ -130,7 +133,7 @@ export class SandboxWorkspace {
     return `${this.#version} ${periodAt(nowMs)}`;
   }
 
-  read(query: UsageQuery, visit: RowVisitor): UsageSlice {
+  read(query: ListingQuery, visit: RowVisitor): ListingSlice {
     const nowMs = this.#clock.now();
     const segments = this.#segments(query, periodAt(nowMs));
     const total = segments.reduce((sum, segment) => sum + segment.tenants.length, 0);
@@ -138,7 +141,7 @@ export class SandboxWorkspace {
     const usageOf = this.#usageReader(nowMs);
     const order = this.#positions(query, segments, total, usageOf);
     const cursor = createCursor(segments);
-    // Where a record stands in the order of credits depends on all the others.
+    // With `credits`, the position of a record depends on all other records.
     const visited = new Set<Period>(this.#order.by === 'credits' ? segments.map((segment) => segment.period) : []);
     let lastPeriod: Period | null = null;
     for (let position = query.offset; position < end; position += 1) {
@@ -149,10 +152,10 @@ export class SandboxWorkspace {
       lastPeriod = place.period;
     }
     const generator = this.#generator;
-    return { total, settled: generator === null || [...visited].every((period) => generator.settled(period, nowMs)) };
+    return { total, isFinal: generator === null || [...visited].every((period) => generator.isFinal(period, nowMs)) };
   }
 
-  /** Reads records at one instant; what a period needs is worked out once. */
+  /** Creates a reader for one point in time. The data of each period is prepared once. */
   #usageReader(nowMs: number): UsageReader {
     const readers = new Map<Period, PeriodReader>();
     let lastPeriod: Period | null = null;
@@ -201,17 +204,19 @@ export class SandboxWorkspace {
     return tenant.index >= 0 && this.#isGenerated(period, open) && sheet?.removed.has(tenant) !== true;
   }
 
-  #segments(query: UsageQuery, open: Period): Segment[] {
+  #segments(query: ListingQuery, open: Period): Segment[] {
     const periods = new Set(this.#generator === null ? [] : periodRange(this.#generator.firstPeriod, open));
     for (const period of this.#sheets.keys()) periods.add(period);
-    const wanted = [...periods].filter(
+    const selected = [...periods].filter(
       (period) => (query.from === null || period >= query.from) && (query.to === null || period <= query.to),
     );
-    wanted.sort();
-    if (query.tenantId === null) return wanted.map((period) => ({ period, tenants: this.#present(period, open) }));
+    selected.sort();
+    if (query.tenantId === null) return selected.map((period) => ({ period, tenants: this.#present(period, open) }));
     const tenant = this.#tenants.get(query.tenantId);
     if (tenant === undefined) return [];
-    return wanted.filter((period) => this.#has(tenant, period, open)).map((period) => ({ period, tenants: [tenant] }));
+    return selected
+      .filter((period) => this.#has(tenant, period, open))
+      .map((period) => ({ period, tenants: [tenant] }));
   }
 
   #present(period: Period, open: Period): readonly StoredTenant[] {
@@ -222,19 +227,24 @@ export class SandboxWorkspace {
       const base = generated
         ? this.#generated.filter((tenant) => !sheet.explicit.has(tenant) && !sheet.removed.has(tenant))
         : [];
-      sheet.ordered = { generated, tenants: [...base, ...sheet.explicit.keys()].sort(byId) };
+      sheet.ordered = { generated, tenants: [...base, ...sheet.explicit.keys()].sort(compareIds) };
     }
     return sheet.ordered.tenants;
   }
 
-  /** The positions of the unshuffled listing in the order in which they are shown; null when that is their own. */
-  #positions(query: UsageQuery, segments: readonly Segment[], total: number, usageOf: UsageReader): Uint32Array | null {
+  /** Returns the positions of the sorted listing in display order, or null if they are the same. */
+  #positions(
+    query: ListingQuery,
+    segments: readonly Segment[],
+    total: number,
+    usageOf: UsageReader,
+  ): Uint32Array | null {
     if (this.#order.by === 'period') return null;
     if (this.#order.by === 'hash') return this.#shuffle(query, segments, total, this.#order.seed);
     return positionsByCredits(segments, total, (tenant, period) => usageOf(tenant, period).credits);
   }
 
-  #shuffle(query: UsageQuery, segments: readonly Segment[], total: number, seed: number): Uint32Array {
+  #shuffle(query: ListingQuery, segments: readonly Segment[], total: number, seed: number): Uint32Array {
     const key = JSON.stringify([query.from, query.to, query.tenantId, total]);
     const known = this.#shuffles.get(key);
     if (known !== undefined) return known;
@@ -249,19 +259,19 @@ function noUsage(): { credits: number; requests: number } {
   return { credits: 0, requests: 0 };
 }
 
-function exactInteger(what: string, value: number | bigint): number | bigint {
+function exactInteger(name: string, value: number | bigint): number | bigint {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value;
-  throw new AppError('sandbox_inexact', `${what} ${value} is not an exact integer`, {
+  throw new AppError('sandbox_inexact', `${name} ${value} is not an exact integer`, {
     hint: 'use a bigint for integers beyond 2^53',
   });
 }
 
-/** Order of code units, the same on every machine. */
-function byId(left: { id: string }, right: { id: string }): number {
+/** Sorts by code units, which is the same on every machine. */
+function compareIds(left: { id: string }, right: { id: string }): number {
   return left.id < right.id ? -1 : 1;
 }
 
-export interface Dashboard {
+export interface SandboxDashboard {
   dashboard_id: string;
   title: string;
   description: string;
@@ -281,20 +291,26 @@ export interface Dashboard {
 interface StoredTenant {
   readonly id: string;
   readonly json: string;
-  /** Index in the generator; -1 for a tenant that is not generated. */
+  /** The tenant's index in the generator, or -1 for a tenant that is not generated. */
   readonly index: number;
 }
 
-/** The tenants present in one period, in the order of their ids; a listing is a row of these. */
+/** The tenants of one period, sorted by id. A listing is a sequence of segments. */
 interface Segment {
   period: Period;
   tenants: readonly StoredTenant[];
 }
 
-/** Positions of a shuffled listing are sorted by hash * 2^25 + position, which a double holds exactly. */
+/**
+ * The factor that combines a hash and a position into one sort key, hash * 2^25 + position, which a double holds
+ * exactly.
+ */
 const POSITIONS = 2 ** 25;
 
-/** Finds the record at a position of the unshuffled listing; fast while positions rise, right in any order. */
+/**
+ * Creates a lookup from a position in the sorted listing to its record. It is fast for rising positions and correct for
+ * any order.
+ */
 function createCursor(
   segments: readonly Segment[],
 ): (position: number) => { tenant: StoredTenant; period: Period } | null {
@@ -317,8 +333,8 @@ function createCursor(
 }
 
 /**
- * The positions of a listing in the order of a hash of their keys: shuffled, and yet a record that comes or goes moves
- * no other.
+ * Returns the positions of a listing sorted by a hash of their keys. A record that appears or disappears does not move
+ * the others.
  */
 function shuffledPositions(segments: readonly Segment[], total: number, seed: number): Uint32Array {
   const keyed = new Float64Array(total);
@@ -334,8 +350,8 @@ function shuffledPositions(segments: readonly Segment[], total: number, seed: nu
 }
 
 /**
- * The positions of a listing from the highest credits to the lowest; equal ones keep the order of period and tenant.
- * Sorted anew for every page, so a value that changes moves its record at once.
+ * Returns the positions of a listing from the highest credits to the lowest; equal ones keep their order. It sorts
+ * again for every page, so a changed value moves its record immediately.
  */
 function positionsByCredits(
   segments: readonly Segment[],
@@ -344,9 +360,9 @@ function positionsByCredits(
 ): Uint32Array {
   const credits = segments.flatMap(({ period, tenants }) => tenants.map((tenant) => creditsOf(tenant, period)));
   return Uint32Array.from({ length: total }, (_, position) => position).sort((left, right) => {
-    const ofLeft = credits[left] ?? 0;
-    const ofRight = credits[right] ?? 0;
-    return ofLeft === ofRight ? left - right : ofLeft > ofRight ? -1 : 1;
+    const leftCredits = credits[left] ?? 0;
+    const rightCredits = credits[right] ?? 0;
+    return leftCredits === rightCredits ? left - right : leftCredits > rightCredits ? -1 : 1;
   });
 }
 
