@@ -139,7 +139,7 @@ async function closeFebruary({ show, type, write, at, uses }) {
   await show('lines revoke', 'lines revoke 2 --reason "meant for globex" --by Ada');
   write('rates-2027.yml', { rates: [card('standard', '0.0115')] });
   await show('rates check', 'rates check rates-2027.yml', { cut: /\nTenant[\s\S]*/ });
-  await show('month-end', 'month-end 2026-02', { cut: /\nWorkspace[\s\S]*(?=\nIn the way)|\nTo look[\s\S]*/g });
+  await show('month-end', 'month-end 2026-02', { cut: /\nWorkspace[\s\S]*(?=\nBlocking:)|\nAlso worth[\s\S]*/g });
   at(BEGIN + 3 * DAY_MS);
   await type('sync');
   await show('close', 'close 2026-02 --by "Ada Byron" --note "invoice run 12"');

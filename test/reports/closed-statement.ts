@@ -42,7 +42,7 @@ export const LINES: BilledLine[] = [
   { ...USAGE, tier: 0, credits: -3n, unitPrice: null, unitCredits: null, amountMinor: 0n },
 ];
 
-/** What a tenant of a closed month is handed, and the digest of the close. */
+/** Returns a tenant's statement of a closed month, and the digest of the close. */
 export function closedStatement(
   lines: readonly BilledLine[],
   name: string | null,

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { financeViews, viewColumns, viewSheet } from '../../src/reports/queries/finance-view.ts';
 import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 
-/** What a column of a kind holds. */
+/** The check of a value, by the kind of its column. */
 const HELD = {
   ...{ id: 'string', text: 'string', date: 'string', day: 'string', amount: 'string', price: 'string' },
   ...{ decimal: 'string', credits: 'bigint', count: 'bigint', double: 'number', flag: 'boolean' },
 } as const;
 
-test('each column of each view holds what it is said to hold, and gives all rows', async () => {
+test('each column of each view has values of its kind, and all rows are returned', async () => {
   const connection = await buildRichLedger();
   for (const view of financeViews(connection)) {
     const columns = viewColumns(connection, view);

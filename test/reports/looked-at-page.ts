@@ -6,7 +6,7 @@ export const HOSTILE = `</title></svg><script>document.title='run'</script><img 
 export const LARGE = 9_007_199_254_740_993n;
 export const AT = '2026-02-20T12:00:00.000Z';
 
-/** Opens a file at both widths, light and dark: it can be read, and runs and asks for nothing. */
+/** Opens a file at both widths, light and dark, and checks that it is readable, runs no script and requests nothing. */
 export async function lookAt(look: Look, file: string, charts: number): Promise<void> {
   for (const scheme of ['light', 'dark'] as const) {
     for (const width of [1280, 375]) {

@@ -22,7 +22,7 @@ async function ledgerOf(...ids: string[]): Promise<LedgerDb> {
   return connection;
 }
 
-/** How many rows its statements give. */
+/** Counts the rows that its statements return. */
 function rowsRead(connection: LedgerDb, query: () => unknown): number {
   let rows = 0;
   const { prepare } = connection;
@@ -41,7 +41,7 @@ function rowsRead(connection: LedgerDb, query: () => unknown): number {
   return rows;
 }
 
-test('what may have been meant is near by its letters, whatever their case, or begins with them', async () => {
+test('similar tenants share the letters in any case, or begin with them', async () => {
   const connection = await ledgerOf('acme', 'Globex Corp', 'initech-europe', '株式会社山田', 'hooli');
   const meant = (word: string, workspaceId?: string) =>
     nearTenants(connection, word, workspaceId).map(({ tenant_id }) => tenant_id);
@@ -57,7 +57,7 @@ test('what may have been meant is near by its letters, whatever their case, or b
   expect(meant('x'.repeat(5000))).toEqual([]);
 });
 
-test('of a hundred thousand the right one is found, and few are looked at', async () => {
+test('the right one of 100,000 tenants is found by comparing few', async () => {
   const connection = await ledgerOf('acme');
   for (const [word, wanted] of [
     ['customer-00543211', 'customer-0054321'],
@@ -65,7 +65,7 @@ test('of a hundred thousand the right one is found, and few are looked at', asyn
     ['Customer-0054321', 'customer-0054321'],
     ['ucstomer-0054321', 'customer-0054321'],
   ] as const) {
-    // Those beside it are as near by their letters.
+    // Its neighbours in the index are equally similar.
     const meant = (): string[] => nearTenants(connection, word, undefined).map(({ tenant_id }) => tenant_id);
     expect(meant(), word).toContain(wanted);
     expect(meant()).toHaveLength(3);
@@ -73,7 +73,7 @@ test('of a hundred thousand the right one is found, and few are looked at', asyn
   }
 });
 
-test('people know a tenant by its name', async () => {
+test('a tenant is found by its name', async () => {
   const connection = await ledgerOf('t-4711');
   connection
     .prepare(
@@ -86,7 +86,7 @@ test('people know a tenant by its name', async () => {
   ]);
 });
 
-test('a list of three tenants reads three', async () => {
+test('a list limited to three tenants reads three', async () => {
   const connection = await ledgerOf('acme');
   let rows: ReturnType<typeof namedTenants> = [];
   const read = rowsRead(connection, () => {
@@ -94,7 +94,7 @@ test('a list of three tenants reads three', async () => {
   });
   expect(rows.map(({ tenant_id }) => tenant_id)).toEqual(['acme', 'customer-0000000', 'customer-0000001']);
   expect(read).toBe(3);
-  // Nothing is sorted before: the rows come in the order of an index.
+  // No sort is needed: rows come in the order of an index.
   const plan = connection
     .prepare('EXPLAIN QUERY PLAN SELECT * FROM finance_tenants ORDER BY workspace_id, tenant_id LIMIT 3')
     .all() as { parent: number; detail: string }[];
@@ -104,7 +104,7 @@ test('a list of three tenants reads three', async () => {
   expect(countTenants(connection, 'ws-1')).toBe(1);
 });
 
-test('a word without letters is near to nothing, and one edit less is nearer', () => {
+test('a word without letters matches nothing, and fewer edits rank higher', () => {
   expect(nearest('---', ['***', 'a'], 3)).toEqual([]);
   expect(nearest('statement', ['statements', 'statement', 'state'], 3)).toEqual(['statement', 'statements']);
 });

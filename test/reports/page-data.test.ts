@@ -19,7 +19,7 @@ const CARDS = [
   { name: 'yen', from_period: '2020-01', tenant: 'yen', currency: 'JPY', price_per_credit: '1' },
 ];
 
-test('the forecast of a month prices what each tenant comes to, by the tiers of its card', async () => {
+test("the forecast of a month prices each tenant's forecast by the tiers of its card", async () => {
   const { connection } = openLedger();
   setCards(connection, { cards: CARDS, source: 'import', nowMs: NOON });
   const usage = [
@@ -34,7 +34,7 @@ test('the forecast of a month prices what each tenant comes to, by the tiers of 
   const forecast = (asOf: string) =>
     forecastMonth(connection, { workspaceId: 'ws-1', period: '2026-03', periodKey, asOf });
 
-  // At the half of 31 days. 1,600 credits: 1,000 at 0.10 and 600 at 0.01, not twice the 80.00 so far; 20 credits: the minimum.
+  // Half of 31 days. 1,600 credits: 1,000 at 0.10 and 600 at 0.01, not twice the 80.00 to date; 20 credits: the minimum.
   expect(forecast('2026-03-16T12:00:00.000Z')).toEqual({
     credits: 1634n,
     money: [
@@ -46,7 +46,7 @@ test('the forecast of a month prices what each tenant comes to, by the tiers of 
   expect(forecast('2026-04-01T00:00:00.000Z')).toBeNull();
 });
 
-test('the page has the forecast that the view has, and the movers beside the same point of last month', async () => {
+test("the page has the view's forecast, and compares with the same point of last month", async () => {
   const { connection } = openLedger();
   const [before, earlier] = [addPeriods(MONTH, -1), addPeriods(MONTH, -3)];
   const samePoint = periodStartMs(before) + (NOW - periodStartMs(MONTH));
@@ -62,7 +62,7 @@ test('the page has the forecast that the view has, and the movers beside the sam
   expect(data?.totals).toEqual([9n, 0n, 1310n, 160n]);
   expect(data?.tenantCounts).toEqual([1, 0, 2, 2]);
   expect(data?.movedSince).toBe('same point');
-  // Beside all of last month acme would have moved by -840.
+  // Compared with all of last month, acme would have changed by -840.
   expect(data?.movers.map(({ tenantId, previous, change }) => [tenantId, previous, change])).toEqual([
     ['bolt', 400n, -300n],
     ['acme', 50n, 10n],
@@ -71,7 +71,7 @@ test('the page has the forecast that the view has, and the movers beside the sam
   expect(Number(data?.forecast?.credits ?? 0n)).toBe(projected ?? 0);
 });
 
-test('page and statement forecast the same, from what was read last, corrections included', async () => {
+test('page and statement have the same forecast, based on the last reading, with corrections', async () => {
   const { connection } = openLedger();
   setCards(connection, { cards: CARDS, source: 'import', nowMs: NOON });
   await publish(connection, [usageRecord('large', 100, '2026-02'), usageRecord('left', 100, '2026-02')]);
@@ -87,7 +87,7 @@ test('page and statement forecast the same, from what was read last, corrections
     .get() as bigint;
   const place = { workspaceId: 'ws-1', period: '2026-03', periodKey, asOf: isoTime(NOON) };
   const forecast = forecastMonth(connection, place);
-  // An hour later, and nothing was read since.
+  // An hour later, without a new reading.
   const request = { workspaceId: 'ws-1', period: '2026-03', nowMs: NOON + 3_600_000 };
   const statement = readStatement(connection, request);
   const plain = (totals: readonly { currency: string; amount_minor: bigint }[] = []) =>

@@ -10,7 +10,7 @@ import {
 import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
-/** What the views say of a month, sorted here and cut off at `limit`. */
+/** Returns a month's rows from the views, sorted here and cut off at `limit`. */
 function byViews(connection: LedgerDb, { period, workspace_id }: Place, limit: number) {
   const all = <Row>(sql: string) => connection.prepare(sql).safeIntegers().all(workspace_id, period) as Row[];
   const keys = new Map(

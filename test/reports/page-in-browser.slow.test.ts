@@ -32,14 +32,14 @@ const DATA = {
   adjustments: [{ name: HOSTILE, corrects: '2025-12', credits: -5n, at: AT }],
 };
 
-describe('whatever tenants are called, at 375 and 1280 pixels, light and dark, in a browser', () => {
-  test('the page can be read, and runs and asks for nothing', { timeout: 120_000 }, async () => {
+describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in a browser', () => {
+  test('the page is readable, runs no script and requests nothing', { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'page.html');
     writeFileSync(file, pageHtml(DATA, await createCharts()));
     await lookAt(look, file, 3);
   });
 
-  test('so can the page of a tenant', { timeout: 120_000 }, async () => {
+  test("a tenant's page is readable, runs no script and requests nothing", { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'tenant.html');
     const data = {
       ...{ ...DATA, tenantId: HOSTILE, name: HOSTILE, externalRef: HOSTILE, credits: [5n, LARGE, 3n], withdrawn: true },

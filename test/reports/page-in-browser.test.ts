@@ -39,14 +39,14 @@ const STATEMENT = statementDocument({
   ],
 });
 
-describe('whatever tenants are called, at 375 and 1280 pixels, light and dark, in a browser', () => {
-  test('a statement can be read, and runs and asks for nothing', { timeout: 120_000 }, async () => {
+describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in a browser', () => {
+  test('a statement is readable, runs no script and requests nothing', { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'statement.html');
     writeFileSync(file, [...statementHtml(STATEMENT, STATEMENT.tenants)].join(''));
     await lookAt(look, file, 0);
   });
 
-  test('a fault is found where there is one', { timeout: 60_000 }, async () => {
+  test('the check finds a fault', { timeout: 60_000 }, async () => {
     const file = join(temporaryFolder(), 'faulty.html');
     writeFileSync(
       file,

@@ -35,34 +35,34 @@ async function textOf(change: Partial<PageData>): Promise<{ lead: string; body: 
   return { lead: document.querySelector('.lead')?.textContent ?? '', body: document.body.textContent ?? '' };
 }
 
-test('the page begins with how much it is so far, in credits and money, beside the same day of the month before', async () => {
+test('the page begins with the month to date in credits and money, compared with the same day of the previous month', async () => {
   expect((await textOf({})).lead).toBe(
-    'So far 4,000 credits and 50.00 EUR and 7,500 JPY of 12 tenants, ' +
-      '25% more than 2026-01 had on the same day (3,200). The month goes on.',
+    'Month to date: 4,000 credits and 50.00 EUR and 7,500 JPY for 12 tenants, ' +
+      '25% more than on the same day of 2026-01 (3,200). The month is not over.',
   );
 });
 
-test('a month that is over stands beside the whole of the one before', async () => {
+test('a month that is over is compared with all of the previous month', async () => {
   const { lead } = await textOf({ state: 'closed', complete: true });
   expect(lead).toContain(
-    '4,000 credits and 50.00 EUR and 7,500 JPY of 12 tenants, 55% fewer than 2026-01 had (9,000).',
+    '4,000 credits and 50.00 EUR and 7,500 JPY for 12 tenants, 55% fewer than in 2026-01 (9,000).',
   );
-  expect(lead).toContain('The month is closed, proven complete after its end.');
+  expect(lead).toContain('The month is closed, verified as complete after its end.');
 });
 
-test('without a reading of the same day nothing is compared', async () => {
+test('nothing is compared without a reading of the same day', async () => {
   const days = [{ day: 20, current: 4_000n, previous: null }];
-  expect((await textOf({ days })).lead).toContain('of 12 tenants. The month goes on.');
+  expect((await textOf({ days })).lead).toContain('for 12 tenants. The month is not over.');
 });
 
-test('an open month says what is forecast for its end, in credits and money, and draws it in outline', async () => {
+test('an open month has a forecast in credits and money, drawn as an outline', async () => {
   const forecast = { credits: 6_200n, money: [{ currency: 'EUR', amountMinor: 7_501n }] };
   expect((await textOf({ forecast })).lead).toContain(
-    'The month goes on. Forecast for its end: 6,200 credits and 75.01 EUR.',
+    'The month is not over. Forecast for the month: 6,200 credits and 75.01 EUR.',
   );
   const outlines = async (change: Partial<PageData>) =>
     pageHtml({ ...DATA, ...change }, await createCharts()).split('stroke-dasharray="4 3"').length - 1;
-  // Of credits and of euros.
+  // One for credits, one for euros.
   expect([await outlines({ forecast }), await outlines({})]).toEqual([2, 0]);
 });
 
@@ -79,7 +79,7 @@ test('alerts are sentences', async () => {
   expect(folded).toContain('and 31 more: see <code>usage-ledger alerts</code>');
 });
 
-test('the run and the digest stand at the foot', async () => {
+test('the page ends with the run and the digest', async () => {
   const { body } = await textOf({});
-  expect(body.trimEnd()).toMatch(/Made from run run_1, head of the ledger a{64} \(link 7\)$/);
+  expect(body.trimEnd()).toMatch(/Created from run run_1; ledger head a{64} \(link 7\)$/);
 });

@@ -25,7 +25,7 @@ test.each([
   expect(plan.filter((step) => /^SCAN (u|t|e)\b/.test(step))).toEqual([]);
 });
 
-test('what the ledger held of one period in the past is found without reading the others', () => {
+test('past figures of one period are found without reading other periods', () => {
   const { connection } = openLedger();
   const plan = planOf(connection, () => usageAsOf(connection, AT, { period: '2026-03' }));
   expect(plan.join('\n')).toMatch(/SEARCH u USING COVERING INDEX usage_entries_by_key \(period_key=\?\)/);
@@ -44,7 +44,7 @@ test.each([
   expect(reads.filter((step) => !isOwn.test(step))).toEqual([]);
 });
 
-/** The plan of every statement that the query prepares. */
+/** Returns the plan of every statement that the query prepares. */
 function planOf(connection: LedgerDb, query: (connection: LedgerDb) => unknown): string[] {
   const prepare = vi.spyOn(connection, 'prepare');
   query(connection);

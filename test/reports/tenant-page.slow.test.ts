@@ -6,7 +6,7 @@ import { checker, closedStatement, LINES } from './closed-statement.ts';
 
 const look = browserOfFile();
 
-/** Of what is shown, and of what proves it, so many are changed at least. */
+/** The minimum number of changes to try in the shown text and in the proof. */
 const DIGITS = Number(process.env.TENANT_DIGITS ?? 12);
 
 test(
@@ -31,7 +31,7 @@ test(
   Math.max(120_000, DIGITS * 10_000),
 );
 
-/** Between tags, and not in an attribute or an escape. */
+/** Reports whether the character is between tags, outside attributes and escapes. */
 function isText(html: string, at: number): boolean {
   return html.lastIndexOf('>', at) > html.lastIndexOf('<', at) && !/&#\d*$/.test(html.slice(0, at));
 }

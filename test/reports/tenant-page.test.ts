@@ -7,7 +7,7 @@ import { checker, closedStatement, HOSTILE, LINES } from './closed-statement.ts'
 
 const look = browserOfFile();
 
-test('the bill of a tenant proves itself in a browser without a network, and shows each step', async () => {
+test("a tenant's statement verifies itself in a browser without a network and shows each step", async () => {
   const check = checker(look);
   for (const [lines, name] of [
     [LINES, HOSTILE],
@@ -17,7 +17,7 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
     const { verdict, steps, page, file } = await check(tenantPage(document, pageScript()), ` ${digest.toUpperCase()} `);
     expect(steps).not.toContain('NO: ');
     expect(steps).not.toContain('\u202e');
-    expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
+    expect(verdict).toBe('Authentic: this page shows exactly the closed statement.');
     expect(steps).toMatch(/the close line has the named digest[\s\S]*leads to the root[\s\S]*that you entered/);
     expect(steps.match(/^(?:left|right) of [0-9a-f]{64}: [0-9a-f]{64}/gm)).toHaveLength(24);
     expect(page.complaints).toEqual([]);
@@ -27,26 +27,26 @@ test('the bill of a tenant proves itself in a browser without a network, and sho
   }
 });
 
-test('a page with a letterhead proves itself, and one with another account at its foot does not', async () => {
+test('a page with a letterhead verifies itself, and fails with another account in its footer', async () => {
   const check = checker(look);
   const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`;
   const letterhead = { name: HOSTILE, address: [HOSTILE, '北京'], logo, footer: 'IBAN DE02', language: 'de' } as const;
   const { document, digest } = closedStatement(LINES, 'Acme', letterhead);
   const html = tenantPage(document, pageScript());
   const { verdict, page } = await check(html, digest);
-  expect(verdict).toBe('Authentic: this page shows what was closed, and nothing else.');
+  expect(verdict).toBe('Authentic: this page shows exactly the closed statement.');
   expect(page.complaints).toEqual([]);
   expect(await page.seriousFaults()).toEqual([]);
   expect((await check(html.replace('IBAN DE02', 'IBAN DE99'), digest)).verdict).toContain('NOT authentic: the file');
   expect((await check(html.replaceAll('IBAN DE02', 'IBAN DE99'), digest)).verdict).toContain('the letterhead matches');
 });
 
-test('it says so when another digest was told, and nothing before one is entered', async () => {
+test('it rejects another digest, and shows nothing before one is entered', async () => {
   const check = checker(look);
   const { document, digest } = closedStatement(LINES, 'Acme');
   const html = tenantPage(document, pageScript());
-  expect(html).toContain('Not checked: no digest was entered.');
-  // Who reads the page cannot copy the digest from above the field that asks for it.
+  expect(html).toContain('Not checked: enter the digest of the close.');
+  // Readers must not be able to copy the digest from the page.
   const [shown = ''] = html.split('<script', 1);
   expect(shown).toContain('Digest of the close, 64 digits');
   expect(shown).not.toContain(digest);
@@ -83,19 +83,19 @@ test.each<[what: string, was: string, becomes: string]>([
   const check = checker(look);
   const { document, digest } = closedStatement(LINES, 'Acme');
   const html = tenantPage(document, pageScript());
-  // Its script has some of the same words in it.
+  // The script contains some of the same words.
   const at = ['</main>', '</body>'].includes(was) ? html.lastIndexOf(was) : html.indexOf(was);
   expect(at).toBeGreaterThan(0);
   const forged = html.slice(0, at) + becomes + html.slice(at + was.length);
   const { verdict, page } = await check(forged, digest);
-  expect(verdict).toMatch(/^NOT authentic: the file that you have opened shows something else/);
+  expect(verdict).toMatch(/^NOT authentic: the file that you opened differs from the closed statement/);
   const shown = `(() => {
     const made = new DOMParser().parseFromString(${JSON.stringify(html)}, 'text/html');
     const parts = (one) => [one.documentElement.getAttributeNames(), one.head.outerHTML, one.querySelector('section').outerHTML, one.body.childElementCount].join();
     return parts(made) === parts(document) && !document.documentElement.outerHTML.includes('IBAN');
   })()`;
   expect(await page.evaluate(shown)).toBe(true);
-  // It was so of the file, whatever is entered since.
+  // The verdict on the opened file stays after further input.
   await page.evaluate("document.getElementById('digest').dispatchEvent(new Event('input'))");
   await eventually(async () => {
     expect(await page.evaluate("document.getElementById('verdict').textContent")).toBe(verdict);

@@ -45,7 +45,7 @@ describe('signatures', () => {
     expect(answer.body).toEqual({ success: false, message: expect.any(String), data: null });
   });
 
-  it('refuses the path of a workspace that the key does not open', async () => {
+  it("refuses the path of another key's workspace", async () => {
     await start();
     for (const workspace of ['ws-2', 'ws-none']) {
       const answer = await call(sandbox, `/api/v1/external/workspaces/${workspace}/tenant-usage`);
@@ -69,7 +69,7 @@ describe('signatures', () => {
     expect(statuses).toEqual([200, 401, 200, 200]);
   });
 
-  it('follows its clock: what was valid expires', async () => {
+  it('refuses a signature after it expires by the clock', async () => {
     const clock = testClock();
     sandbox = await startSandbox({ scenario: scenarioWith(), clock });
     expect((await call(sandbox, usagePath())).status).toBe(200);

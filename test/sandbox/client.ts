@@ -56,7 +56,7 @@ export interface Answer {
   usage: Item[];
 }
 
-/** One connection per request: a fault that kills a socket touches no other test. */
+/** Uses one connection per request, so that a fault that destroys a socket affects no other test. */
 const agent = new Agent({ pipelining: 0 });
 
 export async function call(

@@ -90,7 +90,7 @@ describe('create dashboard', () => {
 });
 
 describe('embed token', () => {
-  it('is given for a dashboard of the workspace and expires as asked', async () => {
+  it('is issued for a dashboard of the workspace with the requested expiry', async () => {
     const fields = await credentials();
     const hour = await embed(fields);
     const minute = await embed({ ...fields, validity_duration: 60 });
@@ -131,7 +131,7 @@ describe('embed token', () => {
     expect(answer.status).toBe(404);
   });
 
-  it('leaves no secret in the record of requests', async () => {
+  it('leaves no secret in the request log', async () => {
     await embed(await credentials());
     expect(JSON.stringify(sandbox.requests.records)).not.toContain(SECRET);
   });

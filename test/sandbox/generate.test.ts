@@ -14,7 +14,7 @@ function generator(options: Partial<GenerateOptions> = {}): UsageGenerator {
 const place = fc.record({ tenant: fc.nat(39), month: fc.constantFrom('2025-09', '2025-12', '2026-01', '2026-02') });
 
 describe('the generator', () => {
-  it('gives one value per seed, tenant, period and instant, whatever was read before', () => {
+  it('returns one value per seed, tenant, period and time, independent of earlier reads', () => {
     fc.assert(
       fc.property(fc.nat(1_000), fc.array(place, { minLength: 1, maxLength: 20 }), (seed, places) => {
         const warm = generator({ seed });
@@ -32,7 +32,7 @@ describe('the generator', () => {
     expect(new Set(values).size).toBe(4);
   });
 
-  it('never lets the open month fall, and keeps every value an exact integer within its spread', () => {
+  it('never reduces the open month, and returns exact integers within the spread', () => {
     const { read } = generator({ months: 1 });
     const fraction = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
@@ -49,7 +49,7 @@ describe('the generator', () => {
     );
   });
 
-  it('shows the open month full, or as it was at the start, when told so', () => {
+  it('shows the open month complete or as at the start, by setting', () => {
     const credits = (open_month: 'full' | 'at_start' | 'by_clock', nowMs: number) =>
       generator({ open_month }).read('2026-02', nowMs)(0).credits;
     const whole = credits('by_clock', MONTH_START + MONTH_MS);
@@ -58,7 +58,7 @@ describe('the generator', () => {
     expect(credits('by_clock', NOW)).toBeLessThan(whole);
   });
 
-  it('gives 100,000 tenants readable, distinct names', () => {
+  it('returns readable, distinct names for 100,000 tenants', () => {
     const names = Array.from({ length: 100_000 }, (_, index) => tenantName(index));
     expect(new Set(names).size).toBe(100_000);
     expect(names[0]).toBe('acme-robotics');

@@ -18,7 +18,7 @@ describe('a scenario file', () => {
     return () => loadScenario(file);
   };
 
-  it('is read as the page about the service shows it, and as JSON', () => {
+  it('is read as in the service documentation, and as JSON', () => {
     const [, example = ''] = /```yaml\n(.*?)```/s.exec(readFileSync('docs/service.md', 'utf8')) ?? [];
     const { workspaces, signing } = load(example)();
     expect(workspaces).toMatchObject([
@@ -62,7 +62,7 @@ describe('starting', () => {
     }
   });
 
-  it('tells the operator a workspace entry to paste', async () => {
+  it('prints a workspace entry to paste', async () => {
     const sandbox = await startSandbox({ scenario: scenarioWith({}, { signing: { encoding: 'base64' } }) });
     try {
       expect(parse(describeSandbox(sandbox).join('\n'))).toEqual({
@@ -87,7 +87,7 @@ describe('starting', () => {
     }
   });
 
-  it('says which port is taken', async () => {
+  it('names the port that is in use', async () => {
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
     try {
@@ -101,7 +101,7 @@ describe('starting', () => {
     }
   });
 
-  it('holds 100,000 tenants over 12 months and finds any page of them', async () => {
+  it('serves any page of 100,000 tenants over 12 months', async () => {
     const generate = { tenants: 100_000, months: 12 };
     const sandbox = await startSandbox({ scenario: scenarioWith({ generate }) });
     try {

@@ -58,7 +58,7 @@ describe('usage of a workspace', () => {
     });
   });
 
-  it('gives 50 records a page unless asked otherwise', async () => {
+  it('returns 50 records per page by default', async () => {
     await start({ generate: { tenants: 120, months: 1 } });
     expect((await call(sandbox, usagePath())).usage).toHaveLength(50);
     expect((await call(sandbox, usagePath('?page=3'))).usage).toHaveLength(20);
@@ -90,7 +90,7 @@ describe('usage of a workspace', () => {
 });
 
 describe('changing the data', () => {
-  it('shows what was set, replaced and removed at the next request', async () => {
+  it('shows set, replaced and removed records at the next request', async () => {
     await start({ generate: { tenants: 2, months: 2 }, usage: [row('acme-robotics', '2026-01', 5)] });
     const workspace = sandbox.workspace('ws-1');
     workspace.set({ tenantId: 'new', period: '2026-01', credits: 9, requests: 1 });
@@ -108,7 +108,7 @@ describe('changing the data', () => {
     expect((await call(sandbox, usagePath())).body.data).toMatchObject({ usage: [], total_records: 0 });
   });
 
-  it('moves no other record of a shuffled listing when one comes', async () => {
+  it('moves no other record of a shuffled listing when one is added', async () => {
     await start({ order: 'shuffled', generate: { tenants: 30, months: 3 } });
     const workspace = sandbox.workspace();
     const order = () => workspace.rows().map((item) => `${item.period} ${item.tenantId}`);
@@ -118,7 +118,7 @@ describe('changing the data', () => {
     expect(order().filter((key) => !key.endsWith(' new'))).toEqual(before);
   });
 
-  it('moves a record of a listing by credits as its value changes, the highest first and equal ones by key', async () => {
+  it('moves a record of a listing sorted by credits when its value changes, equal ones by key', async () => {
     const usage = [
       row('low', '2026-01', 1),
       row('b', '2026-01', 5),
@@ -149,7 +149,7 @@ describe('changing the data', () => {
 describe('generated usage over time', () => {
   const generate = { tenants: 3, months: 2 };
 
-  it('fills the open month with the clock and begins the next one', async () => {
+  it('fills the open month over time and starts the next one', async () => {
     const clock = testClock(Date.UTC(2026, 1, 1));
     sandbox = await startSandbox({ scenario: scenarioWith({ generate }), clock });
     const at = (epochMs: number) => {
@@ -169,8 +169,8 @@ describe('generated usage over time', () => {
   });
 });
 
-describe('kept answers', () => {
-  it('are never stale: data, months and a clock set back all show', async () => {
+describe('cached answers', () => {
+  it('are never stale after changed data, a new month or a clock set back', async () => {
     const start = Date.UTC(2026, 1, 28, 20);
     const clock = testClock(start);
     const scenario = scenarioWith({ generate: { tenants: 2, months: 2 } });

@@ -82,6 +82,7 @@ export function statementDocument(input: StatementInput) {
 }
 
 export type StatementDocument = ReturnType<typeof statementDocument>;
+export type DocumentTenant = StatementDocument['tenants'][number];
 
 /** The sums of a statement and of its tenants' projections. `projectedCredits` is null without projections. */
 export class StatementSums {
@@ -117,7 +118,7 @@ export function statementForTenant(statement: StatementDocument): StatementDocum
 /** Extracts one tenant's statement from the parts of a document that lists several. */
 export function statementOfTenant(
   begin: ReturnType<typeof documentFrame>['begin'],
-  tenant: StatementDocument['tenants'][number],
+  tenant: DocumentTenant,
   end: ReturnType<typeof documentFrame>['end'],
 ): StatementDocument {
   const { credits_used, totals, projected_credits, projected_totals } = tenant;

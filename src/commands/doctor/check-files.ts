@@ -8,7 +8,7 @@ import { folderFault } from '../../core/process/folder-fault.ts';
 import { groupOf, type Path } from '../../core/text/path.ts';
 import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
 import { dueSlot } from '../../queue/slots.ts';
-import { exportStanding, readExportState } from '../../reports/files/export-folder.ts';
+import { readExportStatus, readExportState } from '../../reports/files/export-folder.ts';
 import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
 /** An export is late when its file is missing this long after its scheduled time. */
@@ -24,7 +24,7 @@ export function checkBackups({ backup }: Pick<Config, 'backup'>): Finding[] {
 export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): Finding[] {
   return exports.map(({ name, folder, cron }) => {
     const { at, eventSeq } = readExportState(folder, name);
-    const { failing } = exportStanding({ folder, name });
+    const { failing } = readExportStatus({ folder, name });
     if (failing !== null) {
       const remedy = 'fix what the reason names; the daemon retries every five minutes';
       const since = failing.since === null ? '' : ` since ${failing.since}`;

@@ -21,12 +21,12 @@ import { viewSheet } from '../../reports/queries/finance-view.ts';
 import { type MonthEndSubject, readMonthEnd } from '../../reports/queries/month-end.ts';
 import type { MonthEnd, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import {
-  changeWords,
-  moneyWords,
-  noticesOf,
-  readyWords,
-  soundWords,
-  stateWords,
+  findNotices,
+  formatLedgerState,
+  formatMonthChange,
+  formatMonthMoney,
+  formatReadiness,
+  formatWorkspaceState,
 } from '../../reports/queries/month-end-words.ts';
 import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
 import { ZipWriter } from '../../reports/xlsx/zip-writer.ts';
@@ -92,20 +92,20 @@ function subjectsOf(context: Context): MonthEndSubject[] {
 }
 
 function printPlan(cli: CliContext, plan: MonthEnd): void {
-  printProse(cli, `${plan.period}: ${readyWords(plan)}`);
-  cli.print(soundWords(plan));
+  printProse(cli, `${plan.period}: ${formatReadiness(plan)}`);
+  cli.print(formatLedgerState(plan));
   cli.print(`head digest ${plan.head_digest ?? 'unknown'}`);
   cli.print('');
   cli.print(renderTable(plan.workspaces.map(rowOf), MONTH_END_COLUMNS, cli.tableOptions));
   for (const money of plan.money) {
     cli.print('');
-    printProse(cli, moneyWords(money));
-    for (const largest of money.largest) printProse(cli, `  ${changeWords(largest)}`, 2);
+    printProse(cli, formatMonthMoney(money));
+    for (const largest of money.largest) printProse(cli, `  ${formatMonthChange(largest)}`, 2);
   }
   const blocked = plan.workspaces.filter(({ state }) => state === 'blocked');
-  if (!plan.ready) printList(cli, 'In the way:', [...soundBlocker(plan), ...blocked.flatMap(blockersOf)]);
-  const notices = plan.workspaces.flatMap((workspace) => noticesOf(workspace, plan.period));
-  if (notices.length > 0) printList(cli, 'To look at, in the way of nothing:', notices);
+  if (!plan.ready) printList(cli, 'Blocking:', [...soundBlocker(plan), ...blocked.flatMap(blockersOf)]);
+  const notices = plan.workspaces.flatMap((workspace) => findNotices(workspace, plan.period));
+  if (notices.length > 0) printList(cli, 'Also worth checking:', notices);
 }
 
 interface Said {
@@ -133,7 +133,7 @@ function printList(cli: CliContext, title: string, all: readonly Said[]): void {
 const MONTH_END_COLUMNS: readonly TableColumn<ReturnType<typeof rowOf>>[] = [
   { name: 'workspace_id', header: 'Workspace', kind: 'id' },
   { name: 'tenants', header: 'Tenants', kind: 'count' },
-  { name: 'unchanged_since', header: 'Read since', kind: 'date', firm: true },
+  { name: 'unchanged_since', header: 'Unchanged since', kind: 'date', firm: true },
   { name: 'unnamed', header: 'Unnamed', kind: 'count' },
   { name: 'unpriced', header: 'Unpriced', kind: 'count' },
   { name: 'corrections', header: 'Corrected', kind: 'count' },
@@ -149,7 +149,7 @@ function rowOf(workspace: MonthEndWorkspace) {
     unnamed: unnamed.count,
     unpriced: unpriced.count,
     corrections: corrections.tenants,
-    state: stateWords(workspace),
+    state: formatWorkspaceState(workspace),
   };
 }
 

@@ -3,9 +3,9 @@ import {
   type AmountFault,
   createAmountReader,
   type DecimalMark,
+  type ReadAmount,
   readMinorAmount,
   readPlainAmount,
-  type ReadAmount,
 } from '../../billing/reconcile/read-amount.ts';
 import {
   type Cause,
@@ -22,7 +22,7 @@ import type { Period } from '../../core/period.ts';
 import type { Table, TableRow } from '../../input-files/table.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { readingsOf } from '../../reports/queries/usage.ts';
+import { readCreditReadings } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { foldId, notKnown } from '../shared/choose-workspace.ts';
 
@@ -305,7 +305,7 @@ export function causes(
       lines.reduce((sum, line) => sum + (line.kind === wanted ? (line.amount_minor ?? 0n) : 0n), 0n);
     // What several had been read to have at one time nobody has put together.
     const earlier = (ids.length === 1 ? ids : []).flatMap((tenantId) =>
-      readingsOf(connection, { workspaceId, period, tenantId }).map((credits) => {
+      readCreditReadings(connection, { workspaceId, period, tenantId }).map((credits) => {
         const priced = price(tenantId, period, credits);
         return { credits, amountMinor: priced?.currency === currency ? priced.amountMinor : null };
       }),

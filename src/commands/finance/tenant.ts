@@ -6,8 +6,8 @@ import { formatInteger, formatSigned, sheetOf, type TableColumn } from '../../re
 import { renderJson } from '../../reports/formats/json.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import {
-  ENTRY_COLUMNS,
   PLACED_ENTRY_COLUMNS,
+  TENANT_ENTRY_COLUMNS,
   type TenantEntry,
   tenantEntries,
   workspacesOfTenant,
@@ -161,7 +161,7 @@ function printTenantReports(cli: CliContext, tenantId: string, reports: readonly
     if (live === null || 'error' in live) cli.print(renderTable(usage, STATE_COLUMNS, cli.tableOptions));
     else cli.print(renderTable(live.periods, COMPARISON_COLUMNS, cli.tableOptions));
     cli.print('');
-    cli.print(renderTable(entries, ENTRY_COLUMNS, cli.tableOptions));
+    cli.print(renderTable(entries, TENANT_ENTRY_COLUMNS, cli.tableOptions));
   }
 }
 

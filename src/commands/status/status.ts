@@ -26,7 +26,7 @@ import { describeOutlet, type OutletStanding, outletStandings, troubleOf } from 
 import type { CopyStanding } from '../../publish/standing.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
-import { type ExportStanding, exportStanding } from '../../reports/files/export-folder.ts';
+import { type ExportStatus, readExportStatus } from '../../reports/files/export-folder.ts';
 import {
   type CellStyle,
   formatInteger,
@@ -137,7 +137,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
   const workspaces = workspaceLines(context.config, stored, sources, nowMs).filter(
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
-  const exports = context.config.exports.map(exportStanding);
+  const exports = context.config.exports.map(readExportStatus);
   const ledgerAlerts = workspaceId === undefined ? openAlertsOfLedger(connection) : 0;
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ledgerAlerts);
   return {
@@ -180,7 +180,7 @@ export interface StatusReport {
   disabled: DisabledChannel[];
   failing: FailingChannel[];
   queue: QueueStatus;
-  exports: ExportStanding[];
+  exports: ExportStatus[];
   /** The configuration that the running daemon uses; null when no daemon runs. */
   configuration: ConfigurationNotice | null;
   /** The process that holds the ledger's write lock, such as `process 4711 (sqlite3)`; null when nothing holds it. */

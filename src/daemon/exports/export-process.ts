@@ -7,7 +7,7 @@ import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { isFileOf, workFolderPrefix } from '../../reports/files/export-folder.ts';
+import { createFileMatcher, workFolderPrefix } from '../../reports/files/export-folder.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
 import type { Sheet, SheetValue } from '../../reports/formats/columns.ts';
 import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';
@@ -42,7 +42,7 @@ async function writeExport(job: ExportJob, signal: AbortSignal): Promise<{ rows:
     const made = join(folder, basename(path));
     const rows = await writeRows({ ...job, path: made });
     await withBucket({ place: to, clock: systemClock, signal }, (bucket) =>
-      uploadFile({ bucket, path: made, name: basename(path), isAbandoned: isFileOf(job.name) }),
+      uploadFile({ bucket, path: made, name: basename(path), isAbandoned: createFileMatcher(job.name) }),
     );
     return { rows };
   });

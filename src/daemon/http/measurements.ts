@@ -10,7 +10,7 @@ import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { outletStandings } from '../../outlets/standing.ts';
-import { exportStanding } from '../../reports/files/export-folder.ts';
+import { readExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { WorkspaceLine } from '../state/status.ts';
 
@@ -38,7 +38,7 @@ export function createMeasurements(context: Context, queues: readonly Queue[], w
     head: () => headOfChain(connection),
     exports: () =>
       context.config.exports.map((wanted) => {
-        const { name, failing, writtenAt } = exportStanding(wanted);
+        const { name, failing, writtenAt } = readExportStatus(wanted);
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
     outlets: () => outletStandings(connection, context.config.outlets),

@@ -4,13 +4,13 @@ import { UsageError } from '../../core/errors.ts';
 import { randomId } from '../../core/randomness.ts';
 
 /**
- * Makes a file at once: whoever looks sees the old one or the new one, never half of it. It can be read by its owner
- * alone. A link is replaced, never followed: it may have been laid by somebody else. `write` gets the path of an empty
- * file to write into; when it fails, nothing is left behind. Throws UsageError when there can be no file at `path`.
+ * Writes a file atomically, readable by its owner only: readers see the old or the new file, never a part. A link is
+ * replaced, never followed, because another user may have made it. `write` receives the path of an empty file. If it
+ * fails, nothing is left behind. Throws UsageError if `path` cannot be a file.
  */
 export async function writeAtomically(path: string, write: (part: string) => Promise<void> | void): Promise<void> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new UsageError(`${path} is no file`, 'name a file, or leave --out away to write to stdout');
+    throw new UsageError(`${path} is not a file`, 'name a file, or omit --out to write to standard output');
   }
   const part = join(dirname(path), `.${basename(path).slice(0, 100)}.part-${randomId().slice(0, 8)}`);
   try {

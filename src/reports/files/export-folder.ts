@@ -7,17 +7,17 @@ import { ageMs, latestKnown } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { SHEET_FORMATS, type SheetFormat } from './sheet-formats.ts';
 
-/** What an export's file is of: a moment (ISO-8601 UTC), or a close of a period. */
+/** The trigger of an export file: a time (ISO-8601 UTC) or the close of a period. */
 export type ExportOccasion = { at: string } | { period: string; eventSeq: number };
 
 export interface ExportState {
-  /** ISO time of the last file by cron; null before the first. */
+  /** The ISO time of the last file by cron. Null before the first. */
   at: string | null;
-  /** The last close of which a file was made; null before the first. */
+  /** The last close with a file. Null before the first. */
   eventSeq: number | null;
-  /** When the last file was written, ISO time; null before the first. */
+  /** The ISO time when the last file was written. Null before the first. */
   writtenAt: string | null;
-  /** Since when and why the next file cannot be made; null when all is well. */
+  /** The reason why the next file cannot be written, and when it began. Null if all is well. */
   failing: { since: string; reason: string } | null;
 }
 
@@ -28,21 +28,24 @@ const stateSchema = z.strictObject({
   writtenAt: z.string().nullable().default(null),
   failing: z.strictObject({ since: z.string(), reason: z.string() }).nullable(),
 });
-/** An unfinished file this old belongs to a process that was killed. */
+/** The age at which an unfinished file is taken for the remains of a killed process. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
-/** As many digits as numbers of closes have, so that names sort as they do. */
+/** The number of digits of a close, so that names sort in its order. */
 const SEQ_DIGITS = 8;
 
-/** The name of a file, such as `usage-20260301T060000Z.csv` or `charges-2026-02-close-00000012.csv`: no id is in it. */
+/**
+ * Returns a file name such as `usage-20260301T060000Z.csv` or `charges-2026-02-close-00000012.csv`. Names contain no
+ * ids.
+ */
 export function exportName(name: string, occasion: ExportOccasion, format: SheetFormat): string {
-  const of =
+  const suffix =
     'at' in occasion
       ? fileTime(Date.parse(occasion.at))
       : `${occasion.period}-close-${String(occasion.eventSeq).padStart(SEQ_DIGITS, '0')}`;
-  return `${name}-${of}.${format}`;
+  return `${name}-${suffix}.${format}`;
 }
 
-/** What is known of an export; nothing when its folder has never been used. A state that cannot be read counts as none. */
+/** Reads the state of an export. Returns an empty state if the folder is new or the state is unreadable. */
 export function readExportState(folder: string, name: string): ExportState {
   const path = statePath(folder, name);
   if (!existsSync(path)) return NEVER_EXPORTED;
@@ -53,21 +56,24 @@ export function readExportState(folder: string, name: string): ExportState {
   }
 }
 
-/** How an export stands now. A folder that cannot be used is a fault also where that could not be noted in it. */
-export function exportStanding({ folder, name }: { folder: string; name: string }): ExportStanding {
+/**
+ * Returns the current state of an export. An unusable folder counts as a fault even if the fault could not be recorded
+ * in it.
+ */
+export function readExportStatus({ folder, name }: { folder: string; name: string }): ExportStatus {
   const { writtenAt, failing } = readExportState(folder, name);
   const reason = folderFault(folder);
   return { name, writtenAt, failing: failing ?? (reason === null ? null : { since: null, reason }) };
 }
 
-export interface ExportStanding extends Pick<ExportState, 'writtenAt'> {
+export interface ExportStatus extends Pick<ExportState, 'writtenAt'> {
   name: string;
-  /** `since` is null when nobody has noted it. */
+  /** `since` is null if the fault was not recorded. */
   failing: { since: string | null; reason: string } | null;
 }
 
 export async function writeExportState(folder: string, name: string, state: ExportState): Promise<void> {
-  makeFolder(folder, 'correct `folder:` of the export, or the rights of the folder');
+  makeFolder(folder, 'correct `folder:` of the export, or the permissions of the folder');
   await writeAtomically(statePath(folder, name), (part) => writeFileSync(part, `${JSON.stringify(state)}\n`));
 }
 
@@ -77,10 +83,10 @@ interface Limits {
 }
 
 /**
- * Deletes the oldest files of an export until `keep` are left, and what writers that were killed have left. Nothing of
- * another name is touched.
+ * Deletes the oldest files of an export until `keep` remain, and the unfinished files of killed processes. Files with
+ * other names are not touched.
  *
- * @returns the names of the files that were deleted.
+ * Returns the names of the deleted files.
  */
 export function rotateExports(folder: string, name: string, limits: Limits): string[] {
   const unfinished = new RegExp(`^\\.${name}-[^/]*\\.part-\\w{6,8}$`);
@@ -95,27 +101,27 @@ export function rotateExports(folder: string, name: string, limits: Limits): str
   return removed;
 }
 
-/** The oldest files of an export, which are too many when `keep` are to stay; other names are not among them. */
+/** Returns the oldest files of an export, beyond the `keep` that remain. Files with other names are ignored. */
 export function oldExports(files: readonly string[], name: string, { keep, nowMs }: Limits): string[] {
-  const { timed, closed } = patternsOf(name);
+  const { timed, closed } = filePatterns(name);
   const latest = fileTime(Date.parse(latestKnown(nowMs)));
   return [timed, closed].flatMap((pattern) => {
-    const own = files.filter((file) => pattern.test(file));
-    // A moment of the future is older than any that can have been.
+    const ownFiles = files.filter((file) => pattern.test(file));
+    // A file dated in the future sorts before all others.
     const orderOf = (file: string): string => {
       const order = pattern.exec(file)?.[1] ?? '';
       return order > latest && pattern === timed ? '' : order;
     };
-    return own.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1)).slice(0, Math.max(0, own.length - keep));
+    return ownFiles.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1)).slice(0, Math.max(0, ownFiles.length - keep));
   });
 }
 
-export function isFileOf(name: string): (file: string) => boolean {
-  const { timed, closed } = patternsOf(name);
+export function createFileMatcher(name: string): (file: string) => boolean {
+  const { timed, closed } = filePatterns(name);
   return (file) => timed.test(file) || closed.test(file);
 }
 
-function patternsOf(name: string): { timed: RegExp; closed: RegExp } {
+function filePatterns(name: string): { timed: RegExp; closed: RegExp } {
   const formats = SHEET_FORMATS.join('|');
   return {
     timed: new RegExp(`^${name}-(\\d{8}T\\d{6}Z)\\.(${formats})$`),
@@ -123,7 +129,7 @@ function patternsOf(name: string): { timed: RegExp; closed: RegExp } {
   };
 }
 
-/** A file that goes elsewhere is made in a folder of this name and six more characters. */
+/** Returns the name prefix of the work folder for a file that is uploaded elsewhere. Six more characters follow. */
 export function workFolderPrefix(path: string): string {
   return join(dirname(path), `.${basename(path)}.part-`);
 }

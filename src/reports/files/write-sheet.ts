@@ -7,13 +7,13 @@ import { fillWorkbook } from '../xlsx/workbook.ts';
 import { writeAtomically } from './atomic-file.ts';
 import type { SheetFormat, TextFormat } from './sheet-formats.ts';
 
-/** Rows as text, a piece at a time; memory does not grow with their number. */
+/** Formats rows as text in chunks. Memory use does not depend on the number of rows. */
 export function textPieces(sheet: Sheet, format: TextFormat, style: CsvStyle = {}): Generator<string> {
   if (format === 'csv') return csvPieces(sheet, style);
   return format === 'json' ? jsonPieces(sheet) : ndjsonPieces(sheet);
 }
 
-/** Writes rows into a file of their own, whole or not at all, readable by its owner alone. */
+/** Writes rows to a file atomically, readable by its owner only. */
 export async function writeSheetFile(
   sheet: Sheet,
   { path, format, style }: { path: string; format: SheetFormat; style?: CsvStyle },

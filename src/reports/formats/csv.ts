@@ -2,34 +2,37 @@ import { stringify } from 'csv-stringify/sync';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { ColumnKind, Sheet } from './columns.ts';
 
-/** Where a spreadsheet begins a cell: at the start, and behind what separates cells, in its own locale or in another. */
+/**
+ * The places at which a spreadsheet begins a cell: the start of the text, and after any separator of its own or another
+ * locale.
+ */
 const CELL_START = String.raw`(^|[;,|\t\r\n])`;
-/** What spreadsheets skip before they look for a formula: spaces of all kinds, marks that nobody sees, and quotes. */
+/** Characters that spreadsheets skip before they look for a formula: spaces, invisible characters and quotes. */
 const SKIPPED = String.raw`([\p{Z}\p{C}"]*)`;
-/** The full-width forms count in East Asian locales. */
+/** The characters that begin a formula. Full-width forms count in East Asian locales. */
 const OPERATOR = String.raw`(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])`;
 const FORMULA = new RegExp(CELL_START + SKIPPED + OPERATOR, 'gu');
 const BLANK_START = /^[\t\r\n]/;
 
 export interface CsvStyle {
-  /** True: semicolons between fields, and decimal commas. */
+  /** If true, fields are separated by semicolons and decimals use a comma. */
   isGerman?: boolean;
-  /** True: begins with a mark by which Excel knows UTF-8. */
+  /** If true, the file begins with a byte order mark, by which Excel recognises UTF-8. */
   bom?: boolean;
-  /** True: text is written as it is, for machines; a spreadsheet may run it as a formula. */
+  /** If true, text is written unchanged, for machines. A spreadsheet may run it as a formula. */
   raw?: boolean;
-  /** True: somebody looks at it on a terminal, so that control characters are escaped. */
+  /** If true, the output goes to a terminal, and control characters are escaped. */
   terminal?: boolean;
 }
 
-const ROWS_A_PIECE = 100;
+const ROWS_PER_CHUNK = 100;
 const PLAIN_DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
- * Rows as CSV by RFC 4180, a piece at a time: CRLF line ends, quotes where needed, a line of headers first, UTF-8.
+ * Formats rows as CSV (RFC 4180) in chunks: UTF-8, CRLF line ends, quotes where needed, a header line first.
  *
- * Text that a spreadsheet would run as a formula gets a `'`. Numbers and decimals are written as they are, all digits
- * and the sign included; null becomes an empty field.
+ * Text that a spreadsheet would run as a formula gets a `'`. Numbers and decimals are written exactly, with their sign;
+ * null becomes an empty field.
  */
 export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Generator<string> {
   const format = {
@@ -42,18 +45,18 @@ export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Gene
   yield style.bom === true ? '\uFEFF' : '';
   for (const row of rows) {
     piece.push(row.map((value, index) => csvField(value, columns[index]?.kind ?? 'text', style)));
-    if (piece.length < ROWS_A_PIECE) continue;
+    if (piece.length < ROWS_PER_CHUNK) continue;
     yield stringify(piece, format);
     piece = [];
   }
   if (piece.length > 0) yield stringify(piece, format);
 }
 
-const DECIMALS: readonly ColumnKind[] = ['amount', 'price', 'decimal'];
+const DECIMAL_KINDS: readonly ColumnKind[] = ['amount', 'price', 'decimal'];
 
 function csvField(value: unknown, kind: ColumnKind, { raw, terminal, isGerman }: CsvStyle): string {
   if (value === null || value === undefined) return '';
-  const isNumber = typeof value === 'number' || (DECIMALS.includes(kind) && PLAIN_DECIMAL.test(String(value)));
+  const isNumber = typeof value === 'number' || (DECIMAL_KINDS.includes(kind) && PLAIN_DECIMAL.test(String(value)));
   if (isNumber) return isGerman === true ? String(value).replace('.', ',') : String(value);
   if (typeof value !== 'string') return String(value);
   const text = raw === true ? value : defuseFormulas(value);
@@ -61,8 +64,8 @@ function csvField(value: unknown, kind: ColumnKind, { raw, terminal, isGerman }:
 }
 
 /**
- * Text that no spreadsheet takes for a formula: a `'` goes before each operator that would begin one, also behind a
- * separator, because a locale of semicolons cuts a file of commas there.
+ * Prefixes each operator that would begin a formula with a `'`. This includes operators after a separator, because a
+ * spreadsheet whose locale uses semicolons splits a comma file there.
  */
 export function defuseFormulas(text: string): string {
   const defused = text.replace(FORMULA, "$1$2'");

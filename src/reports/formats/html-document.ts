@@ -1,9 +1,9 @@
 import { htmlText } from '../../core/text/html-text.ts';
 
-/** What the browser may do with a page that is one file: style itself, fetch nothing, run nothing. */
+/** The content security policy of a self-contained page: inline styles only, no requests, no scripts. */
 const NO_SOURCES = "default-src 'none'; style-src 'unsafe-inline'";
 
-/** The start of a page that is one file, up to its content. `script` is the source that its policy lets run. */
+/** Settings for the start of a self-contained page. `script` is the source that the policy allows to run. */
 interface DocumentHead {
   title: string;
   style: string;

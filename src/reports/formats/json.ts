@@ -1,22 +1,22 @@
 import { escapeRisky, stringifyExact } from '../../core/text/exact-json.ts';
 import type { Sheet } from './columns.ts';
 
-/** Rows that are joined at a time, and characters: rows of a document may be long. */
-const JSON_ROWS_A_PIECE = 100;
+/** Limits of one chunk, in rows and in characters, because rows of a document may be long. */
+const JSON_ROWS_PER_CHUNK = 100;
 const JSON_PIECE_LENGTH = 65_536;
 
 /**
- * One JSON document, indented, ending in a line break. Bigints are written as integers with all their digits, never as
- * strings and never rounded: readers that need exact values beyond 2^53 must parse with a lossless parser. Control and
- * format characters are escaped, which leaves the value the same and a terminal unharmed.
+ * Formats a value as one indented JSON document with a final line break. Bigints are written as integers with all
+ * digits, never as strings: readers that need exact values above 2^53 need a lossless parser. Control and format
+ * characters are escaped, which keeps the value and protects terminals.
  */
 export function renderJson(value: object): string {
   return `${escapeRisky(stringifyExact(value, 2))}\n`;
 }
 
 /**
- * The same of an object with `head`, a member of `rows` and `tail`, a piece at a time: they are read as they are written. No tail:
- * the rows come last.
+ * Formats an object of the members of `head`, a list of `rows`, and the members of `tail`, in chunks. Rows are read
+ * while they are written.
  */
 export function* documentPieces(
   head: object,
@@ -27,7 +27,7 @@ export function* documentPieces(
   let piece = `${begin}${begin === '{' ? '' : ','}\n  ${JSON.stringify(name)}: [`;
   let count = 0;
   for (const row of rows) {
-    // No line ends stand in JSON's strings: each is one between members.
+    // JSON strings contain no line breaks, so each one is between members.
     const indented = stringifyExact(row, 2).replaceAll('\n', '\n    ');
     piece += `${count === 0 ? '' : ','}\n    ${indented}`;
     count += 1;
@@ -43,14 +43,14 @@ export function* ndjsonPieces({ columns, rows }: Sheet): Generator<string> {
   let lines: string[] = [];
   for (const row of rows) {
     lines.push(`${escapeRisky(stringifyExact(Object.fromEntries(columns.map(({ name }, at) => [name, row[at]]))))}\n`);
-    if (lines.length < JSON_ROWS_A_PIECE) continue;
+    if (lines.length < JSON_ROWS_PER_CHUNK) continue;
     yield lines.join('');
     lines = [];
   }
   yield lines.join('');
 }
 
-/** Rows as one JSON document, `{"name": ..., "rows": [...]}`, a piece at a time. */
+/** Formats rows as one JSON document, `{"name": ..., "rows": [...]}`, in chunks. */
 export function* jsonPieces(sheet: Sheet): Generator<string> {
   let separator = `{"name":${JSON.stringify(sheet.name)},"rows":[\n`;
   for (const piece of ndjsonPieces(sheet)) {

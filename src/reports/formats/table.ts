@@ -11,7 +11,7 @@ import {
   type TableColumn,
 } from './columns.ts';
 
-const STYLES: Readonly<Record<CellStyle, readonly [on: number, off: number]>> = {
+const ANSI_STYLES: Readonly<Record<CellStyle, readonly [on: number, off: number]>> = {
   bold: [1, 22],
   dim: [2, 22],
   red: [31, 39],
@@ -19,60 +19,71 @@ const STYLES: Readonly<Record<CellStyle, readonly [on: number, off: number]>> = 
   yellow: [33, 39],
 };
 
-/** What is added up, and set to the right. */
-const NUMBERS: readonly unknown[] = ['credits', 'count', 'amount', 'price', 'decimal', 'double'] satisfies ColumnKind[];
+/** The kinds that are aligned right. */
+const RIGHT_ALIGNED_KINDS: readonly unknown[] = [
+  'credits',
+  'count',
+  'amount',
+  'price',
+  'decimal',
+  'double',
+] satisfies ColumnKind[];
 
 export interface TableOptions {
   color?: boolean;
   /**
-   * Columns of the terminal. To fit, ids are shortened in the middle and other text wraps, up to a bound; numbers are never
-   * cut. Without it every cell is one line.
+   * Terminal width in columns. To fit, ids are shortened in the middle and other text wraps, up to a limit; numbers are
+   * never cut. Without a width, every cell is one line.
    */
   width?: number | undefined;
 }
 
-interface Cell {
+interface StyledCell {
   text: string;
   style: CellStyle | undefined;
 }
 
 const GAP = '  ';
-const WIDE = 120;
-const NARROWEST = 8;
-/** Code units of the longest cell, which is as long as an id may be; the rest is clipped before anybody measures it. */
-const LONGEST_CELL = 1_024;
+const WIDE_TERMINAL_COLUMNS = 120;
+const MIN_COLUMN_WIDTH = 8;
+/**
+ * The maximum length of a cell in code units, equal to the maximum length of an id. Longer text is clipped before it is
+ * measured.
+ */
+const MAX_CELL_LENGTH = 1_024;
 const TERMINAL_LINES = 4;
 
 /**
- * Rows as a table for a terminal: a rule below the headers, no other borders, no line break at the end. With no rows
- * the headers alone. Text from outside cannot act on the terminal.
+ * Formats rows as a terminal table with a rule below the headers and no other borders or final line break. Without rows
+ * it shows the headers only. Outside text cannot act on the terminal.
  */
 export function renderTable<Row extends object>(
   rows: readonly Row[],
-  given: readonly (TableColumn<NoInfer<Row>> | Column<NoInfer<Row>>)[],
+  allColumns: readonly (TableColumn<NoInfer<Row>> | Column<NoInfer<Row>>)[],
   options: TableOptions = {},
 ): string {
-  const columns = given.filter(
+  const columns = allColumns.filter(
     (column): column is TableColumn<Row> =>
       column.header !== undefined &&
       (column.sparse !== true || rows.some((row) => row[column.name] != null)) &&
-      (column.wide !== true || (options.width ?? WIDE) >= WIDE),
+      (column.wide !== true || (options.width ?? WIDE_TERMINAL_COLUMNS) >= WIDE_TERMINAL_COLUMNS),
   );
-  const longest = Math.min(LONGEST_CELL, (options.width ?? LONGEST_CELL) * TERMINAL_LINES);
-  const head = columns.map((column): Cell => ({ text: inertText(column.header), style: 'bold' }));
+  const longest = Math.min(MAX_CELL_LENGTH, (options.width ?? MAX_CELL_LENGTH) * TERMINAL_LINES);
+  const head = columns.map((column): StyledCell => ({ text: inertText(column.header), style: 'bold' }));
   const body = rows.map((row) =>
-    columns.map((column) => toCell(row, column, column.kind === 'id' ? LONGEST_CELL : longest)),
+    columns.map((column) => toCell(row, column, column.kind === 'id' ? MAX_CELL_LENGTH : longest)),
   );
   const aligns = columns.map((column) => column.align ?? alignmentOf(rows, column));
   const firm = columns.map((column) => column.firm === true);
   const widths = columnWidths([head, ...body], { aligns, firm, terminal: options.width });
-  const fits = columns.map(({ kind }) => (kind === 'id' ? shortened : wrapText));
-  const draw = (cells: readonly Cell[]) => drawRow(cells, { widths, aligns, fits, color: options.color === true });
+  const fits = columns.map(({ kind }) => (kind === 'id' ? shortenCell : wrapText));
+  const draw = (cells: readonly StyledCell[]) =>
+    drawRow(cells, { widths, aligns, fits, color: options.color === true });
   const rule = widths.map((width) => '─'.repeat(width)).join('─'.repeat(GAP.length));
   return [draw(head), ...(rows.length === 0 ? [] : [rule, ...body.map(draw)])].join('\n');
 }
 
-function toCell<Row extends object>(row: Row, column: TableColumn<Row>, longest: number): Cell {
+function toCell<Row extends object>(row: Row, column: TableColumn<Row>, longest: number): StyledCell {
   const value = row[column.name];
   const text = column.words === undefined ? plainWords(value, column.kind) : column.words(value, row);
   return { text: clipText(inertText(clipText(text, longest)), longest), style: column.style?.(value, row) };
@@ -87,15 +98,15 @@ function plainWords(value: unknown, kind: ColumnKind | undefined): string {
 }
 
 function alignmentOf<Row extends object>(rows: readonly Row[], { name, kind }: TableColumn<Row>): Alignment {
-  if (kind !== undefined) return NUMBERS.includes(kind) ? 'right' : 'left';
+  if (kind !== undefined) return RIGHT_ALIGNED_KINDS.includes(kind) ? 'right' : 'left';
   const values = rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
   const numeric = values.length > 0 && values.every((value) => typeof value === 'number' || typeof value === 'bigint');
   return numeric ? 'right' : 'left';
 }
 
-/** Widths that hold every cell; when they exceed the terminal, the widest text column gives way, again and again. */
+/** Computes the column widths. If they exceed the terminal, the widest text column is narrowed, repeatedly. */
 function columnWidths(
-  lines: readonly Cell[][],
+  lines: readonly StyledCell[][],
   { aligns, firm, terminal }: { aligns: readonly Alignment[]; firm: readonly boolean[]; terminal: number | undefined },
 ): number[] {
   const widths = aligns.map((_, index) =>
@@ -104,11 +115,11 @@ function columnWidths(
   if (terminal === undefined) return widths;
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - terminal;
   while (excess > 0) {
-    const wide = widths.map((width, index) => (aligns[index] === 'right' || width <= NARROWEST ? 0 : width));
+    const wide = widths.map((width, index) => (aligns[index] === 'right' || width <= MIN_COLUMN_WIDTH ? 0 : width));
     const soft = wide.map((width, index) => (firm[index] === true ? 0 : width));
     const texts = soft.some((width) => width > 0) ? soft : wide;
     const widest = Math.max(...texts);
-    const next = Math.max(NARROWEST, ...texts.filter((width) => width < widest));
+    const next = Math.max(MIN_COLUMN_WIDTH, ...texts.filter((width) => width < widest));
     if (widest === 0) break;
     const step = Math.min(excess, Math.max(1, widest - next));
     widths[texts.indexOf(widest)] = widest - step;
@@ -117,18 +128,18 @@ function columnWidths(
   return widths;
 }
 
-type Fit = (text: string, width: number) => string[];
+type FitText = (text: string, width: number) => string[];
 
-const shortened: Fit = (text, width) => [shortenInTheMiddle(text, width)];
+const shortenCell: FitText = (text, width) => [shortenInTheMiddle(text, width)];
 
 interface Layout {
   widths: readonly number[];
   aligns: readonly Alignment[];
-  fits: readonly Fit[];
+  fits: readonly FitText[];
   color: boolean;
 }
 
-function drawRow(cells: readonly Cell[], { widths, aligns, fits, color }: Layout): string {
+function drawRow(cells: readonly StyledCell[], { widths, aligns, fits, color }: Layout): string {
   const columns = cells.map((cell, index) => (fits[index] ?? wrapText)(cell.text, widths[index] ?? 0));
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, line) =>
@@ -146,29 +157,29 @@ function drawRow(cells: readonly Cell[], { widths, aligns, fits, color }: Layout
 
 export function paint(text: string, style: CellStyle | undefined): string {
   if (style === undefined || text === '') return text;
-  const [on, off] = STYLES[style];
+  const [on, off] = ANSI_STYLES[style];
   return `\x1b[${on}m${text}\x1b[${off}m`;
 }
 
-/** How many terminal columns this text takes: East Asian wide characters and emoji take two. */
+/** Returns the width of a text in terminal columns. East Asian wide characters and emoji take two. */
 export function textWidth(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text, cut off behind `longest` code units with an ellipsis for the rest. Surrogate pairs stay whole. */
+/** Clips the text after `longest` code units and adds an ellipsis. Surrogate pairs stay whole. */
 function clipText(text: string, longest: number): string {
   if (text.length <= longest) return text;
   return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** The text in at most `width` terminal columns, the last one an ellipsis when there was more. */
+/** Clips the text to `width` terminal columns. The last one is an ellipsis if text was cut. */
 export function clipToWidth(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   const [line = ''] = wrapText(text.replaceAll(' ', '\u00a0'), Math.max(1, width - 1));
   return `${line.replaceAll('\u00a0', ' ').trimEnd()}…`;
 }
 
-/** The text in at most `width` terminal columns: ids begin alike and end alike, so both ends stay. */
+/** Shortens an id to `width` terminal columns and keeps both ends, because many ids share a beginning or an end. */
 function shortenInTheMiddle(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   const characters = Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
@@ -186,8 +197,8 @@ function shortenInTheMiddle(text: string, width: number): string {
 }
 
 /**
- * Cuts text into lines of at most `width` terminal columns, at spaces where there are any. What the reader sees as one
- * character stays whole, and nothing is dropped but the spaces at which a line was cut.
+ * Wraps text into lines of at most `width` terminal columns, preferably at spaces. Grapheme clusters stay whole, and
+ * only the spaces at line breaks are dropped.
  */
 export function wrapText(text: string, width: number): string[] {
   if (textWidth(text) <= width) return [text];

@@ -5,15 +5,15 @@ import { compileFunction } from 'node:vm';
 import type * as PlotLibrary from '@observablehq/plot';
 import { htmlText } from '../../core/text/html-text.ts';
 
-/** Readable on white and on near-black. */
-export const COLOURS = ['#4269d0', '#d97706', '#dc4c5a', '#2f9e8f', '#8b5cf6', '#8a8f98'] as const;
+/** Colours that are readable on white and near-black. */
+export const CHART_COLOURS = ['#4269d0', '#d97706', '#dc4c5a', '#2f9e8f', '#8b5cf6', '#8a8f98'] as const;
 
 export interface ChartText {
   title: string;
   description: string;
 }
 
-/** What an open month is to come to, drawn in outline above what it has so far. */
+/** The forecast of an open month, drawn as an outline above the current value. */
 export interface Outline {
   month: string;
   from: number;
@@ -26,28 +26,37 @@ interface BarOptions {
 }
 
 export interface Charts {
-  /** Bars by month, one on the other; `series` in the order of `COLOURS`. */
+  /** Draws stacked bars by month. `series` are in the order of `COLOURS`. */
   stackedBars(rows: { month: string; series: string; value: number }[], options: BarOptions, text: ChartText): string;
   lines(rows: { day: number; series: string; value: number }[], series: string[], text: ChartText): string;
 }
 
-/** What is drawn, as far as it is looked at here: the project's types know no browser. */
+/** The used parts of a drawn chart. The project's types do not include the DOM. */
 interface Drawn {
   outerHTML: string;
   querySelectorAll(selector: string): Iterable<{ removeAttribute(name: string): void }>;
 }
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
-const WIDTH = 720;
-const HEIGHT = 260;
+const CHART_WIDTH = 720;
+const CHART_HEIGHT = 260;
 
-/** Loads what draws: SVG on the server, the same bytes each time, nothing to be fetched or run by who looks at it. */
+/**
+ * Loads the chart library. Charts are SVG, drawn on the server with equal bytes for equal input, and contain no scripts
+ * or external resources.
+ */
 export async function createCharts(): Promise<Charts> {
-  // Of the document's library, too, its one-file form: its many modules take a fifth of a second to load.
+  // The one-file build of linkedom: loading its many modules takes 0.2 s.
   const { parseHTML } = await import('linkedom/worker');
   const plot = loadPlot();
   const { document } = parseHTML('<!doctype html><html><body></body></html>');
-  const base = { document: document as never, width: WIDTH, height: HEIGHT, marginLeft: 64, marginBottom: 36 };
+  const base = {
+    document: document as never,
+    width: CHART_WIDTH,
+    height: CHART_HEIGHT,
+    marginLeft: 64,
+    marginBottom: 36,
+  };
   const y = {
     label: null,
     grid: true,
@@ -57,10 +66,10 @@ export async function createCharts(): Promise<Charts> {
   } as const;
   const colours = (series: string[]): PlotLibrary.ScaleOptions => ({
     domain: series,
-    range: series.map((_, at) => COLOURS[at % COLOURS.length] as string),
+    range: series.map((_, at) => CHART_COLOURS[at % CHART_COLOURS.length] as string),
   });
   const finish = (chart: Drawn, { title, description }: ChartText): string => {
-    // The picture as a whole has a name; those of its parts are not allowed inside of it.
+    // The chart has one accessible name; names inside an image role are not allowed.
     for (const part of chart.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label');
     const words = `<title>${htmlText(title)}</title><desc>${htmlText(description)}</desc>`;
     return chart.outerHTML.replace(
@@ -87,7 +96,7 @@ export async function createCharts(): Promise<Charts> {
     },
     lines(rows, series, text) {
       const line = plot.lineY(rows, { x: 'day', y: 'value', stroke: 'series', z: 'series', strokeWidth: 2 });
-      // A single day has no line.
+      // A single day has no line, so each value gets a dot.
       const dots = plot.dot(rows, { x: 'day', y: 'value', fill: 'series', r: 2.5 });
       const x = { label: null, domain: [1, 31], ticks: 8 };
       return finish(plot.plot({ ...base, x, y, color: colours(series), marks: [line, dots, plot.ruleY([0])] }), text);
@@ -104,8 +113,8 @@ export function sparkline(values: readonly bigint[]): string {
 }
 
 /**
- * Loads what draws, and what it draws with, from the one file each that their packages have: from their hundreds of modules
- * it takes twice the CPU. Nothing is left in the global scope.
+ * Loads Plot and D3 from their one-file builds, because their hundreds of modules take twice the CPU time. Nothing is
+ * added to the global scope.
  */
 function loadPlot(): typeof PlotLibrary {
   const plot = createRequire(import.meta.url).resolve('@observablehq/plot');

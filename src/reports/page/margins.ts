@@ -8,9 +8,9 @@ interface PageMargin {
 }
 
 export interface PageMargins {
-  /** Of all tenants that have a margin, by currency. */
+  /** The sums over all tenants with a margin, by currency. */
   totals: PageMargin[];
-  /** The lowest margins. */
+  /** The tenants with the lowest margins. */
   lowest: PageMargin[];
   without: { why: string; tenants: bigint }[];
 }
@@ -22,7 +22,7 @@ interface MarginsRequest {
   nameOf: (tenantId: string) => string;
 }
 
-export function marginsOf(connection: LedgerDb, { workspaceId, period, limit, nameOf }: MarginsRequest): PageMargins {
+export function readMargins(connection: LedgerDb, { workspaceId, period, limit, nameOf }: MarginsRequest): PageMargins {
   const all = <Row>(sql: string): Row[] => connection.prepare(sql).safeIntegers().all(workspaceId, period) as Row[];
   const from = 'FROM finance_margin WHERE workspace_id = ? AND period = ?';
   const lowest = all<Omit<PageMargin, 'name'> & { tenant_id: string }>(

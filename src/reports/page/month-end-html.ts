@@ -3,9 +3,16 @@ import { htmlText } from '../../core/text/html-text.ts';
 import { formatDecimal } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import type { MonthEnd, MonthEndWorkspace } from '../queries/month-end-record.ts';
-import { changeWords, moneyWords, noticesOf, readyWords, soundWords, stateWords } from '../queries/month-end-words.ts';
+import {
+  findNotices,
+  formatLedgerState,
+  formatMonthChange,
+  formatMonthMoney,
+  formatReadiness,
+  formatWorkspaceState,
+} from '../queries/month-end-words.ts';
 import { STYLE } from '../statement/statement-html.ts';
-import { type Cell, figure, tableOf } from './page-parts.ts';
+import { figureCell, type PageCell, tableHtml } from './page-parts.ts';
 
 const MONTH_END_STYLE = `body { max-width: 72rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
@@ -23,19 +30,19 @@ export function monthEndHtml(plan: MonthEnd): string {
   );
   const unsound = plan.sound ? [] : [item('the ledger has faults', 'usage-ledger verify')];
   const notices = workspaces.flatMap((workspace) =>
-    noticesOf(workspace, period).map(({ words, command }) => item(words, command)),
+    findNotices(workspace, period).map(({ words, command }) => item(words, command)),
   );
   return [
-    documentStart({ title: `Month's end ${period}`, style: STYLE + MONTH_END_STYLE }),
-    `<h1>Month's end ${htmlText(period)}</h1>\n`,
-    `<p><strong>${htmlText(readyWords(plan))}</strong></p>\n`,
-    `<p class="quiet">As of ${formatMinute(at)} UTC; ${htmlText(soundWords(plan))}, head digest ${plan.head_digest ?? 'unknown'}</p>\n`,
-    list('In the way', [...unsound, ...blocked]),
-    list('To look at, in the way of nothing', notices),
-    ...money.map(moneySection),
+    documentStart({ title: `Month end ${period}`, style: STYLE + MONTH_END_STYLE }),
+    `<h1>Month end ${htmlText(period)}</h1>\n`,
+    `<p><strong>${htmlText(formatReadiness(plan))}</strong></p>\n`,
+    `<p class="quiet">As of ${formatMinute(at)} UTC; ${htmlText(formatLedgerState(plan))}, head digest ${plan.head_digest ?? 'unknown'}</p>\n`,
+    list('Blocking', [...unsound, ...blocked]),
+    list('Also worth checking', notices),
+    ...money.map(monthMoneySection),
     '<h2>Workspaces</h2>\n',
-    tableOf(WORKSPACE_HEAD, workspaces.map(workspaceCells)),
-    '<h2>Signed off</h2>\n<p>Name, date: ____________________________________________</p>\n',
+    tableHtml(WORKSPACE_HEAD, workspaces.map(monthEndCells)),
+    '<h2>Sign-off</h2>\n<p>Name, date: ____________________________________________</p>\n',
     DOCUMENT_END,
   ].join('');
 }
@@ -44,21 +51,21 @@ const WORKSPACE_HEAD: readonly string[] = [
   'Workspace',
   'State',
   'Tenants',
-  'Read since',
+  'Unchanged since',
   'Unnamed',
   'Unpriced',
   'Corrected',
-  'Comes to',
-  'Month before',
+  'Amount',
+  'Previous month',
 ];
 
-function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
+function monthEndCells(workspace: MonthEndWorkspace): PageCell[] {
   const { workspace_id, tenants, unchanged_since, unnamed, unpriced, corrections, amounts } = workspace;
   const sums = (of: 'amount' | 'previous_amount') =>
-    figure(amounts.map((money) => htmlText(`${formatDecimal(money[of])} ${money.currency}`)).join('<br>'));
+    figureCell(amounts.map((money) => htmlText(`${formatDecimal(money[of])} ${money.currency}`)).join('<br>'));
   return [
     workspace_id,
-    stateWords(workspace),
+    formatWorkspaceState(workspace),
     BigInt(tenants),
     unchanged_since === null ? 'never' : formatMinute(unchanged_since),
     BigInt(unnamed.count),
@@ -69,10 +76,10 @@ function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
   ];
 }
 
-function moneySection(money: MonthEnd['money'][number]): string {
-  const items = money.largest.map((one) => `<li>${htmlText(changeWords(one))}</li>\n`).join('');
+function monthMoneySection(money: MonthEnd['money'][number]): string {
+  const items = money.largest.map((one) => `<li>${htmlText(formatMonthChange(one))}</li>\n`).join('');
   const largest = items === '' ? '' : `<ul>\n${items}</ul>\n`;
-  return `<h2>${money.currency}</h2>\n<p>${moneyWords(money)}</p>\n${largest}`;
+  return `<h2>${money.currency}</h2>\n<p>${formatMonthMoney(money)}</p>\n${largest}`;
 }
 
 function item(words: string, command: string | null): string {

@@ -10,19 +10,19 @@ import { moneySums } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../queries/usage.ts';
-import { marginsOf, type PageMargins } from './margins.ts';
+import { type PageMargins, readMargins } from './margins.ts';
 import { openAlerts, type PageAlerts, type PageOrigin, readOrigin } from './page-parts.ts';
 
-const MONTHS = 12;
-/** Tenants that have a colour of their own; the others are added up. */
+export const SHOWN_MONTHS = 12;
+/** Tenants with their own colour. The others are shown as a sum. */
 const TOP = 5;
-/** Rows of each table: the page stays small whatever the ledger holds. */
+/** The maximum rows of each table, so that the page stays small in any ledger. */
 const PAGE_ROWS = 20;
 
 export interface PageTenant {
   tenantId: string;
   name: string;
-  /** Credits by month, in the order of `months`; 0 without a record. */
+  /** Credits by month, in the order of `months`. 0 without a record. */
   credits: bigint[];
 }
 
@@ -49,23 +49,23 @@ export interface PageData extends PageAlerts {
   asOf: string | null;
   complete: boolean;
   origin: PageOrigin;
-  /** Without a gap: a month that the ledger has nothing of has 0 everywhere. */
+  /** Consecutive months. A month without data has 0 in every series. */
   months: string[];
   totals: bigint[];
   tenantCounts: number[];
-  /** The largest tenants of the period; `others` are all that follow, by month. */
+  /** The largest tenants of the period. `others` is the sum of the rest by month. */
   top: PageTenant[];
   others: bigint[];
   /** Minor units by month and currency. */
   money: { currency: string; amounts: bigint[] }[];
-  /** What an open month comes to; null when that cannot be said. */
+  /** The forecast for an open month. Null if there is none. */
   forecast: Forecast | null;
   movers: PageMove[];
-  /** What the movers stand beside: last month at the same point, or all of it. */
+  /** The base of the comparison: last month at the same point, or all of last month. */
   movedSince: 'same point' | 'month';
-  /** What is used of each budget that the configuration has, the most used first. */
+  /** The use of each configured budget, highest share first. */
   budgets: PageBudget[];
-  /** Credits at the end of each day, of the period and of the month before; null for days that nobody read. */
+  /** Credits at the end of each day, for the period and the previous month. Null for days without a reading. */
   days: { day: number; current: bigint | null; previous: bigint | null }[];
   tenants: PageTenant[];
   margins: PageMargins;
@@ -83,7 +83,10 @@ interface MonthRow {
   as_of: string | null;
 }
 
-/** Reads what the page shows; null when the ledger has nothing of the period. The caller holds a read transaction. */
+/**
+ * Reads the data of the page. Returns null if the ledger has no data for the period. The caller holds a read
+ * transaction.
+ */
 export function readPageData(
   connection: LedgerDb,
   { workspaceId, period: wanted, nowMs, budgets }: PageRequest,
@@ -95,11 +98,11 @@ export function readPageData(
       .all(...values) as Row[];
   const workspace = findWorkspace(connection, workspaceId);
   if (workspace === undefined) return null;
-  // The view would read each month once for every figure of it.
+  // The join reads each month once; the view alone would read it once per figure.
   const found = all<MonthRow>(
     `SELECT v.period, p.period_key, p.closed_seq, v.state, v.complete, v.as_of
      FROM finance_period_totals v JOIN periods p ON p.period = v.period AND p.workspace_key = ?
-     WHERE v.workspace_id = ? AND v.period <= ? ORDER BY v.period DESC LIMIT ${MONTHS}`,
+     WHERE v.workspace_id = ? AND v.period <= ? ORDER BY v.period DESC LIMIT ${SHOWN_MONTHS}`,
     workspace.workspaceKey,
     workspaceId,
     wanted ?? periodAt(nowMs),
@@ -107,18 +110,18 @@ export function readPageData(
   const last = found.at(-1);
   if (last === undefined || (wanted !== undefined && last.period !== wanted)) return null;
   const { period } = last;
-  const first = addPeriods(period, 1 - MONTHS);
+  const first = addPeriods(period, 1 - SHOWN_MONTHS);
   const months = periodRange(found.map((row) => row.period).find((month) => month >= first) ?? period, period);
   const rows = months.map((month) => found.find((row) => row.period === month) ?? null);
   const readName = tenantNameReader(connection, workspaceId);
   const nameOf = (tenantId: string | null): string =>
     tenantId === null ? workspace.name : (readName(tenantId) ?? tenantId);
 
-  const ofTenant = connection
+  const tenantUsage = connection
     .prepare('SELECT period, credits_used FROM finance_usage WHERE workspace_id = ? AND tenant_id = ?')
     .safeIntegers();
   const tenants = largestTenants(connection, last, PAGE_ROWS).map((tenantId): PageTenant => {
-    const used = ofTenant.all(workspaceId, tenantId) as { period: string; credits_used: bigint }[];
+    const used = tenantUsage.all(workspaceId, tenantId) as { period: string; credits_used: bigint }[];
     const by = new Map(used.map((row) => [row.period, row.credits_used]));
     return { tenantId, name: nameOf(tenantId), credits: months.map((month) => by.get(month) ?? 0n) };
   });
@@ -146,17 +149,17 @@ export function readPageData(
     forecast: state === 'open' ? forecastMonth(connection, { ...key, asOf }) : null,
     movedSince: toDate.length > 0 ? 'same point' : 'month',
     movers: moves.map((move) => ({ ...move, name: nameOf(move.tenantId) })),
-    budgets: budgetsUsed(connection, budgets, {
+    budgets: budgetUses(connection, budgets, {
       workspaceId,
       period,
       total: totals.at(-1) ?? 0n,
       limit: PAGE_ROWS,
       nameOf,
     }),
-    days: daysOf(connection, last, rows.at(-2) ?? null),
+    days: dailyCredits(connection, last, rows.at(-2) ?? null),
     tenants,
     ...openAlerts(connection, { workspaceId, nowMs }, PAGE_ROWS),
-    margins: marginsOf(connection, { workspaceId, period, limit: PAGE_ROWS / 2, nameOf }),
+    margins: readMargins(connection, { workspaceId, period, limit: PAGE_ROWS / 2, nameOf }),
     adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
       `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at
        FROM finance_adjustments WHERE workspace_id = ? AND booked_period = ?
@@ -177,8 +180,8 @@ function moneyByMonth(connection: LedgerDb, months: readonly (MonthRow | null)[]
   });
 }
 
-function daysOf(connection: LedgerDb, last: MonthRow, before: MonthRow | null): PageData['days'] {
-  const curve = (month: MonthRow | null): (bigint | null)[] => {
+function dailyCredits(connection: LedgerDb, last: MonthRow, before: MonthRow | null): PageData['days'] {
+  const seriesOf = (month: MonthRow | null): (bigint | null)[] => {
     const days: (bigint | null)[] = Array.from({ length: 31 }, () => null);
     if (month === null) return days;
     const rows = creditsByDay(connection, month);
@@ -192,7 +195,7 @@ function daysOf(connection: LedgerDb, last: MonthRow, before: MonthRow | null): 
     }
     return days;
   };
-  const [current, previous] = [curve(last), curve(before)];
+  const [current, previous] = [seriesOf(last), seriesOf(before)];
   return current
     .map((value, at) => ({ day: at + 1, current: value, previous: previous[at] ?? null }))
     .filter((row) => row.current !== null || row.previous !== null);
@@ -212,7 +215,7 @@ interface BudgetRequest {
   nameOf: (tenantId: string | null) => string;
 }
 
-function budgetsUsed(
+function budgetUses(
   connection: LedgerDb,
   budgets: readonly Budget[],
   { workspaceId, period, total, limit, nameOf }: BudgetRequest,
@@ -228,7 +231,7 @@ function budgetsUsed(
     const use = budget && budgetUse(budget, used, (credits) => priceOf(tenantId, period, credits, requests));
     if (use !== null) ofTenants.push({ tenantId, credits: use.limit, used });
   }
-  // By the share that is used, exactly: a/b against c/d.
+  // Sorts by the used share, exactly: a/b against c/d.
   ofTenants.sort((a, b) => Number(b.used * a.credits - a.used * b.credits) || (a.tenantId < b.tenantId ? -1 : 1));
   return [
     ...found,
@@ -236,7 +239,7 @@ function budgetsUsed(
   ];
 }
 
-/** A month of a workspace: of a closed one the figures of its close count. */
+/** A month of a workspace. A closed month has the figures of its close. */
 export interface MonthKey {
   period_key: bigint;
   closed_seq: bigint | null;
@@ -249,11 +252,13 @@ interface TenantMove {
   change: bigint;
 }
 
-function tableOf(closedSeq: bigint | number | null | undefined): 'tenant_usage' | 'closed_usage' {
+function usageTable(closedSeq: bigint | number | null | undefined): 'tenant_usage' | 'closed_usage' {
   return closedSeq === null || closedSeq === undefined ? 'tenant_usage' : 'closed_usage';
 }
 
-/** As `finance_period_totals` has them: the tenants that are not withdrawn, and the credits of all. */
+/**
+ * Returns the figures of `finance_period_totals`: the tenants that are not withdrawn, and the credits of all tenants.
+ */
 export function monthFigures(
   connection: LedgerDb,
   { period_key, closed_seq }: MonthKey,
@@ -270,13 +275,13 @@ export function monthFigures(
   return { tenants, credits: creditsUsed };
 }
 
-/** The tenants with the most credits of a month, the most first; of equal ones whom the ledger has known for longer. */
+/** Returns the tenants with the most credits in a month. Among equal ones, the tenant known for longer is first. */
 export function largestTenants(connection: LedgerDb, { period_key, closed_seq }: MonthKey, limit: number): string[] {
-  // Ids are looked up for these few only: a month may have a million tenants.
+  // Looks up ids after the limit, because a month may have a million tenants.
   return connection
     .prepare(
       `SELECT t.tenant_id FROM (
-         SELECT tenant_key, credits_used FROM ${tableOf(closed_seq)} WHERE period_key = ? AND withdrawn = 0
+         SELECT tenant_key, credits_used FROM ${usageTable(closed_seq)} WHERE period_key = ? AND withdrawn = 0
          ORDER BY credits_used DESC, tenant_key LIMIT ?) u
        JOIN tenants t USING (tenant_key) ORDER BY u.credits_used DESC, u.tenant_key`,
     )
@@ -284,7 +289,10 @@ export function largestTenants(connection: LedgerDb, { period_key, closed_seq }:
     .all(period_key, limit) as string[];
 }
 
-/** The tenants whose credits moved most since the month before, as `finance_period_changes` has them, in the same order. */
+/**
+ * Returns the tenants with the largest change of credits since the previous month, in the order of
+ * `finance_period_changes`.
+ */
 export function largestMoves(connection: LedgerDb, { period_key, closed_seq }: MonthKey, limit: number): TenantMove[] {
   const before = findPeriod(connection, Number(period_key) - 1)?.closedSeq;
   return connection
@@ -293,13 +301,13 @@ export function largestMoves(connection: LedgerDb, { period_key, closed_seq }: M
          SELECT u.tenant_key AS tenant_key, u.credits_used AS credits, v.credits_used AS previous,
            u.credits_used - coalesce(v.credits_used, 0) AS change,
            abs(u.credits_used - coalesce(v.credits_used, 0)) AS size
-         FROM ${tableOf(closed_seq)} u
-         LEFT JOIN ${tableOf(before)} v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
+         FROM ${usageTable(closed_seq)} u
+         LEFT JOIN ${usageTable(before)} v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
          WHERE u.period_key = :period_key
          UNION ALL
          SELECT v.tenant_key, 0, v.credits_used, -v.credits_used, abs(v.credits_used) FROM periods p
-         JOIN ${tableOf(before)} v ON v.period_key = p.period_key - 1 AND v.withdrawn = 0
-         LEFT JOIN ${tableOf(closed_seq)} u ON u.period_key = p.period_key AND u.tenant_key = v.tenant_key
+         JOIN ${usageTable(before)} v ON v.period_key = p.period_key - 1 AND v.withdrawn = 0
+         LEFT JOIN ${usageTable(closed_seq)} u ON u.period_key = p.period_key AND u.tenant_key = v.tenant_key
          WHERE p.period_key = :period_key AND p.covered_run_key IS NOT NULL AND u.tenant_key IS NULL
          ORDER BY size DESC, tenant_key LIMIT :limit) m
        JOIN tenants t USING (tenant_key) ORDER BY m.size DESC, m.tenant_key`,
@@ -308,7 +316,10 @@ export function largestMoves(connection: LedgerDb, { period_key, closed_seq }: M
     .all({ period_key, limit }) as TenantMove[];
 }
 
-/** The same of an open month, beside last month at the same point; none where nothing was read around that time. */
+/**
+ * Returns the largest changes of an open month compared with last month at the same point. Empty without a reading at
+ * that time.
+ */
 function movesToDate(
   connection: LedgerDb,
   { workspaceId, period }: { workspaceId: string; period: string },
@@ -324,12 +335,15 @@ function movesToDate(
     .all(workspaceId, period, limit) as TenantMove[];
 }
 
-/** What each day of a workspace's month brought, by `YYYY-MM-DD`; days without a change are left out. */
+/**
+ * Returns the credits added on each day of a workspace's month, by `YYYY-MM-DD`. Days without a change are left out.
+ */
 export function creditsByDay(
   connection: LedgerDb,
   { period, period_key }: MonthKey & { period: string },
 ): { day: string; credits: bigint }[] {
-  // Entries lie in the order of their runs, so those of the month are read at a stretch; by their index it takes four times as long.
+  // Entries are stored in the order of their runs, so a month's entries are read in ranges. Their index would take
+  // four times as long.
   return connection
     .prepare(
       `WITH first AS MATERIALIZED (

@@ -10,28 +10,31 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { formatInteger } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
-import { COLOURS } from './charts.ts';
+import { CHART_COLOURS } from './charts.ts';
 
-/** A cell of a table; a bigint is grouped and set to the right. `html` is markup of ours; that of a figure is a `span`. */
-export type Cell = string | bigint | null | { html: string };
+/**
+ * A table cell. A bigint is formatted with separators and aligned right. `html` is trusted markup; that of a figure is
+ * a `span`.
+ */
+export type PageCell = string | bigint | null | { html: string };
 
-/** Where the pages of tenants are; a page that is a file has no such links. */
+/** The addresses of tenant pages. A page that is written to a file has no such links. */
 export interface PageLinks {
   tenant(tenantId: string): string;
   workspace: string;
 }
 
-/** A page as one file: no script, nothing to fetch. `body` is markup of ours. */
+/** Builds a self-contained page without scripts or external resources. `body` is trusted markup. */
 export function pageOf(title: string, body: string): string {
   return `${documentStart({ title, style: PAGE_STYLE })}<h1>${htmlText(title)}</h1>\n${body}\n${DOCUMENT_END}`;
 }
 
-/** An amount or a change: a figure that is not a plain integer. `text` is markup of ours. */
-export function figure(text: string): Cell {
+/** Builds the cell of an amount or a change, for figures that are not plain integers. `text` is trusted markup. */
+export function figureCell(text: string): PageCell {
   return { html: `<span>${text}</span>` };
 }
 
-export function tenantCell(tenantId: string, name: string, links: PageLinks | null): Cell {
+export function tenantCell(tenantId: string, name: string, links: PageLinks | null): PageCell {
   const shown = links === null ? htmlText(name) : `<a href="${htmlText(links.tenant(tenantId))}">${htmlText(name)}</a>`;
   return { html: `${shown}${name === tenantId ? '' : ` <span class="quiet">${htmlText(tenantId)}</span>`}` };
 }
@@ -40,24 +43,25 @@ export function section(title: string, body: string): string {
   return `<section>\n<h2>${htmlText(title)}</h2>\n${body}\n</section>`;
 }
 
-/** A chart; where there is too little room for its words its end is shown, and it can be moved to and fro. */
+/** Wraps a chart in a box that scrolls sideways if the screen is too narrow for its labels. */
 export function chartBox(title: string, svg: string): string {
   return `<div class="scroll chart" tabindex="0" role="region" aria-label="Chart: ${htmlText(title)}">${svg}</div>`;
 }
 
-export function behind(table: string): string {
+export function foldedFigures(table: string): string {
   return `<details><summary>Figures</summary>${table}</details>`;
 }
 
 export function legend(series: readonly string[]): string {
   const items = series.map(
-    (name, at) => `<li><span style="background:${COLOURS[at % COLOURS.length]}"></span>${htmlText(name)}</li>`,
+    (name, at) =>
+      `<li><span style="background:${CHART_COLOURS[at % CHART_COLOURS.length]}"></span>${htmlText(name)}</li>`,
   );
   return `<ul class="legend">${items.join('')}</ul>\n`;
 }
 
-export function tableOf(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const cells = (row: readonly Cell[]): string => row.map(cellHtml).join('');
+export function tableHtml(head: readonly string[], rows: readonly (readonly PageCell[])[]): string {
+  const cells = (row: readonly PageCell[]): string => row.map(cellHtml).join('');
   const isNumber = head.map((_, at) => rows.some((row) => isNumeric(row[at] ?? null)));
   const titles = head
     .map((title, at) => `<th scope="col"${isNumber[at] === true ? ' class="number"' : ''}>${htmlText(title)}</th>`)
@@ -68,19 +72,19 @@ export function tableOf(head: readonly string[], rows: readonly (readonly Cell[]
 </table></div>`;
 }
 
-function isNumeric(cell: Cell): boolean {
+function isNumeric(cell: PageCell): boolean {
   if (cell === null || typeof cell === 'string') return false;
   return typeof cell === 'bigint' || cell.html.startsWith('<span>');
 }
 
-function cellHtml(cell: Cell): string {
+function cellHtml(cell: PageCell): string {
   if (cell === null) return '<td></td>';
   if (typeof cell === 'bigint') return `<td class="number">${formatInteger(cell)}</td>`;
   if (typeof cell === 'string') return `<td>${htmlText(cell)}</td>`;
   return `<td${isNumeric(cell) ? ' class="number"' : ''}>${cell.html}</td>`;
 }
 
-/** Light and dark by the reader's setting, phone and paper; nothing is fetched. */
+/** The style of a page for light and dark mode, phones and paper. It loads nothing. */
 const PAGE_STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); margin: 0 auto; max-width: 60rem; padding: 1rem; }
@@ -110,11 +114,11 @@ details { margin-top: .5rem; }
 
 export interface PageOrigin {
   runId: string | null;
-  /** The end of the ledger's chain, which `verify` recomputes. */
+  /** The head of the ledger's chain, which `verify` recomputes. */
   head: { seq: number; digest: string };
 }
 
-/** The caller holds the read transaction in which the figures are read. */
+/** Reads the run and chain head of the page. The caller holds the read transaction of its figures. */
 export function readOrigin(connection: LedgerDb, workspaceId: string): PageOrigin {
   const applied = query(connection)
     .select({ runId: runs.runId })
@@ -126,26 +130,29 @@ export function readOrigin(connection: LedgerDb, workspaceId: string): PageOrigi
 }
 
 export function originHtml({ runId, head }: PageOrigin): string {
-  const run = runId === null ? 'Made before any run' : `Made from run ${htmlText(runId)}`;
-  return `<p class="quiet">${run}, head of the ledger ${htmlText(head.digest)} (link ${head.seq})</p>`;
+  const run = runId === null ? 'Created before the first run' : `Created from run ${htmlText(runId)}`;
+  return `<p class="quiet">${run}; ledger head ${htmlText(head.digest)} (link ${head.seq})</p>`;
 }
 
 interface AlertSentence {
   severity: string;
   state: string;
   since: string | null;
-  /** Why nobody is told; null where somebody is. */
+  /** The reason why nobody is notified, or null if somebody is. */
   muted: string | null;
   summary: string;
 }
 
 export interface PageAlerts {
-  /** In the order of the list of alerts. */
+  /** In the order of `usage-ledger alerts`. */
   alerts: AlertSentence[];
   moreAlerts: number;
 }
 
-/** The open alerts of a workspace, or of one tenant of it: that page says nothing of what the tenant costs. */
+/**
+ * Returns the open alerts of a workspace or of one of its tenants. A tenant's page leaves out margin alerts, because it
+ * must not show costs.
+ */
 export function openAlerts(
   connection: LedgerDb,
   subject: { workspaceId: string; tenantId?: string; nowMs: number },

@@ -2,10 +2,9 @@ import { periodAt } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { tenantEntries } from '../queries/tenants.ts';
-import type { PageData, PageRequest } from './page-data.ts';
+import { type PageData, type PageRequest, SHOWN_MONTHS } from './page-data.ts';
 import { openAlerts, readOrigin } from './page-parts.ts';
 
-const MONTHS = 12;
 const TENANT_PAGE_ROWS = 20;
 
 export interface TenantPageData
@@ -19,7 +18,7 @@ export interface TenantPageData
   withdrawn: boolean;
   lines: { kind: string; credits: bigint | null; amount: bigint | null; currency: string; card: string }[];
   adjustments: PageData['adjustments'];
-  /** The latest first. */
+  /** The latest entries first. */
   entries: { at: string; period: string; kind: string; delta: bigint; after: bigint }[];
 }
 
@@ -31,7 +30,10 @@ interface TenantMonthRow {
   withdrawn: bigint;
 }
 
-/** Reads what the page of a tenant shows; null when the ledger has nothing of it. The caller holds a read transaction. */
+/**
+ * Reads the data of a tenant's page. Returns null if the ledger has no data for the tenant. The caller holds a read
+ * transaction.
+ */
 export function readTenantPage(
   connection: LedgerDb,
   { workspaceId, tenantId, period: wanted, nowMs }: Omit<PageRequest, 'budgets'> & { tenantId: string },
@@ -43,7 +45,7 @@ export function readTenantPage(
       .all(workspaceId, tenantId, ...values) as Row[];
   const found = all<TenantMonthRow>(
     `SELECT period, credits_used, request_count, state, withdrawn FROM finance_usage
-     WHERE workspace_id = ? AND tenant_id = ? AND period <= ? ORDER BY period DESC LIMIT ${MONTHS}`,
+     WHERE workspace_id = ? AND tenant_id = ? AND period <= ? ORDER BY period DESC LIMIT ${SHOWN_MONTHS}`,
     wanted ?? periodAt(nowMs),
   ).reverse();
   const last = found.at(-1);
@@ -63,7 +65,7 @@ export function readTenantPage(
   );
   const amountOf = (month: string, currency: string): bigint =>
     charges.find((row) => row.period === month && row.currency === currency)?.amount ?? 0n;
-  const byDay = (month: string | undefined) => (month === undefined ? [] : daysOf(all, month));
+  const byDay = (month: string | undefined) => (month === undefined ? [] : tenantDays(all, month));
   const [current, previous] = [byDay(period), byDay(months.at(-2))];
   return {
     workspaceId,
@@ -111,8 +113,8 @@ export function readTenantPage(
   };
 }
 
-/** The tenant's credits at the end of each day of the month, by the day's number less one; null before the first. */
-function daysOf(all: <Row>(sql: string, ...values: unknown[]) => Row[], month: string): (bigint | null)[] {
+/** Returns the tenant's credits at the end of each day; index 0 is day 1. Null before the first reading. */
+function tenantDays(all: <Row>(sql: string, ...values: unknown[]) => Row[], month: string): (bigint | null)[] {
   const rows = all<{ day: string; credits: bigint }>(
     `SELECT day, credits_used AS credits FROM finance_daily
      WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY day`,

@@ -5,7 +5,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
-/** What the columns of the `finance_*` views hold by their names, under whatever view they stand; all others are text. */
+/** The kinds of the columns of the `finance_*` views, by column name in any view. All others are text. */
 const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
   [/^(alert|run|tenant|workspace)_id$|(^|_)digest$|^external_ref$/, 'id'],
   [/(^|_)credits(_|$)|^(projection|threshold)$/, 'credits'],
@@ -23,8 +23,8 @@ export function viewColumnKind(name: string): ColumnKind {
   return VIEW_COLUMN_KINDS.find(([names]) => names.test(name))?.[1] ?? 'text';
 }
 
-/** What a workbook adds up, where rows are of one kind and none stands in another. */
-const SUMS: Readonly<Record<string, readonly string[]>> = {
+/** The columns that a workbook totals. Only views where no row includes another one have totals. */
+const TOTALLED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   finance_usage: ['credits_used', 'request_count'],
   finance_period_totals: ['credits_used', 'request_count'],
   finance_adjustments: ['credits_delta', 'requests_delta'],
@@ -33,7 +33,7 @@ const SUMS: Readonly<Record<string, readonly string[]>> = {
   finance_lines: ['amount'],
 };
 
-/** Rows come in this order, as far as a view has these columns. */
+/** The sort order of rows: the first of these columns that the view has, and so on. */
 const ORDER = [
   'workspace_id',
   'period',
@@ -58,8 +58,8 @@ export function financeViews(connection: LedgerDb): string[] {
 }
 
 /**
- * The rows of a view, by its full name or without `finance_`. Filters match byte for byte. Throws UsageError for a view
- * that there is not, and for a filter on a column that it does not have.
+ * Returns the rows of a view, by its name with or without `finance_`. Filters match exactly. Throws UsageError for an
+ * unknown view and for a filter on a missing column.
  */
 export function viewSheet(connection: LedgerDb, name: string, filters: ViewFilters = {}): Sheet {
   const known = financeViews(connection);
@@ -68,26 +68,26 @@ export function viewSheet(connection: LedgerDb, name: string, filters: ViewFilte
     throw new UsageError(`there is no view ${JSON.stringify(name)}`, `use one of ${known.join(', ')}`);
   const columns = viewColumns(connection, view);
   const has = (column: string): boolean => columns.some((candidate) => candidate.name === column);
-  // A correction belongs to the month that it is booked in: there it is billed.
+  // A correction belongs to the month in which it is booked and billed.
   const period = has('booked_period') ? 'booked_period' : 'period';
-  const wanted = { workspace_id: filters.workspaceId, tenant_id: filters.tenantId, [period]: filters.period };
-  for (const [column, value] of Object.entries(wanted)) {
+  const selection = { workspace_id: filters.workspaceId, tenant_id: filters.tenantId, [period]: filters.period };
+  for (const [column, value] of Object.entries(selection)) {
     if (value === undefined || has(column)) continue;
-    throw new UsageError(`${view} has no column ${column} to filter by`, 'leave the filter away');
+    throw new UsageError(`${view} has no column ${column} to filter by`, 'remove the filter');
   }
-  const { where, values } = whereClause(wanted);
+  const { where, values } = whereClause(selection);
   const names = columns.map((column) => `"${column.name}"`).join(', ');
   const order = ORDER.filter(has).join(', ');
   const statement = connection
     .prepare(`SELECT ${names} FROM ${view} ${where} ${order === '' ? '' : `ORDER BY ${order}`}`)
     .safeIntegers()
     .raw();
-  const reads = columns.map(({ kind }) => READS[kind]);
-  const isPlain = reads.every((read) => read === undefined);
+  const converters = columns.map(({ kind }) => VALUE_CONVERTERS[kind]);
+  const isPlain = converters.every((read) => read === undefined);
   const rows = {
     *[Symbol.iterator]() {
       for (const row of statement.iterate(...values) as IterableIterator<SheetValue[]>) {
-        yield isPlain ? row : row.map((value, at) => reads[at]?.(value) ?? value);
+        yield isPlain ? row : row.map((value, at) => converters[at]?.(value) ?? value);
       }
     },
   };
@@ -98,12 +98,12 @@ export function viewColumns(connection: LedgerDb, view: string): SheetColumn[] {
   return columnsOf(connection, view).map((name) => ({
     name,
     kind: viewColumnKind(name),
-    ...(SUMS[view]?.includes(name) === true ? { sum: true } : {}),
+    ...(TOTALLED_COLUMNS[view]?.includes(name) === true ? { sum: true } : {}),
   }));
 }
 
-/** What SQLite says otherwise than a sheet wants it. */
-const READS: Partial<Record<ColumnKind, (value: SheetValue) => SheetValue>> = {
+/** Converts SQLite values to the sheet's types where they differ. */
+const VALUE_CONVERTERS: Partial<Record<ColumnKind, (value: SheetValue) => SheetValue>> = {
   double: (value) => (value === null ? null : Number(value)),
   flag: (value) => (value === null ? null : value === 1n),
 };

@@ -5,10 +5,11 @@ import { findPeriod, findWorkspace, tenantIdOf } from '../../ledger/store/subjec
 import { bookedSql } from '../../ledger/store/sum-money.ts';
 
 /**
- * Why a tenant is charged another amount than in the month before: other credits, another card, other corrections of earlier
- * months, other lines by hand, requests where nothing else says it; `new` and `gone`: nothing then, nothing now.
+ * The reason why a tenant's amount differs from the previous month: `usage` (other credits), `card` (another card),
+ * `corrections` (of earlier months), `lines` (manual lines), `requests` (if no other reason applies), `new` (no charge
+ * before) or `gone` (no charge now).
  */
-export type ChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections' | 'lines' | 'requests';
+export type MonthChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections' | 'lines' | 'requests';
 
 export interface TenantChange {
   workspaceId: string;
@@ -18,7 +19,7 @@ export interface TenantChange {
   previousMinor: bigint;
   credits: bigint;
   previousCredits: bigint;
-  reasons: ChangeReason[];
+  reasons: MonthChangeReason[];
 }
 
 interface Side {
@@ -28,7 +29,10 @@ interface Side {
   manualMinor: bigint;
 }
 
-/** The largest changes of a workspace's charges against the month before, so many of each currency, the largest first. */
+/**
+ * Returns the largest changes of a workspace's charges since the previous month, up to `limit` per currency, largest
+ * first.
+ */
 export function largestChanges(
   connection: LedgerDb,
   { workspaceId, period, limit }: { workspaceId: string; period: Period; limit: number },
@@ -46,8 +50,8 @@ export function largestChanges(
          FROM (
            SELECT tenant_key, currency, sum(now) AS now, sum(before) AS before
            FROM (
-             SELECT tenant_key, currency, amount_minor AS now, 0 AS before FROM (${charged(':now')})
-             UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${charged(':before')})
+             SELECT tenant_key, currency, amount_minor AS now, 0 AS before FROM (${chargedSql(':now')})
+             UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${chargedSql(':before')})
              UNION ALL SELECT tenant_key, currency, amount_minor, 0 FROM (${bookedSql(':now')})
              UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${bookedSql(':before')}))
            WHERE currency IS NOT NULL GROUP BY tenant_key, currency)
@@ -72,11 +76,14 @@ export function largestChanges(
 
 type Changed = Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> & { tenantKey: bigint };
 
-function charged(periodKey: string): string {
+function chargedSql(periodKey: string): string {
   return `SELECT tenant_key, currency, amount_minor FROM charges JOIN rate_cards USING (card_key) WHERE period_key = ${periodKey}`;
 }
 
-/** A tenant's credits, card, corrections and lines by hand in a period; those of a closed one as its close has frozen them. */
+/**
+ * Creates a reader of a tenant's credits, card, corrections and manual lines in a period. A closed period has the
+ * credits that its close froze.
+ */
 function sideReader(connection: LedgerDb): (periodKey: number, tenantKey: bigint) => Side {
   const booked = (kind: string) =>
     `SELECT coalesce(sum(amount_minor), 0) FROM (${bookedSql(':periodKey')}) WHERE tenant_key = :tenantKey AND kind = '${kind}'`;
@@ -101,8 +108,8 @@ function sideReader(connection: LedgerDb): (periodKey: number, tenantKey: bigint
     };
 }
 
-function reasonsOf(now: Side, before: Side): ChangeReason[] {
-  const reasons: ChangeReason[] = [];
+function reasonsOf(now: Side, before: Side): MonthChangeReason[] {
+  const reasons: MonthChangeReason[] = [];
   if (before.card === null && now.card !== null) reasons.push('new');
   else if (before.card !== null && now.card === null) reasons.push('gone');
   else {

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
 
-/** What `month-end --json` says. Amounts are exact decimals as text, with as many decimals as their currency has. */
+/** The schema of `month-end --json`. Amounts are exact decimals as text, with the decimals of their currency. */
 
 const amount = z.string().regex(/^-?\d+(\.\d{2,4})?$/);
-const integer = z.bigint();
+const integerField = z.bigint();
 const count = z.int().min(0);
 const time = z.string().nullable().describe('ISO-8601 UTC');
 const currency = z.string().regex(/^[A-Z]{3}$/);
 
-const names = z.strictObject({ count, first: z.array(z.string()).describe('the first twenty by id') });
+const names = z.strictObject({ count, first: z.array(z.string()).describe('the first 20 by id') });
 
 const blockerSchema = z.strictObject({
   kind: z.enum([
@@ -24,25 +24,25 @@ const blockerSchema = z.strictObject({
     'not_configured',
   ]),
   reason: z.string(),
-  command: z.string().nullable().describe('what clears it; null: time does'),
+  command: z.string().nullable().describe('the command that clears the blocker; null if only time does'),
 });
 
-const workspaceSchema = z.strictObject({
+const monthEndWorkspaceSchema = z.strictObject({
   workspace_id: z.string(),
   state: z.enum(['closed', 'ready', 'blocked']),
   reconciled: z
     .enum(['yes', 'differences', 'no'])
-    .describe('what `reconcile --record` has found last of the close in force'),
-  read_at: time.describe('when the last complete walk ended that had begun after the end of the month'),
-  unchanged_since: time.describe('when the first of the walks ended that agree with that one'),
+    .describe('the latest result of `reconcile --record` for the current close'),
+  read_at: time.describe('end of the latest complete walk that began after the month ended'),
+  unchanged_since: time.describe('end of the earliest walk with the same figures as that one'),
   settled: z.boolean(),
   tenants: count,
-  credits_used: integer,
+  credits_used: integerField,
   unnamed: names.describe('tenants with neither a name nor a reference'),
-  unpriced: names.describe('tenants, or corrections of them, that no rate card prices'),
+  unpriced: names.describe('tenants with usage or corrections that no rate card prices'),
   corrections: z
     .strictObject({ tenants: count, amounts: z.array(z.strictObject({ currency, amount })) })
-    .describe('of earlier months, billed with this one'),
+    .describe('corrections of earlier months that are billed with this month'),
   amounts: z.array(z.strictObject({ currency, amount, previous_amount: amount })),
   blockers: z.array(blockerSchema),
 });
@@ -52,28 +52,28 @@ const changeSchema = z.strictObject({
   tenant_id: z.string(),
   amount,
   previous_amount: amount,
-  credits_used: integer,
-  previous_credits: integer,
+  credits_used: integerField,
+  previous_credits: integerField,
   reasons: z.array(z.enum(['new', 'gone', 'usage', 'card', 'corrections', 'lines', 'requests'])),
 });
 
 const moneySchema = z.strictObject({
   currency,
-  amount: amount.describe('what the statements of all workspaces come to; an estimate where they are not closed'),
+  amount: amount.describe('total of the statements of all workspaces; an estimate for those that are not closed'),
   previous_amount: amount,
   change: amount,
-  change_percent: z.number().nullable().describe('null: nothing before'),
+  change_percent: z.number().nullable().describe('null if the previous amount is 0'),
   largest: z.array(changeSchema).max(5),
 });
 
 export const monthEndSchema = z.strictObject({
   period: z.string().regex(PERIOD_FORM),
   at: z.string(),
-  ready: z.boolean().describe('all workspaces are closed or can be'),
-  sound: z.boolean().describe('`verify` has found no fault'),
+  ready: z.boolean().describe('true if every workspace is closed or can be closed'),
+  sound: z.boolean().describe('true if `verify` found no fault'),
   faults: count,
   head_digest: z.string().nullable(),
-  workspaces: z.array(workspaceSchema),
+  workspaces: z.array(monthEndWorkspaceSchema),
   money: z.array(moneySchema),
 });
 

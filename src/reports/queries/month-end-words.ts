@@ -5,7 +5,7 @@ import { formatDecimal, formatInteger } from '../formats/columns.ts';
 import { workspaceOption } from './month-end.ts';
 import type { Blocker, MonthEnd, MonthEndChange, MonthEndWorkspace } from './month-end-record.ts';
 
-const STATES: Readonly<Record<Blocker['kind'] | 'closed' | 'ready', string>> = {
+const STATE_WORDS: Readonly<Record<Blocker['kind'] | 'closed' | 'ready', string>> = {
   closed: 'closed',
   ready: 'ready',
   not_over: 'not over',
@@ -19,52 +19,59 @@ const STATES: Readonly<Record<Blocker['kind'] | 'closed' | 'ready', string>> = {
   not_configured: 'unconfigured',
 };
 
-export function stateWords({ state, blockers, reconciled }: MonthEndWorkspace): string {
+export function formatWorkspaceState({ state, blockers, reconciled }: MonthEndWorkspace): string {
   if (reconciled !== 'no') return reconciled === 'yes' ? 'reconciled' : 'invoices differ';
-  return STATES[state === 'blocked' ? (blockers[0]?.kind ?? 'unknown') : state];
+  return STATE_WORDS[state === 'blocked' ? (blockers[0]?.kind ?? 'unknown') : state];
 }
 
-export function readyWords({ workspaces }: MonthEnd): string {
+export function formatReadiness({ workspaces }: MonthEnd): string {
   const count = (wanted: MonthEndWorkspace['state']) => workspaces.filter(({ state }) => state === wanted).length;
   const parts = [
     `${formatInteger(count('ready'))} of ${counted(workspaces.length, 'workspace')} can be closed`,
-    count('closed') === 0 ? '' : `${formatInteger(count('closed'))} closed already`,
-    count('blocked') === 0 ? '' : `${formatInteger(count('blocked'))} cannot`,
+    count('closed') === 0 ? '' : `${formatInteger(count('closed'))} already closed`,
+    count('blocked') === 0 ? '' : `${formatInteger(count('blocked'))} blocked`,
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
 
-export function soundWords({ sound, faults }: MonthEnd): string {
-  return sound ? 'the ledger is sound' : `the ledger is NOT sound: ${counted(faults, 'fault')}`;
+export function formatLedgerState({ sound, faults }: MonthEnd): string {
+  return sound ? 'ledger verified' : `ledger NOT verified: ${counted(faults, 'fault')}`;
 }
 
-/** Such as `112.05 EUR after 30.00 the month before (+82.05, +273.5 %)`. */
-export function moneyWords(money: MonthEnd['money'][number]): string {
+/** Formats a total: `112.05 EUR, up from 30.00 in the previous month (+82.05, +273.5%)`. */
+export function formatMonthMoney(money: MonthEnd['money'][number]): string {
   const { amount, previous_amount, currency, change, change_percent: percent } = money;
   const signed = (text: string) => (/^-|^0+(\.0+)?$/.test(text) ? text : `+${text}`);
   const by = [signed(formatDecimal(change)), ...(percent === null ? [] : [`${signed(String(percent))}%`])].join(', ');
-  return `${formatDecimal(amount)} ${currency} after ${formatDecimal(previous_amount)} the month before (${by})`;
+  return `${formatDecimal(amount)} ${currency}, ${comparedWith(amount, previous_amount)} in the previous month (${by})`;
 }
 
-/** Such as `acme of ws-1: 90.00 after 10.00: 9,000 credits after 1,000`. */
-export function changeWords(change: MonthEndChange): string {
+/** Formats a change: `acme (ws-1): 90.00, up from 10.00: 9,000 credits (previously 1,000)`. */
+export function formatMonthChange(change: MonthEndChange): string {
   const { workspace_id, tenant_id, amount, previous_amount, reasons, credits_used, previous_credits } = change;
   const words: Readonly<Record<(typeof reasons)[number], string>> = {
     new: 'new',
-    gone: 'no usage any more',
-    usage: `${formatInteger(credits_used)} credits after ${formatInteger(previous_credits)}`,
-    card: 'another rate card',
+    gone: 'no usage',
+    usage: `${formatInteger(credits_used)} credits (previously ${formatInteger(previous_credits)})`,
+    card: 'different rate card',
     corrections: 'corrections of earlier months',
-    lines: 'other lines by hand',
-    requests: 'other requests',
+    lines: 'different manual lines',
+    requests: 'different requests',
   };
   const why = reasons.map((reason) => words[reason]).join(', ');
-  const whose = `${inertText(tenant_id)} of ${inertText(workspace_id)}`;
-  return `${whose}: ${formatDecimal(amount)} after ${formatDecimal(previous_amount)}: ${why}`;
+  const tenant = `${inertText(tenant_id)} (${inertText(workspace_id)})`;
+  return `${tenant}: ${formatDecimal(amount)}, ${comparedWith(amount, previous_amount)}: ${why}`;
 }
 
-/** What somebody should look at, though it stands in the way of nothing. */
-export function noticesOf(
+/** Compares two amounts of one currency, which have the same number of decimals: `up from 30.00`. */
+function comparedWith(amount: string, previous: string): string {
+  const [now, before] = [amount, previous].map((text) => BigInt(text.replace('.', ''))) as [bigint, bigint];
+  const direction = now > before ? 'up from' : now < before ? 'down from' : 'same as';
+  return `${direction} ${formatDecimal(previous)}`;
+}
+
+/** Lists the findings that are worth checking but do not block the close. */
+export function findNotices(
   { workspace_id: id, unnamed, unpriced, tenants, state }: MonthEndWorkspace,
   period: Period,
 ): { words: string; command: string }[] {
@@ -73,7 +80,7 @@ export function noticesOf(
   const notices: { words: string; command: string }[] = [];
   if (state === 'closed') return notices;
   if (unnamed.count > 0) {
-    const words = `${inertText(id)}: ${formatInteger(unnamed.count)} of ${counted(tenants, 'tenant')} without name and reference: ${of(unnamed)}`;
+    const words = `${inertText(id)}: ${formatInteger(unnamed.count)} of ${counted(tenants, 'tenant')} without a name or reference: ${of(unnamed)}`;
     notices.push({ words, command: `usage-ledger tenants import FILE ${option}` });
   }
   if (unpriced.count > 0) {

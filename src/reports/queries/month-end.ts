@@ -14,32 +14,32 @@ import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { largestChanges, type TenantChange } from './month-changes.ts';
 import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts';
 
-/** Changes that are shown of each currency, and names of tenants that lack something. */
-const LARGEST = 5;
-const NAMED = 20;
+/** The maximum changes shown per currency, and names shown per list of tenants. */
+const MAX_CHANGES = 5;
+const MAX_NAMES = 20;
 
 export interface MonthEndRequest {
   period: Period;
   workspaces: readonly MonthEndSubject[];
   maxChange: MaxChange | null;
-  /** What `verify` says of the ledger at the same moment. */
+  /** The result of `verify` for the same state of the ledger. */
   verified: Pick<FileReport, 'headDigest' | 'faults'>;
   nowMs: number;
 }
 
-/** A workspace that is to be closed; null settings: the configuration has none, though the ledger reads it. */
+/** A workspace to close. `settleHours` is null if the ledger has the workspace but the configuration does not. */
 export interface MonthEndSubject {
   id: string;
   settleHours: number | null;
 }
 
-/** What the month's end finds, for all workspaces. The caller holds a read transaction. */
+/** Reads the state of the month's end for all workspaces. The caller holds a read transaction. */
 export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): MonthEnd {
   const { period, verified, nowMs } = request;
   const isSound = verified.faults.length === 0;
   const read = request.workspaces.map((subject) => readWorkspace(connection, subject, request));
   const changes = request.workspaces.flatMap(({ id }) =>
-    largestChanges(connection, { workspaceId: id, period, limit: LARGEST }),
+    largestChanges(connection, { workspaceId: id, period, limit: MAX_CHANGES }),
   );
   return {
     period,
@@ -49,7 +49,7 @@ export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): Mo
     faults: verified.faults.length,
     head_digest: verified.headDigest,
     workspaces: read.map(({ record }) => record),
-    money: moneyOf(
+    money: moneyTotals(
       read.flatMap(({ money }) => money),
       changes,
     ),
@@ -74,9 +74,9 @@ function readWorkspace(
   };
   if (standing.state !== 'closed') {
     const end = workspaceKey === undefined ? null : endOfWorkspace(connection, workspaceKey);
-    if (settleHours === null) block('not_configured', 'the ledger reads it, and it is not configured');
-    else if (end !== null) block('ended', `it was ended at ${end.at} by ${end.actor}`);
-    else if (standing.state === 'unknown') block('unknown', 'the ledger has nothing of the month');
+    if (settleHours === null) block('not_configured', 'in the ledger, but not in the configuration');
+    else if (end !== null) block('ended', `ended at ${end.at} by ${end.actor}`);
+    else if (standing.state === 'unknown') block('unknown', 'no data for the month');
     else for (const { kind, reason } of standing.obstacles) block(kind, reason);
   }
   const state = standing.state === 'closed' ? 'closed' : blockers.length === 0 ? 'ready' : 'blocked';
@@ -89,9 +89,9 @@ function readWorkspace(
     settled: nowMs >= periodEndMs(period) + (settleHours ?? 0) * HOUR_MS,
     tenants: usage.tenants,
     credits_used: usage.creditsUsed,
-    unnamed: lacking(connection, UNNAMED, { periodKey, closedSeq }),
-    unpriced: lacking(connection, UNPRICED, { periodKey, closedSeq }),
-    corrections: correctionsOf(connection, periodKey),
+    unnamed: tenantsWithout(connection, UNNAMED_SQL, { periodKey, closedSeq }),
+    unpriced: tenantsWithout(connection, UNPRICED_SQL, { periodKey, closedSeq }),
+    corrections: sumCorrections(connection, periodKey),
     amounts: money.map(({ currency, now, before }) => ({
       currency,
       amount: formatMinor(now, currency),
@@ -112,33 +112,35 @@ function reconciledSince(connection: LedgerDb, closedSeq: number | null): MonthE
   return matched === undefined ? 'no' : matched === 1 ? 'yes' : 'differences';
 }
 
-/** The tenants of a period, with whatever they lack; of a closed one as its close has frozen them. */
-const TENANTS = `SELECT u.tenant_key FROM tenant_usage u
+/** The tenants of a period, as a subquery. A closed period has the tenants that its close froze. */
+const TENANTS_SQL = `SELECT u.tenant_key FROM tenant_usage u
     WHERE u.period_key = :periodKey AND u.withdrawn = 0 AND :closedSeq IS NULL
   UNION ALL SELECT z.tenant_key FROM closed_usage z
     WHERE z.period_key = :periodKey AND z.withdrawn = 0 AND :closedSeq IS NOT NULL`;
-const UNNAMED = `SELECT tenant_key FROM (${TENANTS}) y WHERE NOT EXISTS (SELECT 1 FROM tenant_names n
+const UNNAMED_SQL = `SELECT tenant_key FROM (${TENANTS_SQL}) y WHERE NOT EXISTS (SELECT 1 FROM tenant_names n
   WHERE n.tenant_key = y.tenant_key AND (n.display_name IS NOT NULL OR n.external_ref IS NOT NULL)
     AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m
       WHERE m.tenant_key = y.tenant_key AND m.after_seq < coalesce(:closedSeq, 9e18)))`;
-const UNPRICED = `SELECT tenant_key FROM (${TENANTS}) y WHERE NOT EXISTS (SELECT 1 FROM charges c
+const UNPRICED_SQL = `SELECT tenant_key FROM (${TENANTS_SQL}) y WHERE NOT EXISTS (SELECT 1 FROM charges c
     WHERE c.period_key = :periodKey AND c.tenant_key = y.tenant_key AND c.amount_minor IS NOT NULL)
   UNION SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey AND amount_minor IS NULL`;
 
-function lacking(
+function tenantsWithout(
   connection: LedgerDb,
   keys: string,
   place: { periodKey: number; closedSeq: number | null },
 ): { count: number; first: string[] } {
   const first = connection
-    .prepare(`SELECT t.tenant_id FROM (${keys}) JOIN tenants t USING (tenant_key) ORDER BY t.tenant_id LIMIT ${NAMED}`)
+    .prepare(
+      `SELECT t.tenant_id FROM (${keys}) JOIN tenants t USING (tenant_key) ORDER BY t.tenant_id LIMIT ${MAX_NAMES}`,
+    )
     .pluck()
     .all(place) as string[];
   const count = connection.prepare(`SELECT count(*) FROM (${keys})`).pluck().get(place) as number;
   return { count, first };
 }
 
-function correctionsOf(connection: LedgerDb, periodKey: number): MonthEndWorkspace['corrections'] {
+function sumCorrections(connection: LedgerDb, periodKey: number): MonthEndWorkspace['corrections'] {
   const tenants = connection
     .prepare('SELECT count(DISTINCT tenant_key) FROM charge_corrections WHERE booked_period_key = ?')
     .pluck()
@@ -153,7 +155,7 @@ function correctionsOf(connection: LedgerDb, periodKey: number): MonthEndWorkspa
   return { tenants, amounts: sums.map(({ currency, minor }) => ({ currency, amount: formatMinor(minor, currency) })) };
 }
 
-/** What a person types next; null where only time helps. */
+/** Returns the command that clears a blocker, or null if only time does. */
 function commandFor(kind: Blocker['kind'], id: string, period: Period): string | null {
   const word = shellQuote(id);
   const workspace = workspaceOption(id);
@@ -172,12 +174,12 @@ function commandFor(kind: Blocker['kind'], id: string, period: Period): string |
   return command === null ? null : `usage-ledger ${command}`;
 }
 
-/** An id may begin like an option. */
+/** Formats the option for a workspace. An id may begin with a hyphen, so `=` keeps it from being read as an option. */
 export function workspaceOption(id: string): string {
   return `--workspace${id.startsWith('-') ? '=' : ' '}${shellQuote(id)}`;
 }
 
-function moneyOf(all: readonly MoneyOfMonths[], changes: readonly TenantChange[]): MonthEnd['money'] {
+function moneyTotals(all: readonly MoneyOfMonths[], changes: readonly TenantChange[]): MonthEnd['money'] {
   const currencies = [...new Set(all.map(({ currency }) => currency))].sort();
   return currencies.map((currency) => {
     const own = all.filter((money) => money.currency === currency);
@@ -189,8 +191,8 @@ function moneyOf(all: readonly MoneyOfMonths[], changes: readonly TenantChange[]
       amount: formatMinor(now, currency),
       previous_amount: formatMinor(before, currency),
       change: formatMinor(now - before, currency),
-      change_percent: percentOf(now - before, before),
-      largest: largest.slice(0, LARGEST).map((change) => ({
+      change_percent: changePercent(now - before, before),
+      largest: largest.slice(0, MAX_CHANGES).map((change) => ({
         workspace_id: change.workspaceId,
         tenant_id: change.tenantId,
         amount: formatMinor(change.amountMinor, currency),
@@ -204,15 +206,15 @@ function moneyOf(all: readonly MoneyOfMonths[], changes: readonly TenantChange[]
 }
 
 function bySize(a: TenantChange, b: TenantChange): number {
-  const [left, right] = [a, b].map(({ amountMinor, previousMinor }) => sizeOf(amountMinor - previousMinor));
+  const [left, right] = [a, b].map(({ amountMinor, previousMinor }) => absolute(amountMinor - previousMinor));
   return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
 }
 
-/** To a tenth; null of nothing. */
-function percentOf(change: bigint, of: bigint): number | null {
-  return of === 0n ? null : Math.round((Number(change) / Number(sizeOf(of))) * 1000) / 10;
+/** Returns the change in percent, rounded to a tenth, or null if the base is 0. */
+function changePercent(change: bigint, of: bigint): number | null {
+  return of === 0n ? null : Math.round((Number(change) / Number(absolute(of))) * 1000) / 10;
 }
 
-function sizeOf(minor: bigint): bigint {
+function absolute(minor: bigint): bigint {
   return minor < 0n ? -minor : minor;
 }

@@ -17,7 +17,9 @@ export interface NamedTenantRow {
   first_seen_at: string | null;
 }
 
-/** The tenants of a workspace, or of all, with their names, by id; with a limit no more of them are read. */
+/**
+ * Returns the tenants of a workspace, or of all workspaces, with their names, sorted by id. At most `limit` are read.
+ */
 export function namedTenants(connection: LedgerDb, workspaceId: string | undefined, limit?: number): NamedTenantRow[] {
   const { where, values } = whereClause({ workspace_id: workspaceId });
   const rows = connection
@@ -44,34 +46,40 @@ export interface NearTenant {
   display_name: string | null;
 }
 
-/** Ids, and names, that are looked at for a word, however many there are. */
-const MOST_LOOKED_AT = 2_000;
-/** Nobody mistypes a longer one, and comparing them takes its time. */
-const LONGEST_WORD = 100;
+/** The maximum ids and names to compare with a word. */
+const MAX_COMPARED_TENANTS = 2_000;
+/** Longer words are not searched: they are not typing mistakes, and comparing them is slow. */
+const MAX_SEARCH_LENGTH = 100;
 
-/** Up to three tenants whose id or name is near to a word, the nearest first; of many tenants only some are looked at. */
+/**
+ * Returns up to three tenants with an id or name similar to a word, best match first. In a large ledger, only a part of
+ * the tenants is compared.
+ */
 export function nearTenants(connection: LedgerDb, word: string, workspaceId: string | undefined): NearTenant[] {
-  if (word.length > LONGEST_WORD) return [];
+  if (word.length > MAX_SEARCH_LENGTH) return [];
   const byId = idsAround(connection, word, workspaceId);
   const byName = someNames(connection, workspaceId);
   const starts = [...byId.keys()].filter((id) => word.length > 2 && id.toLowerCase().startsWith(word.toLowerCase()));
   const texts = [...nearest(word, [...new Set([...byId.keys(), ...byName.keys()])], 3), ...starts.sort()];
-  const meant = new Map<string, { workspace_id: string; tenant_id: string }>();
+  const matches = new Map<string, { workspace_id: string; tenant_id: string }>();
   for (const text of texts) {
     const found = byId.get(text) ?? byName.get(text);
-    if (found !== undefined && meant.size < 3) meant.set(`${found.tenant_id} ${found.workspace_id}`, found);
+    if (found !== undefined && matches.size < 3) matches.set(`${found.tenant_id} ${found.workspace_id}`, found);
   }
-  return [...meant.values()].map((found) => {
+  return [...matches.values()].map((found) => {
     const nameOf = tenantNameReader(connection, found.workspace_id);
     return { ...found, display_name: nameOf(found.tenant_id) };
   });
 }
 
-type Places = Map<string, { workspace_id: string; tenant_id: string }>;
+type TenantPlaces = Map<string, { workspace_id: string; tenant_id: string }>;
 
-/** Ids that begin as the word does or stand beside it, by the index; then the first of all, which is all of a few. */
-function idsAround(connection: LedgerDb, word: string, workspaceId: string | undefined): Places {
-  const asked = query(connection)
+/**
+ * Returns ids that share the word's beginning or sort next to it, by the index, then the first ids of each workspace,
+ * which cover a small one completely.
+ */
+function idsAround(connection: LedgerDb, word: string, workspaceId: string | undefined): TenantPlaces {
+  const searched = query(connection)
     .select({ workspace_key: workspaces.workspaceKey, workspace_id: workspaces.workspaceId })
     .from(workspaces)
     .where(workspaceId === undefined ? undefined : eq(workspaces.workspaceId, workspaceId))
@@ -84,10 +92,10 @@ function idsAround(connection: LedgerDb, word: string, workspaceId: string | und
       .pluck();
   const after = read('>= ? ORDER BY tenant_id');
   const before = read('< ? ORDER BY tenant_id DESC');
-  const found: Places = new Map();
-  let left = MOST_LOOKED_AT;
-  const look =
-    (statement: typeof after, { workspace_key, workspace_id }: (typeof asked)[number]) =>
+  const found: TenantPlaces = new Map();
+  let left = MAX_COMPARED_TENANTS;
+  const addIds =
+    (statement: typeof after, { workspace_key, workspace_id }: (typeof searched)[number]) =>
     (from: string, most: number): void => {
       const ids = statement.all(workspace_key, from, Math.max(0, Math.min(most, left))) as string[];
       left -= ids.length;
@@ -95,23 +103,24 @@ function idsAround(connection: LedgerDb, word: string, workspaceId: string | und
     };
   const swapped = `${word.charAt(1)}${word.charAt(0)}${word.slice(2)}`;
   const spellings = new Set([word, word.toLowerCase(), word.toUpperCase(), word.slice(1), swapped]);
-  for (const workspace of asked) {
+  for (const workspace of searched) {
     for (const spelling of spellings) {
-      look(after, workspace)(spelling, 10);
-      look(before, workspace)(spelling, 10);
-      for (let cut = 1; cut <= 6 && cut < spelling.length; cut += 1) look(after, workspace)(spelling.slice(0, -cut), 3);
+      addIds(after, workspace)(spelling, 10);
+      addIds(before, workspace)(spelling, 10);
+      for (let cut = 1; cut <= 6 && cut < spelling.length; cut += 1)
+        addIds(after, workspace)(spelling.slice(0, -cut), 3);
     }
   }
-  for (const workspace of asked) look(after, workspace)('', left);
+  for (const workspace of searched) addIds(after, workspace)('', left);
   return found;
 }
 
-function someNames(connection: LedgerDb, workspaceId: string | undefined): Places {
+function someNames(connection: LedgerDb, workspaceId: string | undefined): TenantPlaces {
   const { where, values } = whereClause({ workspace_id: workspaceId });
   const rows = connection
     .prepare(
       `SELECT display_name, workspace_id, tenant_id
-       FROM (SELECT tenant_key, display_name FROM tenant_names WHERE display_name IS NOT NULL LIMIT ${MOST_LOOKED_AT})
+       FROM (SELECT tenant_key, display_name FROM tenant_names WHERE display_name IS NOT NULL LIMIT ${MAX_COMPARED_TENANTS})
        JOIN tenants USING (tenant_key) JOIN workspaces USING (workspace_key) ${where}`,
     )
     .raw()
@@ -119,10 +128,10 @@ function someNames(connection: LedgerDb, workspaceId: string | undefined): Place
   return new Map(rows.map(([name, workspace_id, tenant_id]) => [name, { workspace_id, tenant_id }]));
 }
 
-/** One row of `finance_history`, without the workspace and tenant that were asked for. */
+/** One row of `finance_history` for a given workspace and tenant. */
 export type TenantEntry = Omit<Exact<typeof financeHistory.$inferSelect>, 'workspace_id' | 'tenant_id'>;
 
-export const ENTRY_COLUMNS: readonly Column<TenantEntry>[] = [
+export const TENANT_ENTRY_COLUMNS: readonly Column<TenantEntry>[] = [
   { name: 'entry_id', kind: 'count', header: 'Entry' },
   { name: 'recorded_at', kind: 'date', header: 'Recorded' },
   { name: 'period', kind: 'text', header: 'Period' },
@@ -140,7 +149,7 @@ export const PLACED_ENTRY_COLUMNS: readonly Column<PlacedEntry>[] = [
   { name: 'workspace_id', kind: 'id' },
   { name: 'tenant_id', kind: 'id' },
   { name: 'display_name', kind: 'text' },
-  ...ENTRY_COLUMNS,
+  ...TENANT_ENTRY_COLUMNS,
 ];
 
 export function workspacesOfTenant(connection: LedgerDb, tenantId: string): string[] {
@@ -155,9 +164,9 @@ export function workspacesOfTenant(connection: LedgerDb, tenantId: string): stri
     .map((workspace) => workspace.workspaceId);
 }
 
-/** Everything that was ever recorded of a tenant, in the order in which it was. */
+/** Returns every recorded change of a tenant in order. */
 export function tenantEntries(connection: LedgerDb, workspaceId: string, tenantId: string): TenantEntry[] {
-  // By the key of the entries: the view's joins do not say that a tenant belongs to one workspace, so it alone would
+  // Selects by entry key, because the view's joins hide that a tenant belongs to one workspace: the view alone would
   // read every entry of the workspace.
   return connection
     .prepare(

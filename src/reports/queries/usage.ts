@@ -10,7 +10,7 @@ import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../formats/columns.ts';
 
-/** One row of `finance_usage`, with the tenant's name. Credits and counts are exact; times are ISO-8601 UTC. */
+/** One row of `finance_usage` with the tenant's name. Credits and counts are exact; times are ISO-8601 UTC. */
 export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean; display_name: string | null };
 
 export const USAGE_COLUMNS: readonly Column<UsageRow>[] = [
@@ -41,7 +41,7 @@ export interface UsageFilters {
   period?: Period | PeriodWindow | undefined;
 }
 
-/** What the ledger holds now, by workspace, period and tenant, one row at a time. Filters match byte for byte. */
+/** Yields the current usage by workspace, period and tenant, one row at a time. Filters match exactly. */
 export function* eachUsageRow(connection: LedgerDb, filters: UsageFilters): Generator<UsageRow> {
   const { workspaceId, tenantId, period } = filters;
   const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
@@ -68,7 +68,7 @@ export function ledgerWorkspaces(connection: LedgerDb): string[] {
   return all.map(({ workspaceId }) => workspaceId);
 }
 
-export function readingsOf(
+export function readCreditReadings(
   connection: LedgerDb,
   { workspaceId, period, tenantId }: { workspaceId: string; period: string; tenantId: string },
 ): bigint[] {
@@ -93,7 +93,7 @@ interface RecordedUsageRow {
   requests: bigint;
 }
 
-/** The usage that is not withdrawn, workspace by workspace and period by period, one row at a time. */
+/** Yields the usage that is not withdrawn, by workspace and period, one row at a time. */
 export function recordedUsage(
   connection: LedgerDb,
   { workspaceId, period, isClosed }: { workspaceId?: string; period?: string; isClosed?: boolean } = {},

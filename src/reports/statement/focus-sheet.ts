@@ -16,15 +16,15 @@ export interface FocusRequest {
 }
 
 export interface FocusGaps {
-  /** Tenants of which not everything is priced. */
+  /** The number of tenants with an unpriced part. */
   unpriced: number;
-  /** Workspaces of which the ledger has nothing of the period. */
+  /** The workspaces without data for the period. */
   unknown: string[];
 }
 
 /**
- * The rows of a FOCUS file. Whoever writes them reads them meanwhile, so the caller holds a read transaction until then.
- * As CSV they are for machines: write them raw.
+ * Returns the rows of a FOCUS file. They are read while they are written, so the caller holds a read transaction until
+ * then. Write CSV raw: it is for machines.
  */
 export function readFocusSheet(connection: LedgerDb, request: FocusRequest): { sheet: Sheet; gaps: FocusGaps } {
   const { period, tenantId, focus, nowMs } = request;

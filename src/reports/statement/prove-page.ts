@@ -3,7 +3,7 @@ import { type Sha256, utf8 } from '../../verifier/hashes.ts';
 import { type VerifyStep, verifyStatement } from '../../verifier/verify-statement.ts';
 import { NOT_CHECKED, tenantPage } from './tenant-page.ts';
 
-/** As much of a browser as the page needs. */
+/** The parts of the DOM that the page uses. */
 interface PageElement {
   textContent: string;
   className: string;
@@ -16,65 +16,65 @@ interface PageElement {
   addEventListener(event: 'input', listener: () => void): void;
   focus(): void;
 }
-interface Page {
+interface PageDocument {
   documentElement: PageElement;
   getElementById(id: string): PageElement;
   createElement(name: string): PageElement;
 }
-declare const document: Page;
-declare const DOMParser: new () => { parseFromString(html: string, type: 'text/html'): Page };
+declare const document: PageDocument;
+declare const DOMParser: new () => { parseFromString(html: string, type: 'text/html'): PageDocument };
 
-const AUTHENTIC = 'Authentic: this page shows what was closed, and nothing else.';
+const AUTHENTIC = 'Authentic: this page shows exactly the closed statement.';
 const ALTERED =
-  'NOT authentic: the file that you have opened shows something else than what was closed, or more. That was taken away: ' +
-  'what stands here now is what was closed.';
+  'NOT authentic: the file that you opened differs from the closed statement. The differences were removed: ' +
+  'this page now shows the closed statement.';
 
-const byId = (id: string): PageElement => document.getElementById(id);
+const elementById = (id: string): PageElement => document.getElementById(id);
 const sha256: Sha256 = async (data) => new Uint8Array(await crypto.subtle.digest('SHA-256', data));
 
-const statementText = JSON.parse(byId('statement').textContent) as string;
-const scriptText = byId('script').textContent;
-/** Whether the page as it was opened showed something else than what was closed; null until that is known. */
+const statementText = JSON.parse(elementById('statement').textContent) as string;
+const scriptText = elementById('script').textContent;
+/** True if the page as opened differed from the closed statement. Null until known. */
 let wasAltered: boolean | null = null;
 let last = Promise.resolve();
 listen();
 
 function listen(): void {
-  byId('digest').addEventListener('input', () => {
+  elementById('digest').addEventListener('input', () => {
     last = last.then(check);
   });
 }
 
 async function check(): Promise<void> {
-  const kept = byId('digest').value.trim().toLowerCase();
-  if (kept === '') {
-    show(NOT_CHECKED, '', []);
+  const expected = elementById('digest').value.trim().toLowerCase();
+  if (expected === '') {
+    showVerdict(NOT_CHECKED, '', []);
     return;
   }
   const verdict = await verifyStatement(statementText, sha256);
-  const isExpected = verdict.isConsistent && verdict.closeDigest === kept;
+  const isMatch = verdict.isConsistent && verdict.closeDigest === expected;
   const steps = [...verdict.steps];
   if (verdict.isConsistent)
-    steps.push({ check: 'the digest matches the one that you entered', passed: isExpected, detail: kept });
+    steps.push({ check: 'the digest matches the one that you entered', passed: isMatch, detail: expected });
   if (!verdict.isConsistent) {
-    show(`NOT authentic: ${inertText(verdict.reason)}.`, 'refused', steps);
-  } else if (!isExpected) {
-    show('NOT authentic: the digest of its close does not match the one that you entered.', 'refused', steps);
+    showVerdict(`NOT authentic: ${inertText(verdict.reason)}.`, 'refused', steps);
+  } else if (!isMatch) {
+    showVerdict('NOT authentic: the digest of its close does not match the one that you entered.', 'refused', steps);
   } else {
-    await makeAnew(tenantPage(verdict.statement, { text: scriptText, sha256: await base64Hash(scriptText) }));
-    show(wasAltered ? ALTERED : AUTHENTIC, wasAltered ? 'refused' : 'proven', steps);
+    await rebuildPage(tenantPage(verdict.statement, { text: scriptText, sha256: await base64Hash(scriptText) }));
+    showVerdict(wasAltered ? ALTERED : AUTHENTIC, wasAltered ? 'refused' : 'proven', steps);
   }
 }
 
-/** Puts the page that follows from what was closed in the place of this one, whatever that shows, in its head and body alike. */
-async function makeAnew(html: string): Promise<void> {
-  const made = new DOMParser().parseFromString(html, 'text/html').documentElement;
-  const entered = byId('digest').value;
-  show(NOT_CHECKED, '', []);
-  wasAltered ??= !document.documentElement.isEqualNode(made);
-  document.documentElement.replaceWith(made);
-  byId('digest').value = entered;
-  byId('digest').focus();
+/** Replaces this page, head and body, with one built from the verified statement. */
+async function rebuildPage(html: string): Promise<void> {
+  const rebuilt = new DOMParser().parseFromString(html, 'text/html').documentElement;
+  const entered = elementById('digest').value;
+  showVerdict(NOT_CHECKED, '', []);
+  wasAltered ??= !document.documentElement.isEqualNode(rebuilt);
+  document.documentElement.replaceWith(rebuilt);
+  elementById('digest').value = entered;
+  elementById('digest').focus();
   listen();
 }
 
@@ -82,14 +82,14 @@ async function base64Hash(text: string): Promise<string> {
   return btoa(String.fromCharCode(...(await sha256(utf8(text)))));
 }
 
-function show(words: string, name: string, steps: readonly VerifyStep[]): void {
-  byId('verdict').textContent = words;
-  if (name === '') byId('verdict').removeAttribute('class');
-  else byId('verdict').className = name;
-  byId('steps').replaceChildren(...steps.map(listed));
+function showVerdict(words: string, name: string, steps: readonly VerifyStep[]): void {
+  elementById('verdict').textContent = words;
+  if (name === '') elementById('verdict').removeAttribute('class');
+  else elementById('verdict').className = name;
+  elementById('steps').replaceChildren(...steps.map(stepElement));
 }
 
-function listed({ check, passed, detail }: VerifyStep): PageElement {
+function stepElement({ check, passed, detail }: VerifyStep): PageElement {
   const item = document.createElement('li');
   item.append(`${passed ? 'Yes' : 'NO'}: ${inertText(check)}`);
   if (detail !== '') {

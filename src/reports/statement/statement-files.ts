@@ -8,7 +8,7 @@ import { type Column, sheetOf } from '../formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../formats/csv.ts';
 import { renderJson } from '../formats/json.ts';
 import { pageScript } from './page-script.ts';
-import { linesOf, STATEMENT_COLUMNS } from './statement-lines.ts';
+import { STATEMENT_COLUMNS, statementLines } from './statement-lines.ts';
 import { tenantPage } from './tenant-page.ts';
 
 export const TENANT_FORMATS = ['html', 'json', 'csv'] as const;
@@ -22,22 +22,22 @@ export function tenantText(
   if (format === 'json') return renderJson(statement);
   if (format === 'html') return tenantPage(statement, pageScript());
   const name = `statement ${statement.period}`;
-  const lines = linesOf(statement, statement.tenants, invoiceOf);
+  const lines = statementLines(statement, statement.tenants, invoiceOf);
   return [...csvPieces(sheetOf(name, STATEMENT_COLUMNS, lines), style)].join('');
 }
 
-/** A statement in its folder, by currency; one without a price has one row. */
+/** One statement in the folder's index, per currency. A statement without a price has one row. */
 export interface StatementFile {
   workspace_id: string;
   tenant_id: string;
   external_ref: string | null;
   invoice_number: string | null;
   statement_number: string | null;
-  /** Below the folder of all; a second format lies beside it under the same name. */
+  /** The path below the output folder. Other formats have the same name with another extension. */
   file: string;
   amount: string | null;
   currency: string | null;
-  /** Of the close; null of an estimate. */
+  /** The digest of the close. Null for an estimate. */
   digest: string | null;
 }
 
@@ -57,14 +57,14 @@ export interface FilesRequest {
   folder: string;
   formats: readonly TenantFormat[];
   style: CsvStyle;
-  /** Called behind each tenant, with how many of its files were there already. */
+  /** Called after each tenant with the number of its files that already existed. */
   onTenant: (kept: number) => void;
 }
 
 /**
- * Writes the statements of a period, each into files of its own, and gives what the index says of them. A file of a closed period
- * that is there already is the same to the byte, because the folder is named after the close: it stays, so that who was broken
- * off goes on. Estimates are written anew.
+ * Writes the statements of a period, each to its own files, and yields the rows of the index. Existing files of a
+ * closed period are kept, so that an interrupted run can continue: the folder is named after the close, so they are the
+ * same to the byte. Estimates are written again.
  */
 export function* writeStatements(
   { begin, end, tenants, invoiceOf }: StatementStream,
@@ -72,32 +72,35 @@ export function* writeStatements(
 ): Generator<StatementFile> {
   const { workspace_id, state, period } = begin;
   const digest = end.proof?.close_digest ?? null;
-  const own = `${period}-${slug(workspace_id)}-${digest === null ? `estimate-${key(workspace_id)}` : digest.slice(0, 16)}`;
-  const place = join(folder, own);
-  mkdirSync(place, { recursive: true, mode: 0o700 });
-  for (const left of readdirSync(place)) if (/^\..*\.part$/.test(left)) rmSync(join(place, left));
+  const periodFolder = `${period}-${slug(workspace_id)}-${digest === null ? `estimate-${idKey(workspace_id)}` : digest.slice(0, 16)}`;
+  const target = join(folder, periodFolder);
+  mkdirSync(target, { recursive: true, mode: 0o700 });
+  for (const left of readdirSync(target)) if (/^\..*\.part$/.test(left)) rmSync(join(target, left));
   for (const tenant of tenants()) {
     const { tenant_id, external_ref, totals, statement_number = null } = tenant;
-    const name = `${slug(tenant_id)}-${key(`${workspace_id}\0${tenant_id}`)}`;
-    const missing = formats.filter((format) => state !== 'closed' || !isWhole(join(place, `${name}.${format}`)));
+    const name = `${slug(tenant_id)}-${idKey(`${workspace_id}\0${tenant_id}`)}`;
+    const missing = formats.filter((format) => state !== 'closed' || !isWhole(join(target, `${name}.${format}`)));
     const statement = missing.length === 0 ? null : statementOfTenant(begin, tenant, end);
     for (const format of missing) {
       if (statement !== null)
-        writeWhole(place, `${name}.${format}`, tenantText(statement, format, { style, invoiceOf }));
+        writeWhole(target, `${name}.${format}`, tenantText(statement, format, { style, invoiceOf }));
     }
-    const file = `${own}/${name}.${formats[0]}`;
-    const said = { workspace_id, tenant_id, external_ref, statement_number, file, digest };
+    const file = `${periodFolder}/${name}.${formats[0]}`;
+    const common = { workspace_id, tenant_id, external_ref, statement_number, file, digest };
     for (const { amount, currency } of totals) {
-      yield { ...said, invoice_number: invoiceOf(tenant_id, currency), amount, currency };
+      yield { ...common, invoice_number: invoiceOf(tenant_id, currency), amount, currency };
     }
-    if (totals.length === 0) yield { ...said, invoice_number: null, amount: null, currency: null };
+    if (totals.length === 0) yield { ...common, invoice_number: null, amount: null, currency: null };
     onTenant(formats.length - missing.length);
   }
 }
 
 const SLUG_LENGTH = 40;
 
-/** Small ASCII letters, digits and hyphens, which every system takes; what tells ids apart is the key behind it. */
+/**
+ * Reduces an id to lower-case ASCII letters, digits and hyphens, which are valid in every file system. The key after it
+ * makes names distinct.
+ */
 function slug(id: string): string {
   const plain = id
     .normalize('NFKD')
@@ -106,17 +109,19 @@ function slug(id: string): string {
   return plain.slice(0, SLUG_LENGTH).replaceAll(/^-|-$/g, '') || 'id';
 }
 
-/** 64 bits: a million ids that begin alike get one twice in one of forty million folders. */
-function key(id: string): string {
+/** Returns 64 bits of a hash. Among a million ids with equal slugs, one folder in forty million has a collision. */
+function idKey(id: string): string {
   return hash('sha256', id, 'hex').slice(0, 16);
 }
 
-/** A power failure may leave the name of a file without its bytes. */
+/** Reports whether the file has bytes. A power failure may leave an empty file. */
 function isWhole(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** Whoever looks sees the whole file or none, readable by its owner alone. Nothing waits for the disk: a lost one is made again. */
+/**
+ * Writes a file atomically, readable by its owner only. It does not wait for the disk: a lost file is written again.
+ */
 function writeWhole(folder: string, name: string, text: string): void {
   const part = join(folder, `.${name}.part`);
   writeFileSync(part, text, { mode: 0o600 });

@@ -1,15 +1,17 @@
-import type { StatementDocument } from '../../billing/statement/document.ts';
+import type { DocumentTenant, StatementDocument } from '../../billing/statement/document.ts';
 import { counted } from '../../core/text/words.ts';
 import type { InvoiceOf } from '../../ledger/journal/charges/invoice-numbers.ts';
 import { type Column, formatDecimal, formatInteger } from '../formats/columns.ts';
 
-type Tenant = StatementDocument['tenants'][number];
-type Place = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
+type LineScope = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
 
-/** A line of a statement with whose it is. `unpriced`: no rate card prices the tenant. */
-export type StatementLine = Place &
-  Pick<Tenant, 'tenant_id' | 'display_name' | 'external_ref'> &
-  Omit<Tenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & {
+/**
+ * A statement line with its tenant, workspace and period. The kind `unpriced` means that no rate card prices the
+ * tenant.
+ */
+export type StatementLine = LineScope &
+  Pick<DocumentTenant, 'tenant_id' | 'display_name' | 'external_ref'> &
+  Omit<DocumentTenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & {
     kind: string;
     invoice_number: string | null;
     statement_number: string | null;
@@ -20,7 +22,7 @@ type LineWords = Pick<
   'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period' | 'reason' | 'requests'
 >;
 
-const UNPRICED = {
+const UNPRICED_LINE = {
   kind: 'unpriced',
   tier: null,
   unit_credits: null,
@@ -33,15 +35,15 @@ const UNPRICED = {
   requests: null,
 };
 
-/** One row a line; a tenant without a rate card has one that says so. */
-export function* linesOf(
-  { workspace_id, period, state }: Place,
-  tenants: Iterable<Tenant>,
+/** Yields one row per line. A tenant without a rate card gets one `unpriced` row. */
+export function* statementLines(
+  { workspace_id, period, state }: LineScope,
+  tenants: Iterable<DocumentTenant>,
   invoiceOf: InvoiceOf,
 ): Generator<StatementLine> {
   for (const { tenant_id, display_name, external_ref, credits_used, lines, statement_number = null } of tenants) {
     const of = { workspace_id, period, state, tenant_id, display_name, external_ref, statement_number };
-    if (lines.length === 0) yield { ...of, ...UNPRICED, credits: credits_used, invoice_number: null };
+    if (lines.length === 0) yield { ...of, ...UNPRICED_LINE, credits: credits_used, invoice_number: null };
     for (const { amount_minor: _, entry_id: __, ...line } of lines) {
       yield { ...of, ...line, invoice_number: invoiceOf(tenant_id, line.currency) };
     }
@@ -73,7 +75,7 @@ export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
 export function lineWords({ kind, tier, credits, amount, corrects_period, reason, requests }: LineWords): string {
   if (kind === 'requests') return counted(requests ?? 0n, 'request');
   if (kind === 'unpriced') return 'not priced';
-  if (kind === 'manual') return reason ?? 'by hand';
+  if (kind === 'manual') return reason ?? 'manual line';
   const why = reason === null ? '' : `: ${reason}`;
   if (kind === 'correction') return `correction of ${corrects_period}${amount === null ? ', not priced' : why}`;
   if (kind !== 'usage') return kind;
@@ -81,7 +83,7 @@ export function lineWords({ kind, tier, credits, amount, corrects_period, reason
   return tier === 0 ? 'included' : `usage, tier ${tier}`;
 }
 
-/** The price of a line and how many credits it buys; empty when it is no usage. */
+/** Formats the price of a line and the credits it buys. Empty if the line has no unit price. */
 export function priceWords({ unit_price, unit_credits }: Pick<StatementLine, 'unit_price' | 'unit_credits'>): string {
   if (unit_price === null) return '';
   const price = formatDecimal(unit_price);

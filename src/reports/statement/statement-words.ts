@@ -1,4 +1,4 @@
-/** What a statement says to a tenant beside its figures, by the language of its letterhead. */
+/** The fixed words of a statement by the language of its letterhead. */
 const ENGLISH = {
   statement: 'Statement',
   workspace: 'workspace',
@@ -11,8 +11,8 @@ const ENGLISH = {
   asOf: 'As of',
   unpriced: 'not priced',
   linesOf: 'Lines of',
-  open: 'open, an estimate: the month is not over',
-  settling: 'settling, an estimate: it is over and not closed',
+  open: 'estimate (month not over)',
+  settling: 'estimate (month ended, not closed)',
   closed: 'closed',
 };
 
@@ -30,8 +30,8 @@ const GERMAN: StatementWords = {
   asOf: 'Stand',
   unpriced: 'ohne Preis',
   linesOf: 'Positionen von',
-  open: 'offen, eine Schätzung: der Monat ist nicht vorbei',
-  settling: 'vorbei und nicht abgeschlossen, eine Schätzung',
+  open: 'Schätzung (Monat noch nicht beendet)',
+  settling: 'Schätzung (Monat beendet, nicht abgeschlossen)',
   closed: 'abgeschlossen',
 };
 
@@ -49,12 +49,12 @@ const LINES: readonly [RegExp, string][] = [
   [/^correction of ([^\s:]+)(: .*)?$/s, 'Korrektur von $1$2'],
 ];
 
-export function lineIn(language: StatementLanguage, words: string): string {
+export function translateLine(language: StatementLanguage, words: string): string {
   const [form, german] = LINES.find(([one]) => one.test(words)) ?? [];
   return language === 'en' || form === undefined || german === undefined ? words : words.replace(form, german);
 }
 
-/** A figure with points for thousands and a comma before decimals where that is the custom. */
-export function figureIn(language: StatementLanguage, figure: string): string {
+/** Formats a figure for the language: German uses points for thousands and a decimal comma. */
+export function localizeFigure(language: StatementLanguage, figure: string): string {
   return language === 'en' ? figure : figure.replaceAll(/[.,]/g, (mark) => (mark === '.' ? ',' : '.'));
 }

@@ -14,17 +14,17 @@ const OWN_STYLE = `
 @media print { #prove label, #prove input { display: none; } }
 `;
 
-export const NOT_CHECKED = 'Not checked: no digest was entered.';
+export const NOT_CHECKED = 'Not checked: enter the digest of the close.';
 
-/** What a page runs; `sha256` of the text, in base64, is what its policy lets run. */
+/** The script of a page. The page's policy allows it by `sha256`, the base64 hash of its text. */
 export interface PageScript {
   text: string;
   sha256: string;
 }
 
 /**
- * The statement of one tenant as one page to print that proves itself: it asks for the digest of the close, shows each step from
- * there to what was closed, and makes itself anew of that alone. Its script fetches nothing.
+ * Builds a printable page of one tenant's statement that verifies itself. It asks for the digest of the close, shows
+ * each step of the check, and replaces its own content with the verified statement. Its script sends and loads nothing.
  */
 export function tenantPage(statement: StatementDocument, script: PageScript): string {
   const { period, proof, tenants, letterhead } = statement;
@@ -36,20 +36,21 @@ export function tenantPage(statement: StatementDocument, script: PageScript): st
     language,
     images: letterhead?.logo != null,
   });
-  // The digest is to come by another route: above the field that asks for it, it would be copied.
+  // The digest must reach the reader separately. If it were printed on the page, readers would copy it into the
+  // field.
   const shown = { ...statement, head_digest: null };
   const sheets = tenants.map((tenant) => tenantSection(shown, tenant)).join('');
-  return `${start}${sheets}${proof === null ? '' : provingPart(statement, script)}${DOCUMENT_END}`;
+  return `${start}${sheets}${proof === null ? '' : proofSection(statement, script)}${DOCUMENT_END}`;
 }
 
-function provingPart(statement: StatementDocument, script: PageScript): string {
-  // JSON in JSON: the check is of the text, to the last character.
+function proofSection(statement: StatementDocument, script: PageScript): string {
+  // The statement's JSON text is embedded as a JSON string, because the check covers every character of it.
   const json = JSON.stringify(renderJson(statement)).replaceAll('<', '\\u003c');
   return `<div id="prove" lang="en">
-<h2>Does this bill say what was closed?</h2>
-<p>Enter the digest of the close as you were told it by another route than this file. Then this page is made anew of what was closed,
-and anything else that the file shows is taken away. Everything is worked out on this device; nothing is sent. Who made the file has
-made its script, too: if you doubt that, check the statement's JSON with a program of your own, such as verify-statement.mjs.</p>
+<h2>Verify this statement</h2>
+<p>Enter the digest of the close that you received separately from this file. This page is then rebuilt from the closed statement,
+and anything else in the file is removed. All checks run on this device; nothing is sent. Whoever made the file also made its script:
+if you doubt it, check the statement's JSON with an independent program such as verify-statement.mjs.</p>
 <p><label for="digest">Digest of the close, 64 digits</label><input id="digest" autocomplete="off" spellcheck="false" maxlength="80"></p>
 <p id="verdict" role="status">${NOT_CHECKED}</p>
 <ol id="steps"></ol>

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Sheet } from '../formats/columns.ts';
-import { MAIN, SheetRows, stylesXml, worksheetPieces, XML } from './worksheet.ts';
+import { MAIN_NAMESPACE, SheetRows, stylesXml, worksheetPieces, XML_DECLARATION } from './worksheet.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -8,9 +8,9 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument';
 
 /**
- * Writes sheets into a file that is there and empty, one after the other, as a workbook of Office Open XML; memory does not grow
- * with the rows. Names of sheets are plain words of at most 28 characters, each another. Rows beyond what a sheet can hold go on in
- * others, which are called `NAME_2` and so on.
+ * Writes sheets one after the other into an empty file as an Office Open XML workbook. Memory use does not depend on
+ * the rows. Sheet names are distinct plain words of at most 28 characters. Rows beyond a sheet's limit continue in
+ * `NAME_2` and so on.
  */
 export async function fillWorkbook(sheets: Iterable<Sheet>, path: string): Promise<void> {
   const file = openSync(path, 'r+');
@@ -28,18 +28,18 @@ export async function fillWorkbook(sheets: Iterable<Sheet>, path: string): Promi
         rows.close();
       }
     }
-    for (const [name, text] of Object.entries(partsAround(names))) await zip.add(name, [text]);
+    for (const [name, text] of Object.entries(workbookParts(names))) await zip.add(name, [text]);
     zip.end();
   } finally {
     closeSync(file);
   }
 }
 
-function partsAround(names: readonly string[]): Record<string, string> {
+function workbookParts(names: readonly string[]): Record<string, string> {
   const relation = (id: number, type: string, target: string): string =>
     `<Relationship Id="rId${id}" Type="${RELATIONS}/${type}" Target="${target}"/>`;
   const relations = (list: readonly string[]): string =>
-    `${XML}<Relationships xmlns="${PACKAGE}/relationships">${list.join('')}</Relationships>`;
+    `${XML_DECLARATION}<Relationships xmlns="${PACKAGE}/relationships">${list.join('')}</Relationships>`;
   const type = (part: string, kind: string): string =>
     `<Override PartName="/${part}" ContentType="${TYPE}.spreadsheetml.${kind}+xml"/>`;
   const sheets = names.map((name, at) => `<sheet name="${name}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`).join('');
@@ -54,9 +54,9 @@ function partsAround(names: readonly string[]): Record<string, string> {
   ].join('');
   return {
     'xl/styles.xml': stylesXml(),
-    'xl/workbook.xml': `${XML}<workbook xmlns="${MAIN}" xmlns:r="${RELATIONS}"><sheets>${sheets}</sheets><definedNames>${headers}</definedNames></workbook>`,
+    'xl/workbook.xml': `${XML_DECLARATION}<workbook xmlns="${MAIN_NAMESPACE}" xmlns:r="${RELATIONS}"><sheets>${sheets}</sheets><definedNames>${headers}</definedNames></workbook>`,
     'xl/_rels/workbook.xml.rels': relations([...ofSheets, relation(names.length + 1, 'styles', 'styles.xml')]),
     '_rels/.rels': relations([relation(1, 'officeDocument', 'xl/workbook.xml')]),
-    '[Content_Types].xml': `${XML}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${types}</Types>`,
+    '[Content_Types].xml': `${XML_DECLARATION}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${types}</Types>`,
   };
 }

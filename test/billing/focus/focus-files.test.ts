@@ -20,7 +20,7 @@ const USAGE = ['2025-12', '2026-01', '2026-02'].flatMap((period) => [
   ...[row('acme', period, 2000), row('=1+1', period, LARGE), row('kaisha', period, 2500), row('idle', period, 0)],
 ]);
 
-/** A ledger with tiers, packages, a top-up, a discount, two currencies, and a closed month that was corrected. */
+/** Creates a ledger with tiers, packages, a top-up, a discount, two currencies, and a corrected closed month. */
 async function createCorrected(): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
@@ -42,7 +42,7 @@ async function createCorrected(): Promise<World> {
   return world;
 }
 
-/** Null is an empty field without quotes; whatever stands in a field stays text. */
+/** Parses rows: null is an empty field without quotes, all other fields stay text. */
 const csv = (path: string) =>
   `read_csv('${path}', header = true, all_varchar = true, auto_detect = false, delim = ',', quote = '"', escape = '"',
      nullstr = '', allow_quoted_nulls = false, columns = COLUMNS_OF_FILE)`;
@@ -102,7 +102,7 @@ interface Total {
   amount_minor: number | bigint;
 }
 
-/** What the bill comes to, in minor units by currency. */
+/** Returns the total of the bill in minor units by currency. */
 function sums(rows: readonly ReadRow[]): Record<string, bigint> {
   const found: Record<string, bigint> = {};
   for (const { BillingCurrency, BilledCost } of rows) {
@@ -113,7 +113,7 @@ function sums(rows: readonly ReadRow[]): Record<string, bigint> {
   return found;
 }
 
-/** A row of the Parquet file and one of the CSV file in the form in which they can be compared: decimals as doubles. */
+/** Normalizes rows of the Parquet and CSV files for comparison: decimals as doubles. */
 function asText(line: ReadRow): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(line).map(([name, value]) => {

@@ -1,4 +1,4 @@
-/** A value as it was read back: text from CSV; numbers, times and text from Parquet; null where there is none. */
+/** A value read back: text from CSV; numbers, times and text from Parquet; null if empty. */
 type FocusValue = string | number | bigint | Date | null;
 export type ReadRow = Readonly<Record<string, FocusValue>>;
 
@@ -7,14 +7,14 @@ type Check = (value: FocusValue, row: ReadRow) => boolean;
 const isNull: Check = (value) => value === null;
 const given: Check = (value) => value !== null;
 const isText: Check = (value) => value === null || (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value));
-/** In text with a fraction, without sign or separators; in Parquet a double. */
+/** Checks a decimal: text with a fraction and without separators, or a double in Parquet. */
 const isDecimal: Check = (value) =>
   value === null || (typeof value === 'number' ? Number.isFinite(value) : /^-?\d+\.\d+$/.test(String(value)));
 const isTime: Check = (value) =>
   value instanceof Date
     ? value.getTime() % 1000 === 0
     : typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value);
-/** A flat JSON object of texts. */
+/** Checks for a flat JSON object of texts. */
 const isKeyValues: Check = (value) =>
   value === null || Object.values(JSON.parse(String(value)) as object).every((one) => typeof one === 'string');
 const isZero: Check = (value) => Number(value) === 0;
@@ -37,7 +37,7 @@ const isUsage = (row: ReadRow) => row.ChargeCategory === 'Usage';
 const isCorrection = (row: ReadRow) => row.ChargeClass === 'Correction';
 const isSold = (row: ReadRow) => (isUsage(row) || row.ChargeCategory === 'Purchase') && !isCorrection(row);
 const isTax = (row: ReadRow) => row.ChargeCategory === 'Tax';
-/** The unit price times the priced quantity is that cost. */
+/** Checks that the unit price times the priced quantity equals the cost. */
 const timesQuantityIs =
   (price: string, cost: string): Check =>
   (_, row) => {
@@ -46,7 +46,7 @@ const timesQuantityIs =
     return sameProduct(factors[0] ?? null, factors[1] ?? null, row[cost] ?? null);
   };
 
-/** Exact for text; for doubles within what two roundings can lose. */
+/** Compares exactly for text, and within the error of two roundings for doubles. */
 function sameProduct(a: FocusValue, b: FocusValue, c: FocusValue): boolean {
   if (typeof a === 'number' || typeof b === 'number' || typeof c === 'number') {
     return Math.abs(Number(a) * Number(b) - Number(c)) <= Math.abs(Number(c)) * 4 * Number.EPSILON;
@@ -64,7 +64,7 @@ const CATEGORIES = [
   ...['Multicloud', 'Identity', 'Integration', 'Internet of Things', 'Management and Governance', 'Media', 'Migration'],
   ...['Mobile', 'Networking', 'Security', 'Storage', 'Web', 'Other'],
 ];
-/** Of the categories that the specification at hand spells out. */
+/** The subcategories that the specification lists. */
 const SUBCATEGORIES: Readonly<Record<string, readonly string[]>> = {
   Analytics: [
     'Analytics Platforms',
@@ -80,7 +80,7 @@ const SUBCATEGORIES: Readonly<Record<string, readonly string[]>> = {
 
 const mandatoryText: Check[] = [given, isText];
 
-/** The static rules of 1.3 as the public validator has them; what it says a column MAY be is no rule. */
+/** The static rules of FOCUS 1.3, as in the public validator. A MAY is not a rule. */
 const RULES: Readonly<Record<string, Check[]>> = {
   BilledCost: [given, isDecimal, when((row) => row.ProviderName !== row.InvoiceIssuerName, isZero)],
   EffectiveCost: [given, isDecimal, when((row) => row.ChargeCategory === 'Purchase', isZero)],
@@ -149,7 +149,7 @@ const RULES: Readonly<Record<string, Check[]>> = {
   HostProviderName: mandatoryText,
 };
 
-/** Every rule that a file breaks, in words; the header has to name each column once, ours last. */
+/** Returns a sentence for every rule that a file breaks. The header must name each column once, custom ones last. */
 export function brokenRules(header: readonly string[], rows: readonly ReadRow[]): string[] {
   const broken: string[] = [];
   for (const column of Object.keys(RULES)) {
@@ -174,7 +174,7 @@ export function brokenRules(header: readonly string[], rows: readonly ReadRow[])
   return broken;
 }
 
-/** Values of a column that come with several of another one. */
+/** Returns the values of a column that occur with several values of another column. */
 function notOneToOne(rows: readonly ReadRow[], column: string, other: string): string[] {
   const found = new Map<FocusValue, FocusValue>();
   const broken: string[] = [];
@@ -187,7 +187,7 @@ function notOneToOne(rows: readonly ReadRow[], column: string, other: string): s
   return broken;
 }
 
-/** Reads CSV by RFC 4180, with CRLF; an empty field that is not quoted is null. */
+/** Parses CSV by RFC 4180 with CRLF. An empty unquoted field is null. */
 export function readFocus(text: string): { header: string[]; rows: ReadRow[] } {
   const records: (string | null)[][] = [];
   let record: (string | null)[] = [];

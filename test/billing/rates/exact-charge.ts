@@ -1,7 +1,7 @@
 import Big from 'big.js';
 import type { RateCard } from '../../../src/billing/rates/rate-card.ts';
 
-/** Decimals of the minor unit, of the currencies that the tests use. */
+/** Minor-unit decimals of the currencies in the tests. */
 const DIGITS: Readonly<Record<string, number>> = { EUR: 2, JPY: 0, KWD: 3, CLF: 4 };
 
 export interface ExactLine {
@@ -11,9 +11,8 @@ export interface ExactLine {
 }
 
 /**
- * What a card charges, worked out from its description in decimals that a library keeps exact; the program computes with
- * integers. In the order of the lines: the included credits, one a tier, the requests, the discount, the top-up to the
- * minimum.
+ * Computes a card's charge from its description with a library of exact decimals; the program computes with integers.
+ * Returns the lines in order: included credits, one per tier, requests, discount, top-up to the minimum.
  */
 export function exactLines(card: RateCard, credits: bigint, requests = 0n): ExactLine[] {
   if (card.pricePerRequest !== null) return withRequests(card, credits, requests);
@@ -39,7 +38,7 @@ export function exactLines(card: RateCard, credits: bigint, requests = 0n): Exac
   return toppedUp(card, lines, needsNone);
 }
 
-/** Requests are usage: the discount is of all of it, and who has made some has used something. */
+/** Requests count as usage: the discount applies to them, and they trigger the minimum. */
 function withRequests(card: RateCard, credits: bigint, requests: bigint): ExactLine[] {
   const ofCredits = exactLines({ ...card, pricePerRequest: null, minimum: null, discountPercent: null }, credits);
   const cost = new Big(requests.toString()).times(card.pricePerRequest ?? 0);

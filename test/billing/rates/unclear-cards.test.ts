@@ -54,7 +54,7 @@ test('patterns overlap and cover each other exactly as their matching texts do',
       expect(patternsOverlap(one, other)).toBe(patternsOverlap(other, one));
       const only = texts.filter((text) => matchesPattern(other, text) && !matchesPattern(one, text));
       if (coversPattern(one, other)) expect(only).toEqual([]);
-      // Whatever they have in common fits a pattern that joins them.
+      // A text that matches both also matches a pattern that joins them.
       if (!patternsOverlap(one, other)) expect(both).toEqual([]);
     }),
     { numRuns: 2000 },

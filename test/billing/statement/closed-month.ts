@@ -9,7 +9,7 @@ import { NOON } from '../../support/time/test-clock.ts';
 
 const JANUARY = { workspaceId: 'ws-1', period: '2026-01', nowMs: NOON };
 
-/** A closed January of so many tenants, `tenant-0` with 1,000 credits, `tenant-1` with 2,000: statements, and the close's digest. */
+/** Closes January with this many tenants (`tenant-0` with 1,000 credits, `tenant-1` with 2,000) and returns the statements and the digest. */
 export async function createClosedMonth({ tenants, currency }: { tenants: number; currency: string }) {
   const { connection } = openLedger();
   const terms = { price_per_credit: '0.0125', included_credits: 100, minimum: '20', discount_percent: '10' };

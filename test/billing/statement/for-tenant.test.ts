@@ -18,7 +18,7 @@ const LEDGERS = Number(process.env.TENANT_LEDGERS ?? 20);
 const SEED = Number(process.env.TENANT_SEED ?? Date.now() % 0x7fff_ffff);
 const PERIOD = '2026-01';
 
-/** Something that stands nowhere else. */
+/** Returns a text that occurs nowhere else. */
 function word(random: Random): string {
   return Array.from({ length: 12 }, () => 'bcdfghjkmnpqrstvwxz'[random.below(19)]).join('');
 }
@@ -31,7 +31,7 @@ interface Somebody {
   requests: number;
 }
 
-/** A ledger of two workspaces, of which one's January is closed, and everything that a tenant of it is not to see. */
+/** Creates a ledger of two workspaces, one with a closed January, and returns everything that one of its tenants must not see. */
 async function drawLedger(random: Random) {
   const { connection } = openLedger();
   const somebody = (): Somebody => ({
@@ -119,7 +119,7 @@ test(`a tenant's statement contains nothing about other tenants and nothing inte
   }
 });
 
-/** The others' leaves that the hashes beside a tenant's way show to be right, should it guess all that they say but the salt. */
+/** Returns other tenants' leaves that a tenant could confirm from its path by guessing everything except the salt. */
 function guessedBy(own: LeafProof, all: readonly LeafProof[]): string[] {
   const [form, salt] = JSON.parse(own.leaf) as string[];
   return all

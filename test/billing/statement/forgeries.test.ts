@@ -21,7 +21,7 @@ import { verifyText } from './verify-text.ts';
 
 const FILE = fileURLToPath(new URL('../../../dist/verify-statement.mjs', import.meta.url));
 
-/** Whether the program calls a statement authentic, and whether the oracle does; they are to agree. */
+/** Returns whether the program and the oracle accept a statement. They must agree. */
 async function verdicts(text: string, digest: string): Promise<boolean[]> {
   const verdict = await verifyText(text);
   return [verdict.isConsistent && verdict.closeDigest === digest, oracleSays(text, digest)];
@@ -209,7 +209,7 @@ function changed(sound: string, was: string, becomes: string): string {
   return sound.replace(was, becomes);
 }
 
-/** As the text has it. */
+/** Returns the index as written in the text. */
 function indexOf(text: string): string {
   return String(/"index": \d+/.exec(text)?.[0]);
 }
@@ -221,7 +221,7 @@ function pathOf({ tenants }: StatementDocument): string[] {
 const USAGE = { kind: 'usage', tier: 1, credits: 5n, unitCredits: 1n, unitPrice: '0.5', correctsPeriod: null } as const;
 const NO_PRICE = { tier: null, unitCredits: null, unitPrice: null, amountMinor: null, currency: null, rateCard: null };
 
-/** A bill of half the credits, with a tree and a close that its forger has made. */
+/** Forges a bill of half the credits, with its own tree and close. */
 function madeUp({ tenants, proof }: StatementDocument): string {
   const [tenant] = tenants;
   if (tenant?.proof == null || proof?.internal == null) throw new Error('the statement has no proof');
@@ -230,7 +230,7 @@ function madeUp({ tenants, proof }: StatementDocument): string {
   return statementOf(billed, header).text;
 }
 
-/** The statement of a month of one tenant, as a close would commit to it. */
+/** Builds the statement of a month with one tenant, as a close would commit to it. */
 function statementOf(
   tenant: BilledTenant,
   header: PeriodLeaf = { workspaceId: 'ws-1', period: '2026-01', certificate: null },

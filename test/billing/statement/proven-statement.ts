@@ -20,7 +20,7 @@ export const CARD = {
 export const JANUARY = { workspaceId: 'ws-1', period: '2026-01', nowMs: NOON };
 const NAMES = [{ tenantId: 'acme', displayName: 'Acme Corp 7', externalRef: 'K-1001', labels: {} }];
 
-/** January of three tenants, closed at its prices and names. */
+/** Creates a ledger whose January is closed at its prices and names. */
 export async function closedLedger(tenants = ['acme', 'globex', 'initech']) {
   const { connection } = openLedger();
   setCards(connection, { cards: [CARD], source: 'import', nowMs: NOON });

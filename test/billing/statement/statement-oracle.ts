@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A second check of statements, written from "Statements that prove themselves" of docs/ledger.md: it makes the whole document from
+ * A second check of statements, written from "Statements that prove themselves" of docs/ledger.md: it builds the whole document from
  * the proof, and compares. It shares no code with the program.
  */
 export function oracleSays(text: string, digest: string): boolean {
@@ -70,7 +70,7 @@ function inOrder({ line, nonce, leaves, period }: Any): Any {
   return { line, nonce, leaves, period: { index: period.index, leaf: period.leaf, path: period.path } };
 }
 
-/** A bit of the index is 1 where the leaf's side is the right one, the lowest first. */
+/** Hashes a leaf up to the root. A bit of the index, lowest first, is 1 where the leaf's side is the right one. */
 function rootOf({ index, leaf, path }: Any): string {
   demand(Number.isInteger(index) && index >= 0 && index < 2 ** path.length);
   let found = sha256(Buffer.of(0), leaf);

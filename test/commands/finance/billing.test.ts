@@ -122,7 +122,7 @@ describe('statement', () => {
     const world = await createBilled();
     const { out, err } = await world.run('statement', '2026-02');
     expect(err).toBe('');
-    expect(out).toMatch(/^2026-02 of ws-1: open, an estimate: the month is not over\nas of .*, proven by run_/);
+    expect(out).toMatch(/^ws-1, 2026-02: estimate \(month not over\)\nas of .*, verified by run_/);
     expect(out).toMatch(/acme +usage, tier 1 +5,000 +0\.0125 +62\.50 +EUR +standard/);
     expect(out).toMatch(/total 62\.50 EUR\nat this rate [\d,]+ credits and [\d,.]+ EUR by its end\n$/);
   });

@@ -56,28 +56,28 @@ function at(world: World, ms: number): void {
   world.clock.serviceMs = ms;
 }
 
-it('says of all workspaces which can be closed, what stands in the way of the others, and what clears it', async () => {
+it('lists which workspaces can be closed, the blockers of the others, and the commands that clear them', async () => {
   const world = await createFebruary();
   const entries = world.query('SELECT count(*) AS n, max(change_seq) AS seq FROM row_changes');
   const { code, out, err } = await world.runOnTerminal(80, 'month-end', '2026-02');
   expect(err).toBe('');
   expect(code).toBe(4);
   expect(out).toMatch(
-    /^2026-02: 2 of 5 workspaces can be closed, 3 cannot\nthe ledger is sound\nhead digest [0-9a-f]{64}\n/,
+    /^2026-02: 2 of 5 workspaces can be closed, 3 blocked\nledger verified\nhead digest [0-9a-f]{64}\n/,
   );
   for (const line of out.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   expect(out.match(/ws-calm .*|ws-yen .*/g)?.filter((line) => line.endsWith('ready'))).toHaveLength(2);
   const words = out.replaceAll(/\s+/g, ' ');
-  expect(words).toContain('112.05 EUR after 30.00 the month before (+82.05, +273.5%)');
-  expect(words).toContain('1,100 JPY after 1,000 the month before (+100, +10%)');
-  expect(words).toContain('acme of ws-grown: 90.00 after 10.00: 9,000 credits after 1,000');
-  expect(words).toContain('late of ws-late: 0.05 after 0.00: new');
+  expect(words).toContain('112.05 EUR, up from 30.00 in the previous month (+82.05, +273.5%)');
+  expect(words).toContain('1,100 JPY, up from 1,000 in the previous month (+100, +10%)');
+  expect(words).toContain('acme (ws-grown): 90.00, up from 10.00: 9,000 credits (previously 1,000)');
+  expect(words).toContain('late (ws-late): 0.05, up from 0.00: new');
   expect(words).toContain('ws-grown: it comes to 90.00 EUR after 10.00 of 2026-01, a change of more than 50');
   expect(words).toContain('$ usage-ledger close 2026-02 --all --accept-change ws-grown --note TEXT');
   expect(words).toContain('ws-late: two complete walks 12 h apart must agree');
   expect(words).toContain('$ usage-ledger sync --workspace ws-late --from 2026-02');
-  expect(words).toContain('ws-unread: the ledger has nothing of the month');
-  expect(words).toContain('ws-late: 1 of 2 tenants without name and reference: late');
+  expect(words).toContain('ws-unread: no data for the month');
+  expect(words).toContain('ws-late: 1 of 2 tenants without a name or reference: late');
   expect(world.query('SELECT count(*) AS n, max(change_seq) AS seq FROM row_changes')).toEqual(entries);
 });
 
@@ -105,9 +105,9 @@ it('gives the same as one JSON document of its schema, and as a page', async () 
   const page = await world.run('month-end', '2026-02', '--format', 'html', '--out', 'february.html');
   expect(page).toMatchObject({ code: 4, out: '', err: '' });
   const html = readFileSync(join(world.folder, 'february.html'), 'utf8');
-  expect(html).toContain('2 of 5 workspaces can be closed, 3 cannot');
+  expect(html).toContain('2 of 5 workspaces can be closed, 3 blocked');
   expect(html).toContain('<code>usage-ledger sync --workspace ws-late --from 2026-02</code>');
-  expect(html).toContain('Signed off');
+  expect(html).toContain('Sign-off');
 });
 
 /** What the published JSON Schema has against it. */
@@ -216,7 +216,7 @@ it('closes nothing at once of a ledger with faults, and says so before', async (
   connection.close();
   const plan = await world.run('month-end', '2026-02', '--workspace', 'ws-calm');
   expect(plan.code).toBe(4);
-  expect(plan.out).toContain('NOT sound');
+  expect(plan.out).toContain('NOT verified');
   expect(plan.out).toContain('the ledger has faults\n    $ usage-ledger verify');
   for (const whose of [['--all'], ['--workspace', 'ws-calm']]) {
     const { code, err } = await world.run('close', '2026-02', ...whose);

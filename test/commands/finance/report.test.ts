@@ -58,7 +58,7 @@ describe('report', () => {
       run_id: string;
     }[];
     const [, head] = /^head digest (\S+)$/m.exec((await world.run('verify')).out) ?? [];
-    expect(document.body.textContent).toContain(`Made from run ${run?.run_id}, head of the ledger ${head} (link `);
+    expect(document.body.textContent).toContain(`Created from run ${run?.run_id}; ledger head ${head} (link `);
     const earlier = parseHTML(await pageOf(world, '--period', '2026-01')).document;
     expect(earlier.querySelector('h1')?.textContent).toMatch(/2026-01$/);
   });
@@ -82,7 +82,7 @@ describe('report', () => {
     const usage = ['a', 'b'].flatMap((id) => Object.entries(months).map(([month, credits]) => row(id, month, credits)));
     const world = await createWorld({ ...FIRST, usage });
     await world.run('sync');
-    expect(await pageOf(world)).toContain('<p>None is open.</p>');
+    expect(await pageOf(world)).toContain('<p>No open alerts.</p>');
     world.sandbox.workspace().set({ tenantId: 'b', period: '2026-02', credits: 150_000, requests: 10 });
     await world.run('sync');
     const listed = parseJson((await world.run('alerts', '--json')).out).alerts;

@@ -90,8 +90,8 @@ describe('statement', () => {
     expect(page).not.toMatch(/<script|javascript:|https?:|\son\w+=/i);
     expect(page).toMatch(/<td colspan="3">Total<\/td><td class="number">14\.63 EUR<\/td>/);
     const open = await world.run('statement', '2026-02', '--format', 'html');
-    expect(open.out).toContain('open, an estimate');
-    expect(open.out).toMatch(/At this rate [\d,]+ credits and [\d,.]+ EUR by the end of the month/);
+    expect(open.out).toContain('estimate (month not over)');
+    expect(open.out).toMatch(/Forecast for the month: [\d,]+ credits and [\d,.]+ EUR\./);
   });
 });
 

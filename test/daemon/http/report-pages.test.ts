@@ -19,7 +19,7 @@ test('/report is the page of the workspace, with its budgets and with links to i
   expect(tenant.body).toMatch(/usage, tier 1<\/td><td class="number">400<\/td><td class="number"><span>4\.00 EUR/);
   expect(tenant.body).toMatch(/opened<\/td><td class="number"><span>\+400/);
   for (const page of [body, tenant.body]) {
-    expect(page).toMatch(/Made from run run_\w+, head of the ledger [0-9a-f]{64} \(link 1\)/);
+    expect(page).toMatch(/Created from run run_\w+; ledger head [0-9a-f]{64} \(link 1\)/);
   }
   expect((await get('/report?period=2026-02')).body).toContain('<h1>Usage of ws-1, 2026-02</h1>');
 });

@@ -10,7 +10,7 @@ const CARD = {
   graduated: [{ up_to: 500, price_per_credit: '0.000125' }, { price_per_credit: '0.0125' }],
 };
 
-/** A ledger in which every view has rows: prices, names, a line by hand, a close, a correction of it, an alert. */
+/** Creates a ledger with rows in every view: prices, names, a manual line, a close, a correction, an alert. */
 export async function createFull(): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: [...USAGE, row('=1+1', '2026-02', 0)] });
   world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], statement: { number: 'R-{seq}' } });
@@ -45,7 +45,7 @@ export async function createFull(): Promise<World> {
   return world;
 }
 
-/** Makes an entry one that its outlet's receiver has refused. */
+/** Marks an entry as refused by its outlet's receiver. */
 function notSentOn(ledgerPath: string): void {
   const connection = new Database(ledgerPath);
   connection.exec(`
@@ -56,5 +56,5 @@ function notSentOn(ledgerPath: string): void {
   connection.close();
 }
 
-/** Empty here: months are open by the machine's clock. */
+/** Views without rows in this ledger, because the machine's clock decides which month is open. */
 export const OF_OPEN_MONTHS = ['finance_budgets', 'finance_month_to_date'];

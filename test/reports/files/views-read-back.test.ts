@@ -3,7 +3,7 @@ import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { expectSameInOlderSqlite } from '../../support/machine-sqlite.ts';
 import { createFull, OF_OPEN_MONTHS } from './full-ledger.ts';
 
-test('an older SQLite reads the rows of every view as we do', async () => {
+test('an older SQLite reads the same rows of every view', async () => {
   const world = await createFull();
   const { connection, close } = openReader(world.ledgerPath);
   const found = Object.entries(expectSameInOlderSqlite(connection, world.ledgerPath));

@@ -21,7 +21,7 @@ const CHARGES: Sheet = {
   ],
 };
 
-/** The format of each cell of a row, by the styles of the workbook. */
+/** Returns the format of each cell of a row, from the workbook's styles. */
 function formatsOf(parts: Record<string, string>, line: number): string[] {
   const styles = parts['xl/styles.xml'] ?? '';
   const codes = new Map(
@@ -35,7 +35,7 @@ function formatsOf(parts: Record<string, string>, line: number): string[] {
   });
 }
 
-test('a workbook says what its rows come to, amounts by currency, below an empty row', async () => {
+test('a workbook totals its rows below an empty row, with amounts by currency', async () => {
   const { path } = await write(CHARGES);
   const [sheet] = (await readExcel(path)) as unknown as { sheet: string; data: unknown[][] }[];
   expect(sheet?.sheet).toBe('charges 2026-02');
@@ -47,7 +47,7 @@ test('a workbook says what its rows come to, amounts by currency, below an empty
   ]);
 });
 
-test('cells have the format of what they hold: as many decimals as the currency, dates as dates, ids as text', async () => {
+test("cells are formatted by their kind: the currency's decimals, dates as dates, ids as text", async () => {
   const { path, parts } = await write(CHARGES);
   expect(formatsOf(parts, 1)).toEqual(CHARGES.columns.map(() => 'General bold'));
   const price = '#,##0.00################';
@@ -58,11 +58,11 @@ test('cells have the format of what they hold: as many decimals as the currency,
   const [sheet] = (await readExcel(path)) as unknown as { data: unknown[][] }[];
   expect(sheet?.data[1]?.[0]).toBe('007');
   expect(sheet?.data[1]?.[5]).toEqual(new Date('2026-03-01T06:00:00.000Z'));
-  // A spreadsheet has no such day.
+  // Spreadsheets do not support this date.
   expect(sheet?.data[4]?.[5]).toBe('0000-05-01T00:00:00.000Z');
 });
 
-test('a page is landscape, as wide as the paper, and begins with the header', async () => {
+test('a printed page is landscape, fits the paper and begins with the header', async () => {
   const { parts } = await write(CHARGES);
   const xml = parts['xl/worksheets/sheet1.xml'] ?? '';
   expect(xml).toContain('<pageSetUpPr fitToPage="1"/>');

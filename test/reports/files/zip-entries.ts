@@ -1,6 +1,6 @@
 import { crc32, inflateRawSync } from 'node:zlib';
 
-/** The entries of a ZIP file as text, found by its central directory; one whose sum is wrong is an error. */
+/** Returns the entries of a ZIP file as text, by its central directory. Throws if a checksum is wrong. */
 export function zipEntries(zip: Buffer): Record<string, string> {
   const end = zip.lastIndexOf('PK\x05\x06', undefined, 'latin1');
   let at = zip.readUInt32LE(end + 16);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderCsv } from './render-csv.ts';
 
-/** A reader by the grammar of RFC 4180, so that the writer is not judged by its own library. */
+/** Parses CSV by the grammar of RFC 4180, independently of the writer's library. */
 function readCsv(text: string): string[][] {
   const records: string[][] = [];
   let rest = text;
@@ -25,7 +25,7 @@ const columns = [
   { key: 'credits', header: 'credits_used' },
 ] as const;
 
-test('any text comes back, but for the marks before what would be formulas', () => {
+test('any text is read back unchanged, except for the marks before formulas', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (tenant) => {
       const field = readCsv(renderCsv([{ tenant, credits: 1 }], columns))[1]?.[0] ?? '';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderCsv } from './render-csv.ts';
 
-/** A reader by the grammar of RFC 4180, so that the writer is not judged by its own library. */
+/** Parses CSV by the grammar of RFC 4180, independently of the writer's library. */
 function readCsv(text: string): string[][] {
   const records: string[][] = [];
   let rest = text;
@@ -28,7 +28,7 @@ test('the first line has the headers and every line ends with CRLF', () => {
   expect(renderCsv([{ tenant: 'acme', credits: 12n }], columns)).toBe('tenant_id,credits_used\r\nacme,12\r\n');
 });
 
-test('without rows the headers alone are written', () => {
+test('only the headers are written without rows', () => {
   expect(renderCsv([], columns)).toBe('tenant_id,credits_used\r\n');
 });
 

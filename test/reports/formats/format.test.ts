@@ -13,12 +13,12 @@ test('integers have a comma between each three digits', () => {
   ]);
 });
 
-test('the largest value the ledger holds keeps all its digits', () => {
+test('the largest value of the ledger keeps all its digits', () => {
   expect(formatInteger(9_223_372_036_854_775_807n)).toBe('9,223,372,036,854,775,807');
   expect(formatInteger(-9_223_372_036_854_775_808n)).toBe('-9,223,372,036,854,775,808');
 });
 
-test('without its commas an integer is what it was', () => {
+test('an integer without its commas is the original', () => {
   fc.assert(fc.property(fc.bigInt(), (value) => BigInt(formatInteger(value).replaceAll(',', '')) === value));
 });
 
@@ -41,7 +41,7 @@ test('a fraction is refused, because credits never have one', () => {
   expect(() => formatInteger(1.5)).toThrow(RangeError);
 });
 
-test('a time is told in one unit, rounded down', () => {
+test('an age is formatted in one unit, rounded down', () => {
   const now = Date.parse('2026-03-01T12:00:00Z');
   const ago = (ms: number) => relativeTime(now - ms, now);
   expect(ago(0)).toBe('just now');

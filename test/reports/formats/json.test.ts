@@ -26,7 +26,7 @@ test('undefined fields are left out', () => {
   expect(renderJson({ a: undefined, b: null })).toBe('{\n  "b": null\n}\n');
 });
 
-test('a document whose rows come one at a time is the same to the byte', () => {
+test('a document written row by row is the same to the byte', () => {
   const row = fc.record({
     id: fc.string({ unit: 'binary' }),
     credits: fc.bigInt(),

@@ -1,7 +1,7 @@
 import { type ColumnKind, sheetOf } from '../../../src/reports/formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../../../src/reports/formats/csv.ts';
 
-/** Rows that are objects as one text. */
+/** Formats rows of objects as one CSV text. */
 export function renderCsv<Row extends object>(
   rows: readonly Row[],
   columns: readonly { key: keyof Row & string; header: string; kind?: ColumnKind }[],

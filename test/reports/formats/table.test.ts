@@ -15,7 +15,7 @@ const columns: readonly TableColumn<Row>[] = [
   { name: 'credits', header: 'Credits' },
 ];
 
-test('numbers are grouped and stand to the right below their header', () => {
+test('numbers have separators and are aligned right below their header', () => {
   const rows = [
     { tenant: 'acme', credits: 1_234_567n },
     { tenant: 'a longer one', credits: null },
@@ -37,12 +37,12 @@ test('a tenant cannot act on the terminal or forge a row', () => {
   expect(table).not.toContain('\x1b[2J');
 });
 
-test('words from a format function are made inert as well', () => {
+test("the result of a column's format function is escaped too", () => {
   const table = renderTable([{ name: 'x' }], [{ name: 'name', header: 'Name', words: (name) => `${name}\x1b[31m` }]);
   expect(table).toContain('x\\u001b[31m');
 });
 
-test('colours appear only when asked for and do not change the layout', () => {
+test('colours appear only on request and do not change the layout', () => {
   const styled: readonly TableColumn<Row>[] = [
     { name: 'tenant', header: 'Tenant', style: (tenant) => (tenant === 'bad' ? 'red' : undefined) },
     { name: 'credits', header: 'Credits' },
@@ -68,7 +68,7 @@ test('long text wraps to the width of the terminal and numbers stay whole', () =
   expect(pieces.map((line) => line.slice(0, 23).trim()).join('')).toBe(tenant);
 });
 
-test('an id that does not fit a terminal keeps both its ends, and is whole without one', () => {
+test('an id too long for the terminal keeps both ends, and is complete without a terminal', () => {
   const ids: readonly TableColumn<Row>[] = [{ name: 'tenant', header: 'Tenant', kind: 'id' }, ...columns.slice(1)];
   const rows = ['a', 'b'].map((end) => ({ tenant: `tenant-${'0'.repeat(240)}-${end}`, credits: 1n }));
   expect(renderTable(rows, ids, { width: 40 }).split('\n').slice(2)).toEqual([
@@ -134,7 +134,7 @@ test.each([
   }
 });
 
-test('the longest id that the service may send is not clipped where there is no terminal', () => {
+test('the longest allowed id is not clipped without a terminal', () => {
   const tenant = 'x'.repeat(1_024);
   expect(renderTable([{ tenant, credits: 1n }], columns)).toContain(`${tenant}  `);
 });

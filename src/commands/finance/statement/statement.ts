@@ -16,7 +16,7 @@ import { documentPieces } from '../../../reports/formats/json.ts';
 import { renderTable } from '../../../reports/formats/table.ts';
 import { tenantText } from '../../../reports/statement/statement-files.ts';
 import { projectionWords, statementHtml } from '../../../reports/statement/statement-html.ts';
-import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement-lines.ts';
+import { STATEMENT_COLUMNS, statementLines } from '../../../reports/statement/statement-lines.ts';
 import { STATEMENT_WORDS } from '../../../reports/statement/statement-words.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
@@ -137,7 +137,10 @@ async function putStatement(
     await putPieces(cli, documentPieces(begin, listed(), { name: 'tenants', tail: end }), options);
   } else if (format === 'html') await putPieces(cli, statementHtml(begin, listed()), options);
   else if (format !== 'table') {
-    await putSheet(cli, sheetOf(name, STATEMENT_COLUMNS, linesOf(begin, listed(), invoiceOf)), { format, options });
+    await putSheet(cli, sheetOf(name, STATEMENT_COLUMNS, statementLines(begin, listed(), invoiceOf)), {
+      format,
+      options,
+    });
   } else if (options.out === undefined) {
     printStatement(cli, { ...begin, tenants: [...listed()], ...end }, invoiceOf);
   } else await putTable(cli, '', options);
@@ -161,11 +164,13 @@ async function showForTenant(
 
 function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf: InvoiceOf): void {
   const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
-  cli.print(`${period} of ${inertText(workspace_id)}: ${STATEMENT_WORDS.en[state]}`);
-  cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
+  cli.print(`${inertText(workspace_id)}, ${period}: ${STATEMENT_WORDS.en[state]}`);
+  cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, verified by ${certificate.run_id}`}`);
   if (head_digest !== null) cli.print(`${state === 'closed' ? 'close' : 'run'} digest ${head_digest}`);
   cli.print('');
-  cli.print(renderTable([...linesOf(statement, statement.tenants, invoiceOf)], STATEMENT_COLUMNS, cli.tableOptions));
+  cli.print(
+    renderTable([...statementLines(statement, statement.tenants, invoiceOf)], STATEMENT_COLUMNS, cli.tableOptions),
+  );
   cli.print('');
   cli.print(`credits ${formatInteger(statement.credits_used)}`);
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);

@@ -41,8 +41,8 @@ export const MONEY: Planted = {
   'src/billing/rates/charge.ts': {
     'volume-by-the-first-tier': [
       'a tenant in the second tier of a volume price is billed by the first',
-      'else if (isLast) lines.push(ofTier(tier, credits));',
-      'else if (tier === 1) lines.push(ofTier(tier, credits));',
+      'else if (isLast) lines.push(priceTier(tier, credits));',
+      'else if (tier === 1) lines.push(priceTier(tier, credits));',
     ],
   },
 };
