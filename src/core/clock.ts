@@ -36,15 +36,15 @@ export const systemClock: Clock = {
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const drop = (): void => {
+    const abort = (): void => {
       cancel();
       reject(signal?.reason);
     };
     const cancel = clock.after(delayMs, () => {
-      signal?.removeEventListener('abort', drop);
+      signal?.removeEventListener('abort', abort);
       resolve();
     });
-    signal?.addEventListener('abort', drop, { once: true });
+    signal?.addEventListener('abort', abort, { once: true });
   });
 }
 

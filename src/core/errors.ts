@@ -75,11 +75,11 @@ const SYSTEM_FAULTS: Readonly<Record<string, readonly [code: string, hint: strin
 export function systemFault(error: unknown): AppError | null {
   if (!(error instanceof Error) || error instanceof AppError || !('code' in error)) return null;
   const { code, message, path } = error as NodeJS.ErrnoException;
-  const [own, hint] = SYSTEM_FAULTS[code ?? ''] ?? [];
-  if (own === undefined || hint === undefined) return null;
-  const retryable = own === 'disk_full' || own === 'too_many_files';
+  const [appCode, hint] = SYSTEM_FAULTS[code ?? ''] ?? [];
+  if (appCode === undefined || hint === undefined) return null;
+  const retryable = appCode === 'disk_full' || appCode === 'too_many_files';
   const line = message.replace(/\s*\n\s*/g, ' ');
-  return new AppError(own, line, { retryable, hint: hint.replace('{path}', path ?? 'its path'), cause: error });
+  return new AppError(appCode, line, { retryable, hint: hint.replace('{path}', path ?? 'its path'), cause: error });
 }
 
 /** An error as plain data. It crosses threads, is stored in the ledger and is printed by `--json`. */

@@ -46,7 +46,7 @@ function streamOf(destination: LogDestination): DestinationStream {
   } as DestinationStream;
 }
 
-const LEVELS: Readonly<Record<string, { word: string; colour: number }>> = {
+const LEVEL_STYLES: Readonly<Record<string, { word: string; colour: number }>> = {
   trace: { word: 'TRACE', colour: 90 },
   debug: { word: 'DEBUG', colour: 90 },
   info: { word: 'INFO ', colour: 32 },
@@ -68,7 +68,7 @@ export function humanLogLine(line: string, { colours }: { colours: boolean }): s
   if (fields === null) return line.endsWith('\n') ? line : `${line}\n`;
   const { level, time, msg, ...rest } = fields;
   const paint = (colour: number, text: string) => (colours ? `\x1b[${colour}m${text}\x1b[39m` : text);
-  const { word, colour } = LEVELS[String(level)] ?? { word: String(level).toUpperCase(), colour: 39 };
+  const { word, colour } = LEVEL_STYLES[String(level)] ?? { word: String(level).toUpperCase(), colour: 39 };
   const short = Object.entries(rest).filter(([name]) => !LONG_FIELDS.includes(name));
   const words = short.map(([name, value]) => paint(90, `${inertText(name)}=${valueText(value)}`));
   const head = [paint(90, clockTime(time)), paint(colour, word), inertText(String(msg ?? '')), ...words];

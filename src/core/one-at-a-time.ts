@@ -34,15 +34,15 @@ export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
 
 /** Wraps `make` so that it is called once per key. Later calls return the stored value. */
 export function oncePerKey<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>();
+  const values = new Map<K, V>();
   return (key) => {
-    if (!made.has(key)) made.set(key, make(key));
-    return made.get(key) as V;
+    if (!values.has(key)) values.set(key, make(key));
+    return values.get(key) as V;
   };
 }
 
 /** Wraps `make` so that it is called on first use only. */
 export function once<V>(make: () => V): () => V {
-  const made = oncePerKey((_: null) => make());
-  return () => made(null);
+  const get = oncePerKey((_: null) => make());
+  return () => get(null);
 }

@@ -18,9 +18,9 @@ export function isPeriod(text: string): text is Period {
 }
 
 /** Returns the text as a period. Throws `bad_period` for anything else, before it reaches the service or the ledger. */
-export function parsePeriod(text: string, what = 'period'): Period {
+export function parsePeriod(text: string, label = 'period'): Period {
   if (isPeriod(text)) return text;
-  throw new AppError('bad_period', `${what} ${JSON.stringify(text)} is not a month`, {
+  throw new AppError('bad_period', `${label} ${JSON.stringify(text)} is not a month`, {
     hint: 'write it as YYYY-MM with a month from 01 to 12, such as 2026-02',
   });
 }

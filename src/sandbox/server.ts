@@ -6,7 +6,14 @@ import { type Clock, nextTurn, sleep, systemClock, type WallClock } from '../cor
 import { AppError, messageOf } from '../core/errors.ts';
 import { parseNumbers, stringifyExact } from '../core/text/exact-json.ts';
 import { createSignatureChecker, type SandboxKey } from './requests/auth.ts';
-import { type Endpoint, type Envelope, failure, parseCall, type Reply, type SandboxCall } from './requests/call.ts';
+import {
+  type Endpoint,
+  type Envelope,
+  failureReply,
+  parseCall,
+  type Reply,
+  type SandboxCall,
+} from './requests/call.ts';
 import { createRouter, type Router } from './requests/router.ts';
 import { createUsageRoute } from './requests/usage-routes.ts';
 import { createFaultQueue, type FaultAction, type FaultControl, type FaultQueue } from './world/faults.ts';
@@ -222,7 +229,7 @@ function createRequestHandler(context: HandlerContext): RequestListener {
   function fail(exchange: SandboxExchange, error: unknown): void {
     if (stopping.aborted) return;
     if (exchange.response.headersSent) exchange.request.socket.destroy();
-    else sendReply(exchange, failure(500, `The sandbox failed: ${messageOf(error)}`), dateHeader());
+    else sendReply(exchange, failureReply(500, `The sandbox failed: ${messageOf(error)}`), dateHeader());
   }
 
   return (request, response) => {
@@ -250,7 +257,7 @@ async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Pro
 /** Returns the answer of a final fault, or null if the request continues. */
 function substitute(action: FaultAction | undefined): Reply | null {
   if (action?.type === 'status') {
-    return failure(action.status, action.message ?? `InjectedFault with status ${action.status}`, action.headers);
+    return failureReply(action.status, action.message ?? `InjectedFault with status ${action.status}`, action.headers);
   }
   if (action?.type === 'body') {
     const headers = { 'Content-Type': action.contentType ?? 'text/html; charset=utf-8', ...action.headers };

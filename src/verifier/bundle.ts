@@ -21,9 +21,9 @@ interface Manifest {
   statements: { workspace_id: string; file: string; close_digest: string }[];
 }
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await verifyBundleCommand(process.argv.slice(2));
 
-async function main(args: string[]): Promise<number> {
+async function verifyBundleCommand(args: string[]): Promise<number> {
   let digest: string | undefined;
   let text: string;
   const folder = dirname(fileURLToPath(import.meta.url));
@@ -34,7 +34,7 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${BUNDLE_USAGE}`);
     return 2;
   }
-  const actual = sha256(text);
+  const actual = sha256Hex(text);
   const faults = await findFaults(folder, text).catch(() => ['manifest.json is not a bundle manifest']);
   if (digest !== undefined && digest !== actual)
     faults.push(`the digest of the bundle does not match the given digest: it is ${actual}`);
@@ -60,7 +60,7 @@ async function findFaults(folder: string, manifest: string): Promise<string[]> {
     .map((name) => `${name} is not part of the bundle`);
   for (const [name, hash] of Object.entries(files)) {
     if (!present.includes(name)) faults.push(`${name} is missing`);
-    else if (sha256(readFileSync(join(folder, name))) !== hash) faults.push(`${name} was changed`);
+    else if (sha256Hex(readFileSync(join(folder, name))) !== hash) faults.push(`${name} was changed`);
   }
   for (const { workspace_id, file, close_digest } of statements) {
     if (!present.includes(file)) continue;
@@ -74,6 +74,6 @@ async function findFaults(folder: string, manifest: string): Promise<string[]> {
   return faults;
 }
 
-function sha256(data: string | Buffer): string {
+function sha256Hex(data: string | Buffer): string {
   return createHash('sha256').update(data).digest('hex');
 }

@@ -14,9 +14,9 @@ Checks the statement of a closed period. DIGEST is the digest that was recorded 
 Exit codes: 0 if the statement is authentic, 4 if it is not, 2 if nothing could be checked.
 `;
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await verifyStatementCommand(process.argv.slice(2));
 
-async function main(args: string[]): Promise<number> {
+async function verifyStatementCommand(args: string[]): Promise<number> {
   let text: string;
   let digest: string;
   try {

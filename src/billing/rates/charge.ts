@@ -40,7 +40,7 @@ export const NO_CHARGE: Charge = {
 /** A line of free credits: included ones, or credits below 0 that are not paid back. */
 const FREE = { kind: 'usage', tier: 0, unitCredits: 1n, unitPrice: '0', requests: null, amountMinor: 0n } as const;
 
-const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null, requests: null };
+const NO_USAGE_FIELDS = { tier: null, credits: null, unitCredits: null, unitPrice: null, requests: null };
 
 /** Prices credits of one tier. Its decimal is parsed once per card instead of once per tenant. */
 type UnitPricer = (tier: number, credits: bigint) => ChargeLine;
@@ -95,7 +95,7 @@ export function createPricer(card: RateCard): Pricer {
   const requestLine = (requests: bigint, { digits, scale }: NonNullable<typeof perRequest>): ChargeLine => {
     const paid = requests > 0n ? requests : 0n;
     const amountMinor = divideRounded(paid * digits * minorUnits, scale, rounding);
-    return { ...NO_USAGE, kind: 'requests', unitPrice: card.pricePerRequest, requests, amountMinor };
+    return { ...NO_USAGE_FIELDS, kind: 'requests', unitPrice: card.pricePerRequest, requests, amountMinor };
   };
 
   return (credits, requests = 0n) => {
@@ -116,13 +116,13 @@ export function createPricer(card: RateCard): Pricer {
     const share = discount === null ? 0n : divideRounded(size * discount.digits, discount.scale * 100n, rounding);
     if (share > 0n) {
       const off = amountMinor < 0n ? share : -share;
-      lines.push({ ...NO_USAGE, kind: 'discount', amountMinor: off });
+      lines.push({ ...NO_USAGE_FIELDS, kind: 'discount', amountMinor: off });
       amountMinor += off;
     }
     const isUsed = credits > 0n || (perRequest !== null && requests > 0n);
     const needsMinimum = !isPaidBack && (isUsed || !card.minimumNeedsUsage);
     if (needsMinimum && minimum > amountMinor) {
-      lines.push({ ...NO_USAGE, kind: 'minimum', amountMinor: minimum - amountMinor });
+      lines.push({ ...NO_USAGE_FIELDS, kind: 'minimum', amountMinor: minimum - amountMinor });
       amountMinor = minimum;
     }
     return { lines, amountMinor };

@@ -9,16 +9,16 @@ export interface RecordedUsage extends PricedUsage {
 }
 
 /** The price of the same usage under both sets of cards, in minor units of one currency. */
-export interface Comparison {
+export interface CardComparison {
   currency: string;
   nowMinor: bigint;
   otherMinor: bigint;
 }
 
 export interface CardsComparison {
-  months: (Comparison & { period: Period })[];
+  months: (CardComparison & { period: Period })[];
   /** Sorted by the size of the difference, largest first. */
-  tenants: (Comparison & { workspaceId: string; tenantId: string })[];
+  tenants: (CardComparison & { workspaceId: string; tenantId: string })[];
   /** The tenants that the other cards leave unpriced although a card matches, with the reason. */
   unpriced: { workspaceId: string; tenantId: string; period: Period; why: string }[];
 }
@@ -30,8 +30,8 @@ export type PricerFor = (workspaceId: string, period: Period) => PeriodPricer<Ra
  * grouped by period.
  */
 export function compareCards(usage: Iterable<RecordedUsage>, now: PricerFor, others: PricerFor): CardsComparison {
-  const months = new Map<string, Comparison & { period: Period }>();
-  const tenants = new Map<string, Comparison & { workspaceId: string; tenantId: string }>();
+  const months = new Map<string, CardComparison & { period: Period }>();
+  const tenants = new Map<string, CardComparison & { workspaceId: string; tenantId: string }>();
   const unpriced: CardsComparison['unpriced'] = [];
   let scope = '';
   let sides: [PeriodPricer<RateCard>, PeriodPricer<RateCard>] | null = null;
@@ -61,7 +61,7 @@ export function compareCards(usage: Iterable<RecordedUsage>, now: PricerFor, oth
       tenant[key] += priced.charge.amountMinor;
     }
   }
-  const size = ({ nowMinor, otherMinor }: Comparison): bigint =>
+  const size = ({ nowMinor, otherMinor }: CardComparison): bigint =>
     otherMinor > nowMinor ? otherMinor - nowMinor : nowMinor - otherMinor;
   return {
     months: [...months.values()].sort((a, b) => (a.period < b.period ? -1 : a.period > b.period ? 1 : 0)),

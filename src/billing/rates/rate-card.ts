@@ -112,13 +112,13 @@ function quoteCard({ name, tenant }: RateCardText): string {
 }
 
 /** An exact, non-negative decimal: `digits / scale`, where `scale` is a power of ten. */
-interface Decimal {
+interface ExactDecimal {
   digits: bigint;
   scale: bigint;
 }
 
 /** Parses a plain decimal such as `0.0125`. The rate card schema has validated its form. */
-export function parseDecimal(text: string): Decimal {
+export function parseDecimal(text: string): ExactDecimal {
   const [whole = '', part = ''] = text.split('.');
   return { digits: BigInt(whole + part), scale: 10n ** BigInt(part.length) };
 }
@@ -135,17 +135,17 @@ export function divideRounded(over: bigint, under: bigint, rounding: Rounding): 
 /** Multiplies a decimal by a whole number, exactly and without trailing zeros: 0.0125 x 1000 is `12.5`. */
 export function multiplyDecimal(decimal: string, factor: bigint): string {
   const { digits, scale } = parseDecimal(decimal);
-  return formatDecimal(digits * factor, scale);
+  return exactDecimalText(digits * factor, scale);
 }
 
 /** Reduces a decimal by a percentage, exactly and without trailing zeros: 0.0125 less 10% is `0.01125`. */
 export function subtractPercent(decimal: string, percent: string): string {
   const [price, off] = [parseDecimal(decimal), parseDecimal(percent)];
-  return formatDecimal(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);
+  return exactDecimalText(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);
 }
 
 /** Formats `digits / scale`. The scale is a power of ten. */
-function formatDecimal(digits: bigint, scale: bigint): string {
+function exactDecimalText(digits: bigint, scale: bigint): string {
   const plain = plainDecimal(digits, scale.toString().length - 1);
   return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain;
 }

@@ -19,7 +19,7 @@ const PERIOD_TAG = 'usage_ledger.period.v1';
 const TENANT_TAG = 'usage_ledger.tenant.v1';
 
 /**
- * Encodes the content of a period's leaf with its tag and salt. Compact JSON; numbers are numberText so that no reader rounds
+ * Encodes the content of a period's leaf with its tag and salt. Compact JSON; numbers are text so that no reader rounds
  * them.
  */
 export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, salt: string): string {
@@ -45,17 +45,17 @@ export function encodeTenant(tenant: BilledTenant, salt: string): string {
     tenant.requestCount.toString(),
     tenant.lines.map((line) => [
       line.kind,
-      numberText(line.tier),
-      numberText(line.credits),
-      numberText(line.unitCredits),
+      integerText(line.tier),
+      integerText(line.credits),
+      integerText(line.unitCredits),
       line.unitPrice,
-      numberText(line.amountMinor),
+      integerText(line.amountMinor),
       line.currency,
       line.rateCard,
       line.correctsPeriod,
-      numberText(line.entryId),
+      integerText(line.entryId),
       line.reason,
-      numberText(line.requests),
+      integerText(line.requests),
     ]),
     ...(tenant.statementNumber === undefined ? [] : [tenant.statementNumber]),
   ]);
@@ -89,7 +89,7 @@ export function decodeTenant(content: string): BilledTenant | null {
     };
     return encodeTenant(tenant, String(salt)) === content ? tenant : null;
   } catch {
-    // BigInt throws on numberText that is not a number: the content is not a valid leaf.
+    // BigInt throws on text that is not a number: the content is not a valid leaf.
     return null;
   }
 }
@@ -125,7 +125,7 @@ function decodeLine(values: readonly (string | null)[]): BilledLine {
   };
 }
 
-function numberText(value: number | bigint | null): string | null {
+function integerText(value: number | bigint | null): string | null {
   return value === null ? null : value.toString();
 }
 

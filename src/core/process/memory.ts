@@ -1,17 +1,17 @@
 // Node's modules for this are loaded on first use, because most commands never need them.
 
-let collect: (() => void) | null = null;
+let runGarbageCollector: (() => void) | null = null;
 
 /**
  * Collects this thread's garbage now, which takes about 10 ms for 100 MB. V8 on its own may wait until a small machine
  * runs out of memory: the garbage of a walk over thousands of pages would remain while the merge allocates.
  */
 export function collectGarbage(): void {
-  if (collect === null) {
+  if (runGarbageCollector === null) {
     process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc');
-    collect = process.getBuiltinModule('node:vm').runInNewContext('gc') as () => void;
+    runGarbageCollector = process.getBuiltinModule('node:vm').runInNewContext('gc') as () => void;
   }
-  collect();
+  runGarbageCollector();
 }
 
 /**

@@ -12,35 +12,37 @@ const GROUP_WRITABLE = 0o020;
  * user other than this one or root, or is writable for everybody or for a group with other members. A missing path
  * passes.
  */
-export function requireSafePlace(path: string, what: string): void {
-  const own = process.geteuid?.();
+export function requireSafePlace(path: string, label: string): void {
+  const currentUid = process.geteuid?.();
   const found = lstatSync(path, { throwIfNoEntry: false });
   // Windows has no uids to compare.
-  if (own === undefined || found === undefined) return;
+  if (currentUid === undefined || found === undefined) return;
   if (found.isSymbolicLink()) {
     throw unsafe(
       path,
-      what,
+      label,
       'is a link: anyone who can change the link controls where data is written',
       `use its target in the configuration instead: ${targetOf(path)}`,
     );
   }
-  if (found.uid !== own && found.uid !== 0) {
+  if (found.uid !== currentUid && found.uid !== 0) {
     throw unsafe(
       path,
-      what,
-      `belongs to another user (uid ${found.uid}; this is uid ${own})`,
+      label,
+      `belongs to another user (uid ${found.uid}; this is uid ${currentUid})`,
       // If root took the file over, the user of the daemon could no longer write it.
-      own === 0 ? 'run usage-ledger as that user' : `run usage-ledger as that user, or: chown ${own} ${path}`,
+      currentUid === 0
+        ? 'run usage-ledger as that user'
+        : `run usage-ledger as that user, or: chown ${currentUid} ${path}`,
     );
   }
   if ((found.mode & WORLD_WRITABLE) !== 0) {
-    throw unsafe(path, what, 'is writable by every user of this machine', `chmod o-w ${path}`);
+    throw unsafe(path, label, 'is writable by every user of this machine', `chmod o-w ${path}`);
   }
-  const others = (found.mode & GROUP_WRITABLE) === 0 ? [] : othersInGroup(found.gid, own);
+  const others = (found.mode & GROUP_WRITABLE) === 0 ? [] : othersInGroup(found.gid, currentUid);
   if (others.length > 0) {
     const who = firstOf(others, 3);
-    throw unsafe(path, what, `is writable by other users in its group: ${who}`, `chmod g-w ${path}`);
+    throw unsafe(path, label, `is writable by other users in its group: ${who}`, `chmod g-w ${path}`);
   }
 }
 
@@ -48,14 +50,14 @@ export function requireSafePlace(path: string, what: string): void {
  * Returns the file that a path leads to. A link is followed if this user or root made it, in a safe folder. A dangling
  * link is returned unchanged.
  */
-export function followSafeLink(path: string, what: string): string {
+export function followSafeLink(path: string, label: string): string {
   const link = lstatSync(path, { throwIfNoEntry: false });
   if (link?.isSymbolicLink() !== true || !existsSync(path)) return path;
-  const own = process.geteuid?.();
-  if (own !== undefined && link.uid !== own && link.uid !== 0) {
-    throw unsafe(path, what, `is a link owned by another user (uid ${link.uid})`, 'use its target instead');
+  const currentUid = process.geteuid?.();
+  if (currentUid !== undefined && link.uid !== currentUid && link.uid !== 0) {
+    throw unsafe(path, label, `is a link owned by another user (uid ${link.uid})`, 'use its target instead');
   }
-  requireSafePlace(dirname(path), `the folder of ${what}`);
+  requireSafePlace(dirname(path), `the folder of ${label}`);
   return realpathSync(path);
 }
 
@@ -68,8 +70,8 @@ function targetOf(link: string): string {
   }
 }
 
-function unsafe(path: string, what: string, fault: string, hint: string): AppError {
-  return new AppError('unsafe_place', `${what} ${path} ${fault}`, { hint });
+function unsafe(path: string, label: string, fault: string, hint: string): AppError {
+  return new AppError('unsafe_place', `${label} ${path} ${fault}`, { hint });
 }
 
 /**

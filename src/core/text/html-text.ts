@@ -1,6 +1,6 @@
 import { inertText } from './inert-text.ts';
 
-const ENTITIES: Readonly<Record<string, string>> = {
+const HTML_ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -15,5 +15,5 @@ export function htmlText(text: string): string {
 
 /** Escapes markup in text that contains no active characters. */
 export function escapeMarkup(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return text.replace(/[&<>"']/g, (character) => HTML_ENTITIES[character] ?? '');
 }

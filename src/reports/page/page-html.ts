@@ -57,7 +57,7 @@ function workspaceFacts(data: PageData): string {
       ? ''
       : ` Forecast for the month: <strong>${formatAmounts(forecast)}</strong>.`;
   const tenantsText = `for ${counted(count, 'tenant')}`;
-  return `<p class="lead"><strong>${state === 'open' ? `Month to date: ${all}` : all}</strong> ${tenantsText}${comparedWith(data)}. ${ended}${forecastText}</p>
+  return `<p class="lead"><strong>${state === 'open' ? `Month to date: ${all}` : all}</strong> ${tenantsText}${comparisonWords(data)}. ${ended}${forecastText}</p>
 <p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>`;
 }
 
@@ -69,7 +69,7 @@ function formatAmounts({ credits, money }: Forecast): string {
 }
 
 /** Formats the comparison with the previous month: at the same day for an open month, with all of it otherwise. */
-function comparedWith({ state, days, months, totals }: PageData): string {
+function comparisonWords({ state, days, months, totals }: PageData): string {
   const today = days.findLast(({ current }) => current !== null);
   const isOpen = state === 'open';
   const now = isOpen ? today?.current : totals.at(-1);

@@ -43,7 +43,7 @@ export function formatMonthMoney(money: MonthEnd['money'][number]): string {
   const { amount, previous_amount, currency, change, change_percent: percent } = money;
   const signed = (text: string) => (/^-|^0+(\.0+)?$/.test(text) ? text : `+${text}`);
   const by = [signed(formatDecimal(change)), ...(percent === null ? [] : [`${signed(String(percent))}%`])].join(', ');
-  return `${formatDecimal(amount)} ${currency}, ${comparedWith(amount, previous_amount)} in the previous month (${by})`;
+  return `${formatDecimal(amount)} ${currency}, ${formatDirection(amount, previous_amount)} in the previous month (${by})`;
 }
 
 /** Formats a change: `acme (ws-1): 90.00, up from 10.00: 9,000 credits (previously 1,000)`. */
@@ -60,11 +60,11 @@ export function formatMonthChange(change: MonthEndChange): string {
   };
   const why = reasons.map((reason) => words[reason]).join(', ');
   const tenant = `${inertText(tenant_id)} (${inertText(workspace_id)})`;
-  return `${tenant}: ${formatDecimal(amount)}, ${comparedWith(amount, previous_amount)}: ${why}`;
+  return `${tenant}: ${formatDecimal(amount)}, ${formatDirection(amount, previous_amount)}: ${why}`;
 }
 
 /** Compares two amounts of one currency, which have the same number of decimals: `up from 30.00`. */
-function comparedWith(amount: string, previous: string): string {
+function formatDirection(amount: string, previous: string): string {
   const [now, before] = [amount, previous].map((text) => BigInt(text.replace('.', ''))) as [bigint, bigint];
   const direction = now > before ? 'up from' : now < before ? 'down from' : 'same as';
   return `${direction} ${formatDecimal(previous)}`;

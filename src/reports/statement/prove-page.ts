@@ -30,7 +30,7 @@ const ALTERED =
   'this page now shows the closed statement.';
 
 const elementById = (id: string): PageElement => document.getElementById(id);
-const sha256: Sha256 = async (data) => new Uint8Array(await crypto.subtle.digest('SHA-256', data));
+const browserSha256: Sha256 = async (data) => new Uint8Array(await crypto.subtle.digest('SHA-256', data));
 
 const statementText = JSON.parse(elementById('statement').textContent) as string;
 const scriptText = elementById('script').textContent;
@@ -51,7 +51,7 @@ async function check(): Promise<void> {
     showVerdict(NOT_CHECKED, '', []);
     return;
   }
-  const verdict = await verifyStatement(statementText, sha256);
+  const verdict = await verifyStatement(statementText, browserSha256);
   const isMatch = verdict.isConsistent && verdict.closeDigest === expected;
   const steps = [...verdict.steps];
   if (verdict.isConsistent)
@@ -79,7 +79,7 @@ async function rebuildPage(html: string): Promise<void> {
 }
 
 async function base64Hash(text: string): Promise<string> {
-  return btoa(String.fromCharCode(...(await sha256(utf8(text)))));
+  return btoa(String.fromCharCode(...(await browserSha256(utf8(text)))));
 }
 
 function showVerdict(words: string, name: string, steps: readonly VerifyStep[]): void {

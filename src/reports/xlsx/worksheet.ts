@@ -6,7 +6,7 @@ import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/colu
 const SHEET_ROWS = 1_048_576;
 const CHUNK_LENGTH = 65_536;
 /** Excel keeps 15 digits of a number. Longer numbers are written as text, or their last digits would be lost. */
-const EXCEL_DIGITS = 15;
+const MAX_EXCEL_DIGITS = 15;
 /** Column widths in characters, wide enough to read ids. */
 const WIDTHS: Partial<Record<ColumnKind, number>> = { id: 24, text: 24, date: 20 };
 const OTHER_WIDTH = 14;
@@ -74,14 +74,14 @@ export class SheetRows {
  */
 export function* worksheetPieces(rows: SheetRows): Generator<string> {
   const { columns } = rows.sheet;
-  const letters = columns.map((_, at) => columnLetters(at));
+  const letters = columns.map((_, at) => columnName(at));
   let piece = worksheetHead(columns);
   let line = 1;
   const writeRow = (cells: readonly string[]): void => {
     piece += `<row r="${line}">${cells.join('')}</row>`;
     line += 1;
   };
-  writeRow(columns.map(({ name }, at) => textCell(`${letters[at]}1`, name, HEADER_STYLE)));
+  writeRow(columns.map(({ name }, at) => textCellXml(`${letters[at]}1`, name, HEADER_STYLE)));
   while (!rows.isEmpty && line <= SHEET_ROWS) {
     writeRow(rows.take().map((value, at) => cellXml(`${letters[at]}${line}`, value, columns[at] as SheetColumn)));
     if (piece.length < CHUNK_LENGTH) continue;
@@ -114,7 +114,7 @@ function cellXml(place: string, value: SheetValue, { kind }: SheetColumn, isTota
   const text = String(value);
   const format = kind === 'amount' ? amountFormat(text) : FORMAT_OF[kind];
   const number = cellNumber(text, kind);
-  if (number === null) return textCell(place, text, cellStyle(kind === 'id' ? 'text' : 'general', isTotal));
+  if (number === null) return textCellXml(place, text, cellStyle(kind === 'id' ? 'text' : 'general', isTotal));
   return `<c r="${place}" s="${cellStyle(format, isTotal)}"><v>${number}</v></c>`;
 }
 
@@ -127,7 +127,7 @@ function cellNumber(text: string, kind: ColumnKind): number | string | null {
   }
   if (kind === 'double') return text;
   const digits = text.replace(/[-.]/g, '').replace(/^0+/, '');
-  return digits.length <= EXCEL_DIGITS && /^-?\d+(\.\d+)?$/.test(text) ? text : null;
+  return digits.length <= MAX_EXCEL_DIGITS && /^-?\d+(\.\d+)?$/.test(text) ? text : null;
 }
 
 /** Chooses the number format with the currency's decimals. */
@@ -138,13 +138,13 @@ function amountFormat(plain: string): CellFormat {
   return digits === 3 ? 'amount3' : digits === 4 ? 'amount4' : 'amount2';
 }
 
-function textCell(place: string, text: string, style: number): string {
+function textCellXml(place: string, text: string, style: number): string {
   return `<c r="${place}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
 }
 
-function columnLetters(at: number): string {
+function columnName(at: number): string {
   const last = String.fromCharCode(65 + (at % 26));
-  return at < 26 ? last : `${columnLetters(Math.floor(at / 26) - 1)}${last}`;
+  return at < 26 ? last : `${columnName(Math.floor(at / 26) - 1)}${last}`;
 }
 
 /** Characters that XML does not allow, and text that a reader of the format would take for an escape. */

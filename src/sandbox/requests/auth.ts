@@ -4,7 +4,7 @@ import type { WallClock } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { type ScenarioSigning, type SignedValues, signedText } from '../world/scenario.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
-import { failure, type Reply, type SandboxCall } from './call.ts';
+import { failureReply, type Reply, type SandboxCall } from './call.ts';
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 
@@ -38,10 +38,10 @@ export function createSignatureChecker(
   return {
     check(call, headers, body) {
       const { workspaceId, method, path, rawQuery: query } = call;
-      const keyId = readHeader(headers['x-api-key-id']);
-      const claimed = readHeader(headers['x-workspace-id']);
-      const validUntil = readHeader(headers['x-valid-until']);
-      const signature = readHeader(headers['x-signature']);
+      const keyId = headerValue(headers['x-api-key-id']);
+      const claimed = headerValue(headers['x-workspace-id']);
+      const validUntil = headerValue(headers['x-valid-until']);
+      const signature = headerValue(headers['x-signature']);
       if (keyId === '') return refuseCall(401, 'X-API-Key-ID is missing');
       if (claimed === '') return refuseCall(401, 'X-Workspace-ID is missing');
       if (validUntil === '') return refuseCall(401, 'X-Valid-Until is missing');
@@ -101,10 +101,10 @@ function areEqual(given: Buffer, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-function readHeader(value: string | string[] | undefined): string {
+function headerValue(value: string | string[] | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
 function refuseCall(status: 401 | 403, message: string): SignatureVerdict {
-  return { ok: false, reply: failure(status, message) };
+  return { ok: false, reply: failureReply(status, message) };
 }

@@ -82,10 +82,10 @@ export interface Reply {
   headers?: Record<string, string>;
 }
 
-export function success(message: string, dataJson: string): Reply & { body: string } {
+export function successReply(message: string, dataJson: string): Reply & { body: string } {
   return { status: 200, body: `{"message":${JSON.stringify(message)},"success":true,"data":${dataJson}}` };
 }
 
-export function failure(status: number, message: string, headers: Record<string, string> = {}): Reply {
+export function failureReply(status: number, message: string, headers: Record<string, string> = {}): Reply {
   return { status, body: JSON.stringify({ success: false, message, data: null }), headers };
 }

@@ -5,7 +5,7 @@ import { isoTime, type WallClock } from '../../core/clock.ts';
 import { randomId, systemRandomness } from '../../core/randomness.ts';
 import type { SandboxDashboard } from '../world/store.ts';
 import { isSameSecret, type SandboxKey, type SignatureChecker } from './auth.ts';
-import { failure, methodOf, type Reply, type SandboxCall, success } from './call.ts';
+import { failureReply, methodOf, type Reply, type SandboxCall, successReply } from './call.ts';
 import type { UsageRoute } from './usage-routes.ts';
 
 const NO_BODY = Buffer.alloc(0);
@@ -38,10 +38,10 @@ export function createRouter({ clock, keys, checker, answerUsage }: RouterContex
   }
 
   return async (call, request) => {
-    if (call.isMalformed) return failure(400, 'The path is not percent-encoded correctly');
-    if (call.endpoint === null) return failure(404, 'There is no endpoint at this path');
+    if (call.isMalformed) return failureReply(400, 'The path is not percent-encoded correctly');
+    if (call.endpoint === null) return failureReply(404, 'There is no endpoint at this path');
     const method = methodOf(call.endpoint);
-    if (call.method !== method) return failure(405, `This path accepts ${method} only`, { Allow: method });
+    if (call.method !== method) return failureReply(405, `This path accepts ${method} only`, { Allow: method });
     switch (call.endpoint) {
       case 'workspace_usage':
       case 'tenant_history': {
@@ -70,7 +70,7 @@ const embedSchema = z.object({
 
 /** Parses a JSON body. Returns 415 for another content type and 400 for a body that does not match its schema. */
 function parseBody<Schema extends z.ZodType>(schema: Schema, { headers }: IncomingMessage, body: Buffer) {
-  const refuseBody = (status: number, reason: string) => ({ ok: false, reply: failure(status, reason) }) as const;
+  const refuseBody = (status: number, reason: string) => ({ ok: false, reply: failureReply(status, reason) }) as const;
   if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     return refuseBody(415, 'Content-Type is not application/json');
   }
@@ -91,7 +91,7 @@ function answerCreateDashboard(
   clock: WallClock,
 ): Reply {
   const { workspace_id, title, description } = fields;
-  if (workspace_id !== key.workspace.id) return failure(403, 'The API key has no access to this workspace');
+  if (workspace_id !== key.workspace.id) return failureReply(403, 'The API key has no access to this workspace');
   const now = isoTime(clock.now());
   const dashboard: SandboxDashboard = {
     dashboard_id: randomId(),
@@ -109,7 +109,7 @@ function answerCreateDashboard(
     modified_at: now,
   };
   key.workspace.dashboards.set(dashboard.dashboard_id, dashboard);
-  return success('SandboxDashboard created', JSON.stringify(dashboard));
+  return successReply('Dashboard created', JSON.stringify(dashboard));
 }
 
 /**
@@ -125,12 +125,13 @@ function answerEmbedTokenRequest(
   const key = keys.get(fields.api_key_id);
   const isSecret = key !== undefined && isSameSecret(fields.secret_key, key.secret);
   if (!isSecret || fields.workspace_id !== key.workspace.id) {
-    return failure(401, 'API key, secret and workspace do not match');
+    return failureReply(401, 'API key, secret and workspace do not match');
   }
-  if (!key.workspace.dashboards.has(fields.dashboard_id)) return failure(404, 'The workspace has no such dashboard');
+  if (!key.workspace.dashboards.has(fields.dashboard_id))
+    return failureReply(404, 'The workspace has no such dashboard');
   const token = {
     token: `embed_${systemRandomness.bytes(32).toString('base64url')}`,
     expires_at: isoTime(clock.now() + fields.validity_duration * 1_000),
   };
-  return success('Embed token generated', JSON.stringify(token));
+  return successReply('Embed token generated', JSON.stringify(token));
 }

@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { isPeriod, type Period, periodEndMs } from '../../core/period.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
-import { failure, type Reply, type SandboxCall, success } from './call.ts';
+import { failureReply, type Reply, type SandboxCall, successReply } from './call.ts';
 
 /**
  * A cache of answers for load tests, so that they do not measure the sandbox. A full cache accepts no new pages: walks
@@ -41,13 +41,13 @@ export function createUsageRoute(cacheBytes: number): UsageRoute {
   return (call, workspace) => {
     const from = call.query.get('from_period');
     const to = call.query.get('to_period');
-    if (from !== null && !isPeriod(from)) return failure(400, 'from_period must be a month in the form YYYY-MM');
-    if (to !== null && !isPeriod(to)) return failure(400, 'to_period must be a month in the form YYYY-MM');
+    if (from !== null && !isPeriod(from)) return failureReply(400, 'from_period must be a month in the form YYYY-MM');
+    if (to !== null && !isPeriod(to)) return failureReply(400, 'to_period must be a month in the form YYYY-MM');
     const page = integerParameter(call.query.get('page'), 1);
-    if (!(page >= 1)) return failure(400, 'page must be an integer of at least 1');
+    if (!(page >= 1)) return failureReply(400, 'page must be an integer of at least 1');
     const perPage = integerParameter(call.query.get('per_page'), DEFAULT_PER_PAGE);
     if (!(perPage >= 1 && perPage <= MAXIMUM_PER_PAGE))
-      return failure(400, 'per_page must be an integer from 1 to 100');
+      return failureReply(400, 'per_page must be an integer from 1 to 100');
 
     const { tenantId } = call;
     const key = `${call.path}?${call.rawQuery}`;
@@ -74,7 +74,7 @@ export function createUsageRoute(cacheBytes: number): UsageRoute {
     const owner = tenantId === null ? '' : `"tenant_id":${JSON.stringify(tenantId)},`;
     const totals = `"total_records":${total},"total_pages":${Math.ceil(total / perPage)}`;
     const data = `{"workspace_id":${JSON.stringify(workspace.id)},${owner}"usage":[${usage}],${totals}}`;
-    const reply = success('Tenant usage', data);
+    const reply = successReply('Tenant usage', data);
     if (!isFinal || cacheBytes === 0) return reply;
     const body = Buffer.from(reply.body);
     cache.store(key, stamp, body);

@@ -15,7 +15,7 @@ interface Margin {
   costMinor: bigint;
 }
 
-interface PricedUsage {
+interface Used {
   tenantId: string;
   period: Period;
   current: UsageFigures;
@@ -77,7 +77,7 @@ function inLine(credits: bigint, { over, lengthMs, elapsedMs }: PeriodPhase): bi
 }
 
 /** Null where one of the two has no price, or they have different currencies. Requests come as many a credit as so far. */
-function marginAt(judging: Judging, { tenantId, period, current }: PricedUsage, credits: bigint): Margin | null {
+function marginAt(judging: Judging, { tenantId, period, current }: Used, credits: bigint): Margin | null {
   const requests = current.credits <= 0n ? current.requests : (current.requests * credits) / current.credits;
   const price = judging.priceOf?.(tenantId, period, credits, requests) ?? null;
   const cost = costsOf(judging)(tenantId, period, credits, requests);
