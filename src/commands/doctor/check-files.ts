@@ -8,7 +8,7 @@ import { folderFault } from '../../core/process/folder-fault.ts';
 import { groupOf, type Path } from '../../core/text/path.ts';
 import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
 import { dueSlot } from '../../queue/slots.ts';
-import { readExportStatus, readExportState } from '../../reports/files/export-folder.ts';
+import { readExportState, readExportStatus } from '../../reports/files/export-folder.ts';
 import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
 /** An export is late when its file is missing this long after its scheduled time. */

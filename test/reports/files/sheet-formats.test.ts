@@ -146,23 +146,26 @@ describe('rows in a file', () => {
     expect(document).toEqual({ name: 'usage', rows });
   });
 
-  test.each(['csv', 'json', 'ndjson', 'xlsx', 'parquet'] as const)('a %s file without rows is valid', async (format) => {
-    const path = join(temporaryFolder(), `none.${format}`);
-    await writeSheetFile({ ...sheet(), rows: [] }, { path, format });
-    if (format === 'parquet') {
-      const { rows, types } = readBack(path);
-      expect(rows).toEqual([]);
-      expect(Object.keys(types)).toEqual(sheet().columns.map(({ name }) => name));
-      const duck = await openDuckDb();
-      expect(await duck.rows(`SELECT count(*) AS rows FROM '${path}'`)).toEqual([{ rows: 0n }]);
-    }
-    if (format === 'json') expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ name: 'usage', rows: [] });
-    if (format === 'xlsx') expect(readFileSync(path).subarray(0, 2).toString()).toBe('PK');
-    if (format === 'csv' || format === 'ndjson')
-      expect(readFileSync(path, 'utf8')).toBe(
-        format === 'csv' ? 'id,credits,price,percent,at,withdrawn,amount,day\r\n' : '',
-      );
-  });
+  test.each(['csv', 'json', 'ndjson', 'xlsx', 'parquet'] as const)(
+    'a %s file without rows is valid',
+    async (format) => {
+      const path = join(temporaryFolder(), `none.${format}`);
+      await writeSheetFile({ ...sheet(), rows: [] }, { path, format });
+      if (format === 'parquet') {
+        const { rows, types } = readBack(path);
+        expect(rows).toEqual([]);
+        expect(Object.keys(types)).toEqual(sheet().columns.map(({ name }) => name));
+        const duck = await openDuckDb();
+        expect(await duck.rows(`SELECT count(*) AS rows FROM '${path}'`)).toEqual([{ rows: 0n }]);
+      }
+      if (format === 'json') expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ name: 'usage', rows: [] });
+      if (format === 'xlsx') expect(readFileSync(path).subarray(0, 2).toString()).toBe('PK');
+      if (format === 'csv' || format === 'ndjson')
+        expect(readFileSync(path, 'utf8')).toBe(
+          format === 'csv' ? 'id,credits,price,percent,at,withdrawn,amount,day\r\n' : '',
+        );
+    },
+  );
 
   test('a byte order mark and semicolons are written on request', async () => {
     const path = join(temporaryFolder(), 'rows.csv');
