@@ -8,7 +8,12 @@ import { thisProcess } from '../core/process/process-liveness.ts';
 import { readPagesToken } from '../daemon/http/pages-token.ts';
 import { startIdleWatch } from '../daemon/idle-watch.ts';
 import { createReload } from '../daemon/reload.ts';
-import { type DaemonLock, type DaemonNotice, daemonOf, lockForDaemon } from '../ledger/store/file/daemon-lock.ts';
+import {
+  type DaemonLock,
+  type DaemonNotice,
+  findRunningDaemon,
+  lockForDaemon,
+} from '../ledger/store/file/daemon-lock.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, plainCommand, reportingCommand } from './shared/cli-context.ts';
 
@@ -200,7 +205,7 @@ export function reloadCommand(cli: CliContext): CliCommand {
 /** The daemon reads the configuration itself, as it would at a start: with its environment, and what it may read. */
 async function reload(cli: CliContext): Promise<void> {
   const { file, ledger } = await cli.loadConfig();
-  const daemon = runningDaemon(ledger.path);
+  const daemon = requireLocalDaemon(ledger.path);
   try {
     process.kill(daemon.pid, 'SIGHUP');
   } catch (cause) {
@@ -215,8 +220,8 @@ async function reload(cli: CliContext): Promise<void> {
   ]);
 }
 
-function runningDaemon(ledgerPath: string): DaemonNotice {
-  const daemon = daemonOf(ledgerPath);
+function requireLocalDaemon(ledgerPath: string): DaemonNotice {
+  const daemon = findRunningDaemon(ledgerPath);
   if (daemon === null) {
     const hint = 'start it: it reads the configuration then';
     throw new AppError('no_daemon', `no daemon of ${ledgerPath} runs`, { hint });
@@ -231,7 +236,7 @@ function runningDaemon(ledgerPath: string): DaemonNotice {
 async function answerOf(cli: CliContext, ledgerPath: string, before: number): Promise<DaemonNotice['configuration']> {
   const endMs = cli.clock.monotonic() + PATIENCE_MS;
   while (cli.clock.monotonic() < endMs) {
-    const { configuration } = runningDaemon(ledgerPath);
+    const { configuration } = requireLocalDaemon(ledgerPath);
     if (configuration.reads > before) return configuration;
     await sleep(cli.clock, LOOK_MS);
   }

@@ -10,7 +10,7 @@ import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { ageMs } from '../core/stored-time.ts';
-import { changeOfCards, givenIn } from '../ledger/journal/charges/card-store.ts';
+import { cardsInConfig, changeOfCards } from '../ledger/journal/charges/card-store.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
@@ -280,7 +280,7 @@ function staleChecks(probe: HealthProbe, clock: WallClock): StaleCheck[] {
  */
 export async function applyConfiguredRates(context: Context): Promise<void> {
   const { config, clock, logger } = context;
-  const { rates, costs } = givenIn(config);
+  const { rates, costs } = cardsInConfig(config);
   const { added, retired } = changeOfCards(context.reader().connection, { rates, costs });
   if (added.length + retired.length === 0) return;
   try {

@@ -2,7 +2,7 @@ import { isoTime, type WallClock } from '../core/clock.ts';
 import { latestTime } from '../core/cron.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
-import { endedWorkspaces } from '../ledger/journal/ended.ts';
+import { retiredWorkspaces } from '../ledger/journal/retired-workspaces.ts';
 import type { SyncHandler } from '../queue/jobs.ts';
 import { nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/run-deadline.ts';
@@ -27,7 +27,7 @@ export function createSyncHandler(context: Context, { onBegin, notified, postpon
   const { clock, logger } = context;
   return async ({ workspaceId, kind, slot, attempt }, job) => {
     onBegin(workspaceId);
-    if (endedWorkspaces(context.reader().connection).includes(workspaceId)) {
+    if (retiredWorkspaces(context.reader().connection).includes(workspaceId)) {
       postpone(scheduleKey(workspaceId, kind), ENDED_REST_MS);
       logger.info({ workspaceId, kind, slot }, 'the workspace was ended: this ledger no longer reads it');
       return { status: 'ended' };

@@ -180,7 +180,7 @@ class OutletWatch {
     const { refused: reported, unnamed, untilMs } = await receiver.refusedLater(sinceMs, signal);
     const refused = await findRefused(this.#options, reported, signal);
     const noted = { name: outlet.name, refused, untilMs, nowMs: clock.now() };
-    await (await this.#options.writer()).noteRefused(noted);
+    await (await this.#options.writer()).recordRejections(noted);
     if (unnamed > 0)
       logger.warn({ outlet: outlet.name, events: unnamed }, 'the receiver refused events it does not name');
   }
@@ -209,7 +209,7 @@ class OutletWatch {
     this.#suspected = null;
     const writer = await this.#options.writer();
     const differences = confirmed.length === 0 ? null : JSON.stringify(confirmed);
-    await writer.noteCheck({ name: outlet.name, differences, nowMs: clock.now() });
+    await writer.recordComparison({ name: outlet.name, differences, nowMs: clock.now() });
   }
 
   #isConfirmDue(): boolean {

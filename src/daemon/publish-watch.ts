@@ -1,4 +1,4 @@
-import { summarizeError, withRemedy } from '../core/errors.ts';
+import { summarizeError, toBackupError } from '../core/errors.ts';
 import { backoffMs } from '../core/net/retry.ts';
 import { oneAtATime } from '../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
@@ -123,7 +123,7 @@ export class PublishWatch {
       this.#restUntilMs = clock.monotonic() + backoffMs(this.#failures, RETRY);
       this.#failures += 1;
       const { code, message, hint } = summarizeError(error);
-      const reason = withRemedy({ message, hint });
+      const reason = toBackupError({ message, hint });
       // The missing right may change while the code stays.
       const isNew = (this.#fault?.code !== code || this.#reason !== reason) && !this.#stopping.signal.aborted;
       this.#reason = reason;

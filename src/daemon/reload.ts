@@ -3,7 +3,7 @@ import type { Config } from '../config/types.ts';
 import { isoTime } from '../core/clock.ts';
 import { ConfigError, type ConfigFault, summarizeError } from '../core/errors.ts';
 import { type OneAtATime, oneAtATime } from '../core/one-at-a-time.ts';
-import type { ConfigurationNotice, DaemonLock } from '../ledger/store/file/daemon-lock.ts';
+import type { ConfigurationStatus, DaemonLock } from '../ledger/store/file/daemon-lock.ts';
 import type { Context } from '../wiring/context.ts';
 import type { Daemon } from './daemon.ts';
 
@@ -11,7 +11,7 @@ export interface ReloadOptions {
   context: Context;
   daemon: Pick<Daemon, 'reload' | 'notified'>;
   load(): Promise<Config>;
-  lock: Pick<DaemonLock, 'configuration' | 'noteConfiguration'>;
+  lock: Pick<DaemonLock, 'configuration' | 'publishConfiguration'>;
 }
 
 /**
@@ -20,9 +20,9 @@ export interface ReloadOptions {
  */
 export function createReload({ context, daemon, load, lock }: ReloadOptions): OneAtATime<void> {
   const { logger, clock } = context;
-  const say = async (notice: Partial<ConfigurationNotice>, detail: string | null): Promise<void> => {
+  const say = async (notice: Partial<ConfigurationStatus>, detail: string | null): Promise<void> => {
     const { reads } = lock.configuration;
-    lock.noteConfiguration({ ...lock.configuration, refused: null, ...notice, reads: reads + 1 });
+    lock.publishConfiguration({ ...lock.configuration, refused: null, ...notice, reads: reads + 1 });
     if ((await context.tellOfJob({ job: 'configuration', detail })) > 0) daemon.notified();
   };
   const read = async (): Promise<void> => {

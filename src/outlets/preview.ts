@@ -1,7 +1,7 @@
 import type { OutletConfig } from '../config/types.ts';
 import { nextTurn } from '../core/clock.ts';
 import type { OutletRow } from '../ledger/journal/outlets/outlet-book.ts';
-import { entriesBehind, lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
+import { entriesAfterCursor, lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { customerOf, judgeEntry, type OutletScope } from './events.ts';
 import type { ReceiverLimits } from './receiver.ts';
@@ -37,7 +37,7 @@ export async function previewBegin(
   const passed = before && { cursor: before.cursor, scope: scopeOf(before, scope.ledgerId) };
   const to = lastEntryId(connection);
   for (let cursor = 0; cursor < to; ) {
-    const entries = entriesBehind(connection, { cursor, to, limit: STEP });
+    const entries = entriesAfterCursor(connection, { cursor, to, limit: STEP });
     for (const entry of entries) {
       cursor = Number(entry.entryId);
       const isPassed = passed !== undefined && cursor <= passed.cursor;

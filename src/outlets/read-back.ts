@@ -1,6 +1,11 @@
 import type { OutletConfig } from '../config/types.ts';
 import { type OutletException, type OutletRow, readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
-import { entriesBehind, periodsBehind, type SentSum, sentSums } from '../ledger/journal/outlets/read-entries.ts';
+import {
+  entriesAfterCursor,
+  periodsAfterCursor,
+  type SentSum,
+  sentSums,
+} from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { customerOf, entryOf, quantityOf } from './events.ts';
 import type { Receiver, UsageEvent } from './receiver.ts';
@@ -25,7 +30,7 @@ export async function askAbout(
   signal: AbortSignal,
 ): Promise<((event: UsageEvent) => Verdict) | null> {
   const verdicts = new Map<string, Verdict>();
-  for (const period of periodsBehind(connection, row.cursor, flightTo)) {
+  for (const period of periodsAfterCursor(connection, row.cursor, flightTo)) {
     if (period < row.fromPeriod) continue;
     const asked = { outlet: row.name, period, workspaces: workspacesOf(row) };
     const without = byCustomer(await sentSums(connection, { ...asked, upTo: row.cursor }), outlet);
@@ -102,7 +107,7 @@ export async function findRefused(
   const found = [...refused].flatMap(([id, reason]) => {
     const entryId = entryOf(id, ledgerId);
     if (entryId === null) return [];
-    const [entry] = entriesBehind(connection, { cursor: entryId - 1, to: entryId, limit: 1 });
+    const [entry] = entriesAfterCursor(connection, { cursor: entryId - 1, to: entryId, limit: 1 });
     return entry === undefined ? [] : [{ entryId, reason, period: entry.period, customer: customerOf(entry, outlet) }];
   });
   const lacking = new Set<string>();

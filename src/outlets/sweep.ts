@@ -3,12 +3,12 @@ import type { Clock } from '../core/clock.ts';
 import { ageMs } from '../core/stored-time.ts';
 import { type OutletException, type OutletRow, type Pause, readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
 import {
-  entriesBehind,
+  entriesAfterCursor,
+  exceptionIds,
   heldEntries,
   heldTenants,
   lastEntryId,
   type OutletEntry,
-  setApart,
 } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { HostPacer } from '../sync/pacer.ts';
@@ -27,7 +27,7 @@ export interface SweepDeps {
   receiver: Receiver;
   ledgerId: string;
   connection: LedgerDb;
-  writer(): Promise<Pick<Writer, 'markFlight' | 'advanceOutlet' | 'pauseOutlet'>>;
+  writer(): Promise<Pick<Writer, 'markInFlight' | 'advanceOutlet' | 'pauseOutlet'>>;
   clock: Clock;
 }
 
@@ -91,11 +91,11 @@ export class Sweep {
     }
     // What was perhaps sent lands before anything else is sent: so the receiver has all of it or nothing, by customer.
     const to = flightTo !== null && flightTo > cursor ? flightTo : lastEntryId(connection);
-    const entries = entriesBehind(connection, { cursor, to, limit: ENTRIES_A_STEP });
+    const entries = entriesAfterCursor(connection, { cursor, to, limit: ENTRIES_A_STEP });
     const last = entries.at(-1);
     if (last === undefined) return NOTHING_SENT_YET;
     const lastId = Number(last.entryId);
-    const apart = setApart(connection, { outlet: row.name, cursor, to: lastId });
+    const apart = exceptionIds(connection, { outlet: row.name, cursor, to: lastId });
     const judged = this.#judge(
       entries.filter(({ entryId }) => !apart.has(entryId)),
       row,
@@ -106,7 +106,7 @@ export class Sweep {
     const sending = judged.events.map(({ event }) => event);
     if (sending.length > 0) {
       const mark = { name: row.name, cursor, to: lastId, exceptions, held: [], nowMs: clock.now() };
-      await (await this.#deps.writer()).markFlight(mark);
+      await (await this.#deps.writer()).markInFlight(mark);
     }
     const outcomes = await this.#send(sending, receiver, signal);
     const undecided = outcomes.findIndex(isUndecided);
@@ -138,7 +138,7 @@ export class Sweep {
     const held = events.map(({ entryId }) => entryId);
     const before = new Set(entries.filter(({ postedAt }) => postedAt !== null).map(({ entryId }) => Number(entryId)));
     const mark = { name: row.name, cursor: row.cursor, to: null, exceptions: [], held, nowMs: clock.now() };
-    await (await this.#deps.writer()).markFlight(mark);
+    await (await this.#deps.writer()).markInFlight(mark);
     const sending = events.map(({ event }) => event);
     const outcomes = await this.#send(sending, receiver, signal);
     const perhaps = 'it was perhaps sent, and the receiver may no longer know its id: look there, then settle it';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { isoTime } from '../core/clock.ts';
 import { thisProcess } from '../core/process/process-liveness.ts';
 import { OPEN_ALERT_STATES_SQL } from '../core/text/alert-words.ts';
-import { linkAt } from '../ledger/journal/links.ts';
+import { linkAt } from '../ledger/journal/chain.ts';
 import { GENESIS_DIGEST, headOfChain } from '../ledger/journal/runs/digest.ts';
 import { keptFromRun } from '../ledger/journal/runs/prune-runs.ts';
 import { openReader } from '../ledger/store/file/open.ts';

@@ -1,7 +1,7 @@
 import { summarizeError } from '../core/errors.ts';
 import { ageMs } from '../core/stored-time.ts';
 import { counted } from '../core/text/words.ts';
-import { linkAt } from '../ledger/journal/links.ts';
+import { linkAt } from '../ledger/journal/chain.ts';
 import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';

@@ -20,8 +20,8 @@ import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import {
   headMismatch,
   keyFileOf,
-  LOST_CHECKPOINTS_REMEDY,
-  lostCheckpoints,
+  MISSING_CHECKPOINTS_REMEDY,
+  missingCheckpoints,
 } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
@@ -214,9 +214,9 @@ export class Context {
     if (reason !== null) {
       this.logger.warn({ reason, hint: MISMATCH_HINT }, 'the ledger is not the one that was here last');
     }
-    const lost = lostCheckpoints(connection, path, checkpointKeyFile);
+    const lost = missingCheckpoints(connection, path, checkpointKeyFile);
     if (lost !== null) {
-      this.logger.warn({ reason: lost, hint: LOST_CHECKPOINTS_REMEDY }, 'the signed heads of the ledger are gone');
+      this.logger.warn({ reason: lost, hint: MISSING_CHECKPOINTS_REMEDY }, 'the signed heads of the ledger are gone');
     }
   }
 

@@ -47,18 +47,23 @@ import {
   reopenPeriod,
 } from '../ledger/journal/close/close-period.ts';
 import { type ReconciliationRequest, recordReconciliation } from '../ledger/journal/close/record-reconciliation.ts';
-import { type EndRequest, endWorkspace, type ResumeRequest, resumeWorkspace } from '../ledger/journal/end-workspace.ts';
 import {
   advanceOutlet,
-  beginOutlet,
-  markFlight,
-  noteCheck,
-  noteRefused,
+  markInFlight,
   pauseOutlet,
   pauseRestored,
+  recordComparison,
+  recordRejections,
   resumeOutlet,
   settleEvents,
+  startOutlet,
 } from '../ledger/journal/outlets/outlet-book.ts';
+import {
+  type EndRequest,
+  type ResumeRequest,
+  resumeWorkspace,
+  retireWorkspace,
+} from '../ledger/journal/retire-workspace.ts';
 import { type PrunedRuns, pruneRuns } from '../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
@@ -163,15 +168,15 @@ export const COMMANDS = {
   importNames: onConnection(importNames),
   forgetNames: onConnection(forgetNames),
 
-  beginOutlet: onConnection(beginOutlet),
-  markFlight: onConnection(markFlight),
+  startOutlet: onConnection(startOutlet),
+  markInFlight: onConnection(markInFlight),
   advanceOutlet: onConnection(advanceOutlet),
   pauseOutlet: onConnection(pauseOutlet),
   pauseRestored: onConnection(pauseRestored),
   resumeOutlet: onConnection(resumeOutlet),
   settleEvents: onConnection(settleEvents),
-  noteCheck: onConnection(noteCheck),
-  noteRefused: onConnection(noteRefused),
+  recordComparison: onConnection(recordComparison),
+  recordRejections: onConnection(recordRejections),
 
   /** Forgets some of what is older than `beforeMs` and need not be kept. */
   prune({ connection }: Session, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {
@@ -188,9 +193,9 @@ export const COMMANDS = {
   collectGarbage: (_session: Session, _args: undefined): void => collectGarbage(),
 
   /** `notifications`: how many tell of what is over, or were taken back because another ledger sends them. */
-  endWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & Recorded {
+  retireWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & Recorded {
     const { connection, routes } = session;
-    const { settled, seq, digest } = endWorkspace(connection, request, (workspace) =>
+    const { settled, seq, digest } = retireWorkspace(connection, request, (workspace) =>
       request.elsewhere
         ? withdrawMessages(connection, workspace.workspaceKey, request.nowMs)
         : endAlerts(connection, { ...workspace, by: request.by, nowMs: request.nowMs, routes }),

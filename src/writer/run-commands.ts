@@ -2,7 +2,7 @@ import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-
 import { evaluateFailure, evaluateJob } from '../alerts/evaluate/evaluate-self.ts';
 import type { RunFault } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
-import { keepBudgets } from '../ledger/journal/charges/budget-store.ts';
+import { storeBudgets } from '../ledger/journal/charges/budget-store.ts';
 import { chargeRun } from '../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../ledger/journal/charges/credit-pricer.ts';
 import { type AbsentKey, absentAgain } from '../ledger/journal/runs/absences.ts';
@@ -134,7 +134,7 @@ export const runCommands = {
       ahead: session.ahead,
       afterMerge: (merged) => {
         chargeRun(merged);
-        keepBudgets(merged.connection, run.workspaceKey, alerts.rules.budgets ?? []);
+        storeBudgets(merged.connection, run.workspaceKey, alerts.rules.budgets ?? []);
         return evaluateRun(merged, alerts, {
           routes: session.routes,
           priceOf: creditPricer(merged.connection, run.workspaceId),

@@ -95,17 +95,17 @@ playTable([
     async play(jump) {
       const { wrong, right } = shownBy(jump);
       const { connection } = openLedger();
-      const obstacles = (nowMs: number) =>
-        closeStanding(connection, { ...CLOSING, nowMs }).obstacles.map(({ reason }) => reason);
+      const blockers = (nowMs: number) =>
+        closeStanding(connection, { ...CLOSING, nowMs }).blockers.map(({ reason }) => reason);
       const read = (nowMs: number) => publish(connection, [usageRecord('acme', 1, FEBRUARY)], { nowMs });
       await read(right);
       await read(wrong);
       for (const nowMs of [right + MINUTE_MS, right + 2 * MINUTE_MS]) {
-        expect(obstacles(nowMs)).toEqual([expect.stringContaining('sync again after 2026-03-21 00:00 UTC')]);
+        expect(blockers(nowMs)).toEqual([expect.stringContaining('sync again after 2026-03-21 00:00 UTC')]);
         await read(nowMs);
       }
       await read(right + 13 * HOUR_MS);
-      expect(obstacles(right + 13 * HOUR_MS)).toEqual([]);
+      expect(blockers(right + 13 * HOUR_MS)).toEqual([]);
     },
   },
   {
@@ -118,7 +118,7 @@ playTable([
       await read(wrong);
       await read(right + MINUTE_MS);
       await read(right + 13 * HOUR_MS);
-      expect(closeStanding(connection, { ...CLOSING, nowMs: right + 13 * HOUR_MS }).obstacles).toEqual([]);
+      expect(closeStanding(connection, { ...CLOSING, nowMs: right + 13 * HOUR_MS }).blockers).toEqual([]);
     },
   },
   {

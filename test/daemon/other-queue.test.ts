@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { createReload } from '../../src/daemon/reload.ts';
-import type { ConfigurationNotice } from '../../src/ledger/store/file/daemon-lock.ts';
+import type { ConfigurationStatus } from '../../src/ledger/store/file/daemon-lock.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
 import { isListening, privateRedisFolder } from '../../src/queue/redis/target.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
@@ -112,8 +112,8 @@ test('a part that does not start in a reload is begun again with the next one, t
   onTestFinished(() => daemon.stop());
   const workspaces = context.config.workspaces.map((workspace) => ({ ...workspace, cron: '7 * * * *' }));
   const changed = { ...context.config, workspaces };
-  const configuration: ConfigurationNotice = { readAt: '', refused: null, needsRestart: [], reads: 0 };
-  const lock = { configuration, noteConfiguration: (notice: object) => Object.assign(configuration, notice) };
+  const configuration: ConfigurationStatus = { readAt: '', refused: null, needsRestart: [], reads: 0 };
+  const lock = { configuration, publishConfiguration: (notice: object) => Object.assign(configuration, notice) };
   const reload = createReload({ context, daemon, lock, load: async () => changed });
 
   refused = 1;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
-import { beginOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
 import { checkOutlet } from '../../src/outlets/read-back.ts';
@@ -53,7 +53,7 @@ async function world(type: string, faults: DoubleOptions['faults']) {
   });
   const writer = writerOn(connection);
   const sweep = new Sweep({ ...deps, outlet, receiver, connection, writer: async () => writer });
-  beginOutlet(connection, {
+  startOutlet(connection, {
     name: 'billing',
     receiver: receiverWord(outlet),
     workspaces: null,

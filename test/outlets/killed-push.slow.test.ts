@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { periodAt } from '../../src/core/period.ts';
-import { beginOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { CLI } from '../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { Random } from '../support/random.ts';
@@ -43,7 +43,7 @@ async function pushingFolder(type: string) {
     await publish(connection, records, { nowMs });
   }
   const receiver = `${type} credits`;
-  beginOutlet(connection, { name: 'billing', receiver, workspaces: null, fromPeriod: '2026-01', by: 'Ada', nowMs });
+  startOutlet(connection, { name: 'billing', receiver, workspaces: null, fromPeriod: '2026-01', by: 'Ada', nowMs });
   const url = settings.url.replace(double.url, proxy.url);
   const outlet = { name: 'billing', type, token: 'token-1', allow_private: true, ...settings, url };
   const config = { ledger: { path }, workspaces: [WORKSPACE], outlets: [outlet] };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { beginOutlet, resumeOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { resumeOutlet, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { configure, NOWHERE, ONE_TICK } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -28,7 +28,7 @@ async function sendingFolder(tenants: number) {
     const records = Array.from({ length: tenants }, (_, at) => usageRecord(`t${at}`, credits + at, '2026-03'));
     await publish(connection, records);
   }
-  beginOutlet(connection, {
+  startOutlet(connection, {
     ...{ name: 'billing', receiver: 'webhook credits', workspaces: null, fromPeriod: '2026-01' },
     ...{ by: 'Ada', nowMs: Date.now() },
   });

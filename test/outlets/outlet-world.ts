@@ -2,7 +2,7 @@ import { secretsOf } from '../../src/config/reading/secrets.ts';
 import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
 import type { OutletConfig } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
-import { beginOutlet, readOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { readOutlet, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
@@ -68,7 +68,7 @@ export async function outletWorld(options: WorldOptions = {}): Promise<OutletWor
     receiver,
     sweep,
     begin: (fromPeriod = '2026-01') =>
-      beginOutlet(connection, {
+      startOutlet(connection, {
         name: outlet.name,
         receiver: receiverWord(outlet),
         workspaces: outlet.workspaces,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
-import { beginOutlet, noteRefused, settleEvents } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { recordRejections, settleEvents, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
 import { findRefused } from '../../src/outlets/read-back.ts';
@@ -35,7 +35,7 @@ test('what Stripe refused after it had taken it is found until it was sent again
     by: 'Ada',
     nowMs,
   };
-  beginOutlet(connection, begun);
+  startOutlet(connection, begun);
   const writer = writerOn(connection);
   const asking = { ...deps, outlet, receiver, connection, writer: async () => writer };
   const sweep = new Sweep(asking);
@@ -47,7 +47,7 @@ test('what Stripe refused after it had taken it is found until it was sent again
     const sinceMs = reportsUntil === null ? 0 : Date.parse(reportsUntil);
     const reports = await receiver.refusedLater?.(sinceMs, NEVER);
     const refused = await findRefused(asking, reports?.refused ?? new Map(), NEVER);
-    noteRefused(connection, { name: 'billing', refused, untilMs: reports?.untilMs ?? null, nowMs });
+    recordRejections(connection, { name: 'billing', refused, untilMs: reports?.untilMs ?? null, nowMs });
     return refused;
   };
 

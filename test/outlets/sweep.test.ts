@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { importNames } from '../../src/ledger/journal/charges/names.ts';
-import { endWorkspace, resumeWorkspace } from '../../src/ledger/journal/end-workspace.ts';
-import { beginOutlet, pauseOutlet, resumeOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { pauseOutlet, resumeOutlet, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { resumeWorkspace, retireWorkspace } from '../../src/ledger/journal/retire-workspace.ts';
 import { receiverWord } from '../../src/outlets/sweep.ts';
 import { beginRun, publish, stageWalk, usageRecord } from '../support/open-ledger.ts';
 import { NOON } from '../support/time/test-clock.ts';
@@ -228,7 +228,7 @@ test('an ended workspace is not sent until it is read again', async () => {
   const { connection, double } = world;
   const act = { workspaceId: 'ws-1', by: 'Ada', note: 'sold', nowMs: NOON };
   await publish(connection, [usageRecord('acme', 5)]);
-  endWorkspace(connection, { ...act, elsewhere: false }, () => undefined);
+  retireWorkspace(connection, { ...act, elsewhere: false }, () => undefined);
   world.begin();
   await world.run();
   expect([double.requests, exceptions(connection)[0]?.slice(3)]).toEqual([0, ['held', 'its workspace is ended']]);
@@ -245,7 +245,7 @@ test('what was perhaps sent of a workspace goes again though it was ended since,
   world.begin();
   double.mood = () => ({ status: 502, taken: true });
   await world.run();
-  endWorkspace(connection, { ...act, elsewhere: true }, () => undefined);
+  retireWorkspace(connection, { ...act, elsewhere: true }, () => undefined);
   double.mood = () => null;
   await world.run();
   expect([exceptions(connection), outletRow(connection).flightTo]).toEqual([[], null]);
@@ -333,7 +333,7 @@ test('begun again for more months and workspaces, it sends what it has passed ov
   const request = { name: outlet.name, receiver: receiverWord(outlet), workspaces: null, fromPeriod: '2026-01' };
   await wider.run();
   expect(double.sums()).toEqual({ 'acme 2026-03': 6n });
-  beginOutlet(connection, { ...request, by: 'Ada', nowMs: NOON });
+  startOutlet(connection, { ...request, by: 'Ada', nowMs: NOON });
   await wider.run();
   expect(double.sums()).toEqual({ 'acme 2026-01': 5n, 'acme 2026-03': 6n, 'globex 2026-03': 7n });
 });

@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { endWorkspace, resumeWorkspace } from '../../src/ledger/journal/end-workspace.ts';
+import { resumeWorkspace, retireWorkspace } from '../../src/ledger/journal/retire-workspace.ts';
 import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -103,7 +103,7 @@ test('a workspace counts once: what another ledger publishes waits until that ha
   await publish(one.path);
   expect(await rejection(publish(other.path))).toMatchObject({ code: 'publish_taken', retryable: true });
   const end = (connection: typeof one.connection, workspaceId: string): unknown =>
-    endWorkspace(
+    retireWorkspace(
       connection,
       { workspaceId, by: 'Ada', note: 'read elsewhere', elsewhere: true, nowMs: NOON + 2000 },
       () => 0,

@@ -41,7 +41,7 @@ export const LEDGER_MISTAKES: readonly LedgerMistake[] = [
   {
     name: 'it is a folder',
     make: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
-    told: /ledger\.db is a folder, and the ledger is a file/,
+    told: /ledger\.db is a folder: the ledger must be a file/,
   },
   {
     name: 'it is no database',
@@ -59,7 +59,7 @@ export const LEDGER_MISTAKES: readonly LedgerMistake[] = [
   {
     name: 'it is from before the first release',
     make: (path) => makeLedger(path, 'UPDATE schema_migrations SET created_at = 1'),
-    told: /from before its first release/,
+    told: /pre-release version of usage-ledger/,
   },
   {
     name: 'it is a database of another program',

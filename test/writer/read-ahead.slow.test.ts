@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { KEYS_A_READ } from '../../src/ledger/journal/runs/known-figures.ts';
+import { KEYS_PER_READ } from '../../src/ledger/journal/runs/known-figures.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
 import type { WriterStart } from '../../src/writer/session.ts';
 import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
 
 test('what two threads compare becomes the entries that one would append', async () => {
-  const many = 4 * KEYS_A_READ + 100;
+  const many = 4 * KEYS_PER_READ + 100;
   const large = 2n ** 54n;
   const first = Array.from({ length: many }, (_, at) =>
     usageRecord(`t${at}`, at % 500 === 0 ? large + BigInt(at) : at),

@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { headOfChain } from '../../src/ledger/journal/runs/digest.ts';
-import { KEYS_A_READ, readKnown } from '../../src/ledger/journal/runs/known-figures.ts';
+import { KEYS_PER_READ, readKnown } from '../../src/ledger/journal/runs/known-figures.ts';
 import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { ReadAhead, readForWriter } from '../../src/writer/read-ahead.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
-const TENANTS = 2 * KEYS_A_READ + 100;
+const TENANTS = 2 * KEYS_PER_READ + 100;
 
 describe('a thread that reads ahead', () => {
   test('gives the keys of a period in their order, as they were before the transaction of who writes', async () => {
@@ -28,7 +28,7 @@ describe('a thread that reads ahead', () => {
       rows.push([...(next() ?? [])]);
     }
 
-    expect(rows.map((each) => each.length / 3)).toEqual([KEYS_A_READ, KEYS_A_READ, 100]);
+    expect(rows.map((each) => each.length / 3)).toEqual([KEYS_PER_READ, KEYS_PER_READ, 100]);
     expect(rows).toEqual(before);
     expect(nextOfMarch()).toBeNull();
   });
@@ -44,7 +44,7 @@ describe('a thread that reads ahead', () => {
       return next()?.length ?? null;
     };
 
-    expect(await firstOf(path, head)).toBe(3 * KEYS_A_READ);
+    expect(await firstOf(path, head)).toBe(3 * KEYS_PER_READ);
     expect(await firstOf(path, { ...head, digest: '0'.repeat(64) })).toBeNull();
     expect(await firstOf(path, { ...head, seq: head.seq + 1 })).toBeNull();
     expect(await firstOf(`${path}.gone`, head)).toBeNull();
@@ -76,7 +76,7 @@ function allKeys(connection: LedgerDb, periodKey: number): number[][] {
   const reads: number[][] = [];
   for (let after = 0, isLast = false; !isLast; ) {
     const rows = readKnown(connection, periodKey, after);
-    isLast = rows.length < 3 * KEYS_A_READ;
+    isLast = rows.length < 3 * KEYS_PER_READ;
     after = rows[rows.length / 3 - 1] ?? after;
     reads.push([...rows]);
   }

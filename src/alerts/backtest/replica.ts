@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { freezeFigures, setClosed, thawFigures } from '../../ledger/journal/close/close-period.ts';
+import { freezeFigures, setClosed, unfreezeFigures } from '../../ledger/journal/close/close-period.ts';
 import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -93,7 +93,7 @@ export class Replica {
     setClosed(connection, periodKey, action === 'close' ? seq : null);
     if (action === 'close') freezeFigures(connection, periodKey);
     else {
-      thawFigures(connection, periodKey);
+      unfreezeFigures(connection, periodKey);
       this.#copies.bookedPeriods(null, seq);
     }
   }

@@ -3,7 +3,7 @@ import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
-import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
+import { findWorkspace, upsertWorkspace } from '../../ledger/store/subjects.ts';
 import type { Observation } from '../measures/observation.ts';
 import { AlertBook } from '../notify/alert-book.ts';
 import { type DirectMessage, noteHeard } from '../notify/direct-message.ts';
@@ -40,7 +40,7 @@ export function evaluateStale(
 ): RunAlerts {
   // One that has never begun a run is told as well, and the ledger does not know it yet.
   const rowOf = (workspaceId: string) =>
-    findWorkspace(connection, workspaceId) ?? nameWorkspace(connection, { workspaceId, name: workspaceId });
+    findWorkspace(connection, workspaceId) ?? upsertWorkspace(connection, { workspaceId, name: workspaceId });
   const raiseAll = connection.transaction(() =>
     workspaces.flatMap(({ workspaceId, sinceMs, staleAfterMs }) => {
       const seen = judgeStale(sinceMs, staleAfterMs);

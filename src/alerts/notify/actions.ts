@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
-import { requireRead } from '../../ledger/journal/ended.ts';
+import { requireNotRetired } from '../../ledger/journal/retired-workspaces.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull, query } from '../../ledger/store/schema/drizzle.ts';
@@ -64,7 +64,8 @@ export function acknowledgeAlert(connection: LedgerDb, request: AcknowledgeReque
 /** What is said of an alert of a workspace that was ended would be heard by nobody. */
 function alertsHere(connection: LedgerDb, alertId: string): ReturnType<typeof requireAlerts> {
   const known = requireAlerts(connection, alertId);
-  for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey))) requireRead(connection, workspaceKey);
+  for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey)))
+    requireNotRetired(connection, workspaceKey);
   return known;
 }
 
@@ -123,11 +124,11 @@ export function addSilence(connection: LedgerDb, request: SilenceRequest, random
   const { workspaceId } = request;
   const workspace = workspaceId === null ? null : findWorkspace(connection, workspaceId);
   if (workspace === undefined) {
-    throw new AppError('unknown_workspace', `the ledger has nothing of workspace ${JSON.stringify(workspaceId)}`, {
+    throw new AppError('unknown_workspace', `the ledger has no data for workspace ${JSON.stringify(workspaceId)}`, {
       hint: 'sync it first, or leave --workspace out',
     });
   }
-  requireRead(connection, workspace?.workspaceKey ?? null);
+  requireNotRetired(connection, workspace?.workspaceKey ?? null);
   const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
   const { kind, rule, tenant, period, upToCredits, beginsMs = null, times = ALWAYS, reason, by } = request;
   const { weekdays, hours, daysOfMonth, timeZone } = times;

@@ -1,10 +1,10 @@
 import { isoTime } from '../../core/clock.ts';
 import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
-import { endOfWorkspace } from '../../ledger/journal/ended.ts';
+import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
 import { and, desc, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
-import { keyedTenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNamesByKey } from '../../ledger/store/tenant-names.ts';
 import { clear } from '../measures/judgement.ts';
 import { type Observation, observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';
@@ -67,7 +67,7 @@ export class MessageComposer {
     const { connection, workspaceKey, runKey, nowMs, priceOf = null } = context;
     this.#context = context;
     this.#evidenceOf = createEvidence(connection, priceOf);
-    this.#nameOf = keyedTenantNames(connection);
+    this.#nameOf = tenantNamesByKey(connection);
     const last = runKey === null ? lastApplied(connection).get({ workspaceKey })?.at : null;
     this.#asOfMs = last == null ? nowMs : Date.parse(last);
   }
@@ -125,7 +125,7 @@ export class MessageComposer {
 
   #isEnded(): boolean {
     const { connection, workspaceKey, ending = false } = this.#context;
-    return ending || (workspaceKey !== null && endOfWorkspace(connection, workspaceKey) !== null);
+    return ending || (workspaceKey !== null && retirementOf(connection, workspaceKey) !== null);
   }
 
   #observe(alert: ComposedAlert): Observation {

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { EndingWorkspace } from '../../ledger/journal/end-workspace.ts';
+import type { RetiringWorkspace } from '../../ledger/journal/retire-workspace.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { renameOwnAlerts } from '../track/alert-rows.ts';
 import type { ChannelRoute } from '../track/routes.ts';
@@ -7,7 +7,7 @@ import { AlertBook } from './alert-book.ts';
 import { moveDelivery } from './deliveries.ts';
 import type { DeliveryState } from './delivery-states.ts';
 
-export interface Ending extends EndingWorkspace {
+export interface Ending extends RetiringWorkspace {
   by: string;
   nowMs: number;
   /** The channels that are notified. */

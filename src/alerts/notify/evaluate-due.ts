@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import { elsewhereSql } from '../../ledger/journal/ended.ts';
+import { isReadElsewhereSql } from '../../ledger/journal/retired-workspaces.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
@@ -73,7 +73,7 @@ function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Noti
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)
     .leftJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
-    .where(and(isInPeriods, sql.raw(`NOT ${elsewhereSql('alerts.workspace_key')}`)))
+    .where(and(isInPeriods, sql.raw(`NOT ${isReadElsewhereSql('alerts.workspace_key')}`)))
     .orderBy(asc(alerts.workspaceKey))
     .all()
     .map(({ workspaceKey, workspaceId }) => {

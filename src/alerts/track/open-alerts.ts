@@ -1,5 +1,5 @@
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
-import { elsewhereSql } from '../../ledger/journal/ended.ts';
+import { isReadElsewhereSql } from '../../ledger/journal/retired-workspaces.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 /**
@@ -14,7 +14,7 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
     WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
   AND coalesce((SELECT f.label <> 'false' OR f.at < a.began_at FROM alert_feedback f
     WHERE f.alert_key = a.alert_key ORDER BY f.feedback_key DESC LIMIT 1), 1)
-  AND NOT ${elsewhereSql('a.workspace_key')}`;
+  AND NOT ${isReadElsewhereSql('a.workspace_key')}`;
 
 export interface AlertCount {
   /** Null: the ledger as a whole. */

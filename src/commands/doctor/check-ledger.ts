@@ -9,14 +9,14 @@ import {
   headMismatch,
   keyFault,
   keyFileOf,
-  LOST_CHECKPOINTS_REMEDY,
-  lostCheckpoints,
+  MISSING_CHECKPOINTS_REMEDY,
+  missingCheckpoints,
 } from '../../ledger/audit/anchor/checkpoint-log.ts';
-import { skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
-import { endedWorkspaces } from '../../ledger/journal/ended.ts';
+import { describeSkipped, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
+import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
 import { describeAhead, TIMES_AHEAD_REMEDY, timesAhead } from '../../ledger/journal/times-ahead.ts';
+import { nearestFolder, readerFault, requireLedgerPath } from '../../ledger/store/file/ledger-path.ts';
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
-import { nearestFolder, readerFault, requireLedgerPlace } from '../../ledger/store/file/place.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
@@ -30,7 +30,7 @@ const MISMATCH_REMEDY =
 export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] {
   let mismatch: string | null;
   try {
-    requireLedgerPlace(path, readerGroup);
+    requireLedgerPath(path, readerGroup);
     if (!existsSync(path)) return [ok('ledger', `${path} does not exist yet; the first sync creates it`)];
     const reader = openReader(path);
     mismatch = headMismatch(reader.connection, path);
@@ -54,7 +54,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
 
 /** Warns about configured workspaces that were ended in this ledger. An unreadable ledger is reported by `checkLedger`. */
 export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): Finding[] {
-  const ended = queryLedger(ledger.path, endedWorkspaces, []);
+  const ended = queryLedger(ledger.path, retiredWorkspaces, []);
   const remedy = 'remove it from the configuration, or read it again with `usage-ledger workspace resume`';
   return workspaces
     .filter(({ id }) => ended.includes(id))
@@ -62,7 +62,7 @@ export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'work
 }
 
 export function checkCloses({ path }: Config['ledger']): Finding[] {
-  const words = queryLedger(path, (connection) => skippedWords(skippedMonths(connection)), null);
+  const words = queryLedger(path, (connection) => describeSkipped(skippedMonths(connection)), null);
   if (words === null) return [];
   return [warn('closes', words, 'close each with `usage-ledger close PERIOD --workspace ID`')];
 }
@@ -135,6 +135,6 @@ const KEY_REMEDY = 'correct `ledger.checkpoint_key_file`, or the permissions of 
 export function checkCheckpoints({ path, checkpointKeyFile = keyFileOf(path) }: Config['ledger']): Finding[] {
   const fault = keyFault(checkpointKeyFile);
   if (fault !== null) return [fail('checkpoints', `checkpoints cannot be signed: ${fault}`, KEY_REMEDY)];
-  const lost = queryLedger(path, (connection) => lostCheckpoints(connection, path, checkpointKeyFile), null);
-  return lost === null ? [] : [warn('checkpoints', lost, LOST_CHECKPOINTS_REMEDY)];
+  const lost = queryLedger(path, (connection) => missingCheckpoints(connection, path, checkpointKeyFile), null);
+  return lost === null ? [] : [warn('checkpoints', lost, MISSING_CHECKPOINTS_REMEDY)];
 }

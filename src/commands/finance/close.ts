@@ -7,7 +7,7 @@ import { counted } from '../../core/text/words.ts';
 import { requireKind } from '../../input-files/file-content.ts';
 import { readInputFile } from '../../input-files/input-file.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
-import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
+import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -177,7 +177,7 @@ function refusal(
 }
 
 function noteSkipped(cli: CliContext, context: Context, isInPeriods: (month: SkippedMonth) => boolean): void {
-  const skipped = skippedWords(skippedMonths(context.reader().connection).filter(isInPeriods));
+  const skipped = describeSkipped(skippedMonths(context.reader().connection).filter(isInPeriods));
   if (skipped !== null) cli.note(`${skipped}.`);
 }
 

@@ -117,7 +117,7 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
     const { sheet, gaps } = readFocusSheet(connection, request);
     const rows = await putSheet(cli, sheet, { format, options: { ...options, raw: true } });
     if (rows === 0) noteNearTenants(cli, connection, { tenantId, workspaceId });
-    if (gaps.unknown.length > 0) cli.note(`the ledger has nothing of ${period}`);
+    if (gaps.unknown.length > 0) cli.note(`the ledger has no data for ${period}`);
     if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants are not priced, or not in full, and left out so far`);
   } finally {
     connection.exec('COMMIT');

@@ -10,7 +10,7 @@ import { counted } from '../../core/text/words.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import { streamStatement } from '../../ledger/journal/charges/read-statement.ts';
-import { endedWorkspaces } from '../../ledger/journal/ended.ts';
+import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
 import { writeAtomically } from '../../reports/files/atomic-file.ts';
 import { textPieces } from '../../reports/files/write-sheet.ts';
 import type { TableColumn } from '../../reports/formats/columns.ts';
@@ -86,7 +86,7 @@ export async function planMonth(context: Context, period: Period, ids?: readonly
 function subjectsOf(context: Context): MonthEndSubject[] {
   const { connection } = context.reader();
   const configured = new Set(context.config.workspaces.map(({ id }) => id));
-  const ended = new Set(endedWorkspaces(connection));
+  const ended = new Set(retiredWorkspaces(connection));
   const unconfigured = ledgerWorkspaces(connection).filter((id) => !configured.has(id) && !ended.has(id));
   return [...context.config.workspaces, ...unconfigured.map((id) => ({ id, settleHours: null }))];
 }

@@ -12,10 +12,10 @@ import { requireKind } from '../../input-files/file-content.ts';
 import { readInputFile } from '../../input-files/input-file.ts';
 import {
   type CardSource,
+  cardsInConfig,
   cardsInForce,
   changeOfCards,
-  type GivenCards,
-  givenIn,
+  type ReplacementCards,
   refuseUnclear,
   type StoredCard,
 } from '../../ledger/journal/charges/card-store.ts';
@@ -71,7 +71,7 @@ const YES_OPTION = ['--yes', 'do it; without this it is only shown'] as const;
 
 /** The daemon would put the cards of the configuration into force again with its next start. */
 function refuseConfigured({ config }: Context): void {
-  const { rates, costs } = givenIn(config);
+  const { rates, costs } = cardsInConfig(config);
   if (rates === null && costs === null) return;
   throw new UsageError(
     `the configuration has \`${rates === null ? 'costs' : 'rates'}:\``,
@@ -82,7 +82,7 @@ function refuseConfigured({ config }: Context): void {
 async function putIntoForce(
   cli: CliContext,
   context: Context,
-  { given, source, yes }: { given: GivenCards; source: CardSource; yes: boolean },
+  { given, source, yes }: { given: ReplacementCards; source: CardSource; yes: boolean },
 ): Promise<void> {
   const { rates, costs } = given;
   const count = (rates?.length ?? 0) + (costs?.length ?? 0);
@@ -112,7 +112,7 @@ async function putIntoForce(
 
 /** Says when the configuration has other cards than those in force: what only reads puts none into force. */
 export function noteOtherRates(cli: CliContext, context: Context): void {
-  const { added, retired } = changeOfCards(context.reader().connection, givenIn(context.config));
+  const { added, retired } = changeOfCards(context.reader().connection, cardsInConfig(context.config));
   if (added.length + retired.length === 0) return;
   cli.note(
     'the configuration has other rate cards than those in force: `usage-ledger rates apply` shows the difference',
@@ -195,7 +195,7 @@ function checkCommand(cli: CliContext): CliCommand {
 
 const SHOWN_TENANTS = 20;
 
-function givenCards(cli: CliContext, context: Context, file: string | undefined): GivenCards {
+function givenCards(cli: CliContext, context: Context, file: string | undefined): ReplacementCards {
   if (file !== undefined) {
     const path = resolve(cli.io.cwd, file);
     requireKind(readInputFile(path, file), ['text', 'json'], 'write the cards as YAML: `rates:` with a list below it');
@@ -205,7 +205,7 @@ function givenCards(cli: CliContext, context: Context, file: string | undefined)
     }
     return given;
   }
-  const given = givenIn(context.config);
+  const given = cardsInConfig(context.config);
   if (given.rates !== null || given.costs !== null) return given;
   throw new UsageError('the configuration has no `rates:`', 'name a file with rate cards, or write them there');
 }
@@ -213,7 +213,7 @@ function givenCards(cli: CliContext, context: Context, file: string | undefined)
 type RatesComparison = ReturnType<typeof comparisonWith>;
 
 /** What months and tenants cost by the cards that hold for each month, and by others; null: those hold on. */
-function comparisonWith(context: Context, cards: GivenCards['rates'], { onlyOpen }: { onlyOpen: boolean }) {
+function comparisonWith(context: Context, cards: ReplacementCards['rates'], { onlyOpen }: { onlyOpen: boolean }) {
   const { connection } = context.reader();
   const others = cards?.map(resolveRateCard) ?? cardsInForce(connection);
   return connection.transaction(() => {

@@ -115,7 +115,7 @@ function forgetCommand(cli: CliContext): CliCommand {
             'unknown_tenant',
             `workspace ${JSON.stringify(workspaceId)} has no tenant ${JSON.stringify(tenantId)}`,
             {
-              hint: '`usage-ledger tenants list` has all of them',
+              hint: 'run `usage-ledger tenants list` to see all tenants',
             },
           );
         }

@@ -6,8 +6,8 @@ import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-a
 import {
   formatKey,
   keyFileOf,
-  LOST_CHECKPOINTS_REMEDY,
-  lostCheckpoints,
+  MISSING_CHECKPOINTS_REMEDY,
+  missingCheckpoints,
   publicKeyOf,
 } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
@@ -58,7 +58,7 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
   const { checks, said } = anchorsOf(cli.io.cwd, options, ownKey);
   const { faults, runs, entries, keys, headDigest } = await verifyLedgerFile(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
-  const lost = faults.length > 0 ? null : lostCheckpoints(connection, path, keyFile);
+  const lost = faults.length > 0 ? null : missingCheckpoints(connection, path, keyFile);
   const key = ownKey === null ? null : formatKey(ownKey);
   const record = {
     ok: faults.length === 0,
@@ -80,7 +80,7 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
     ...(faults.some(({ check }) => check === 'anchor') ? [] : said),
   ]);
   if (cli.json) return;
-  if (lost !== null) cli.note(`What to do: ${LOST_CHECKPOINTS_REMEDY}.`);
+  if (lost !== null) cli.note(`What to do: ${MISSING_CHECKPOINTS_REMEDY}.`);
   if (faults.length > 0) cli.note('Keep the file as it is for an inquiry, and restore the ledger from a backup.');
 }
 

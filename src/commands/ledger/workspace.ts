@@ -35,7 +35,7 @@ function endCommand(cli: CliContext): CliCommand {
         const note = requireNote(options.note, 'end');
         const writer = await context.existingWriter();
         const request = { workspaceId: id, note, elsewhere, by, nowMs: cli.now() };
-        const { seq, digest, notifications, checkpointFault } = await writer.endWorkspace(request);
+        const { seq, digest, notifications, checkpointFault } = await writer.retireWorkspace(request);
         const action = elsewhere ? 'elsewhere' : 'end';
         cli.answer({ workspace_id: id, action, link: seq, head_digest: digest, notifications }, [
           `${inertText(id)} is no longer read by this ledger; its history stays`,

@@ -48,7 +48,7 @@ export function beginCommand(cli: CliContext): CliCommand {
         });
         if (yes) {
           const request = { name, receiver: receiverWord(outlet), workspaces, fromPeriod, by, nowMs };
-          await (await context.existingWriter()).beginOutlet(request);
+          await (await context.existingWriter()).startOutlet(request);
         }
         const months = preview.months.map(({ quantity, ...month }) => ({ ...month, [outlet.send]: quantity }));
         const unnamed = preview.unnamed.map(({ workspaceId, tenantId }) => {

@@ -28,7 +28,7 @@ export function requireBegun(context: Context, name: string): OutletRow {
   if (row !== undefined) return row;
   chosenOutlet(context.config, name);
   throw new UsageError(
-    `outlet ${name} was not begun`,
+    `outlet ${name} was not started`,
     `\`usage-ledger outlets begin ${name}\` shows what would go there`,
   );
 }

@@ -30,8 +30,8 @@ function oneOf(ids: readonly string[]): string {
 }
 
 export function unknownPeriod(period: string, workspaceId: string): AppError {
-  const message = `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`;
-  return new AppError('unknown_period', message, { hint: '`usage-ledger status` says what the ledger covers' });
+  const message = `the ledger has no data for ${period} in workspace ${JSON.stringify(workspaceId)}`;
+  return new AppError('unknown_period', message, { hint: 'run `usage-ledger status` to see the covered periods' });
 }
 
 /**

@@ -17,9 +17,9 @@ import {
   workspaceStatuses,
   worstFirst,
 } from '../../daemon/state/status.ts';
-import { type SkippedMonth, skippedMonths, skippedWords } from '../../ledger/journal/close/closes-in-force.ts';
+import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
-import { type ConfigurationNotice, daemonOf } from '../../ledger/store/file/daemon-lock.ts';
+import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { describeOutlet, type OutletStanding, outletStandings, troubleOf } from '../../outlets/standing.ts';
@@ -148,7 +148,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     failing,
     queue: queue.status,
     exports,
-    configuration: daemonOf(context.config.ledger.path)?.configuration ?? null,
+    configuration: findRunningDaemon(context.config.ledger.path)?.configuration ?? null,
     lockedBy: lockHolder(context.config.ledger.path, STATUS_LOCK_WAIT_MS),
     ahead: timesAhead(connection, nowMs),
     skipped: skippedMonths(connection).filter(
@@ -182,7 +182,7 @@ export interface StatusReport {
   queue: QueueStatus;
   exports: ExportStatus[];
   /** The configuration that the running daemon uses; null when no daemon runs. */
-  configuration: ConfigurationNotice | null;
+  configuration: ConfigurationStatus | null;
   /** The process that holds the ledger's write lock, such as `process 4711 (sqlite3)`; null when nothing holds it. */
   lockedBy: string | null;
   ahead: TimesAhead | null;
@@ -213,7 +213,7 @@ const MAX_NAMED_WORKSPACES = 5;
 /** Continuation lines of a fact are indented to its first word after the label. */
 const FACT_INDENT = 8;
 
-function configurationLines(notice: ConfigurationNotice | null): string[] {
+function configurationLines(notice: ConfigurationStatus | null): string[] {
   const { refused, readAt, needsRestart } = notice ?? { refused: null, readAt: '', needsRestart: [] };
   const lines = (refused?.faults ?? []).map(
     ({ path, message }) =>
@@ -224,7 +224,7 @@ function configurationLines(notice: ConfigurationNotice | null): string[] {
 
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
   const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped, short } = report;
-  const skippedMonths = skippedWords(skipped);
+  const skippedMonths = describeSkipped(skipped);
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const noJumpsYet = shortHistoryWords(

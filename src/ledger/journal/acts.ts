@@ -8,7 +8,7 @@ export interface ActRequest {
   workspaceId: string;
   workspaceKey: number;
   action: (typeof acts.$inferSelect)['action'];
-  /** Who does it; stored as given. */
+  /** The person who acts; stored unchanged. */
   by: string;
   note: string;
   nowMs: number;
@@ -19,7 +19,9 @@ export interface ActLink {
   digest: string;
 }
 
-/** Writes what somebody has done as the next link of the chain. It covers the row changes of the caller's transaction. */
+/**
+ * Appends a person's act as the next link of the chain. The link covers the row changes of the caller's transaction.
+ */
 export function appendAct(connection: LedgerDb, request: ActRequest): ActLink {
   const { workspaceId, workspaceKey, action, by, note, nowMs } = request;
   const head = headOfChain(connection);

@@ -10,7 +10,7 @@ export interface KeyFigures {
 /** Undefined for a tenant without a record. */
 type FiguresReader = (periodKey: number, tenantKey: number) => KeyFigures | undefined;
 
-/** Returns what reads them. Rules ask for many tenants: it is SQL by hand. */
+/** Returns a reader of one tenant's figures in a period. Prepared SQL, because rules read many tenants. */
 export const figuresReader: (connection: LedgerDb) => FiguresReader = perConnection((connection) => {
   const read = connection
     .prepare('SELECT credits_used, request_count, withdrawn FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')

@@ -4,7 +4,7 @@ import { and, eq, max, prepared, preparedSql, query, type SQLiteColumn, sql } fr
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from './schema/keys.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
-/** The highest number in a column of keys or places; 0 while there is none. */
+/** Returns the highest number in a key or position column; 0 when the table is empty. */
 export function highest(connection: LedgerDb, column: SQLiteColumn): number {
   const rows = query(connection)
     .select({ last: max(column) })
@@ -12,8 +12,8 @@ export function highest(connection: LedgerDb, column: SQLiteColumn): number {
   return Number(rows.get()?.last ?? 0);
 }
 
-/** The row of a workspace under its latest name, made where there is none. */
-export function nameWorkspace(
+/** Sets the name of a workspace and returns its row, which is created when missing. */
+export function upsertWorkspace(
   connection: LedgerDb,
   { workspaceId, name }: { workspaceId: string; name: string },
 ): typeof workspaces.$inferSelect {
@@ -33,12 +33,12 @@ const periodByKey = prepared((db) =>
     .where(eq(periods.periodKey, sql.placeholder('periodKey'))),
 );
 
-/** The row of a period; undefined when the ledger has nothing of it. */
+/** Returns the row of a period; undefined when the ledger has no such period. */
 export function findPeriod(connection: LedgerDb, periodKey: number) {
   return periodByKey(connection).get({ periodKey });
 }
 
-/** The row of a period, made where nothing has been recorded in it. */
+/** Returns the row of a period, which is created when missing. */
 export function ensurePeriod(connection: LedgerDb, periodKey: number, coveredRunKey: number | null = null) {
   const known = findPeriod(connection, periodKey);
   if (known !== undefined) return known;
@@ -68,7 +68,7 @@ const tenantById = prepared((db) => {
     .where(and(isOwn, eq(tenants.tenantId, sql.placeholder('tenantId'))));
 });
 
-/** The row of a tenant; undefined when the ledger has nothing of it. */
+/** Returns the row of a tenant; undefined when the ledger has no such tenant. */
 export function findTenant(connection: LedgerDb, workspaceKey: number, tenantId: string) {
   return tenantById(connection).get({ workspaceKey, tenantId });
 }

@@ -1,18 +1,18 @@
 import type { LedgerDb } from './ledger-db.ts';
 
-const NOT_YET = Number.MAX_SAFE_INTEGER;
+const MAX_SEQ = Number.MAX_SAFE_INTEGER;
 
 /**
- * In SQL, whether the document of a period has the line by hand `m`: it was in force at the close `seq`, or while `seq` is NULL it
- * is.
+ * Returns an SQL condition: the manual line `m` is on the document of its period, that is, it was in force at the close
+ * `seq`, or is in force now when `seq` is NULL.
  */
-export function isStatedSql(seq: string): string {
-  return `m.after_seq < coalesce(${seq}, ${NOT_YET}) AND coalesce(m.revoked_after_seq, ${NOT_YET}) >= coalesce(${seq}, ${NOT_YET})`;
+export function isOnDocumentSql(seq: string): string {
+  return `m.after_seq < coalesce(${seq}, ${MAX_SEQ}) AND coalesce(m.revoked_after_seq, ${MAX_SEQ}) >= coalesce(${seq}, ${MAX_SEQ})`;
 }
 
 /**
- * In SQL, what the document of a period has beside the charges of its own credits: `kind`, `tenant_key`, `currency` and
- * `amount_minor` of each correction and of each line by hand. Both are NULL of a correction without a price.
+ * Returns SQL for the corrections and manual lines on the document of a period: `kind`, `tenant_key`, `currency` and
+ * `amount_minor`. Currency and amount are NULL for a correction without a price.
  */
 export function bookedSql(periodKey: string): string {
   return `SELECT 'correction' AS kind, x.tenant_key, coalesce(k.currency, m.currency) AS currency, x.amount_minor
@@ -20,7 +20,7 @@ export function bookedSql(periodKey: string): string {
     WHERE x.booked_period_key = ${periodKey}
     UNION ALL SELECT 'manual', m.tenant_key, m.currency, m.amount_minor
     FROM manual_lines m JOIN periods p USING (period_key)
-    WHERE m.period_key = ${periodKey} AND ${isStatedSql('p.closed_seq')}`;
+    WHERE m.period_key = ${periodKey} AND ${isOnDocumentSql('p.closed_seq')}`;
 }
 
 export interface MoneySum {
@@ -29,8 +29,9 @@ export interface MoneySum {
 }
 
 /**
- * Gives what the lines of a period sum to, by currency in the order of their codes; what cannot be priced is in no sum. By the
- * tables: the views would name each tenant. With one currency nothing is looked up but the amounts.
+ * Returns a function that sums the lines of a period by currency, in the order of their codes; lines without a price
+ * are left out. Reads the tables, because the views would look up each tenant. With a single currency, cards are not
+ * looked up either.
  */
 export function moneySums(connection: LedgerDb): (periodKey: number | bigint) => MoneySum[] {
   const currencies = connection
@@ -54,15 +55,17 @@ export function moneySums(connection: LedgerDb): (periodKey: number | bigint) =>
     });
 }
 
-/** What a month comes to in a currency, and what the one before it did. */
-export interface MoneyOfMonths {
+/** A month's total in a currency, and the previous month's. */
+export interface MonthTotals {
   currency: string;
   now: bigint;
   before: bigint;
 }
 
-/** By currency in the order of their codes; a workspace's months have keys in a row. */
-export function moneyOfMonths(connection: LedgerDb, periodKey: number): MoneyOfMonths[] {
+/**
+ * Returns the totals by currency, in the order of their codes. The previous month of a workspace has the previous key.
+ */
+export function monthTotals(connection: LedgerDb, periodKey: number): MonthTotals[] {
   const sumsOf = moneySums(connection);
   const [now, before] = [sumsOf(periodKey), sumsOf(periodKey - 1)];
   const of = (sums: typeof now, currency: string) => sums.find((sum) => sum.currency === currency)?.amountMinor ?? 0n;

@@ -3,7 +3,7 @@ import { closedUsage } from './schema/billing-tables.ts';
 import { eq, prepared, sql } from './schema/drizzle.ts';
 import { tenantUsage } from './schema/run-tables.ts';
 
-/** What a period comes to: the tenants that are not withdrawn, and the figures of all. */
+/** The totals of a period: the number of tenants that are not withdrawn, and the sums over all tenants. */
 export interface UsageSum {
   tenants: number;
   creditsUsed: bigint;
@@ -23,7 +23,7 @@ const sumOf = (table: typeof tenantUsage | typeof closedUsage) =>
   );
 const SUMS = { now: sumOf(tenantUsage), closed: sumOf(closedUsage) };
 
-/** As it stands now, or as its close has frozen it. */
+/** Sums the current figures of a period, or those that its close has frozen. */
 export function sumUsage(connection: LedgerDb, periodKey: number, state: 'now' | 'closed' = 'now'): UsageSum {
   return SUMS[state](connection).get({ periodKey }) ?? { tenants: 0, creditsUsed: 0n, requestCount: 0n };
 }

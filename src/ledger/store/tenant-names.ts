@@ -29,13 +29,13 @@ const nameOfKey = prepared((db) =>
     .limit(1),
 );
 
-/** Looks up what people call a tenant, null when it has no name; the names that fit are read once. */
+/** Returns a lookup of tenants' display names, null for a tenant without one. Reads all matching names at once. */
 export function tenantNames(
   connection: LedgerDb,
   { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
 ): (workspaceId: string, tenantId: string) => string | null {
   const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 't.tenant_id': tenantId });
-  // From the names, of which there may be none, to the tenants: a ledger without names pays nothing.
+  // Starts from the names, which may be empty: a ledger without names pays nothing.
   const found = connection
     .prepare(
       `SELECT w.workspace_id, t.tenant_id, n.display_name, max(n.after_seq)
@@ -53,7 +53,7 @@ export function tenantNames(
   return (workspace, tenant) => names.get(workspace)?.get(tenant) ?? null;
 }
 
-/** The references that the tenants of a workspace have now, by their ids. */
+/** Returns the current external references of a workspace's tenants, by tenant id. */
 export function tenantReferences(connection: LedgerDb, workspaceId: string): Map<string, string> {
   const found = connection
     .prepare('SELECT tenant_id, external_ref FROM finance_tenants WHERE workspace_id = ? AND external_ref IS NOT NULL')
@@ -61,13 +61,13 @@ export function tenantReferences(connection: LedgerDb, workspaceId: string): Map
   return new Map(found.all(workspaceId) as [string, string][]);
 }
 
-/** Looks up what people call a tenant of one workspace, each when it is asked for: for few of many. */
+/** Returns a lookup of display names in one workspace that queries each tenant on demand: for a few of many tenants. */
 export function tenantNameReader(connection: LedgerDb, workspaceId: string): (tenantId: string) => string | null {
   const name = latestName(connection);
   return (tenantId) => name.get({ workspaceId, tenantId })?.displayName ?? null;
 }
 
-export function keyedTenantNames(connection: LedgerDb): (tenantKey: number | null) => string | null {
+export function tenantNamesByKey(connection: LedgerDb): (tenantKey: number | null) => string | null {
   const names = nameOfKey(connection);
   return (tenantKey) => (tenantKey === null ? null : (names.get({ tenantKey })?.displayName ?? null));
 }

@@ -1,15 +1,18 @@
 import type { PeriodWindow } from '../../core/period.ts';
 
-/** Columns and the values that they must have; those without a value do not matter. */
+/** Columns and the values to match; a column with the value undefined is not filtered. */
 export type Filters = Readonly<Record<string, string | readonly string[] | PeriodWindow | undefined>>;
 
-/** A WHERE clause, empty when everything counts, and the values for its placeholders. The columns come from the code. */
+/**
+ * Builds a WHERE clause, empty without conditions, and the values of its placeholders. Column names come from code
+ * only.
+ */
 export function whereClause(filters: Filters): { where: string; values: string[] } {
   const conditions: string[] = [];
   const values: string[] = [];
-  const add = (condition: string, ...given: string[]): void => {
+  const add = (condition: string, ...parameters: string[]): void => {
     conditions.push(condition);
-    values.push(...given);
+    values.push(...parameters);
   };
   for (const [column, wanted] of Object.entries(filters)) {
     if (wanted === undefined) continue;

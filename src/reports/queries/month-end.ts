@@ -5,11 +5,11 @@ import { type Period, periodEndMs } from '../../core/period.ts';
 import { shellQuote } from '../../core/text/words.ts';
 import type { FileReport } from '../../ledger/audit/verify/verify.ts';
 import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
-import { endOfWorkspace } from '../../ledger/journal/ended.ts';
+import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
-import { bookedSql, type MoneyOfMonths, moneyOfMonths } from '../../ledger/store/sum-money.ts';
+import { bookedSql, type MonthTotals, monthTotals } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { largestChanges, type TenantChange } from './month-changes.ts';
 import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts';
@@ -60,24 +60,24 @@ function readWorkspace(
   connection: LedgerDb,
   { id, settleHours }: MonthEndSubject,
   { period, maxChange, nowMs }: MonthEndRequest,
-): { record: MonthEndWorkspace; money: MoneyOfMonths[] } {
+): { record: MonthEndWorkspace; money: MonthTotals[] } {
   const terms = { workspaceId: id, period, settleHours: settleHours ?? 0, maxChange, nowMs };
   const standing = closeStanding(connection, terms);
   const workspaceKey = findWorkspace(connection, id)?.workspaceKey;
   const periodKey = workspaceKey === undefined ? 0 : periodKeyOf(workspaceKey, period);
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
   const usage = sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed');
-  const money = moneyOfMonths(connection, periodKey);
+  const money = monthTotals(connection, periodKey);
   const blockers: Blocker[] = [];
   const block = (kind: Blocker['kind'], reason: string): void => {
     blockers.push({ kind, reason, command: commandFor(kind, id, period) });
   };
   if (standing.state !== 'closed') {
-    const end = workspaceKey === undefined ? null : endOfWorkspace(connection, workspaceKey);
+    const end = workspaceKey === undefined ? null : retirementOf(connection, workspaceKey);
     if (settleHours === null) block('not_configured', 'in the ledger, but not in the configuration');
     else if (end !== null) block('ended', `ended at ${end.at} by ${end.actor}`);
     else if (standing.state === 'unknown') block('unknown', 'no data for the month');
-    else for (const { kind, reason } of standing.obstacles) block(kind, reason);
+    else for (const { kind, reason } of standing.blockers) block(kind, reason);
   }
   const state = standing.state === 'closed' ? 'closed' : blockers.length === 0 ? 'ready' : 'blocked';
   const record: MonthEndWorkspace = {
@@ -179,7 +179,7 @@ export function workspaceOption(id: string): string {
   return `--workspace${id.startsWith('-') ? '=' : ' '}${shellQuote(id)}`;
 }
 
-function moneyTotals(all: readonly MoneyOfMonths[], changes: readonly TenantChange[]): MonthEnd['money'] {
+function moneyTotals(all: readonly MonthTotals[], changes: readonly TenantChange[]): MonthEnd['money'] {
   const currencies = [...new Set(all.map(({ currency }) => currency))].sort();
   return currencies.map((currency) => {
     const own = all.filter((money) => money.currency === currency);

@@ -11,7 +11,7 @@ test('a channel that was renamed while another ledger read the workspace hears o
   deliver(TAKEN);
   const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   state.channels = ROUTES.map((route) => ({ ...route, channel: 'renamed' }));
   pass(86_400_000);
   COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
@@ -26,7 +26,7 @@ test('a channel that had perhaps heard of it before the workspace was ended hear
   deliver(UNKNOWN);
   const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(86_400_000);
   COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);
@@ -45,7 +45,7 @@ test('an end that was refused and then told after all is not told once more by a
   deliver('rejected');
   const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  COMMANDS.endWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(3_600_000);
   COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Charge, createPricer, NO_CHARGE } from '../../../src/billing/rates/charge.ts';
 import type { Pricing, RateCard } from '../../../src/billing/rates/rate-card.ts';
-import { owedLines } from '../../../src/ledger/audit/money/owed.ts';
+import { dueLines } from '../../../src/ledger/audit/money/amount-due.ts';
 import { exactLines } from './exact-charge.ts';
 
 const BASE: RateCard = {
@@ -169,14 +169,14 @@ describe('a charge, for any card and any credits up to 2^63-1', () => {
     fc.assert(
       fc.property(card, credits, requests, (anyCard, anyCredits, anyRequests) => {
         const { lines } = createPricer(anyCard)(anyCredits, anyRequests);
-        const owed = owedLines(anyCard, anyCredits, anyRequests);
-        if (owed === null) return;
+        const due = dueLines(anyCard, anyCredits, anyRequests);
+        if (due === null) return;
         expect(
           lines.map((line) => [
             ...[line.kind, line.tier, line.credits, line.unitCredits, line.unitPrice, line.amountMinor],
             line.requests,
           ]),
-        ).toEqual(owed);
+        ).toEqual(due);
       }),
       { numRuns: 3000 },
     );

@@ -90,7 +90,7 @@ describe('close', () => {
     expect((await world.run('usage', '--period', '2026-02')).out).toContain('closed');
     const again = await world.run('close', '2026-02', '--force', ...BY);
     expect(again.code).toBe(1);
-    expect(again.err).toBe('error: 2026-02 is closed already\n  reopen it first to close it anew\n');
+    expect(again.err).toBe('error: 2026-02 is already closed\n  reopen it before closing it again\n');
   });
 
   it('refuses a wrong command line with exit code 2', async () => {
@@ -133,7 +133,7 @@ describe('close', () => {
     await world.run('sync');
     const unknown = await world.run('close', '2020-01', '--force', ...BY);
     expect(unknown.code).toBe(1);
-    expect(unknown.err).toContain('error: the ledger has nothing of 2020-01 in workspace "ws-1"\n');
+    expect(unknown.err).toContain('error: the ledger has no data for 2020-01 in workspace "ws-1"\n');
     expect((await runInEmptyFolder('close', '2026-01')).code).toBe(2);
   });
 });

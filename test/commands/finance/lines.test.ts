@@ -122,7 +122,7 @@ describe('lines by hand', () => {
 
   const REFUSED: [string, string[], string][] = [
     ['a tenant that nobody knows', ['--tenant', 'nobody'], 'has no tenant "nobody"'],
-    ['a month that the ledger does not cover', ['--period', '2031-01'], 'has nothing of 2031-01'],
+    ['a month that the ledger does not cover', ['--period', '2031-01'], 'has no data for 2031-01'],
     ['no amount', ['--amount', '0.00'], 'is no amount of EUR'],
     ['an amount that is finer than its currency', ['--amount', '1.005'], 'is no amount of EUR'],
     ['an amount beyond what sums can hold', ['--amount', '99999999999999.00'], 'is no amount of EUR'],
@@ -140,7 +140,7 @@ describe('lines by hand', () => {
   it('that say the same again are refused, for a script may be begun twice; so is a second revocation', async () => {
     const world = await createPriced();
     await world.run(...add('2026-01', '-1.50'));
-    expect((await world.run(...add('2026-01', '-1.50'))).err).toContain('line 1 says the same');
+    expect((await world.run(...add('2026-01', '-1.50'))).err).toContain('line 1 is identical');
     await world.run('lines', 'revoke', '1', '--reason', 'a slip', '--by', 'Bo');
     expect((await world.run(...add('2026-01', '-1.50'))).code).toBe(0);
     const again = await world.run('lines', 'revoke', '1', '--reason', 'a slip');

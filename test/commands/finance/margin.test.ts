@@ -149,7 +149,7 @@ describe('margin', () => {
       copy.exec(edit);
       expect([edit, checkMoney(copy)[0]?.message]).toEqual([
         edit,
-        expect.stringMatching(/does not cost what its cost card says|is not charged what its rate card says/),
+        expect.stringMatching(/the cost does not match the cost card|the charge does not match the rate card/),
       ]);
       copy.close();
     }

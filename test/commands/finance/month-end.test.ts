@@ -72,7 +72,7 @@ it('lists which workspaces can be closed, the blockers of the others, and the co
   expect(words).toContain('1,100 JPY, up from 1,000 in the previous month (+100, +10%)');
   expect(words).toContain('acme (ws-grown): 90.00, up from 10.00: 9,000 credits (previously 1,000)');
   expect(words).toContain('late (ws-late): 0.05, up from 0.00: new');
-  expect(words).toContain('ws-grown: it comes to 90.00 EUR after 10.00 of 2026-01, a change of more than 50');
+  expect(words).toContain('ws-grown: its total of 90.00 EUR differs by more than 50% from 10.00 in 2026-01');
   expect(words).toContain('$ usage-ledger close 2026-02 --all --accept-change ws-grown --note TEXT');
   expect(words).toContain('ws-late: two complete walks 12 h apart must agree');
   expect(words).toContain('$ usage-ledger sync --workspace ws-late --from 2026-02');
@@ -141,7 +141,9 @@ it('closes all that is ready, says the others with their reasons, ends with 3, a
   const first = await world.run('close', '2026-02', '--all', '--by', 'Ada', '--note', 'run 12');
   expect(first.code).toBe(3);
   expect(first.out).toContain('2026-02 of ws-calm is closed: 1 tenant, 1,100 credits');
-  expect(first.out).toContain('2026-02 of ws-grown is NOT closed:\n  - it comes to 90.00 EUR after 10.00');
+  expect(first.out).toContain(
+    '2026-02 of ws-grown is NOT closed:\n  - its total of 90.00 EUR differs by more than 50% from 10.00',
+  );
   expect(first.out).toContain('2 workspaces closed, 3 refused');
   const closed = world.query('SELECT workspace_id, actor, note, forced, digest FROM finance_closes ORDER BY 1');
   expect(closed).toMatchObject([

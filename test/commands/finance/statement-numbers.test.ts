@@ -133,7 +133,7 @@ test('a form that would give a number again is refused, and another one begins a
   world.configure({ statement: { number: '0{seq}' }, workspaces });
   await world.run('reopen', '2026-01', '--workspace', 'ws-2', '--note', 'wrong');
   const { code, err } = await close(world, '2026-01', 'ws-2');
-  expect([code, err]).toEqual([1, expect.stringContaining('the number "01" was given to another statement')]);
+  expect([code, err]).toEqual([1, expect.stringContaining('the number "01" is already used by another statement')]);
 });
 
 test('a letterhead is frozen by the close, in its language, escaped, and part of what the statement proves', async () => {

@@ -49,7 +49,7 @@ describe('backup', () => {
     const world = await createWorld(FIRST);
     expect((await world.run('backup', 'copy.db')).err).toMatch(/there is no ledger at .*\n.*sync/);
     await world.run('sync');
-    expect((await world.run('backup', 'no/copy.db')).err).toMatch(/there is no folder .*\/no\n.*create it/);
+    expect((await world.run('backup', 'no/copy.db')).err).toMatch(/folder .*\/no does not exist\n.*create it/);
     expect(readdirSync(world.folder).sort()).toEqual(['data', 'usage-ledger.yml']);
   });
 
@@ -151,7 +151,7 @@ describe('restore', () => {
     await world.run('sync');
     const { code, err } = await world.run('restore', 'usage-ledger.yml');
     expect(code).toBe(1);
-    expect(err).toMatch(/not sound: file is not a database\n.*the ledger was not touched/);
+    expect(err).toMatch(/failed verification: file is not a database\n.*the ledger was not touched/);
     expect((await world.run('restore', 'none.db', '--json')).out).toContain('"backup_missing"');
   });
 

@@ -84,8 +84,8 @@ it('that shares its folder with another ledger is compared with its own checkpoi
 });
 
 it.each([
-  { what: 'is gone', lose: (log: string) => rmSync(log), words: 'is gone' },
-  { what: 'was emptied', lose: (log: string) => writeFileSync(log, ''), words: 'holds no checkpoint' },
+  { what: 'is gone', lose: (log: string) => rmSync(log), words: 'is missing' },
+  { what: 'was emptied', lose: (log: string) => writeFileSync(log, ''), words: 'contains no checkpoint' },
 ])(
   'whose log of signed heads $what beside its key is told by doctor, verify and the next sync',
   {
@@ -94,10 +94,10 @@ it.each([
   async ({ lose, words }) => {
     const world = await createSynced();
     const log = join(dirname(world.ledgerPath), 'checkpoints.log');
-    const said = `${log} ${words}, though the key that signs them`;
+    const said = `${log} ${words}, but the signing key`;
     const doctor = async () => (await world.run('doctor')).out;
-    expect(await doctor()).not.toContain('though the key');
-    expect((await world.run('verify')).out).not.toContain('though the key');
+    expect(await doctor()).not.toContain('but the signing key');
+    expect((await world.run('verify')).out).not.toContain('but the signing key');
     lose(log);
     expect((await doctor()).replaceAll(/\s+/g, ' ')).toContain(said);
     expect(await world.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining(`notice: ${said}`) });
@@ -105,9 +105,9 @@ it.each([
     const sync = startCommand(world.folder, 'sync');
     expect((await sync.line('the signed heads of the ledger are gone')).reason).toContain(said);
     await sync.exit();
-    expect(await doctor()).not.toContain('though the key');
+    expect(await doctor()).not.toContain('but the signing key');
     // A log that is full has given way to a new one, which is not there yet.
     renameSync(log, `${log}.1`);
-    expect(await doctor()).not.toContain('though the key');
+    expect(await doctor()).not.toContain('but the signing key');
   },
 );

@@ -63,7 +63,7 @@ test('an end needs a note and a workspace that is known', async () => {
   });
   expect(await world.run('workspace', 'end', 'ws-9', ...WHY)).toMatchObject({
     code: 2,
-    err: expect.stringContaining('the ledger has nothing of workspace "ws-9"'),
+    err: expect.stringContaining('the ledger has no data for workspace "ws-9"'),
   });
   expect(parseJson(await run(world, 'workspace', 'end', 'ws-1', ...WHY, '--json'))).toMatchObject({
     ...{ workspace_id: 'ws-1', action: 'end', notifications: 0 },
@@ -89,5 +89,5 @@ test('a backup restored as new is a ledger of its own, which says what it was ma
   onTestFinished(() => void connection.close());
   const made = connection.prepare("SELECT value FROM ledger_meta WHERE name = 'made_of'").pluck().get();
   expect(JSON.parse(String(made))).toMatchObject({ ledger_id: ledger.ledger_id, position: 1, head_digest: head });
-  expect(await refused(world, 'restore', 'split.db', '--as-new')).toContain('is of another ledger');
+  expect(await refused(world, 'restore', 'split.db', '--as-new')).toContain('belongs to another ledger');
 });

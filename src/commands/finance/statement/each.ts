@@ -109,5 +109,5 @@ function report(
   cli.answer(record, [kept === 0 ? words : `${words}; ${formatInteger(kept)} files were there already`]);
   const named = (ids: readonly string[]) => firstOf(ids.map(inertText), 5);
   if (estimates.length > 0) cli.note(`not closed, so that these are estimates: ${named(estimates)}`);
-  if (without.length > 0) cli.note(`the ledger has nothing of ${period} in ${named(without)}`);
+  if (without.length > 0) cli.note(`the ledger has no data for ${period} in ${named(without)}`);
 }

@@ -156,7 +156,7 @@ export function addReportPages(
     try {
       const html = await maker.page(order);
       if (html !== null) return reply.type(HTML).send(html);
-      return reply.code(404).send({ error: 'not_found', hint: 'the ledger has nothing of it' });
+      return reply.code(404).send({ error: 'not_found', hint: 'the ledger has no data for it' });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'report_busy') throw error;
       return reply.code(503).header('retry-after', '5').send({ error: error.code, hint: error.hint });

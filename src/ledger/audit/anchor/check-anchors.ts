@@ -1,33 +1,33 @@
 import type { KeyObject } from 'node:crypto';
-import { hasLink, linkAt } from '../../journal/links.ts';
+import { hasLink, linkAt } from '../../journal/chain.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { periodEvents } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, gt, query } from '../../store/schema/drizzle.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
-import { type Check, FAULTS_A_CHECK, type Fault, fault } from '../verify/fault.ts';
+import { type Check, FAULTS_PER_CHECK, type Fault, fault } from '../verify/fault.ts';
 import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
 
-/** The chain holds the link whose digest was once kept elsewhere: nothing up to it was rewritten since. */
+/** Checks that the chain contains a link with a digest kept elsewhere: then nothing up to that link was rewritten. */
 export function expectHead(digest: string): Check {
   return (connection) => {
     if (hasLink(connection, digest)) return [];
     return [
       fault(
         'anchor',
-        `no link of the chain has the digest ${digest}: it was cut off, or rewritten from some link up to that one on`,
+        `no link of the chain has the digest ${digest}: links were removed, or history was rewritten from that link or an earlier one`,
       ),
     ];
   };
 }
 
-/** Each line is a checkpoint that is signed by that key, is of this ledger, and says what the chain holds at its position. */
+/** Checks that each line is a checkpoint of this ledger, signed by the key, that matches the chain at its position. */
 export function expectCheckpoints(lines: readonly string[], key: KeyObject | null): Check {
   return (connection) => {
     const id = ledgerId(connection);
     const faults: Fault[] = [];
     for (const line of lines) {
       const message = checkpointFault(connection, line, { id, key });
-      if (message !== null && faults.push(fault('anchor', message)) === FAULTS_A_CHECK) break;
+      if (message !== null && faults.push(fault('anchor', message)) === FAULTS_PER_CHECK) break;
     }
     return faults;
   };
@@ -39,15 +39,15 @@ function checkpointFault(
   { id, key }: { id: string; key: KeyObject | null },
 ): string | null {
   const checkpoint = parseCheckpoint(line);
-  if (checkpoint === null) return `what begins with ${JSON.stringify(line.slice(0, 60))} is no checkpoint`;
+  if (checkpoint === null) return `the line starting with ${JSON.stringify(line.slice(0, 60))} is not a checkpoint`;
   const { seq, digest, ledgerId, at } = checkpoint;
   const which = `the checkpoint of link ${seq} (${at})`;
-  if (ledgerId !== id) return `${which} is of another ledger, ${ledgerId}`;
+  if (ledgerId !== id) return `${which} belongs to another ledger, ${ledgerId}`;
   if (key !== null && !isSignedBy(checkpoint, key)) return `${which} is not signed by the key ${formatKey(key)}`;
   const found = linkAt(connection, seq)?.digest;
   if (found === digest) return null;
-  if (found === undefined) return `${which} lies behind the end of the chain: links were cut off`;
-  return `${which} says ${digest}, the chain holds ${found}: history was rewritten`;
+  if (found === undefined) return `${which} is beyond the end of the chain: links were removed`;
+  return `${which} has ${digest}, the chain has ${found}: history was rewritten`;
 }
 
 export interface LaterEvent {
@@ -56,7 +56,9 @@ export interface LaterEvent {
   actor: string;
 }
 
-/** What has happened to a period since the close with this digest, oldest first; null when the ledger has no such close. */
+/**
+ * Lists the events of a period after the close with this digest, oldest first; null when the ledger has no such close.
+ */
 export function eventsSinceClose(connection: LedgerDb, digest: string): LaterEvent[] | null {
   const db = query(connection);
   const close = db

@@ -21,16 +21,16 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
 import { folderFault } from '../../../core/process/folder-fault.ts';
 import { randomId } from '../../../core/randomness.ts';
-import { linkAt } from '../../journal/links.ts';
+import { linkAt } from '../../journal/chain.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { linkTo } from '../../store/file/ledger-file.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
-/** From this size on the log gives way to a new one; the one before stays beside it as `checkpoints.log.1`. */
+/** The log is rotated at this size; the previous one is kept as `checkpoints.log.1`. */
 const LARGEST_LOG_BYTES = 8 * 1024 * 1024;
 
-/** Where the key is kept when the configuration says nothing else. */
+/** Returns the default path of the signing key. */
 export function keyFileOf(ledgerPath: string): string {
   return join(dirname(ledgerPath), 'checkpoint.key');
 }
@@ -38,7 +38,7 @@ export function keyFileOf(ledgerPath: string): string {
 interface CheckpointLogOptions {
   keyFile: string;
   ledgerId: string;
-  /** Does the work while no other process does such work on this ledger; at once when absent. */
+  /** Runs the work while no other process does such work on this ledger; immediately when absent. */
   alone?: (work: () => void) => void;
 }
 
@@ -46,7 +46,7 @@ function checkpointsBeside(ledgerPath: string): string {
   return join(dirname(ledgerPath), 'checkpoints.log');
 }
 
-/** Appends a signed checkpoint of each new head to `checkpoints.log` beside the ledger. */
+/** Appends a signed checkpoint of each new head to `checkpoints.log` next to the ledger. */
 export class CheckpointLog {
   readonly #file: string;
   readonly #keyFile: string;
@@ -62,15 +62,15 @@ export class CheckpointLog {
   }
 
   /**
-   * Notes a head that has been committed. The ledger stands whether this succeeds or not, so it never throws: returns
-   * why the checkpoint could not be written, or null.
+   * Logs a committed head. The ledger is valid whether this succeeds or not, so it never throws: returns the reason for
+   * a failure, or null.
    */
   note(head: Omit<Checkpoint, 'ledgerId'>): string | null {
     try {
       this.#key ??= readOrMakeKey(this.#keyFile);
       const line = signCheckpoint({ ...head, ledgerId: this.#ledgerId }, this.#key);
       this.#makeRoom();
-      // One short write at the end of the file: several processes may do so at once.
+      // One short write at the end of the file, which several processes may do at once.
       appendFileSync(this.#file, `${line}\n`, { mode: 0o600 });
       return null;
     } catch (error) {
@@ -78,7 +78,10 @@ export class CheckpointLog {
     }
   }
 
-  /** A process that has waited for another's turn looks again, or it would put the new log in the place of the full one. */
+  /**
+   * Rotates a full log. Checks again after waiting for another process, or it would replace the full log with the new
+   * one.
+   */
   #makeRoom(): void {
     if (!this.#isFull()) return;
     this.#alone(() => {
@@ -91,12 +94,15 @@ export class CheckpointLog {
   }
 }
 
-/** The public half of the ledger's own key; null when it has none yet. */
+/** Returns the public half of the ledger's own key; null when it has none yet. */
 export function publicKeyOf(keyFile: string): KeyObject | null {
   return existsSync(keyFile) ? createPublicKey(readFileSync(keyFile, 'utf8')) : null;
 }
 
-/** Why no checkpoint could be signed with this key, which is still to be made where there is no file; null when one could. */
+/**
+ * Returns the reason why no checkpoint could be signed with this key, or why a missing key could not be created; null
+ * when signing would work.
+ */
 export function keyFault(keyFile: string): string | null {
   if (!existsSync(keyFile)) return folderFault(dirname(keyFile));
   try {
@@ -107,7 +113,7 @@ export function keyFault(keyFile: string): string | null {
   }
 }
 
-/** A secret of its own for links, which follows from the ledger's key; null where that cannot be read or made. */
+/** Derives the secret for links from the ledger's key; null when the key cannot be read or created. */
 export function linkKeyOf(keyFile: string): string | null {
   try {
     const pem = readOrMakeKey(keyFile).export({ type: 'pkcs8', format: 'pem' });
@@ -122,7 +128,10 @@ function readOrMakeKey(keyFile: string): KeyObject {
   return createPrivateKey(readFileSync(keyFile, 'utf8'));
 }
 
-/** The key gets its name once it is on the disk, whole: half a key would sign nothing for ever. The first of several stays. */
+/**
+ * Creates a key. It gets its final name only once completely on disk, because half a key could never sign. If several
+ * processes create one, the first is kept.
+ */
 function makeKey(keyFile: string): void {
   const { privateKey } = generateKeyPairSync('ed25519');
   mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
@@ -130,7 +139,7 @@ function makeKey(keyFile: string): void {
   try {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
     writeFileSync(part, pem, { flag: 'wx', mode: 0o600, flush: true });
-    if (!linkTo(part, keyFile, () => new Error('another process has made a key meanwhile'))) renameSync(part, keyFile);
+    if (!linkTo(part, keyFile, () => new Error('another process has created the key'))) renameSync(part, keyFile);
   } catch (error) {
     if (!existsSync(keyFile)) throw error;
   } finally {
@@ -139,8 +148,9 @@ function makeKey(keyFile: string): void {
 }
 
 /**
- * Why the file at the ledger's path is not the ledger that was last written there, with both heads: another one, an older
- * copy, or one with another history. Null when it goes on from its last checkpoint, or there is none to compare with.
+ * Returns a message with both heads when the file at the ledger's path is not the ledger last written there, but
+ * another one, an older copy, or one with a different history. Null when it continues from its last checkpoint, or
+ * there is no checkpoint.
  */
 export function headMismatch(connection: LedgerDb, ledgerPath: string): string | null {
   const id = ledgerId(connection);
@@ -150,31 +160,34 @@ export function headMismatch(connection: LedgerDb, ledgerPath: string): string |
   const here = `link ${head.seq} (${head.digest})`;
   const then = `link ${last.seq} (${last.digest}, ${last.at})`;
   if (last.ledgerId !== id)
-    return `it is the ledger ${id} at ${here}; the last checkpoint is of ${last.ledgerId} at ${then}`;
+    return `it is ledger ${id} at ${here}; the last checkpoint belongs to ledger ${last.ledgerId} at ${then}`;
   if (last.seq > head.seq) return `it is an older copy, which ends at ${here}; its last checkpoint is ${then}`;
   const digest = linkAt(connection, last.seq)?.digest;
   return digest === last.digest
     ? null
-    : `its link ${last.seq} is ${digest}; its last checkpoint is ${then}, another history`;
+    : `its history differs: link ${last.seq} is ${digest}, but its last checkpoint is ${then}`;
 }
 
 /**
- * Why nothing beside the ledger tells what its chain ended with, though it has links, and the key that signs each of them: somebody
- * has taken the log away, or emptied it. Null when there is a checkpoint, or was none to be expected.
+ * Returns a message when the chain has links and a signing key but no checkpoint next to the ledger, so that the log
+ * was removed or emptied. Null when there is a checkpoint, or none is expected.
  */
-export function lostCheckpoints(connection: LedgerDb, ledgerPath: string, keyFile: string): string | null {
+export function missingCheckpoints(connection: LedgerDb, ledgerPath: string, keyFile: string): string | null {
   if (!existsSync(keyFile) || headOfChain(connection).seq === 0) return null;
   if (lastCheckpoint(ledgerPath, ledgerId(connection)) !== null) return null;
   const log = checkpointsBeside(ledgerPath);
-  const found = existsSync(log) ? `${log} holds no checkpoint` : `${log} is gone`;
-  return `${found}, though the key that signs them, ${keyFile}, is there`;
+  const found = existsSync(log) ? `${log} contains no checkpoint` : `${log} is missing`;
+  return `${found}, but the signing key ${keyFile} exists`;
 }
 
-export const LOST_CHECKPOINTS_REMEDY =
-  'unless you have moved it yourself, compare the ledger with a copy that was kept elsewhere (`usage-ledger verify --checkpoint FILE`); ' +
-  'the next run begins a new log';
+export const MISSING_CHECKPOINTS_REMEDY =
+  'unless you moved it yourself, compare the ledger with a copy kept elsewhere (`usage-ledger verify --checkpoint FILE`); ' +
+  'the next run starts a new log';
 
-/** Of this ledger if a log has one, for ledgers in one folder share it; else of whichever was there last. */
+/**
+ * Returns the last checkpoint of this ledger, because ledgers in one folder share a log; else the last one of any
+ * ledger.
+ */
 function lastCheckpoint(ledgerPath: string, id: string): Checkpoint | null {
   const log = checkpointsBeside(ledgerPath);
   let another: Checkpoint | null = null;
@@ -196,7 +209,7 @@ function linesOf(file: string): string[] {
   }
 }
 
-/** What the chain of a ledger ended with at some moment. */
+/** The head of a ledger's chain at some moment. */
 interface Checkpoint {
   ledgerId: string;
   seq: number;
@@ -205,7 +218,7 @@ interface Checkpoint {
 }
 
 interface SignedCheckpoint extends Checkpoint {
-  /** The beginning of its line, up to the comma before the signature: these bytes were signed. */
+  /** The start of its line, up to the comma before the signature: the signed bytes. */
   signed: string;
   signature: Buffer;
 }
@@ -213,23 +226,23 @@ interface SignedCheckpoint extends Checkpoint {
 const LINE =
   /^(\{"ledger":"([^"\\]+)","seq":([1-9]\d{0,15}),"digest":"([0-9a-f]{64})","at":"([^"\\]*)"),"signature":"([A-Za-z0-9+/]{86}==)"\}$/;
 
-/** A line of JSON, without its line feed, signed by Ed25519. */
+/** Returns a checkpoint as a line of JSON without line feed, signed with Ed25519. */
 function signCheckpoint({ ledgerId, seq, digest, at }: Checkpoint, privateKey: KeyObject): string {
   const signed = JSON.stringify({ ledger: ledgerId, seq, digest, at }).slice(0, -1);
   return `${signed},"signature":"${sign(null, Buffer.from(signed), privateKey).toString('base64')}"}`;
 }
 
-/** Reads what `signCheckpoint` has written; null for anything else. */
+/** Parses a line written by `signCheckpoint`; null for anything else. */
 export function parseCheckpoint(line: string): SignedCheckpoint | null {
   const [, signed, ledgerId, seq, digest, at, base64] = LINE.exec(line) ?? [];
   if (signed === undefined || ledgerId === undefined || digest === undefined || at === undefined) return null;
   const signature = Buffer.from(String(base64), 'base64');
-  // The last digit has bits that say nothing.
+  // The last base64 digit has unused bits, so one signature has several spellings; only the canonical one is accepted.
   if (signature.toString('base64') !== base64) return null;
   return { ledgerId, seq: Number(seq), digest, at, signed, signature };
 }
 
-/** The lines of a file of checkpoints; null when none of them is one. */
+/** Returns the lines of a checkpoint file; null when none of them is a checkpoint. */
 export function checkpointLines(file: string): string[] | null {
   const lines = file.split('\n').filter((line) => line !== '');
   return lines.some((line) => parseCheckpoint(line) !== null) ? lines : null;
@@ -239,12 +252,12 @@ export function isSignedBy({ signed, signature }: SignedCheckpoint, key: KeyObje
   return verify(null, Buffer.from(signed), key, signature);
 }
 
-/** A public key in one word: what stands between the two lines of its PEM. */
+/** Formats a public key as one word: the body of its PEM. */
 export function formatKey(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'der' }).toString('base64');
 }
 
-/** Reads what `formatKey` has written; null for anything else. */
+/** Parses a key written by `formatKey`; null for anything else. */
 export function parseKey(text: string): KeyObject | null {
   try {
     const key = createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });

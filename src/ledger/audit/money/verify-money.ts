@@ -6,8 +6,8 @@ import { charges, closeCommitments, costs } from '../../store/schema/billing-tab
 import { asc, eq, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
-import { FAULTS_A_CHECK, type Fault, fault } from '../verify/fault.ts';
-import { cardFor, type OwedLine, owedLines, sumOf } from './owed.ts';
+import { FAULTS_PER_CHECK, type Fault, fault } from '../verify/fault.ts';
+import { cardFor, type DueLine, dueLines, sumOf } from './amount-due.ts';
 
 interface PricedPeriod {
   periodKey: number;
@@ -16,8 +16,8 @@ interface PricedPeriod {
 }
 
 /**
- * Works out anew what is owed: the charge of each tenant in each period by the cards that hold for it, the sum of all documents
- * about it, and the tree that each close has committed to. A fault names the tenant, or the close.
+ * Recomputes the amounts due: each tenant's charge in each period by the applicable cards, the sum of all documents
+ * about it, and the tree that each close committed to. A fault names the tenant or the close.
  */
 export function checkMoney(connection: LedgerDb): Fault[] {
   const { periodKey, workspaceKey, closedSeq } = periods;
@@ -29,27 +29,27 @@ export function checkMoney(connection: LedgerDb): Fault[] {
     .all();
   const faults: Fault[] = [];
   const add = (message: string): void => {
-    if (faults.length < FAULTS_A_CHECK) faults.push(fault('money', message));
+    if (faults.length < FAULTS_PER_CHECK) faults.push(fault('money', message));
   };
   for (const period of priced) {
     const cards = cardsOf(connection, period);
     for (const message of chargeFaults(connection, period, cards)) add(message);
     for (const { tenantId, message } of checkSums(connection, { ...period, cards })) {
-      add(`${whereOf(tenantId, period)} ${message}`);
+      add(`${describeKey(tenantId, period)} ${message}`);
     }
   }
   const costCards = cardsInForce(connection, 'cost');
   for (const period of priced) {
     for (const message of costFaults(connection, period, ofPeriod(costCards, period))) add(message);
   }
-  for (const message of lostCharges(connection)) add(message);
+  for (const message of orphanedCharges(connection)) add(message);
   for (const message of strayCorrections(connection)) add(message);
   for (const message of lineFaults(connection)) add(message);
   for (const period of priced) for (const message of treeFaults(connection, period)) add(message);
   return faults;
 }
 
-/** The cards of a period of a workspace: those of its close, or while it is not closed those in force. */
+/** Returns the cards of a workspace's period: those of its close, or while it is open those in force. */
 function cardsOf(connection: LedgerDb, period: PricedPeriod): StoredCard[] {
   const { closedSeq } = period;
   return ofPeriod(closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq), period);
@@ -62,7 +62,7 @@ function ofPeriod(cards: readonly StoredCard[], { periodKey, workspaceId }: Pric
   });
 }
 
-/** A tenant's figures, its charge, and the lines of that as one text; null without a charge or lines. */
+/** A tenant's figures, its charge, and the charge's lines as one text; null without a charge or lines. */
 type ChargedRow = [
   tenantId: string,
   credits: bigint,
@@ -74,8 +74,8 @@ type ChargedRow = [
   lines: string | null,
 ];
 
-/** What a tenant without a record in the period is charged. */
-const NO_USAGE_LINE: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
+/** The lines of a tenant without a record in the period. */
+const NO_USAGE_LINE: readonly DueLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
 
 function* chargeFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey, closedSeq } = period;
@@ -100,17 +100,17 @@ function* chargeFaults(connection: LedgerDb, period: PricedPeriod, cards: readon
     .iterate(periodKey) as IterableIterator<ChargedRow>;
   for (const [tenantId, credits, requests, withdrawn, cardKey, chargedCredits, amountMinor, lines] of rows) {
     const card = cardFor(cards, tenantId);
-    const owed = card === null ? null : withdrawn === 0n ? owedLines(card, credits, requests) : NO_USAGE_LINE;
+    const expected = card === null ? null : withdrawn === 0n ? dueLines(card, credits, requests) : NO_USAGE_LINE;
     const isRight =
       cardKey === (card === null ? null : BigInt(card.cardKey)) &&
       chargedCredits === (card === null ? null : credits) &&
-      amountMinor === (owed === null ? null : sumOf(owed)) &&
-      lines === (owed === null ? null : textOf(owed));
-    if (!isRight) yield `${whereOf(tenantId, period)} is not charged what its rate card says`;
+      amountMinor === (expected === null ? null : sumOf(expected)) &&
+      lines === (expected === null ? null : textOf(expected));
+    if (!isRight) yield `${describeKey(tenantId, period)}: the charge does not match the rate card`;
   }
 }
 
-/** Costs that are not what the cost cards in force say of the figures that stand now. */
+/** Yields costs that differ from the cost cards in force, applied to the current figures. */
 function* costFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey } = period;
   const kept = query(connection).select().from(costs).where(eq(costs.periodKey, periodKey)).limit(1).get();
@@ -129,15 +129,15 @@ function* costFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly
     .iterate({ periodKey }) as IterableIterator<CostRow>;
   for (const [tenantId, credits, requests, withdrawn, cardKey, amountMinor] of rows) {
     const card = credits === null ? null : cardFor(cards, tenantId);
-    const due = card === null || withdrawn !== 0n ? [] : owedLines(card, credits ?? 0n, requests ?? 0n);
+    const due = card === null || withdrawn !== 0n ? [] : dueLines(card, credits ?? 0n, requests ?? 0n);
     const isRight =
       cardKey === (card === null ? null : BigInt(card.cardKey)) &&
       amountMinor === (card === null || due === null ? null : sumOf(due));
-    if (!isRight) yield `${whereOf(tenantId, period)} does not cost what its cost card says`;
+    if (!isRight) yield `${describeKey(tenantId, period)}: the cost does not match the cost card`;
   }
 }
 
-/** Figures are null where a tenant has none, the last two where it has no cost. */
+/** Figures are null for a tenant without any, the last two for one without a cost. */
 type CostRow = [
   tenantId: string,
   credits: bigint | null,
@@ -147,8 +147,8 @@ type CostRow = [
   amountMinor: bigint | null,
 ];
 
-/** As SQLite's json_array writes the lines. */
-function textOf(lines: readonly OwedLine[]): string {
+/** Formats the lines as SQLite's json_array does. */
+function textOf(lines: readonly DueLine[]): string {
   const texts = lines.map(([kind, tier, credits, unitCredits, unitPrice, amountMinor, requests], index) => {
     const quoted = [JSON.stringify(kind), tier, credits, unitCredits, JSON.stringify(unitPrice), amountMinor, requests];
     return `[${[index + 1, ...quoted].map(String).join(',')}]`;
@@ -156,8 +156,8 @@ function textOf(lines: readonly OwedLine[]): string {
   return texts.join('');
 }
 
-/** Charges, and lines of them, of tenants that have no figures in the period. */
-function* lostCharges(connection: LedgerDb): Generator<string> {
+/** Yields charges and charge lines of tenants without figures in the period. */
+function* orphanedCharges(connection: LedgerDb): Generator<string> {
   const rows = connection
     .prepare(
       `SELECT coalesce(t.tenant_id, '') AS tenantId, c.period_key AS periodKey, coalesce(w.workspace_id, '') AS workspaceId
@@ -168,10 +168,10 @@ function* lostCharges(connection: LedgerDb): Generator<string> {
          WHERE u.period_key = c.period_key AND u.tenant_key = c.tenant_key AND p.closed_seq IS NULL)
        AND NOT EXISTS (SELECT 1 FROM closed_usage u
          WHERE u.period_key = c.period_key AND u.tenant_key = c.tenant_key AND p.closed_seq IS NOT NULL)
-       LIMIT ${FAULTS_A_CHECK}`,
+       LIMIT ${FAULTS_PER_CHECK}`,
     )
     .all() as { tenantId: string; periodKey: number; workspaceId: string }[];
-  for (const row of rows) yield `${whereOf(row.tenantId, row)} is charged without figures`;
+  for (const row of rows) yield `${describeKey(row.tenantId, row)} has a charge but no figures`;
 }
 
 function* treeFaults(connection: LedgerDb, { periodKey, workspaceId, closedSeq }: PricedPeriod): Generator<string> {
@@ -182,10 +182,10 @@ function* treeFaults(connection: LedgerDb, { periodKey, workspaceId, closedSeq }
   const tree = buildTree(connection, { periodKey, closedSeq }, committed.salt);
   if (tree.leaves === committed.leaves && tree.root === committed.root) return;
   const close = `the close of ${periodOfKey(periodKey)} in workspace ${JSON.stringify(workspaceId)}`;
-  yield `${close} has committed to other statements than those that stand here`;
+  yield `the statements in the ledger do not match the commitment of ${close}`;
 }
 
-function whereOf(tenantId: string, { periodKey, workspaceId }: Omit<PricedPeriod, 'closedSeq'>): string {
+function describeKey(tenantId: string, { periodKey, workspaceId }: Omit<PricedPeriod, 'closedSeq'>): string {
   return `${periodOfKey(periodKey)} of tenant ${JSON.stringify(tenantId)} in workspace ${JSON.stringify(workspaceId)}`;
 }
 
@@ -195,7 +195,7 @@ interface CheckedPeriod {
   cards: readonly StoredCard[];
 }
 
-/** A key whose documents may have to sum to something else than its own charge. */
+/** A key with documents that may have to sum to something other than its own charge. */
 interface CheckedKey {
   tenantKey: bigint;
   tenantId: string;
@@ -204,7 +204,7 @@ interface CheckedKey {
   isPresent: bigint;
   creditsFrozen: bigint;
   cardKey: bigint | null;
-  /** Of its own charge; null: none, or one without a price. */
+  /** The key's own charge; null without one, or without a price. */
   chargedMinor: bigint | null;
 }
 
@@ -216,8 +216,8 @@ interface Booked {
 }
 
 /**
- * Checks of each key of a period that its own charge and all corrections of it sum to what it owes by the figures that stand.
- * Gives the tenant and what is wrong, in words.
+ * Checks that the own charge and all corrections of each key sum to the amount due for the current figures. Yields the
+ * tenant and a description of each fault.
  */
 function* checkSums(
   connection: LedgerDb,
@@ -240,25 +240,28 @@ function* checkSums(
   }
 }
 
-/** `cards`: those of the close; null while the period is not closed, and its own charge is what it owes. */
+/**
+ * Yields the faults of one key. `cards`: those of the close; null while the period is open, when its own charge is the
+ * amount due.
+ */
 function* faultsOf(key: CheckedKey, booked: readonly Booked[], cards: readonly StoredCard[] | null): Generator<string> {
   const sums = new Map<string, bigint>();
   const add = (currency: string, amount: bigint): void => void sums.set(currency, (sums.get(currency) ?? 0n) + amount);
   for (const { currency, amountMinor } of booked) if (currency !== null) add(currency, amountMinor ?? 0n);
-  let owed = new Map<string, bigint>();
+  let expected = new Map<string, bigint>();
   if (cards !== null) {
     const charged = cards.find(({ cardKey }) => BigInt(cardKey) === key.cardKey);
     const card = charged ?? cardFor(cards, key.tenantId);
     if (charged !== undefined) add(charged.currency, key.chargedMinor ?? 0n);
-    const lines = card === null ? null : key.isPresent === 0n ? [] : owedLines(card, key.creditsNow, key.requestsNow);
-    // Without a price there is nothing to compare: the correction that says so has no amount either.
+    const lines = card === null ? null : key.isPresent === 0n ? [] : dueLines(card, key.creditsNow, key.requestsNow);
+    // Without a price there is nothing to compare: the correction that records this has no amount either.
     if (lines === null && cards.length > 0) return;
-    if (card !== null && lines !== null) owed = new Map([[card.currency, sumOf(lines)]]);
+    if (card !== null && lines !== null) expected = new Map([[card.currency, sumOf(lines)]]);
   }
-  for (const currency of new Set([...sums.keys(), ...owed.keys()])) {
-    const [sum, due] = [sums.get(currency) ?? 0n, owed.get(currency) ?? 0n];
-    const own = cards === null ? 'nothing beside its own charge' : amountOf(due, currency);
-    if (sum !== due) yield `was charged ${amountOf(sum, currency)} and owes ${own}`;
+  for (const currency of new Set([...sums.keys(), ...expected.keys()])) {
+    const [sum, due] = [sums.get(currency) ?? 0n, expected.get(currency) ?? 0n];
+    const own = cards === null ? 'nothing besides its own charge' : amountOf(due, currency);
+    if (sum !== due) yield `was charged ${amountOf(sum, currency)}, but the amount due is ${own}`;
   }
   const credits = booked.reduce((sum, correction) => sum + correction.credits, 0n);
   const moved = cards === null ? 0n : key.creditsNow - key.creditsFrozen;
@@ -269,7 +272,10 @@ function amountOf(minor: bigint, currency: string): string {
   return isCurrency(currency) ? `${formatMinor(minor, currency)} ${currency}` : `${minor} ${currency}`;
 }
 
-/** Of a closed period whatever has changed since, or has corrections; of another one what has corrections. */
+/**
+ * Selects the keys to check: in a closed period those that changed since or have corrections, in an open one those with
+ * corrections.
+ */
 function keysOf(connection: LedgerDb, isClosed: boolean) {
   const changed = `SELECT u.tenant_key FROM tenant_usage u
       LEFT JOIN closed_usage z ON z.period_key = u.period_key AND z.tenant_key = u.tenant_key
@@ -294,8 +300,8 @@ function keysOf(connection: LedgerDb, isClosed: boolean) {
 }
 
 /**
- * Lines by hand of which the document of their month and the corrections by them do not come to what they are worth now, and
- * those of which something is none: a tenant of another workspace, an amount of no currency.
+ * Yields manual lines with documents and corrections that do not sum to their current value, and lines with an invalid
+ * tenant or currency.
  */
 function* lineFaults(connection: LedgerDb): Generator<string> {
   const rows = connection
@@ -313,14 +319,15 @@ function* lineFaults(connection: LedgerDb): Generator<string> {
   for (const line of rows) {
     const { lineId, currency, minorUnits, amountMinor, afterSeq, revokedAfterSeq: revoked, closedSeq } = line;
     const isMoney = isCurrency(currency) && minorUnits === 10n ** BigInt(minorDigits(currency));
-    if (line.isStray !== 0n || !isMoney) yield `line by hand ${lineId} is none of its workspace, or in no currency`;
-    // Added and revoked between two closes it was never on a statement.
+    if (line.isStray !== 0n || !isMoney)
+      yield `manual line ${lineId} has a tenant of another workspace or an invalid currency`;
+    // A line added and revoked between two closes was never on a statement.
     const isStated = closedSeq !== null && afterSeq < closedSeq && (revoked === null || revoked >= closedSeq);
-    const isOwed = closedSeq !== null && revoked === null;
-    const due = (isOwed ? amountMinor : 0n) - (isStated ? amountMinor : 0n);
+    const isDue = closedSeq !== null && revoked === null;
+    const due = (isDue ? amountMinor : 0n) - (isStated ? amountMinor : 0n);
     if (line.bookedMinor === due) continue;
     const sums = `${amountOf(line.bookedMinor, currency)} instead of ${amountOf(due, currency)}`;
-    yield `line by hand ${lineId} has corrections of ${sums}`;
+    yield `manual line ${lineId} has corrections of ${sums}`;
   }
 }
 
@@ -336,7 +343,9 @@ interface CheckedLine {
   bookedMinor: bigint;
 }
 
-/** Corrections that stand beside an adjustment, or by a line by hand, of another tenant or period, or name no period that there is. */
+/**
+ * Yields corrections that refer to an adjustment or manual line of another tenant or period, or to a missing period.
+ */
 function* strayCorrections(connection: LedgerDb): Generator<string> {
   const rows = connection
     .prepare(
@@ -353,6 +362,6 @@ function* strayCorrections(connection: LedgerDb): Generator<string> {
     )
     .all() as { correctionId: number }[];
   for (const { correctionId } of rows) {
-    yield `correction ${correctionId} stands beside an adjustment or a line that is not one of its tenant and periods`;
+    yield `correction ${correctionId} refers to an adjustment or line of another tenant or period`;
   }
 }

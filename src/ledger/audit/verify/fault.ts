@@ -1,6 +1,6 @@
 import type { LedgerDb } from '../../store/ledger-db.ts';
 
-/** One thing that is not as it must be: which check, where, and what was found. */
+/** A failed check: its name, the place, and the finding. */
 export interface Fault {
   check:
     | 'integrity'
@@ -30,7 +30,7 @@ export function fault(
   return { check, runId, entryId, message };
 }
 
-/** Faults listed of one check; the first is what matters. */
-export const FAULTS_A_CHECK = 10;
+/** Faults listed per check; the first one matters most. */
+export const FAULTS_PER_CHECK = 10;
 
 export type Check = (connection: LedgerDb) => Fault[];

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { fault } from './fault.ts';
 import { type Scan, scanLedger } from './verify-scan.ts';
 
-/** Scans the file whose path it was given, and posts what it found. This file is started, never imported. */
+/** Scans the ledger file at `path` and posts the result. This module is the entry point of a thread, never imported. */
 function main(path: string): void {
   const connection = new Database(path, { readonly: true });
   connection.pragma('cache_size = -2000');

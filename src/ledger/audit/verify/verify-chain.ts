@@ -2,7 +2,7 @@ import type { DigestedEvent } from '../../journal/close/event-line.ts';
 import { createLinkDigests, type DigestedAct, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
-import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
+import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { IS_FIGURES } from './verify-keys.ts';
 
 type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
@@ -19,18 +19,21 @@ type ChainLink = ChainRun | ChainEvent | ChainAct;
 export interface ChainReport {
   faults: Fault[];
   headDigest: string;
-  /** Some entry is of a period that is not of its run's workspace, or has a figure that is none; `checkEntries` says which. */
+  /**
+   * True when some entry belongs to a period of another workspace or has an invalid figure; `checkEntries` finds out
+   * which.
+   */
   strayed: boolean;
 }
 
 /**
- * Walks the chain in order and recomputes each digest: one link an applied run, close, reopen or act. Entries must lie in
- * the order of the chain without a gap, and belong to the run that claims them.
+ * Reads the chain in order and recomputes each digest: one link per applied run, close, reopen or act. Entries must
+ * follow the order of the chain without a gap, and belong to the run that claims them.
  */
 export function checkChain(connection: LedgerDb): ChainReport {
   const faults: Fault[] = [];
   const add = (link: ChainLink, message: string, entryId: number | null = null): void => {
-    if (faults.length >= FAULTS_A_CHECK) return;
+    if (faults.length >= FAULTS_PER_CHECK) return;
     const runId = link.type === 'run' ? link.runId : null;
     faults.push({ check: 'chain', runId, entryId, message: `${nameOf(link)}${message}` });
   };
@@ -43,12 +46,12 @@ export function checkChain(connection: LedgerDb): ChainReport {
   let changesAfter = 0;
   for (const link of readLinks(connection)) {
     if (link.seq !== expectedSeq) add(link, `link ${expectedSeq} of the chain is missing`);
-    if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
+    if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the previous link');
     if (link.type === 'event') {
-      if (digests.ofEvent(link) !== link.digest) add(link, 'its digest does not match what it says');
+      if (digests.ofEvent(link) !== link.digest) add(link, 'its digest does not match its content');
     } else if (link.type === 'act') {
       if (digests.ofAct({ ...link, changesAfter }) !== link.digest) {
-        add(link, 'its digest does not match what it says or its row changes');
+        add(link, 'its digest does not match its content or row changes');
       }
       changesAfter = link.lastChangeSeq;
     } else {
@@ -62,9 +65,9 @@ export function checkChain(connection: LedgerDb): ChainReport {
         if (unexpected !== null) add(link, unexpected.message, unexpected.entryId);
         complete = unexpected?.missing !== true;
       }
-      // Without all its entries the digest cannot match, and a forged count would have it read for ever.
+      // Without all its entries the digest cannot match, and a forged count would make this read on for ever.
       if (complete && digests.ofRun({ ...link, appliedSeq: link.seq, changesAfter }) !== link.digest) {
-        add(link, 'its digest does not match what it says, its entries or its row changes');
+        add(link, 'its digest does not match its content, entries or row changes');
       }
       changesAfter = link.lastChangeSeq;
     }
@@ -81,7 +84,7 @@ export function checkChain(connection: LedgerDb): ChainReport {
   return { faults, headDigest: previous, strayed };
 }
 
-/** What a person calls a link beside the id of its run. */
+/** Returns the name of a link for messages; empty for a run, which has an id. */
 function nameOf(link: ChainLink): string {
   if (link.type === 'run') return '';
   const what = link.type === 'event' ? link.period : `workspace ${JSON.stringify(link.workspaceId)}`;
@@ -94,7 +97,7 @@ interface UnexpectedEntry {
   missing: boolean;
 }
 
-/** What the entries of a run's range are; `unexpected` is the first that is not there or names another run. */
+/** The entries in a run's range; `unexpected` is the first that is missing or belongs to another run. */
 interface CheckedRange {
   unexpected: UnexpectedEntry | null;
   strays: boolean;
@@ -116,7 +119,8 @@ function createEntryFinder(connection: LedgerDb): (run: ChainRun) => CheckedRang
   const firstUnexpected = (run: ChainRun, found: number, stray: number | null): UnexpectedEntry | null => {
     const first = run.firstEntryId ?? 0;
     const missing = found !== run.entries;
-    if (stray !== null) return { entryId: stray, message: `entry ${stray} of its entries names another run`, missing };
+    if (stray !== null)
+      return { entryId: stray, message: `entry ${stray} in its range belongs to another run`, missing };
     if (!missing) return null;
     const entryId = firstMissing.get(first, first, first, first + run.entries) as number;
     return { entryId, message: `entry ${entryId} is missing`, missing };
@@ -132,7 +136,10 @@ function createEntryFinder(connection: LedgerDb): (run: ChainRun) => CheckedRang
   };
 }
 
-/** All links in the order of the chain, one at a time: a chain of years does not fit into memory. No reading is open before its first. */
+/**
+ * Reads all links in the order of the chain, one at a time, because a chain of years does not fit into memory. No
+ * statement is open before the first link is requested.
+ */
 function readLinks(connection: LedgerDb): Iterable<ChainLink> {
   return inOrder(inOrder(readRuns(connection), readEvents(connection)), readActs(connection));
 }
@@ -146,7 +153,7 @@ function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generato
     }
     for (; next.done !== true; next = few.next()) yield next.value;
   } finally {
-    // A file that cannot be read on ends `many`: a reading left open would keep the ledger from being closed.
+    // When `many` fails on an unreadable file, an open statement would keep the ledger from being closed.
     few.return?.();
   }
 }

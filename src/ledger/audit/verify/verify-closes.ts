@@ -5,7 +5,7 @@ import { closeCommitments, closedUsage, letterheads, periodEvents } from '../../
 import { asc, eq, isNull, ne, notInArray, query, sql } from '../../store/schema/drizzle.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
-import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
+import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 
 interface ClosedPeriod {
   periodKey: number;
@@ -20,13 +20,13 @@ interface ClosedPeriod {
 }
 
 /**
- * A period is closed exactly when its latest event is a close; its frozen figures are the sums of the entries up to that
- * close, key by key, and their totals are those of the event. Nothing but a close has committed to statements.
+ * Checks closes: a period is closed exactly when its latest event is a close; its frozen figures are the sums of the
+ * entries up to that close, key by key, and their totals match the event. Only closes have commitments.
  */
 export function checkCloses(connection: LedgerDb): Fault[] {
   const faults: Fault[] = [];
   const add = (where: string, message: string): void => {
-    if (faults.length < FAULTS_A_CHECK) faults.push(fault('closes', `${where}: ${message}`));
+    if (faults.length < FAULTS_PER_CHECK) faults.push(fault('closes', `${where}: ${message}`));
   };
   const mismatched = connection
     .prepare(
@@ -37,10 +37,10 @@ export function checkCloses(connection: LedgerDb): Fault[] {
     )
     .all() as { workspaceId: string; period: string }[];
   for (const { workspaceId, period } of mismatched) {
-    add(`${period} of workspace ${JSON.stringify(workspaceId)}`, 'its state is not that of its latest close or reopen');
+    add(`${period} of workspace ${JSON.stringify(workspaceId)}`, 'its state does not match its latest close or reopen');
   }
-  for (const workspaceId of misended(connection)) {
-    add(`workspace ${JSON.stringify(workspaceId)}`, 'whether it is read is not what its latest end says');
+  for (const workspaceId of mismatchedRetirements(connection)) {
+    add(`workspace ${JSON.stringify(workspaceId)}`, 'its retirement does not match the latest link about it');
   }
   const db = query(connection);
   const { eventSeq: seq, action: kind } = periodEvents;
@@ -52,7 +52,7 @@ export function checkCloses(connection: LedgerDb): Fault[] {
     .orderBy(asc(seq))
     .all();
   for (const { eventSeq, action, period } of misplaced) {
-    add(`${action} of ${period} (link ${eventSeq} of the chain)`, 'its period is one of another workspace');
+    add(`${action} of ${period} (link ${eventSeq} of the chain)`, 'its period belongs to another workspace');
   }
   const strays = db
     .select({ period: periods.period, tenantId: tenants.tenantId })
@@ -60,7 +60,7 @@ export function checkCloses(connection: LedgerDb): Fault[] {
     .leftJoin(periods, eq(periods.periodKey, closedUsage.periodKey))
     .leftJoin(tenants, eq(tenants.tenantKey, closedUsage.tenantKey))
     .where(isNull(periods.closedSeq))
-    .limit(FAULTS_A_CHECK)
+    .limit(FAULTS_PER_CHECK)
     .all();
   for (const { period, tenantId } of strays) {
     add(`closed figure of tenant ${JSON.stringify(tenantId)} in ${period}`, 'its period is not closed');
@@ -72,10 +72,10 @@ export function checkCloses(connection: LedgerDb): Fault[] {
     .from(closeCommitments)
     .where(notInArray(eventSeq, closes))
     .orderBy(asc(eventSeq))
-    .limit(FAULTS_A_CHECK)
+    .limit(FAULTS_PER_CHECK)
     .all();
   for (const each of unclosed) add(`commitment of link ${each.eventSeq} of the chain`, 'that link is not a close');
-  // What is no hex digit is passed over where the salt is read, so that no digest would show it.
+  // Reading a salt skips characters other than hex digits, so no digest would reveal them.
   const { salt } = closeCommitments;
   const saltless = db
     .select({ seq, period: periods.period })
@@ -84,27 +84,24 @@ export function checkCloses(connection: LedgerDb): Fault[] {
     .innerJoin(periods, eq(periods.periodKey, periodEvents.periodKey))
     .where(sql`length(${salt}) <> 64 OR ${salt} GLOB '*[^0-9a-f]*'`)
     .orderBy(asc(eventSeq))
-    .limit(FAULTS_A_CHECK)
+    .limit(FAULTS_PER_CHECK)
     .all();
   for (const each of saltless) {
-    add(`close of ${each.period} (link ${each.seq} of the chain)`, 'its salt is none');
+    add(`close of ${each.period} (link ${each.seq} of the chain)`, 'its salt is invalid');
   }
   const periodOf = connection.prepare(
     'SELECT period FROM period_events JOIN periods USING (period_key) WHERE event_seq = ?',
   );
-  for (const closeSeq of misnumbered(connection)) {
+  for (const closeSeq of misnumberedCloses(connection)) {
     const period = String(periodOf.pluck().get(closeSeq));
-    add(
-      `close of ${period} (link ${closeSeq} of the chain)`,
-      'the numbers of its statements do not go on from those before',
-    );
+    add(`close of ${period} (link ${closeSeq} of the chain)`, 'its statement numbers do not continue the series');
   }
-  for (const closeSeq of lostLetterheads(connection)) {
+  for (const closeSeq of missingLetterheads(connection)) {
     const period = String(periodOf.pluck().get(closeSeq));
-    add(`close of ${period} (link ${closeSeq} of the chain)`, 'its letterhead is gone, or another');
+    add(`close of ${period} (link ${closeSeq} of the chain)`, 'its letterhead is missing or was changed');
   }
   for (const actSeq of unexpectedReconciliations(connection)) {
-    add(`reconciliation of link ${actSeq} of the chain`, 'it is not what that link has recorded');
+    add(`reconciliation of link ${actSeq} of the chain`, 'it does not match that link');
   }
   for (const closed of readClosed(connection)) {
     const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
@@ -116,13 +113,13 @@ export function checkCloses(connection: LedgerDb): Fault[] {
     const { tenants, creditsUsed, requestCount } = sumUsage(connection, closed.periodKey, 'closed');
     const totals = [tenants, creditsUsed, requestCount].join(', ');
     const expected = [closed.tenants, closed.creditsUsed, closed.requestCount].join(', ');
-    if (totals !== expected) add(where, `the closed figures sum to ${totals}, the close says ${expected}`);
+    if (totals !== expected) add(where, `the closed figures sum to ${totals}, the close recorded ${expected}`);
   }
   return faults;
 }
 
-/** Workspaces that are ended while no link says so, or the other way round. */
-function misended(connection: LedgerDb): string[] {
+/** Lists workspaces with a retirement mark that does not match the latest link about it. */
+function mismatchedRetirements(connection: LedgerDb): string[] {
   const rows = connection.prepare(
     `SELECT w.workspace_id FROM workspaces w WHERE w.ended_seq IS NOT (
        SELECT CASE e.action WHEN 'resume' THEN NULL ELSE e.act_seq END FROM acts e
@@ -131,8 +128,11 @@ function misended(connection: LedgerDb): string[] {
   return rows.pluck().all() as string[];
 }
 
-/** Closes that have not given the next numbers of their series, one a statement by the order of the tenants, and numbers of none. */
-function misnumbered(connection: LedgerDb): number[] {
+/**
+ * Lists closes with statement numbers that do not continue their series, one per statement by tenant id, and closes of
+ * stray numbers.
+ */
+function misnumberedCloses(connection: LedgerDb): number[] {
   const closes = connection
     .prepare(
       'SELECT event_seq, number_form, last_number FROM close_commitments WHERE number_form IS NOT NULL ORDER BY 1',
@@ -165,8 +165,8 @@ function misnumbered(connection: LedgerDb): number[] {
   return [...unexpected.map(([closeSeq]) => closeSeq), ...(strays.pluck().all() as number[])];
 }
 
-/** Closes of which the letterhead is not the one whose hash their lines have. */
-function lostLetterheads(connection: LedgerDb): number[] {
+/** Lists closes without the letterhead that their lines contain the hash of. */
+function missingLetterheads(connection: LedgerDb): number[] {
   const kept = query(connection).select().from(letterheads).all();
   const known = new Set(
     kept.filter(({ sha256, content }) => hash('sha256', content, 'hex') === sha256).map((one) => one.sha256),
@@ -174,12 +174,12 @@ function lostLetterheads(connection: LedgerDb): number[] {
   const { eventSeq, letterhead } = closeCommitments;
   const closes = query(connection).select({ eventSeq, letterhead }).from(closeCommitments).orderBy(asc(eventSeq)).all();
   const lost = closes.filter((close) => close.letterhead !== null && !known.has(close.letterhead));
-  return lost.slice(0, FAULTS_A_CHECK).map((close) => close.eventSeq);
+  return lost.slice(0, FAULTS_PER_CHECK).map((close) => close.eventSeq);
 }
 
 /**
- * A reconciliation is of a close before it, in the workspace of its link; neither it nor its invoice numbers were written after
- * that link, for whoever has the function of the triggers can add rows that look like others of today.
+ * Lists reconciliations that do not belong to an earlier close in the workspace of their link, or that changed after
+ * that link, as invoice numbers also must not: anyone with the triggers' function can add rows that look current.
  */
 function unexpectedReconciliations(connection: LedgerDb): number[] {
   const rows = connection.prepare(
@@ -192,29 +192,29 @@ function unexpectedReconciliations(connection: LedgerDb): number[] {
        WHERE r.period_key IS NOT n.period_key OR r.close_seq IS NOT n.close_seq
      UNION SELECT CAST(c.row_key AS INTEGER) FROM row_changes c LEFT JOIN acts a ON a.act_seq = CAST(c.row_key AS INTEGER)
        WHERE c.table_name IN ('reconciliations', 'invoice_numbers') AND c.change_seq > coalesce(a.last_change_seq, 0)
-     ORDER BY seq LIMIT ${FAULTS_A_CHECK}`,
+     ORDER BY seq LIMIT ${FAULTS_PER_CHECK}`,
   );
   return rows.pluck().all() as number[];
 }
 
 /**
- * Each closed key's frozen figure plus its adjustments is its current state; a period that is not closed has adjustments
- * that sum to nothing; each correction is the entry that it names, each reversal that of a reopen; and both stand in
- * one workspace at the time of their run or reopen, booked in the first later month that was not closed then.
+ * Checks adjustments: each closed key's frozen figure plus its adjustments is its current state; the adjustments of an
+ * open period sum to zero; each correction matches its entry and each reversal its reopen; both belong to one
+ * workspace, are dated like their run or reopen, and are booked in the first later month that was open then.
  */
 export function checkAdjustments(connection: LedgerDb): Fault[] {
   return [
     ...unexpectedAdjustments(connection).map(({ adjustmentId, entryId, runId }) => {
-      const message = `adjustment ${adjustmentId} is not what its entry or reopen says`;
+      const message = `adjustment ${adjustmentId} does not match its entry or reopen`;
       return fault('adjustments', message, { runId, entryId });
     }),
-    ...misbooked(connection).map((adjustmentId) => {
-      const message = `adjustment ${adjustmentId} is not booked in the first month that was not closed then`;
+    ...misbookedAdjustments(connection).map((adjustmentId) => {
+      const message = `adjustment ${adjustmentId} is not booked in the first month that was open then`;
       return fault('adjustments', message);
     }),
     ...differingKeys(connection).map(({ workspaceId, period, tenantId }) => {
       const key = `tenant ${JSON.stringify(tenantId)} in ${period} of workspace ${JSON.stringify(workspaceId)}`;
-      return fault('adjustments', `the adjustments of ${key} do not lead to what stands now`);
+      return fault('adjustments', `the adjustments of ${key} do not lead to its current figures`);
     }),
   ];
 }
@@ -241,7 +241,7 @@ function differingKeys(connection: LedgerDb) {
            ELSE coalesce(u.credits_used, 0) - coalesce(c.credits_used, 0) END
          OR coalesce(s.requests, 0) <> CASE WHEN p.closed_seq IS NULL THEN 0
            ELSE coalesce(u.request_count, 0) - coalesce(c.request_count, 0) END
-       LIMIT ${FAULTS_A_CHECK}`,
+       LIMIT ${FAULTS_PER_CHECK}`,
     )
     .all() as { workspaceId: string; period: string; tenantId: string }[];
 }
@@ -266,13 +266,15 @@ function unexpectedAdjustments(connection: LedgerDb) {
          OR a.recorded_at IS NOT coalesce(r.finished_at, v.at)
          OR b.workspace_key IS NOT p.workspace_key OR t.workspace_key IS NOT p.workspace_key
          OR b.period_key <= p.period_key
-       ORDER BY a.adjustment_id LIMIT ${FAULTS_A_CHECK}`,
+       ORDER BY a.adjustment_id LIMIT ${FAULTS_PER_CHECK}`,
     )
     .all() as { adjustmentId: number; entryId: number | null; runId: string | null }[];
 }
 
-/** Keys of a workspace's periods count its months, so as many are closed between two as lie between their keys. */
-function misbooked(connection: LedgerDb): number[] {
+/**
+ * Keys of a workspace's periods count months: the number of closed periods between two keys must equal their distance.
+ */
+function misbookedAdjustments(connection: LedgerDb): number[] {
   const rows = connection.prepare(
     `WITH events AS (
        SELECT period_key, action, event_seq AS from_seq,
@@ -288,7 +290,7 @@ function misbooked(connection: LedgerDb): number[] {
          SELECT count(*) FROM closed c
          WHERE c.period_key > b.corrected AND c.period_key < b.booked AND b.seq > c.from_seq AND b.seq < c.to_seq)
        OR EXISTS (SELECT 1 FROM closed c WHERE c.period_key = b.booked AND b.seq > c.from_seq AND b.seq < c.to_seq)
-     ORDER BY b.id LIMIT ${FAULTS_A_CHECK}`,
+     ORDER BY b.id LIMIT ${FAULTS_PER_CHECK}`,
   );
   return rows.pluck().all() as number[];
 }

@@ -2,16 +2,16 @@ import { NO_FIGURE } from '../../journal/runs/sum-limits.ts';
 import { FigureColumns } from '../../journal/staging/figure-columns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ENTRY_KINDS, PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
-import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
+import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 
 const { opened, increased, decreased, withdrawn, restored } = ENTRY_KINDS;
 
 /**
- * Whether the entries of any key, or its state, are not what `checkEntries` and `checkState` demand: these say which, and
- * take about twice as long. Here the entries of a key are compared as two lists, in one pass in the order of the keys: the
- * values before each entry (those after it less its deltas) must be a zero and then the values after the one before.
- * The sum of the deltas is then what the last entry says. That the runs of the entries are of the key's workspace is left
- * to the walk along the chain.
+ * Reports whether the entries or the state of any key fail `checkEntries` or `checkState`, which name the key but take
+ * about twice as long. Compares the entries of each key as two lists, in one pass in key order: the values before each
+ * entry (its values less its deltas) must be a zero followed by the values after the previous entry. The sum of the
+ * deltas then equals the last entry's values. The check of the chain verifies that runs and keys belong to the same
+ * workspace.
  */
 export function hasUnexpectedKey(connection: LedgerDb): boolean {
   const kindByValues = `CASE WHEN kind = ${withdrawn} AND credits_after = 0 AND requests_after = 0 THEN ${withdrawn}
@@ -50,7 +50,7 @@ export function hasUnexpectedKey(connection: LedgerDb): boolean {
   return unexpected !== undefined;
 }
 
-/** SQL that is true of an entry `e` whose numbers are figures of the ledger. */
+/** SQL condition: the numbers of an entry `e` are valid figures. */
 export const IS_FIGURES = `${NO_FIGURE} NOT IN (e.credits_delta, e.requests_delta, e.credits_after, e.requests_after)`;
 
 interface UnexpectedEntry {
@@ -62,9 +62,9 @@ interface UnexpectedEntry {
 }
 
 /**
- * Each entry by itself and beside the one before it on the same key: its values after it are those before it plus its
- * deltas, its kind is what those say, and its period and tenant belong to the workspace of its run. The digests say
- * periods and tenants by name, and two workspaces may have the same names.
+ * Checks each entry against the previous one on the same key: its values are the previous ones plus its deltas, its
+ * kind matches its values, and its period and tenant belong to the workspace of its run. The digests contain only names
+ * of periods and tenants, and two workspaces may share these names.
  */
 export function checkEntries(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -86,7 +86,7 @@ export function checkEntries(connection: LedgerDb): Fault[] {
          WHEN kind = ${withdrawn} AND credits_after = 0 AND requests_after = 0 THEN ${withdrawn}
          WHEN credits_delta > 0 OR (credits_delta = 0 AND requests_delta > 0) THEN ${increased}
          ELSE ${decreased} END
-       ORDER BY entryId LIMIT ${FAULTS_A_CHECK}`,
+       ORDER BY entryId LIMIT ${FAULTS_PER_CHECK}`,
     )
     .all() as UnexpectedEntry[];
   return rows.map(({ entryId, runId, strayed, valuesAgree, isFigure }) => ({
@@ -95,12 +95,12 @@ export function checkEntries(connection: LedgerDb): Fault[] {
     entryId,
     message:
       valuesAgree === 0
-        ? `the values after entry ${entryId} are not those before it plus its deltas`
+        ? `the values of entry ${entryId} are not the previous ones plus its deltas`
         : isFigure === 0
-          ? `entry ${entryId} has a figure of -2^63, which is none`
+          ? `entry ${entryId} has a figure of -2^63, which is not valid`
           : strayed === 1
-            ? `entry ${entryId} is of a period or tenant that is not of its run's workspace`
-            : `the kind of entry ${entryId} is not what its values say`,
+            ? `entry ${entryId} belongs to a period or tenant outside its run's workspace`
+            : `the kind of entry ${entryId} does not match its values`,
   }));
 }
 
@@ -116,8 +116,8 @@ interface UnexpectedKey {
 }
 
 /**
- * The sum of a key's deltas equals its current state, whose marks are those of its first and last entry; neither exists
- * without the other.
+ * Checks that the sum of a key's deltas equals its current state, that the state's marks match its first and last
+ * entry, and that neither exists without the other.
  */
 export function checkState(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -147,7 +147,7 @@ export function checkState(connection: LedgerDb): Fault[] {
        LEFT JOIN periods p ON p.period_key = s.period_key
        LEFT JOIN tenants t ON t.tenant_key = s.tenant_key
        LEFT JOIN workspaces w ON w.workspace_key = p.workspace_key
-       LIMIT ${FAULTS_A_CHECK}`,
+       LIMIT ${FAULTS_PER_CHECK}`,
     )
     .safeIntegers()
     .all() as UnexpectedKey[];
@@ -156,15 +156,15 @@ export function checkState(connection: LedgerDb): Fault[] {
     const where = `in workspace ${JSON.stringify(row.workspaceId)}`;
     const message =
       row.sumsAgree === 1n
-        ? `${key} ${where} has marks (withdrawn, first run, last run) that are not those of its entries`
-        : `${key} stands at ${row.credits} credits and ${row.requests} requests ${where}, its entries sum to ${row.creditsSum} and ${row.requestsSum}`;
+        ? `${key} ${where} has marks (withdrawn, first run, last run) that do not match its entries`
+        : `${key} ${where} has ${row.credits} credits and ${row.requests} requests, but its entries sum to ${row.creditsSum} and ${row.requestsSum}`;
     return fault('invariant', message);
   });
 }
 
 /**
- * What the last run has shown of a period is what the state holds of it, but for what was withdrawn or is absent. A wrong
- * digest here would have the next run take changed figures for the same.
+ * Checks that the figures last read for a period equal its state, apart from withdrawn and absent tenants. With a wrong
+ * digest the next run would mistake changed figures for unchanged ones.
  */
 export function checkFigures(connection: LedgerDb): Fault[] {
   const periods = connection
@@ -190,14 +190,14 @@ export function checkFigures(connection: LedgerDb): Fault[] {
       figures.add(Number(tenantKey), plain(credits), plain(requests));
     }
     if (figures.inOrder().digest().equals(digest)) continue;
-    const message = `${period} of workspace ${JSON.stringify(workspaceId)}: its figures are not those that its last run has shown`;
+    const message = `${period} of workspace ${JSON.stringify(workspaceId)}: its figures do not match those read by its last run`;
     faults.push(fault('periods', message));
-    if (faults.length === FAULTS_A_CHECK) break;
+    if (faults.length === FAULTS_PER_CHECK) break;
   }
   return faults;
 }
 
-/** A number where a double holds it exactly, as the service's answers are read. */
+/** Returns a number where a double is exact, as the service's answers are parsed. */
 function plain(figure: bigint): number | bigint {
   return Number.isSafeInteger(Number(figure)) ? Number(figure) : figure;
 }

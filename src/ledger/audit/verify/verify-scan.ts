@@ -2,21 +2,21 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { siblingModule } from '../../../core/process/module-file.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
+import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { hasUnexpectedKey } from './verify-keys.ts';
 
-/** The entries of a key lie on as many pages as runs wrote them: what is kept of those pages is not read again. */
+/** The entries of a key are spread over one page per run that wrote them; a cache avoids reading those pages again. */
 const SCAN_CACHE_KIB = 49_152;
 
-/** The two looks that read every page and depend on nothing else; they take half of the time. */
+/** The two checks that read every page and depend on nothing else; they take half of the time. */
 export interface Scan {
   integrity: Fault[];
-  /** Some key's entries or state are not what they must be; `checkEntries` and `checkState` say which. */
+  /** The entries or state of some key are wrong; `checkEntries` and `checkState` find out which. */
   isUnexpected: boolean;
 }
 
 export function scanLedger(connection: LedgerDb): Scan {
-  const rows = connection.pragma(`integrity_check(${FAULTS_A_CHECK})`) as { integrity_check: string }[];
+  const rows = connection.pragma(`integrity_check(${FAULTS_PER_CHECK})`) as { integrity_check: string }[];
   const integrity = rows
     .map(({ integrity_check: message }) => message)
     .filter((message) => message !== 'ok')
@@ -24,7 +24,7 @@ export function scanLedger(connection: LedgerDb): Scan {
   return { integrity, isUnexpected: looksUnexpected(connection) };
 }
 
-/** What cannot be looked at quickly is looked at exactly, and said there. */
+/** Falls back to the exact checks when the quick one fails: they report the error. */
 function looksUnexpected(connection: LedgerDb): boolean {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${SCAN_CACHE_KIB}`);
@@ -39,7 +39,7 @@ function looksUnexpected(connection: LedgerDb): boolean {
   }
 }
 
-/** The same on a thread of its own, see scan-thread.ts. */
+/** Runs `scanLedger` on its own thread, see scan-thread.ts. */
 export class ScanThread {
   readonly result: Promise<Scan>;
   readonly #worker: Worker;
@@ -48,7 +48,7 @@ export class ScanThread {
     this.#worker = new Worker(siblingModule(import.meta.url, 'scan-thread'), { workerData: path });
     const { promise, resolve, reject } = Promise.withResolvers<Scan>();
     this.result = promise;
-    // Whoever fails before it asks for the result has another error to tell.
+    // A caller that fails before it asks for the result reports its own error instead.
     promise.catch(() => undefined);
     this.#worker.once('message', resolve);
     this.#worker.once('error', reject);

@@ -8,13 +8,13 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type GuardedTable, guardedTables, guardedText, ofRow } from '../../store/schema/guards.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
-import { type Check, FAULTS_A_CHECK, type Fault, fault } from './fault.ts';
+import { type Check, FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { type ChainReport, checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
 import { checkEntries, checkFigures, checkState } from './verify-keys.ts';
 import { type Scan, ScanThread, scanLedger } from './verify-scan.ts';
 
-/** Most checks read each page once. */
+/** Small, because most checks read each page once. */
 const CACHE_KIB = 4096;
 
 export interface VerifyReport {
@@ -22,16 +22,16 @@ export interface VerifyReport {
   runs: number;
   entries: number;
   keys: number;
-  /** Digest of the last applied run or close: keep it elsewhere to notice a ledger that was replaced as a whole. */
+  /** Digest of the last link of the chain: kept elsewhere, it reveals a ledger that was replaced as a whole. */
   headDigest: string;
 }
 
 /**
- * Recomputes everything that must hold, in one read transaction: the file's integrity and references, the digest chain
- * over runs and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks'
- * counts, the closed figures against the entries before the close, the adjustments against both, guarded rows against
- * their changes, and the views and triggers against the migrations; then whatever `more` looks at. The first fault is
- * the one that says most exactly where.
+ * Recomputes every invariant in one read transaction: the file's integrity and references, the digest chain over runs
+ * and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks' counts, the
+ * closed figures against the entries before the close, the adjustments against both, guarded rows against their
+ * changes, and the views and triggers against the migrations; then the checks in `more`. The first fault is the most
+ * precise one.
  */
 export function verifyLedger(connection: LedgerDb, more: readonly Check[] = []): VerifyReport {
   return connection.transaction(() => {
@@ -40,13 +40,13 @@ export function verifyLedger(connection: LedgerDb, more: readonly Check[] = []):
   })();
 }
 
-/** Of a file that cannot be read to its end there is no head. */
+/** The head is null for a file that cannot be read to its end. */
 export type FileReport = Omit<VerifyReport, 'headDigest'> & { headDigest: string | null };
 
 /**
- * The same for a ledger in a file, of which a thread of its own scans the keys and the pages at the same time. It may see
- * the ledger a moment later, which must hold as well. A file so damaged that it cannot be read to its end is a finding, not a
- * failure of the check.
+ * Verifies a ledger file, scanning keys and pages in another thread at the same time. That thread may see the ledger a
+ * moment later, which must be valid as well. A file too damaged to be read to its end is a finding, not a failure of
+ * the check.
  */
 export async function verifyLedgerFile(connection: LedgerDb, more: readonly Check[] = []): Promise<FileReport> {
   try {
@@ -120,8 +120,8 @@ function withSmallCache<T>(connection: LedgerDb, use: () => T): T {
 }
 
 /**
- * Figures so large that sums over them fail, and text that cannot be read as what it should be, are findings like any other:
- * nobody but a forger can have put them there. What SQLite says of the file itself is none of these.
+ * Runs a check. Sums that overflow and text that cannot be parsed are findings, because only a forgery can contain
+ * them; errors about the file itself are thrown.
  */
 function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
   try {
@@ -134,15 +134,15 @@ function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
 
 function checkReferences(connection: LedgerDb): Fault[] {
   const rows = connection.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
-  return rows.slice(0, FAULTS_A_CHECK).map(({ table, rowid, parent }) => {
+  return rows.slice(0, FAULTS_PER_CHECK).map(({ table, rowid, parent }) => {
     const row = rowid === null ? 'a row' : `row ${rowid}`;
     return fault('references', `${row} of ${table} refers to a row of ${parent} that does not exist`);
   });
 }
 
 /**
- * A run is applied exactly when it stands in the chain, and then it says no error. Its id, which the digest covers,
- * says when it was started.
+ * Checks that a run is applied exactly when it is in the chain, and then has no error. Its id, which the digest covers,
+ * contains its start.
  */
 function checkRuns(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -153,16 +153,16 @@ function checkRuns(connection: LedgerDb): Fault[] {
            OR (first_entry_id IS NULL) <> (entries = 0)
            OR substr(run_id, 1, length(run_id) - 8)
              <> 'run_' || replace(replace(replace(started_at, '-', ''), ':', ''), '.', '') || '_'))
-       ORDER BY run_key LIMIT ${FAULTS_A_CHECK}`,
+       ORDER BY run_key LIMIT ${FAULTS_PER_CHECK}`,
     )
     .all() as { runId: string }[];
-  const message = 'its status, error, first entry or start is not that of a run in its place of the chain';
+  const message = 'its status, error, first entry or start does not fit its position in the chain';
   return rows.map(({ runId }) => fault('runs', message, { runId }));
 }
 
 /**
- * Every applied run has exactly one accepted walk: its last, whose counts are the run's. No other run has one. Old runs
- * without entries may have lost all of theirs to the retention.
+ * Checks that every applied run has exactly one accepted walk, its last, with the run's counts, and no other run has
+ * one. Retention may have deleted all walks of old runs without entries.
  */
 function checkWalks(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -177,16 +177,17 @@ function checkWalks(connection: LedgerDb): Fault[] {
              AND (w.pages = w.total_pages OR (w.pages = 1 AND w.total_pages = 0 AND w.records = 0))) <> 1
            OR max(w.walk_number) <> max(w.walk_number) FILTER (WHERE w.verdict = 'accepted')
            OR min(w.walk_number) <> 1 OR max(w.walk_number) <> count(w.walk_number)))
-       ORDER BY r.run_key LIMIT ${FAULTS_A_CHECK}`,
+       ORDER BY r.run_key LIMIT ${FAULTS_PER_CHECK}`,
     )
     .all(keptFromRun(connection)) as { runId: string }[];
-  const message = 'its certificate is missing, or its counts are not those of the run';
+  const message = 'its certificate is missing, or its counts do not match the run';
   return rows.map(({ runId }) => fault('walks', message, { runId }));
 }
 
 /**
- * A period's key says its workspace and its month; it is there because entries, adjustments, corrections or lines by hand are; and the run that
- * covered it last is the last in the chain whose window it lies in. Its bounds are those of its month.
+ * Checks that a period's key matches its workspace and month; that it has entries, adjustments, corrections or manual
+ * lines; that it was last covered by the last run in the chain with the period in its window; and that its bounds are
+ * those of its month.
  */
 function checkPeriods(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -213,18 +214,18 @@ function checkPeriods(connection: LedgerDb): Fault[] {
        SELECT j.period, coalesce(w.workspace_id, '') AS workspaceId,
          CASE WHEN j.misnamed THEN 'its key is that of another period'
            WHEN NOT (j.used OR j.booked OR j.closed) THEN 'nothing was ever recorded or booked in it'
-           ELSE 'the run that covered it last is another one' END AS message
+           ELSE 'its last covering run is wrong' END AS message
        FROM judged j LEFT JOIN workspaces w USING (workspace_key)
        -- A period that was made for a booking has been covered by no run at first.
        WHERE j.misnamed OR NOT (j.used OR j.booked OR j.closed)
          OR (j.covered_run_key IS NOT j.latest_run_key AND (j.used OR j.covered_run_key IS NOT NULL))
-       ORDER BY j.period_key LIMIT ${FAULTS_A_CHECK}`,
+       ORDER BY j.period_key LIMIT ${FAULTS_PER_CHECK}`,
     )
     .all() as UnexpectedPeriod[];
   const faults = [...rows, ...unexpectedBounds(connection)].map(({ period, workspaceId, message }) =>
     fault('periods', `${period} of workspace ${JSON.stringify(workspaceId)}: ${message}`),
   );
-  return faults.slice(0, FAULTS_A_CHECK);
+  return faults.slice(0, FAULTS_PER_CHECK);
 }
 
 interface UnexpectedPeriod {
@@ -245,14 +246,15 @@ function unexpectedBounds(connection: LedgerDb): UnexpectedPeriod[] {
     if (!isPeriod(period)) continue;
     const bounds = periodBounds(period);
     if (start === bounds.start && end === bounds.end) continue;
-    unexpected.push({ period, workspaceId, message: `it is said to last from ${start} to ${end}` });
+    unexpected.push({ period, workspaceId, message: `its bounds are ${start} and ${end}` });
   }
   return unexpected;
 }
 
 /**
- * Each guarded row is what its last change says: none was changed, added or taken out past the triggers; alerts agree with their
- * transitions. Row changes have no gap; that they are those which the runs have covered is left to the chain.
+ * Checks that each guarded row matches its last row change, so that none was changed, added or deleted without the
+ * triggers, and that alerts match their transitions. Row changes must have no gap; the check of the chain verifies that
+ * runs cover them.
  */
 export function checkControls(connection: LedgerDb): Fault[] {
   const messages = guardedTables().flatMap((guarded) => [...unexpectedRows(connection, guarded)]);
@@ -266,19 +268,19 @@ export function checkControls(connection: LedgerDb): Fault[] {
     .pluck()
     .get() as number | undefined;
   if (missing !== undefined) messages.push(`row change ${missing} is missing`);
-  return messages.slice(0, FAULTS_A_CHECK).map((message) => fault('controls', message));
+  return messages.slice(0, FAULTS_PER_CHECK).map((message) => fault('controls', message));
 }
 
-/** An alert is in the state that its last transition has brought it to; its revision counts them. */
+/** Lists alerts with a state other than their last transition's, or a revision other than the number of transitions. */
 function unexpectedAlerts(connection: LedgerDb): string[] {
   return connection
     .prepare(
-      `SELECT 'alert ' || a.alert_id || ' is ' || a.state || ', its last transition says '
+      `SELECT 'alert ' || a.alert_id || ' is ' || a.state || ', but its last transition is to '
          || coalesce((SELECT t.state FROM alert_transitions t WHERE t.alert_key = a.alert_key ORDER BY t.revision DESC LIMIT 1), 'nothing')
        FROM alerts a
        WHERE a.revision <> (SELECT count(*) FROM alert_transitions t WHERE t.alert_key = a.alert_key)
          OR a.state IS NOT (SELECT t.state FROM alert_transitions t WHERE t.alert_key = a.alert_key AND t.revision = a.revision)
-       LIMIT ${FAULTS_A_CHECK}`,
+       LIMIT ${FAULTS_PER_CHECK}`,
     )
     .pluck()
     .all() as string[];
@@ -299,28 +301,27 @@ function* unexpectedRows(connection: LedgerDb, guarded: GuardedTable): Generator
   let found = 0;
   for (const [row, text, digest] of rows) {
     if (digest !== null && rowDigest(text).equals(digest)) continue;
-    yield digest === null ? `${row} was added past the program` : `${row} was changed past the program`;
+    yield digest === null ? `${row} was added by another program` : `${row} was changed by another program`;
     found += 1;
-    if (found === FAULTS_A_CHECK) return;
+    if (found === FAULTS_PER_CHECK) return;
   }
   const gone = connection
     .prepare(
       `SELECT row_key FROM (${lastChange.replace('%', 'row_key, row_digest')})
        WHERE row_digest IS NOT NULL AND row_key NOT IN (SELECT CAST(${rowKey} AS TEXT) FROM ${table})
-       LIMIT ${FAULTS_A_CHECK}`,
+       LIMIT ${FAULTS_PER_CHECK}`,
     )
     .pluck()
     .all() as string[];
-  for (const row of gone) yield `row ${row} of ${table} was taken out past the program`;
+  for (const row of gone) yield `row ${row} of ${table} was deleted by another program`;
 }
 
-/** Made when it is first asked for: it takes as long as a small ledger's other checks, and stays the same. */
+/** Computed on first use: it takes as long as a small ledger's other checks, and does not change. */
 let expected: ReadonlyMap<string, string | null> | null = null;
 
 /**
- * Tables, views and triggers are those that the migrations make, word by word: a `finance_*` view that was rewritten
- * shows wrong figures over a sound ledger, and without its triggers a ledger is no longer append-only. Indexes that
- * somebody added are harmless.
+ * Checks that tables, views and triggers are exactly those of the migrations: a rewritten `finance_*` view shows wrong
+ * figures over a valid ledger, and a ledger without its triggers is no longer append-only. Added indexes are harmless.
  */
 function checkSchema(connection: LedgerDb): Fault[] {
   const found = readSchema(connection);
@@ -332,9 +333,9 @@ function checkSchema(connection: LedgerDb): Fault[] {
     else if (found.get(name) !== sql) add(`the ${name} is not the one of this version`);
   }
   for (const name of found.keys()) {
-    if (name.startsWith('trigger') && !expected.has(name)) add(`the ${name} is not of this program`);
+    if (name.startsWith('trigger') && !expected.has(name)) add(`the ${name} does not belong to this program`);
   }
-  return faults.slice(0, FAULTS_A_CHECK);
+  return faults.slice(0, FAULTS_PER_CHECK);
 }
 
 function expectedSchema(): Map<string, string | null> {

@@ -2,16 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { bySpecificity } from '../../../core/text/patterns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 
-/** A budget of a month, of credits or of money; without a tenant one of the whole workspace. */
-export interface GivenBudget {
-  /** An id, in which `*` stands for anything. */
+/** A monthly budget in credits or money; without a tenant it applies to the whole workspace. */
+export interface StoredBudget {
+  /** A tenant id in which `*` matches any text. */
   tenant: string | null;
   credits: bigint | null;
   money?: { amountMinor: bigint; currency: string } | undefined;
 }
 
-/** Keeps the budgets of a workspace for those who ask with SQL. Writes nothing where they are as they were. */
-export function keepBudgets(connection: LedgerDb, workspaceKey: number, given: readonly GivenBudget[]): void {
+/** Stores the budgets of a workspace for SQL readers. Writes nothing when they are unchanged. */
+export function storeBudgets(connection: LedgerDb, workspaceKey: number, given: readonly StoredBudget[]): void {
   const rows = given
     .toSorted(bySpecificity(({ tenant }) => tenant ?? ''))
     .map(({ tenant, credits, money }, place) => [
@@ -34,7 +34,7 @@ export function keepBudgets(connection: LedgerDb, workspaceKey: number, given: r
   for (const row of rows) insert.run(workspaceKey, ...row);
 }
 
-/** Only the star has a meaning in a pattern of ours. */
+/** Escapes the other wildcards of GLOB: in a budget's pattern only `*` is special. */
 function globOf(pattern: string): string {
   return pattern.replaceAll(/[?[]/g, '[$&]');
 }

@@ -12,7 +12,7 @@ import { headOfChain } from '../runs/digest.ts';
 
 export type CardSource = 'configuration' | 'import';
 
-/** A card as the ledger keeps it: what it says never changes, it only goes out of force. */
+/** A card as stored in the ledger. Its definition never changes; it can only be retired. */
 export interface StoredCard extends RateCard {
   cardKey: number;
   source: CardSource;
@@ -20,13 +20,13 @@ export interface StoredCard extends RateCard {
   digest: string;
 }
 
-/** Whether anything is said of what the provider charges. */
+/** Reports whether a cost card is in force. */
 export function hasCosts(connection: LedgerDb): boolean {
   const { cardKey } = rateCards;
   return query(connection).select({ cardKey }).from(rateCards).where(isInForce('cost')).limit(1).get() !== undefined;
 }
 
-/** False in a ledger that has never known a card: pricing costs it nothing. */
+/** Reports whether the ledger has ever had a card; without one, pricing is skipped. */
 export function hasCards(connection: LedgerDb): boolean {
   return query(connection).select({ cardKey: rateCards.cardKey }).from(rateCards).limit(1).get() !== undefined;
 }
@@ -35,7 +35,7 @@ export function cardsInForce(connection: LedgerDb, side: CardSide = 'price'): St
   return readCards(connection, isInForce(side)).map(toCard);
 }
 
-/** The cards that were in force when the link `seq` of the chain was made, such as the close of a period. */
+/** Lists the cards that were in force at link `seq` of the chain, such as the close of a period. */
 export function cardsAt(connection: LedgerDb, seq: number): StoredCard[] {
   const { afterSeq, retiredAfterSeq } = rateCards;
   const held = and(isOn('price'), lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
@@ -56,22 +56,22 @@ function readCards(connection: LedgerDb, isInPeriods: SQL | undefined): CardRow[
 
 type CardRow = typeof rateCards.$inferSelect;
 
-/** Cards that are to take the place of all of their side that are in force; null: nothing is said of that side. */
-export interface GivenCards {
+/** Cards that replace all cards in force of their side; null leaves that side unchanged. */
+export interface ReplacementCards {
   rates: readonly RateCardText[] | null;
   costs: readonly RateCardText[] | null;
 }
 
-/** An empty list of a configuration says no more than none: it takes no card out of force. */
-export function givenIn({ rates, costs }: GivenCards): GivenCards {
-  const listed = (cards: GivenCards['rates']) => (cards?.length === 0 ? null : cards);
+/** Returns the cards of a configuration. An empty list counts as absent: it retires no card. */
+export function cardsInConfig({ rates, costs }: ReplacementCards): ReplacementCards {
+  const listed = (cards: ReplacementCards['rates']) => (cards?.length === 0 ? null : cards);
   return { rates: listed(rates), costs: listed(costs) };
 }
 
-/** By name, what comes into force and what goes out of it. */
+/** Returns the names of the cards that would come into force and of those that would be retired. */
 export function changeOfCards(
   connection: LedgerDb,
-  { rates, costs }: GivenCards,
+  { rates, costs }: ReplacementCards,
 ): { added: string[]; retired: string[] } {
   const change = { added: [] as string[], retired: [] as string[] };
   for (const [side, cards] of [['price', rates] as const, ['cost', costs] as const]) {
@@ -102,8 +102,8 @@ interface CardsOfSide {
 }
 
 /**
- * Makes these the cards in force of their side: new ones are added, those that say something else or are gone go out of force. Returns
- * how many were added and retired; nothing is written when they are in force already, wherever they came from.
+ * Makes these the cards in force of their side: adds new ones and retires those that changed or are missing. Returns
+ * the number of added and retired cards; writes nothing when they are in force already, whatever their source.
  */
 export function replaceCards(
   connection: LedgerDb,
@@ -132,14 +132,17 @@ function digestOf(card: RateCardText): string {
   return createHash('sha256').update(JSON.stringify(card)).digest('hex');
 }
 
-/** The definition passed the schema before it was written; to load that into the writer's thread costs megabytes. */
+/**
+ * Not validated again: the definition passed the schema before it was written, and loading the schema into the writer's
+ * thread costs megabytes.
+ */
 function toCard({ cardKey, definition, digest, source, recordedAt }: CardRow): StoredCard {
   try {
     const card = resolveRateCard(JSON.parse(definition) as RateCardText);
     return { ...card, cardKey, digest, source: source as CardSource, recordedAt };
   } catch (cause) {
     throw new LedgerError('rate_card_damaged', `rate card ${cardKey} of the ledger cannot be read`, {
-      hint: 'it was changed past the program: run `usage-ledger verify`, and restore the ledger from a backup',
+      hint: 'another program has changed it: run `usage-ledger verify`, then restore the ledger from a backup',
       cause,
     });
   }
@@ -148,8 +151,8 @@ function toCard({ cardKey, definition, digest, source, recordedAt }: CardRow): S
 export function refuseUnclear(cards: readonly RateCardText[]): void {
   const faults = conflictingCards(cards);
   if (faults.length === 0) return;
-  const list = ['the rate cards leave open which one counts:', ...faults.map((fault) => `  - ${fault}`)];
+  const list = ['the rate cards are ambiguous:', ...faults.map((fault) => `  - ${fault}`)];
   throw new AppError('unclear_cards', list.join('\n'), {
-    hint: 'give one of each two a higher `priority:`, or change its `tenant:`',
+    hint: 'give one of each pair a higher `priority:`, or change its `tenant:`',
   });
 }

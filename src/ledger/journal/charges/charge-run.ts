@@ -13,15 +13,15 @@ import { findPeriod, highest, workspaceOf } from '../../store/subjects.ts';
 import type { MergedRun } from '../runs/apply-run.ts';
 import { type CardSource, cardsInForce, hasCards, refuseUnclear, replaceCards, type StoredCard } from './card-store.ts';
 import { correctByRun } from './corrections.ts';
-import { chargeAlike } from './flat-charges.ts';
+import { writeFlatCharges } from './flat-charges.ts';
 
-/** Keys that are read and priced at a time: bounds the memory of a first run over a million tenants. */
-const KEYS_A_CHUNK = 5000;
+/** Keys read and priced at a time: limits the memory of a first run over a million tenants. */
+const KEYS_PER_CHUNK = 5000;
 
 /**
- * Prices what a run has changed, inside its transaction: the charges of periods that are not closed follow their figures,
- * its corrections of closed periods are charged on the cards of their closes, and what it costs follows in all periods. A ledger
- * without cards is left alone.
+ * Prices the changes of a run inside its transaction: charges of open periods follow their figures, corrections of
+ * closed periods use the cards of their closes, and costs follow in all periods. Does nothing in a ledger without
+ * cards.
  */
 export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered }: MergedRun): void {
   if (!hasCards(connection)) return;
@@ -33,7 +33,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
       `SELECT e.entry_id, e.period_key, e.tenant_key, t.tenant_id, e.credits_after, e.requests_after,
          e.kind = ${ENTRY_KINDS.withdrawn}, e.kind = ${ENTRY_KINDS.opened}
        FROM usage_entries e JOIN tenants t USING (tenant_key)
-       WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
+       WHERE e.entry_id > ? AND e.entry_id <= ? ORDER BY e.entry_id LIMIT ${KEYS_PER_CHUNK}`,
     )
     .safeIntegers()
     .raw();
@@ -42,7 +42,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
     costBook.write(key);
     const pricer = pricers.get(key.periodKey);
     if (pricer === undefined) return;
-    // A key without an entry before has no charge.
+    // A key without an earlier entry has no charge to replace.
     if (!key.isNew) writer.clear(key.periodKey, key.tenantKey);
     writer.add(key, pricer);
   };
@@ -53,7 +53,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
     if (findPeriod(connection, periodKey)?.closedSeq !== null) continue;
     const pricer = new PeriodPricer(cards, run.workspaceId, periodOfKey(periodKey));
     pricers.set(periodKey, pricer);
-    if (costBook.isGiven || !chargeAlike(connection, periodKey, pricer)) continue;
+    if (costBook.hasCards || !writeFlatCharges(connection, periodKey, pricer)) continue;
     chargeEntries(charged, after);
     charged = last;
   }
@@ -67,7 +67,7 @@ export interface PricedPeriod {
   period: Period;
 }
 
-/** Prices all periods that are not closed anew, and gives them: the cards have changed. */
+/** Reprices all open periods after a change of cards, and returns them. */
 export function chargeOpenPeriods(connection: LedgerDb): PricedPeriod[] {
   const open = query(connection).select().from(periods).where(isNull(periods.closedSeq));
   const found = open.orderBy(asc(periods.periodKey)).all();
@@ -77,20 +77,20 @@ export function chargeOpenPeriods(connection: LedgerDb): PricedPeriod[] {
   });
 }
 
-/** Prices a period that is not closed anew, such as one that has been reopened. */
+/** Reprices an open period, for example one that has been reopened. */
 export function chargePeriod(connection: LedgerDb, periodKey: number): void {
   const db = query(connection);
   db.delete(charges).where(eq(charges.periodKey, periodKey)).run();
   db.delete(chargeLines).where(eq(chargeLines.periodKey, periodKey)).run();
   const { workspaceId } = workspaceOf(connection, periodKey);
   const pricer = new PeriodPricer(cardsInForce(connection), workspaceId, periodOfKey(periodKey));
-  if (chargeAlike(connection, periodKey, pricer)) return;
+  if (writeFlatCharges(connection, periodKey, pricer)) return;
   const writer = new ChargeWriter(connection);
   eachUsage(connection, periodKey, (key) => writer.add(key, pricer));
   writer.flush();
 }
 
-/** Works out anew what all periods cost, closed ones too: the cost cards have changed. */
+/** Recomputes the costs of all periods, closed ones too, after a change of cost cards. */
 function costAllPeriods(connection: LedgerDb): void {
   query(connection).delete(costs).run();
   for (const { periodKey } of query(connection).select().from(periods).orderBy(asc(periods.periodKey)).all()) {
@@ -99,23 +99,23 @@ function costAllPeriods(connection: LedgerDb): void {
   }
 }
 
-/** Writes what usage costs, in place of what was there. */
+/** Writes the costs of usage, replacing earlier rows. */
 class CostBook {
-  readonly isGiven: boolean;
+  readonly hasCards: boolean;
   readonly #pricerOf: (periodKey: number) => PeriodPricer<StoredCard>;
   readonly #write;
   readonly #delete;
 
   constructor(connection: LedgerDb, workspaceId: string) {
     const cards = cardsInForce(connection, 'cost');
-    this.isGiven = cards.length > 0;
+    this.hasCards = cards.length > 0;
     this.#pricerOf = oncePerKey((periodKey: number) => new PeriodPricer(cards, workspaceId, periodOfKey(periodKey)));
     this.#write = connection.prepare('INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)');
     this.#delete = connection.prepare('DELETE FROM costs WHERE period_key = ? AND tenant_key = ?');
   }
 
   write(key: PricedKey): void {
-    if (!this.isGiven) return;
+    if (!this.hasCards) return;
     const { periodKey, tenantKey, tenantId, withdrawn } = key;
     const priced = this.#pricerOf(periodKey).price(tenantId, key, !withdrawn);
     if (priced === null) this.#delete.run(periodKey, tenantKey);
@@ -123,20 +123,20 @@ class CostBook {
   }
 }
 
-/** Gives the figures of a period that stand now. */
+/** Calls `use` with the current figures of each tenant in a period. */
 function eachUsage(connection: LedgerDb, periodKey: number, use: (key: PricedKey) => void): void {
   const keys = connection
     .prepare(
       `SELECT u.tenant_key, u.period_key, u.tenant_key, t.tenant_id, u.credits_used, u.request_count, u.withdrawn, 1
        FROM tenant_usage u JOIN tenants t USING (tenant_key)
-       WHERE u.period_key = ? AND u.tenant_key > ? ORDER BY u.tenant_key LIMIT ${KEYS_A_CHUNK}`,
+       WHERE u.period_key = ? AND u.tenant_key > ? ORDER BY u.tenant_key LIMIT ${KEYS_PER_CHUNK}`,
     )
     .safeIntegers()
     .raw();
   eachKey((after) => keys.all(periodKey, after) as KeyRecord[], 0, use);
 }
 
-/** `withdrawn` and `isNew` are 0 or 1; one that is new cannot have a charge yet. */
+/** `withdrawn` and `isNew` are 0 or 1; a new key cannot have a charge yet. */
 type KeyRecord = [
   position: bigint,
   periodKey: bigint,
@@ -148,7 +148,7 @@ type KeyRecord = [
   isNew: bigint,
 ];
 
-/** Reads in chunks, because SQLite writes nothing on a connection that is still reading a statement. */
+/** Reads in chunks, because SQLite cannot write on a connection while it reads a statement. */
 function eachKey(
   read: (after: bigint | number) => KeyRecord[],
   from: number,
@@ -181,8 +181,8 @@ interface PricedKey {
 }
 
 /**
- * Writes the charge rows of periods that are not closed. What it writes for a key takes the place of what was there. Rows
- * are kept back and inserted many at a time, so whoever adds must `flush` in the end.
+ * Writes the charge rows of open periods. Rows are buffered and inserted in batches, so callers must `flush` at the
+ * end.
  */
 class ChargeWriter {
   readonly #charges;
@@ -212,7 +212,10 @@ class ChargeWriter {
     this.#deleteLines.run(periodKey, tenantKey);
   }
 
-  /** Adds the charge of a key that has none. One that cannot be priced is kept as unknown, without lines. */
+  /**
+   * Adds the charge of a key that has none. A charge that cannot be priced is stored with an unknown amount, without
+   * lines.
+   */
   add(key: PricedKey, pricer: PeriodPricer<StoredCard>): void {
     const priced = pricer.price(key.tenantId, key, !key.withdrawn);
     if (priced === null) return;
@@ -239,14 +242,17 @@ class ChargeWriter {
   }
 }
 
-/** The line of a charge that is one price of all its credits: it stands in the charge itself. */
+/**
+ * Returns the line of a charge with a single price for all its credits, which is stored in the charge itself; else
+ * null.
+ */
 function ownLineOf({ lines }: Charge, credits: bigint): ChargeLine | null {
   const [line] = lines;
   return lines.length === 1 && line?.kind === 'usage' && line.credits === credits ? line : null;
 }
 
-/** Rows of one statement: with one each, calls into SQLite take longer than what they do. */
-const ROWS_A_STATEMENT = 50;
+/** Rows per statement: with one row each, calls into SQLite take longer than the inserts. */
+const ROWS_PER_STATEMENT = 50;
 
 interface Batch {
   common: readonly unknown[];
@@ -254,12 +260,15 @@ interface Batch {
   own: unknown[];
 }
 
-/** Inserts rows by what they have in common, which is bound once a statement: binding all of it takes as long as inserting. */
+/**
+ * Inserts rows in batches by their common values, which are bound once per statement: binding every value takes as long
+ * as inserting.
+ */
 class RowInserter {
   readonly #many;
   readonly #one;
   readonly #batches = new Map<string, Batch>();
-  /** The last one, since what comes next mostly has the same in common. */
+  /** The last batch, because consecutive rows mostly share their common values. */
   #last: Batch = { common: [], named: {}, own: [] };
   readonly #common: readonly string[];
   readonly #columns: number;
@@ -270,13 +279,13 @@ class RowInserter {
     const row = `(${[...common.map((column) => `@${column}`), ...own.map(() => '?')].join(', ')})`;
     const insert = `INSERT INTO ${table} (${[...common, ...own].join(', ')}) VALUES`;
     this.#one = connection.prepare(`${insert} ${row}`);
-    this.#many = connection.prepare(`${insert} ${Array(ROWS_A_STATEMENT).fill(row).join(', ')}`);
+    this.#many = connection.prepare(`${insert} ${Array(ROWS_PER_STATEMENT).fill(row).join(', ')}`);
   }
 
   add(common: readonly unknown[], own: readonly unknown[]): void {
     const batch = this.#batchOf(common);
     for (const value of own) batch.own.push(value);
-    if (batch.own.length < ROWS_A_STATEMENT * this.#columns) return;
+    if (batch.own.length < ROWS_PER_STATEMENT * this.#columns) return;
     this.#many.run(batch.named, batch.own);
     batch.own = [];
   }
@@ -304,15 +313,15 @@ class RowInserter {
 }
 
 interface CardsRequest {
-  /** Null: the rate cards stay. */
+  /** Rate cards; null leaves them unchanged. */
   cards: readonly RateCardText[] | null;
-  /** Cost cards; null: they stay. */
+  /** Cost cards; null leaves them unchanged. */
   costs?: readonly RateCardText[] | null;
   source: CardSource;
   nowMs: number;
 }
 
-/** How many cards have come into force and gone out of it, and what was priced anew. */
+/** The number of cards that came into force and were retired, and the repriced periods. */
 interface CardsChange {
   added: number;
   retired: number;
@@ -320,8 +329,8 @@ interface CardsChange {
 }
 
 /**
- * Puts cards into force, prices all periods that are not closed by them, and works out what all periods cost, in one transaction. Throws AppError
- * `unclear_cards` when it is open which of two cards counts.
+ * Puts cards into force, reprices all open periods and recomputes the costs of all periods, in one transaction. Throws
+ * AppError `unclear_cards` when two cards could apply to the same tenant.
  */
 export function setCards(
   connection: LedgerDb,

@@ -12,7 +12,7 @@ import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
 import { correctLinesByReopen } from './manual-lines.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
-import { giveNumbers } from './statement-numbers.ts';
+import { assignNumbers } from './statement-numbers.ts';
 
 export function buildTree(connection: LedgerDb, place: PeriodPlace, salt: string): CommitTree {
   const { workspaceId } = workspaceOf(connection, place.periodKey);
@@ -23,7 +23,7 @@ export function buildTree(connection: LedgerDb, place: PeriodPlace, salt: string
   return tree;
 }
 
-/** What statements have beside their figures; null: nothing of it. */
+/** The number format and letterhead of statements; null: none. */
 export interface StatementForm {
   number?: string | null;
   letterhead?: Letterhead | null;
@@ -36,7 +36,9 @@ function keepLetterhead(connection: LedgerDb, letterhead: Letterhead): string {
   return sha256;
 }
 
-/** What a close commits to: the figures, names, charges and corrections of the period as it freezes them. */
+/**
+ * Returns the commitment of a close: to the figures, names, charges and corrections of the period as it freezes them.
+ */
 export function commitClose(
   { connection, periodKey, eventSeq }: PeriodAtEvent,
   randomness: Randomness = systemRandomness,
@@ -44,13 +46,13 @@ export function commitClose(
 ): Commitment {
   const salt = randomness.bytes(SALT_BYTES).toString('hex');
   const place = { periodKey, closedSeq: eventSeq };
-  const lastNumber = number === null ? null : giveNumbers(connection, place, number);
+  const lastNumber = number === null ? null : assignNumbers(connection, place, number);
   const tree = buildTree(connection, place, salt);
   const head = { numberForm: number, lastNumber, letterhead: letterhead && keepLetterhead(connection, letterhead) };
   return { leaves: tree.leaves, root: tree.root, salt, ...head };
 }
 
-/** A reopened period is priced by today's cards again; what was booked about it in others is taken back. */
+/** Prices a reopened period by the current cards and reverses its corrections in other periods. */
 export function chargeReopened(reopened: PeriodAtEvent): void {
   chargePeriod(reopened.connection, reopened.periodKey);
   correctByReopen(reopened.connection, reopened);

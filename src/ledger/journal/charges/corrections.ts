@@ -22,12 +22,12 @@ export interface ChargedKey {
   tenantKey: number;
 }
 
-/** What a key still is to be charged, or to get back, by one card. */
+/** The amount by one card that a tenant still has to be charged, or to get back. */
 export interface Difference {
-  /** Null: no card prices the tenant. */
+  /** The card; null when no card prices the tenant. */
   cardKey: number | null;
   credits: bigint;
-  /** Null: it cannot be priced. */
+  /** The amount; null when it cannot be priced. */
   amountMinor: bigint | null;
 }
 
@@ -45,10 +45,10 @@ const insertCorrection = prepared((db) =>
 );
 
 /**
- * The one rule of money: whatever has happened to a key, all documents about it sum to what it owes by what stands. A document
- * is its own charge, frozen while the period is closed, and every correction of it. What is owed is the price of the figures
- * that stand now, by the cards of the close; while the period is not closed, its own charge follows them and is what is owed.
- * Lines by hand are the same sum for themselves, line by line: `correctLine`.
+ * Books corrections under one rule: whatever has happened to a key, all documents about it sum to its amount due. A
+ * document is the key's own charge, frozen while the period is closed, plus its corrections. The amount due is the
+ * price of the current figures by the cards of the close; while the period is open, its own charge follows the figures
+ * and is the amount due. Manual lines follow the same rule separately, line by line: `correctLine`.
  */
 export class ChargeBook {
   readonly #connection: LedgerDb;
@@ -60,7 +60,7 @@ export class ChargeBook {
     this.#insert = insertCorrection(connection);
   }
 
-  /** Books what a key still owes; nothing when the documents are right. */
+  /** Books the outstanding difference of a key; nothing when its documents are right. */
   chargeDifference(key: ChargedKey, booking: Booking): void {
     for (const difference of this.differences(key)) this.book(key, difference, booking);
   }
@@ -71,11 +71,11 @@ export class ChargeBook {
     this.#insert.run({ bookedPeriodKey, tenantKey, correctsPeriodKey: periodKey, ...figures, cause, adjustmentId });
   }
 
-  /** What is owed less what was charged: one for each currency in which that is anything. */
+  /** Returns the amount due less the amount charged, for each currency in which they differ. */
   differences(key: ChargedKey): Difference[] {
     const booked = correctionsOf(this.#connection).all({ ...key });
     const close = this.#close(key.periodKey);
-    // Where nothing was priced at the close, nothing is.
+    // A period without cards at its close is never priced.
     if (booked.length === 0 && (close === null || close.cards.size === 0)) return [];
     const due = new Map<string | null, Difference>();
     let credits = 0n;
@@ -85,20 +85,20 @@ export class ChargeBook {
       due.set(currency, { cardKey, credits: 0n, amountMinor: before - (amountMinor ?? 0n) });
     }
     const last = booked.at(-1) ?? { cardKey: null, currency: null };
-    const owed = close === null ? { ...last, credits: 0n, amountMinor: 0n } : this.#owed(key, close);
-    const back = due.get(owed.currency)?.amountMinor ?? 0n;
-    due.set(owed.currency, {
-      cardKey: owed.cardKey,
-      credits: credits + owed.credits,
-      amountMinor: owed.amountMinor === null ? null : owed.amountMinor + back,
+    const outstanding = close === null ? { ...last, credits: 0n, amountMinor: 0n } : this.#amountDue(key, close);
+    const back = due.get(outstanding.currency)?.amountMinor ?? 0n;
+    due.set(outstanding.currency, {
+      cardKey: outstanding.cardKey,
+      credits: credits + outstanding.credits,
+      amountMinor: outstanding.amountMinor === null ? null : outstanding.amountMinor + back,
     });
     return [...due.values()]
       .filter((one) => one.credits !== 0n || (one.amountMinor ?? 0n) !== 0n)
       .map((one) => (one.cardKey !== null && isStorable(one.amountMinor ?? 0n) ? one : { ...one, amountMinor: null }));
   }
 
-  /** What a key of a closed period owes beyond its frozen charge. */
-  #owed({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: Close) {
+  /** Returns the amount due for a key of a closed period beyond its frozen charge. */
+  #amountDue({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: Close) {
     const key = { periodKey, tenantKey };
     const now = usageNow(this.#connection).get(key);
     const frozen = usageFrozen(this.#connection).get(key)?.creditsUsed ?? 0n;
@@ -132,7 +132,7 @@ interface Close {
   pricer: PeriodPricer<StoredCard>;
 }
 
-/** Books what a run has changed of what closed periods owe, beside the adjustments of its credits. */
+/** Books the changes of a run to the amounts due for closed periods, next to the adjustments of their credits. */
 export function correctByRun(connection: LedgerDb, { runKey }: { runKey: number }): void {
   const { adjustmentId, correctsPeriodKey: periodKey, bookedPeriodKey, tenantKey } = adjustments;
   const adjusted = query(connection)
@@ -153,7 +153,7 @@ const CAUSE_OF_KIND: Readonly<Record<number, CorrectionCause>> = {
   [ENTRY_KINDS.restored]: 'return',
 };
 
-/** The keys of a period that corrections are about, in the order of their tenants. */
+/** Lists the keys of a period that have corrections, by tenant. */
 function correctedKeys(connection: LedgerDb, periodKey: number): ChargedKey[] {
   const { tenantKey, correctsPeriodKey } = chargeCorrections;
   const found = query(connection).selectDistinct({ tenantKey }).from(chargeCorrections);
@@ -162,8 +162,8 @@ function correctedKeys(connection: LedgerDb, periodKey: number): ChargedKey[] {
 }
 
 /**
- * Takes back what was booked about a period that is open again, and whose own charge carries it: beside the adjustments that the
- * reopen has taken back, and where there is none in the first period that is not closed.
+ * Reverses the corrections of a period that is open again, because its own charge includes them. They are booked with
+ * the adjustments that the reopen reversed, or else in the first open period.
  */
 export function correctByReopen(connection: LedgerDb, { periodKey, eventSeq }: PeriodAtEvent): void {
   const { adjustmentId, bookedPeriodKey, tenantKey } = adjustments;

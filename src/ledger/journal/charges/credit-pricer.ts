@@ -8,7 +8,7 @@ import { findPeriodOf } from '../../store/subjects.ts';
 import { bookedSql } from '../../store/sum-money.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
-/** What credits of a tenant in a period cost, with requests if any, by the cards in force, in minor units; null when no card prices it. */
+/** Prices credits and requests of a tenant in a period, in minor units; returns null when no card prices it. */
 export type CreditPricer = (
   tenantId: string,
   period: Period,
@@ -17,14 +17,14 @@ export type CreditPricer = (
 ) => { currency: string; amountMinor: bigint } | null;
 
 /**
- * Prices by the cards in force now, and a closed period by those of its close. They are read when somebody asks first, so a
- * ledger without cards pays nothing.
+ * Returns a pricer by the cards in force, and for closed periods by the cards of their close. Cards are read at the
+ * first call, so a ledger without cards pays nothing.
  */
 export function creditPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   return pricedBy(connection, (period) => pricerOfPeriod(connection, workspaceId, period));
 }
 
-/** What the provider charges for the same, by the cost cards in force. */
+/** Returns a pricer of the provider's charges by the cost cards in force. */
 export function costPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   let cards: StoredCard[] | null = null;
   return pricedBy(connection, (period) => {
@@ -45,29 +45,32 @@ function pricedBy(connection: LedgerDb, pricerOf: (period: Period) => PeriodPric
   };
 }
 
-/** Prices a period by the cards of its close, or while it is not closed by those in force. */
+/** Returns the pricer of a period: by the cards of its close, or while it is open by the cards in force. */
 export function pricerOfPeriod(connection: LedgerDb, workspaceId: string, period: Period): PeriodPricer<StoredCard> {
   const closedSeq = findPeriodOf(connection, workspaceId, period)?.closedSeq ?? null;
   const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
   return new PeriodPricer(cards, workspaceId, period);
 }
 
-/** What a tenant, or all of them, come to at the end of an open month when they go on as so far. */
+/** The projected total of a tenant, or of all tenants, at the end of an open month. */
 export interface Forecast {
   credits: bigint;
-  /** By currency, in the order of their codes: projected credits by the tenants' cards, corrections and lines by hand. */
+  /**
+   * Totals by currency, in the order of their codes: projected credits by the tenants' cards, plus corrections and manual
+   * lines.
+   */
   money: Money[];
 }
 
 interface OpenMonth {
   workspaceId: string;
   period: Period;
-  /** When the month was read last, ISO-8601 UTC. */
+  /** Time of the last reading of the month, ISO-8601 UTC. */
   asOf: string | null;
 }
 
 /**
- * Projects in a straight line from what was read last, as `finance_month_to_date` does, to the digit; null before a day of
+ * Returns a linear projection from the last reading, to the digit as in `finance_month_to_date`; null before one day of
  * the month was read, and once it was read to its end.
  */
 function projector({ period, asOf }: OpenMonth): ((credits: bigint) => bigint) | null {
@@ -82,8 +85,8 @@ function projector({ period, asOf }: OpenMonth): ((credits: bigint) => bigint) |
 }
 
 /**
- * Gives what each tenant comes to: its projected credits, priced by the tiers of its card, which no line can say. Null when
- * that cannot be said.
+ * Returns a forecaster of tenants' totals: projected credits priced by the tiers of the card, which no single line
+ * allows. Null when no projection is possible.
  */
 export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   const project = projector(month);
@@ -95,7 +98,7 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   };
   return {
     ofUsage,
-    /** Who has only corrections or lines by hand, and no record of the month, is charged nothing else for it. */
+    /** A tenant with only corrections or manual lines has no record in the month and is charged nothing else for it. */
     ofTenant({
       tenantId,
       creditsUsed,
@@ -116,7 +119,7 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   };
 }
 
-/** What all tenants of a month come to, read without their lines. */
+/** Forecasts the total of all tenants of a month, without reading their lines. */
 export function forecastMonth(
   connection: LedgerDb,
   { periodKey, ...month }: OpenMonth & { periodKey: bigint },

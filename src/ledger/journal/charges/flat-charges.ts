@@ -5,15 +5,15 @@ import { isCurrency } from '../../../core/money.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import type { StoredCard } from './card-store.ts';
 
-/** What is left of a division by the scale is doubled in 64 bits. */
+/** Largest price scale: the remainder of a division by it is doubled in 64 bits. */
 const LARGEST_SCALE = 10n ** 18n;
 
 /**
- * Writes the charges of a whole period in one statement of SQLite, which takes a third of the time of pricing each tenant.
- * False, with nothing written, when the period has charges, a tenant is withdrawn, or some tenant pays anything but one price
- * for each of its credits, in amounts that 64 bits can work out. The charges are those of `pricerOf`.
+ * Writes the charges of a whole period in one SQLite statement, three times as fast as pricing each tenant. Returns
+ * false and writes nothing when the period has charges, a tenant is withdrawn, or some tenant does not pay one price
+ * for every credit within 64 bits. The charges equal those of `pricerOf`.
  */
-export function chargeAlike(
+export function writeFlatCharges(
   connection: LedgerDb,
   periodKey: number,
   { cardForAll: card }: PeriodPricer<StoredCard>,

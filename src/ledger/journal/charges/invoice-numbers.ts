@@ -2,7 +2,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { workspaceKeyOf } from '../../store/schema/keys.ts';
 import type { PeriodPlace } from './read-billed.ts';
 
-/** The number of a tenant's invoice in a currency, as it was recorded since the close; null while it is not known. */
+/** Looks up the number of a tenant's invoice in a currency, as recorded after the close; null while unknown. */
 export type InvoiceOf = (tenantId: string, currency: string | null) => string | null;
 
 export function invoiceNumbers(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): InvoiceOf {

@@ -9,10 +9,10 @@ import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
 import { ensurePeriod, findPeriod, findTenant, findWorkspace, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
 import { addQuietPeriod, bookingPeriodKey } from '../close/adjustments.ts';
-import { requireRead } from '../ended.ts';
+import { requireNotRetired } from '../retired-workspaces.ts';
 import { headOfChain } from '../runs/digest.ts';
 
-/** In minor units: a thousand of the largest lines still sum to what a row can hold. */
+/** In minor units. A thousand lines of this size still sum to less than 64 bits. */
 export const LARGEST_LINE = 10n ** 15n;
 
 export interface LineRequest {
@@ -21,7 +21,7 @@ export interface LineRequest {
   period: Period;
   amountMinor: bigint;
   currency: string;
-  /** The tenant reads it. */
+  /** Shown to the tenant. */
   reason: string;
   by: string;
   nowMs: number;
@@ -34,7 +34,7 @@ export interface RevokeRequest {
   nowMs: number;
 }
 
-/** A line that was added or revoked, with the link of the chain that says so. */
+/** A line that was added or revoked, with the link of the chain that records it. */
 export interface LineReport extends ActLink {
   lineId: number;
   tenantId: string;
@@ -42,46 +42,51 @@ export interface LineReport extends ActLink {
   amountMinor: bigint;
   currency: string;
   reason: string;
-  /** The period is closed: a correction in this one bears it. Null: its own document does, or both documents had nothing of it. */
+  /**
+   * The period with the correction for the line, because the line's own period is closed. Null: its own document
+   * carries it, or the line was added and revoked between closes.
+   */
   bookedPeriod: Period | null;
 }
 
 type Line = typeof manualLines.$inferSelect;
 
-/** Adds a line by hand to what a tenant owes for a month. Throws AppError when workspace, tenant or month are not known. */
+/**
+ * Adds a manual line to a tenant's amount due for a month. Throws AppError when workspace, tenant or month are unknown.
+ */
 export function addLine(connection: LedgerDb, request: LineRequest): LineReport {
   const { workspaceId, tenantId, period, amountMinor, currency, reason, by, nowMs } = request;
   return connection
     .transaction(() => {
       const { workspaceKey = 0 } = findWorkspace(connection, workspaceId) ?? {};
-      requireRead(connection, workspaceKey);
+      requireNotRetired(connection, workspaceKey);
       const db = query(connection);
       const tenant = findTenant(connection, workspaceKey, tenantId);
       if (tenant === undefined) {
         const what = `workspace ${JSON.stringify(workspaceId)} has no tenant ${JSON.stringify(tenantId)}`;
-        throw new AppError('unknown_tenant', what, { hint: '`usage-ledger tenants list` has all of them' });
+        throw new AppError('unknown_tenant', what, { hint: 'run `usage-ledger tenants list` to see all tenants' });
       }
       const { tenantKey } = tenant;
       const periodKey = requirePeriodKey(connection, { workspaceKey, workspaceId, period, nowMs });
-      const said = { periodKey, tenantKey, amountMinor, currency, reason };
-      refuseTwice(connection, said);
+      const columns = { periodKey, tenantKey, amountMinor, currency, reason };
+      refuseDuplicate(connection, columns);
       const minorUnits = 10 ** minorDigits(currency);
       const { seq: afterSeq } = headOfChain(connection);
-      const row = { ...said, minorUnits, actor: by, recordedAt: isoTime(nowMs), afterSeq };
+      const row = { ...columns, minorUnits, actor: by, recordedAt: isoTime(nowMs), afterSeq };
       const line = db.insert(manualLines).values(row).returning().get();
       return record(connection, line, { cause: 'line', by, note: reason, nowMs });
     })
     .immediate();
 }
 
-/** Takes a line by hand back. Throws AppError when it is not known, or was revoked before. */
+/** Revokes a manual line. Throws AppError when it is unknown or was revoked before. */
 export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: RevokeRequest): LineReport {
   return connection
     .transaction(() => {
       const isLine = eq(manualLines.lineId, lineId);
       const found = query(connection).select().from(manualLines).where(isLine).get();
-      const hint = '`usage-ledger lines list` has all of them';
-      if (found === undefined) throw new AppError('unknown_line', `there is no line ${lineId}`, { hint });
+      const hint = 'run `usage-ledger lines list` to see all lines';
+      if (found === undefined) throw new AppError('unknown_line', `line ${lineId} does not exist`, { hint });
       if (found.revokedAt !== null) {
         const what = `line ${lineId} was revoked at ${found.revokedAt} by ${found.revokedBy}`;
         throw new AppError('line_revoked', what, { hint });
@@ -94,21 +99,25 @@ export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: 
     .immediate();
 }
 
-/** Takes back what was booked of the lines of a period that is open again, and whose own document has them. */
+/**
+ * Reverses the corrections for manual lines of a period that is open again, because its own document includes the
+ * lines.
+ */
 export function correctLinesByReopen(connection: LedgerDb, periodKey: number): void {
   const ofPeriod = query(connection).select().from(manualLines).where(eq(manualLines.periodKey, periodKey));
   for (const line of ofPeriod.orderBy(asc(manualLines.lineId)).all()) correctLine(connection, line, 'reopen');
 }
 
 /**
- * Books what all documents about a line still lack: what it is worth now, less what its own month's document and the corrections
- * say of it. The document of a closed month has it when it was in force at the close, that of another one while it is.
+ * Books the difference between a line's value now and its amount on all documents: its own month's document plus
+ * corrections. The document of a closed month includes the line if it was in force at the close, that of an open month
+ * if it is in force now. Returns the period of the booking; null when there is no difference.
  */
 function correctLine(connection: LedgerDb, line: Line, cause: CorrectionCause): Period | null {
   const { lineId, periodKey, tenantKey, amountMinor, afterSeq, revokedAt } = line;
   const worth = revokedAt === null ? amountMinor : 0n;
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
-  // One that was revoked before the close never comes here while the month is closed.
+  // A line revoked before the close never gets here while the month is closed.
   const stated = closedSeq === null ? worth : afterSeq < closedSeq ? amountMinor : 0n;
   const { correctsPeriodKey, tenantKey: ofTenant, lineId: ofLine, amountMinor: minor } = chargeCorrections;
   const isOwn = and(eq(correctsPeriodKey, periodKey), eq(ofTenant, tenantKey), eq(ofLine, lineId));
@@ -154,7 +163,10 @@ function record(
   };
 }
 
-/** A month that the ledger has read, or this one: a fee may come before the first run of the month. */
+/**
+ * Returns the key of a month that the ledger has read, or of the current month: a fee may be added before the month's
+ * first run.
+ */
 function requirePeriodKey(
   connection: LedgerDb,
   {
@@ -170,17 +182,17 @@ function requirePeriodKey(
   if (findPeriod(connection, periodKey) !== undefined) return periodKey;
   if (addQuietPeriod(connection, workspaceKey, period) !== undefined) return periodKey;
   if (period !== periodAt(nowMs)) {
-    const what = `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`;
+    const what = `the ledger has no data for ${period} in workspace ${JSON.stringify(workspaceId)}`;
     throw new AppError('unknown_period', what, {
-      hint: 'add the line to a month that the ledger covers, or to this one',
+      hint: 'add the line to a covered month, or to the current month',
     });
   }
   ensurePeriod(connection, periodKey);
   return periodKey;
 }
 
-/** A script that is begun again must not credit twice. */
-function refuseTwice(
+/** Throws for a line equal to one in force: a script that is run again must not credit twice. */
+function refuseDuplicate(
   connection: LedgerDb,
   line: Pick<Line, 'periodKey' | 'tenantKey' | 'amountMinor' | 'currency' | 'reason'>,
 ): void {
@@ -189,7 +201,7 @@ function refuseTwice(
   const isSame = and(eq(amountMinor, line.amountMinor), eq(currency, line.currency), eq(reason, line.reason));
   const found = query(connection).select({ lineId }).from(manualLines).where(and(isPlace, isSame)).get();
   if (found === undefined) return;
-  throw new AppError('line_exists', `line ${found.lineId} says the same`, {
-    hint: 'if it is wanted twice, give this one another reason',
+  throw new AppError('line_exists', `line ${found.lineId} is identical`, {
+    hint: 'to add it twice, give this one a different reason',
   });
 }

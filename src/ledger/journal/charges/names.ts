@@ -18,22 +18,22 @@ export interface TenantName {
 export interface NamesImport {
   workspaceId: string;
   names: readonly TenantName[];
-  /** True: says what would be done, and does nothing. */
+  /** True: reports the changes without making them. */
   dryRun: boolean;
   nowMs: number;
 }
 
-/** What an import of names has done, or would do. Ids are those of tenants, in the order of the file. */
+/** The changes that an import of names made, or would make. Ids are tenant ids, in file order. */
 export interface NamesReport {
   workspaceId: string;
   added: string[];
   changed: string[];
   unchanged: number;
-  /** Named by the file, not in the ledger: left out, because a slip in an id must not become a tenant. */
+  /** In the file but not in the ledger: skipped, because a typo in an id must not create a tenant. */
   unknown: string[];
-  /** In the ledger, not named by the file: they keep the name that they have, if any. */
+  /** In the ledger but not in the file: their names stay unchanged. */
   missing: string[];
-  /** References that several tenants have then, one of the file among them. */
+  /** References that several tenants would share, at least one of them from the file. */
   shared: { reference: string; tenants: string[] }[];
 }
 
@@ -48,8 +48,8 @@ export function importNames(connection: LedgerDb, request: NamesImport): NamesRe
     if (!known.has(externalRef) && !named.has(externalRef)) continue;
     const what = `the reference ${JSON.stringify(externalRef)} of ${JSON.stringify(tenantId)} is the id of another tenant`;
     throw new UsageError(
-      `${what}: an invoice to it would count for that one`,
-      'give another reference; nothing was changed',
+      `${what}: its invoices would count for that tenant`,
+      'use a different reference; nothing was changed',
     );
   }
   const report: NamesReport = {
@@ -91,7 +91,7 @@ function sharedReferences(
   });
 }
 
-/** The tenants of a workspace, each with its latest name; without one its labels are null. */
+/** Lists the tenants of a workspace with their latest names; labels are null for a tenant without a name. */
 function readNames(connection: LedgerDb, workspaceId: string) {
   const { tenantId, tenantKey } = tenants;
   const { displayName, externalRef, labels, afterSeq } = tenantNames;
@@ -116,7 +116,7 @@ function prepareWrite(connection: LedgerDb, nowMs: number) {
   const { seq } = headOfChain(connection);
   const { placeholder } = sql;
   const name = { displayName: placeholder('displayName'), externalRef: placeholder('externalRef') };
-  // Of two imports without a link between them no close can tell, so the later one stands.
+  // No close can distinguish two imports without a link between them, so the later one replaces the earlier.
   const write = query(connection)
     .insert(tenantNames)
     .values({
@@ -149,21 +149,21 @@ interface ForgetRequest {
 }
 
 interface ForgetReport {
-  /** Names, each with its reference and labels, that are taken out. */
+  /** Number of names deleted, each with its reference and labels. */
   forgotten: number;
-  /** Closed periods whose statements name the tenant: what they have committed to stays, without labels. */
+  /** Closed periods with statements that name the tenant: names that they committed to are kept, without labels. */
   named: string[];
 }
 
 /**
- * Takes out what people called a tenant: all names but those that a close in force has committed to, and all labels. From then on
- * the tenant has no name. Null when the workspace has no such tenant.
+ * Deletes the names of a tenant except those that a close in force has committed to, and all labels. The tenant has no
+ * name afterwards. Returns null when the workspace has no such tenant.
  */
 export function forgetNames(connection: LedgerDb, request: ForgetRequest): ForgetReport | null {
   const { workspaceId, tenantId, dryRun, nowMs } = request;
   const db = query(connection);
   const secure = connection.pragma('secure_delete', { simple: true });
-  // What is taken out leaves no bytes in free pages.
+  // Overwrites deleted bytes, so that none remain in free pages.
   connection.pragma('secure_delete = ON');
   try {
     return connection
@@ -206,7 +206,7 @@ function isBlank({ displayName, externalRef, labels }: Name): boolean {
   return displayName === null && externalRef === null && labels === '{}';
 }
 
-/** The rows that closes in force have taken the name from, by the link after which it was given, with their periods. */
+/** Returns the name rows that closes in force use, by the link after which each was recorded, with their periods. */
 function committedNames(
   connection: LedgerDb,
   { workspaceKey, tenantKey, tenantId }: { workspaceKey: number; tenantKey: number; tenantId: string },

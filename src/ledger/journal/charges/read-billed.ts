@@ -5,16 +5,16 @@ import { rateCards } from '../../store/schema/billing-tables.ts';
 import { and, desc, eq, gte, lt, lte, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
-import { isStatedSql } from '../../store/sum-money.ts';
+import { isOnDocumentSql } from '../../store/sum-money.ts';
 
-/** A period in the ledger, and from where its figures and names are read. */
+/** A period and the close that determines its figures and names. */
 export interface PeriodPlace {
   periodKey: number;
-  /** The close whose figures, names and cards count; null while the period is not closed. */
+  /** The close that fixes figures, names and cards; null while the period is open. */
   closedSeq: number | null;
 }
 
-/** A line, or a tenant without one, as the ledger gives it: columns in the order of `BILLED_COLUMNS`. */
+/** A line, or a tenant without lines, as read by SQL: columns in the order of `BILLED_COLUMNS`. */
 type BilledRecord = [
   tenantKey: bigint,
   tenantId: string,
@@ -36,7 +36,7 @@ type BilledRecord = [
   requests: bigint | null,
 ];
 
-/** Where a record has its line's number; lines come in no order. */
+/** Position of the line number in a record; lines are read in no particular order. */
 const LINE_NUMBER = 9;
 const LABELS = 16;
 const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), coalesce(u.request_count, 0),
@@ -46,11 +46,10 @@ const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), 
   coalesce(l.unit_price, c.unit_price), coalesce(l.amount_minor, c.amount_minor), n.labels, l.requests`;
 
 /**
- * Gives every tenant with figures, corrections or lines by hand in the period, in the byte order of their ids, one at a time: a period
- * may have a million. Of a closed period it is what stood at its close, for ever.
- *
- * The tenants are read by the index of their ids, so that nothing is sorted, and joined with their lines: a query a
- * tenant takes five times as long. Only tenants that have corrections or lines by hand are asked for them one by one.
+ * Yields every tenant with figures, corrections or manual lines in the period, in the byte order of their ids, one at a
+ * time: a period may have a million. For a closed period the result is permanently that of its close. Reads tenants by
+ * the index of their ids, so that nothing is sorted, and joins their lines: a query per tenant takes five times as
+ * long. Only tenants with corrections or manual lines are queried one by one.
  */
 export function* billedTenants(
   connection: LedgerDb,
@@ -109,7 +108,7 @@ function billedStatement(connection: LedgerDb, { isClosed, isOne }: { isClosed: 
        LEFT JOIN ${isClosed ? 'closed_usage' : 'tenant_usage'} u
          ON u.period_key = :periodKey AND u.tenant_key = t.tenant_key
        LEFT JOIN (SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey
-           UNION SELECT tenant_key FROM manual_lines m WHERE period_key = :periodKey AND ${isStatedSql(':seq')}) x
+           UNION SELECT tenant_key FROM manual_lines m WHERE period_key = :periodKey AND ${isOnDocumentSql(':seq')}) x
          ON x.tenant_key = t.tenant_key
        LEFT JOIN charges c ON c.period_key = :periodKey AND c.tenant_key = t.tenant_key
        LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (
@@ -124,24 +123,24 @@ function billedStatement(connection: LedgerDb, { isClosed, isOne }: { isClosed: 
 }
 
 interface BookedRecord {
-  /** Null: a line by hand of the period itself. */
+  /** The corrected period; null for a manual line. */
   correctsKey: bigint | null;
   credits: bigint | null;
   amountMinor: bigint | null;
   cardKey: bigint | null;
   entryId: bigint | null;
-  /** Of the line by hand that it is, or that it is about. */
+  /** Currency and reason of the manual line, also in a correction of one. */
   currency: string | null;
   reason: string | null;
 }
 
-/** The lines by hand of a period, then its corrections, in the order in which they came. */
+/** Selects the manual lines of a period, then its corrections, each in the order of recording. */
 function bookedStatement(connection: LedgerDb) {
   return connection
     .prepare(
       `SELECT NULL AS correctsKey, NULL AS credits, m.amount_minor AS amountMinor, NULL AS cardKey, NULL AS entryId,
          m.currency, m.reason, 0 AS isCorrection, m.line_id AS place
-       FROM manual_lines m WHERE m.period_key = :periodKey AND m.tenant_key = :tenantKey AND ${isStatedSql(':seq')}
+       FROM manual_lines m WHERE m.period_key = :periodKey AND m.tenant_key = :tenantKey AND ${isOnDocumentSql(':seq')}
        UNION ALL
        SELECT x.corrects_period_key, iif(x.line_id IS NULL, x.credits_delta, NULL), x.amount_minor, x.card_key, a.entry_id,
          m.currency, m.reason, 1, x.correction_id
@@ -152,7 +151,10 @@ function bookedStatement(connection: LedgerDb) {
     .safeIntegers();
 }
 
-/** The proven run that the figures stand on: the last one that covered the period, before its close if there is one. */
+/**
+ * Returns the verified run that the figures are based on: the last one that covered the period, before its close if it
+ * is closed.
+ */
 export function certificateOf(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
   const period = periodOfKey(periodKey);
   const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));

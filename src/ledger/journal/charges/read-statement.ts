@@ -16,8 +16,8 @@ import { eq, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
+import { linkAt } from '../chain.ts';
 import { coveringRun } from '../close/adjustments.ts';
-import { linkAt } from '../links.ts';
 import { createLinkDigests } from '../runs/digest.ts';
 import { tenantForecaster } from './credit-pricer.ts';
 import { type InvoiceOf, invoiceNumbers } from './invoice-numbers.ts';
@@ -28,7 +28,7 @@ interface StatementRequest {
   period: Period;
   tenantId?: string | undefined;
   nowMs: number;
-  /** False: without proofs, which take most of the time, for forms that show none. */
+  /** False: without proofs, which take most of the time, for formats that show none. */
   proven?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface BilledPeriodPlace extends BilledPeriod {
   place: PeriodPlace;
 }
 
-/** Where a period stands and how far it can be relied on; null when the ledger has nothing of it. */
+/** Returns the state of a period and the run that verified it; null when the ledger does not have the period. */
 export function findBilledPeriod(
   connection: LedgerDb,
   { workspaceId, period, nowMs }: Pick<StatementRequest, 'workspaceId' | 'period' | 'nowMs'>,
@@ -62,25 +62,26 @@ export function findBilledPeriod(
   };
 }
 
-/** A statement whose tenants are read one after the other, as they are written: a period may have a million. */
+/** A statement with tenants that are read one by one while it is written: a period may have a million. */
 export interface StatementStream {
   begin: ReturnType<typeof documentFrame>['begin'];
   end: ReturnType<typeof documentFrame>['end'];
-  /** Each as it stands in the document, in the byte order of the ids. */
+  /** Tenants as shown in the document, in the byte order of their ids. */
   tenants: () => Iterable<StatementDocument['tenants'][number]>;
-  /** Known after the close, so no part of the document. */
+  /** Recorded after the close, so not part of the document. */
   invoiceOf: InvoiceOf;
 }
 
-/** The whole statement as `streamStatement` has it, for a moment: the caller holds a read transaction. */
+/** Reads the whole statement of `streamStatement` into memory; the caller holds a read transaction. */
 export function readStatement(connection: LedgerDb, request: StatementRequest): StatementDocument | null {
   const stream = streamStatement(connection, request);
   return stream === null ? null : { ...stream.begin, tenants: [...stream.tenants()], ...stream.end };
 }
 
 /**
- * The statement of a period, from one state of the ledger: the caller holds a read transaction until the last tenant is read. Null
- * when the ledger has nothing of the period. That of a closed period is made of what its close has frozen alone.
+ * Opens the statement of a period from one state of the ledger: the caller holds a read transaction until the last
+ * tenant is read. Null when the ledger does not have the period. The statement of a closed period uses only data frozen
+ * by its close.
  */
 export function streamStatement(connection: LedgerDb, request: StatementRequest): StatementStream | null {
   const { tenantId, proven: wanted = true } = request;
@@ -135,7 +136,7 @@ function closeProof({ line, internal, digest, leaves, root }: Close, period: Lea
   };
 }
 
-/** What a close has committed to; null when the ledger does not say. */
+/** Reads the commitment of a close; null when the ledger has none. */
 function readClose(connection: LedgerDb, eventSeq: number): Close | null {
   const found = query(connection)
     .select()
@@ -153,7 +154,7 @@ function readClose(connection: LedgerDb, eventSeq: number): Close | null {
   const { digest, tenants, ...event } = found.period_events;
   const { workspaceId } = found.workspaces;
   const { period } = found.periods;
-  const said = { ...event, tenants: BigInt(tenants), workspaceId, period };
-  const { line, internal } = createLinkDigests(connection).lineOfEvent(said);
+  const digested = { ...event, tenants: BigInt(tenants), workspaceId, period };
+  const { line, internal } = createLinkDigests(connection).lineOfEvent(digested);
   return internal === null ? null : { line, internal, digest, leaves, root, salt, letterhead };
 }

@@ -5,41 +5,45 @@ import { billedTenants, type PeriodPlace } from './read-billed.ts';
 
 const SEQUENCE = /\{seq(?::(0+))?\}/;
 
-/** The n-th number of a form such as `2026-{seq:0000}`. */
+/** Returns the n-th number in a format such as `2026-{seq:0000}`. */
 export function numberOf(form: string, n: number): string {
   return form.replace(SEQUENCE, (_, zeros: string | undefined) => String(n).padStart(zeros?.length ?? 1, '0'));
 }
 
-/** What numbers have in common that go on from each other: forms that differ in their zeros alone do. */
+/**
+ * Returns the series of a format. Formats that differ only in their zeros share a series and continue each other's
+ * numbers.
+ */
 export function seriesOf(form: string): string {
   return form.replace(SEQUENCE, '{seq}');
 }
 
 /**
- * Numbers the statements of a period that is being closed, by the order of the tenants' ids, from where the series was left. Gives the
- * last number. Whatever undoes the close undoes this, so none is given twice or left out.
+ * Numbers the statements of a period that is being closed, by tenant id, continuing the series. Returns the last
+ * number. A rollback of the close also rolls this back, so no number is reused or skipped.
  */
-export function giveNumbers(connection: LedgerDb, place: PeriodPlace, form: string): number {
-  // Nothing is written on a connection that still reads; of a million tenants only the ids are kept.
+export function assignNumbers(connection: LedgerDb, place: PeriodPlace, form: string): number {
+  // Collected first, because SQLite cannot write on a connection that is reading; ids only, to bound the memory for a
+  // million tenants.
   const ids = Array.from(billedTenants(connection, place), ({ tenantId }) => tenantId);
   const insert = connection.prepare(
     `INSERT OR IGNORE INTO statement_numbers (close_seq, tenant_key, period_key, number)
      SELECT ?, tenant_key, ?, ? FROM tenants WHERE workspace_key = ? AND tenant_id = ?`,
   );
-  let last = lastOf(connection, form);
+  let last = lastAssigned(connection, form);
   for (const id of ids) {
     last += 1;
     const number = numberOf(form, last);
     const { changes } = insert.run(place.closedSeq, place.periodKey, number, workspaceKeyOf(place.periodKey), id);
     if (changes === 1) continue;
-    throw new AppError('close_refused', `the number ${JSON.stringify(number)} was given to another statement`, {
-      hint: 'give statement.number a form that no numbers were given by',
+    throw new AppError('close_refused', `the number ${JSON.stringify(number)} is already used by another statement`, {
+      hint: 'set statement.number to a format that has not been used before',
     });
   }
   return last;
 }
 
-function lastOf(connection: LedgerDb, form: string): number {
+function lastAssigned(connection: LedgerDb, form: string): number {
   const given = connection
     .prepare('SELECT number_form, max(last_number) FROM close_commitments WHERE number_form IS NOT NULL GROUP BY 1')
     .raw()

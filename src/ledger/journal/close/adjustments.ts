@@ -10,9 +10,9 @@ import { ensurePeriod, findPeriod } from '../../store/subjects.ts';
 import { refuseTooLarge } from '../runs/sum-limits.ts';
 
 /**
- * Books what a run changed in closed periods: one adjustment an entry, in the first period after the corrected one that
- * is not closed. The closed figures stay as they are. Only `changedPeriods`, those with entries of the run, are looked at:
- * a run must not get slower with each month that is closed. Returns how many were booked.
+ * Books the changes of a run to closed periods: one adjustment per entry, in the first open period after the corrected
+ * one. The closed figures stay unchanged. Reads only `changedPeriods`, the periods with entries of the run, so that
+ * runs do not slow down with every closed month. Returns the number of adjustments.
  */
 export function bookAdjustments(
   connection: LedgerDb,
@@ -35,7 +35,7 @@ export function bookAdjustments(
   return booked;
 }
 
-/** Takes back every adjustment of a period that is reopened: its own figures carry the corrections again. */
+/** Reverses every adjustment of a period that is reopened: its own figures include the corrections again. */
 export function reverseAdjustments(
   connection: LedgerDb,
   reopened: { periodKey: number; eventSeq: number; nowMs: number },
@@ -64,7 +64,10 @@ export function reverseAdjustments(
   return changes;
 }
 
-/** What is booked in a period comes from any number of others, so its sum is bounded by none of theirs. */
+/**
+ * Throws when the adjustments booked in a period sum to more than 64 bits: they come from any number of periods, so no
+ * single period bounds their sum.
+ */
 function refuseLargeBookings(connection: LedgerDb, bookedKey: number): void {
   const totals = connection.prepare(
     'SELECT sum(credits_delta), sum(requests_delta) FROM adjustments WHERE booked_period_key = ?',
@@ -72,7 +75,10 @@ function refuseLargeBookings(connection: LedgerDb, bookedKey: number): void {
   refuseTooLarge(`the adjustments booked in ${periodOfKey(bookedKey)}`, totals, bookedKey);
 }
 
-/** A reopen takes back what all adjustments of a key sum to, wherever they are booked. */
+/**
+ * Throws when the adjustments of a tenant's period sum to more than 64 bits: a reopen reverses that sum, in whichever
+ * periods they were booked.
+ */
 function refuseLargeCorrections(connection: LedgerDb, correctedKey: number): void {
   const largest = connection.prepare(
     `SELECT min(credits), min(requests) FROM (
@@ -82,7 +88,7 @@ function refuseLargeCorrections(connection: LedgerDb, correctedKey: number): voi
   refuseTooLarge(`the adjustments of a tenant in ${periodOfKey(correctedKey)}`, largest, correctedKey);
 }
 
-/** The first period after `correctedKey` that is not closed; made when nothing has been recorded in it. */
+/** Returns the first open period after `correctedKey`, created when nothing has been recorded in it. */
 export function bookingPeriodKey(connection: LedgerDb, correctedKey: number): number {
   const workspaceKey = workspaceKeyOf(correctedKey);
   for (let period = addPeriods(periodOfKey(correctedKey), 1); ; period = addPeriods(period, 1)) {
@@ -91,7 +97,7 @@ export function bookingPeriodKey(connection: LedgerDb, correctedKey: number): nu
   }
 }
 
-/** The last run that has asked for a period; of one that had no record it is all that the ledger knows. */
+/** Returns the last applied run that covered a period; for a period without records it is all that the ledger has. */
 export function coveringRun(connection: LedgerDb, workspaceKey: number, period: Period): number | null {
   const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
   const found = query(connection)
@@ -104,7 +110,9 @@ export function coveringRun(connection: LedgerDb, workspaceKey: number, period: 
   return found?.runKey ?? null;
 }
 
-/** Gives a period without a record a row of its own, so that it can be closed; undefined where no run has asked for it. */
+/**
+ * Creates the row of a period without records so that it can be closed; returns undefined when no run has covered it.
+ */
 export function addQuietPeriod(
   connection: LedgerDb,
   workspaceKey: number,

@@ -12,16 +12,16 @@ import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { addQuietPeriod, reverseAdjustments } from './adjustments.ts';
-import { type ClosingTerms, closeStanding, type Obstacle } from './close-standing.ts';
+import { type CloseBlocker, type ClosingTerms, closeStanding } from './close-standing.ts';
 import type { DigestedEvent } from './event-line.ts';
 
 export interface CloseRequest extends ClosingTerms {
-  /** Who closes; stored as given. */
+  /** The person who closes; stored unchanged. */
   by: string;
   note: string;
-  /** Closes although there are obstacles, and records them. */
+  /** Closes despite blockers, and records them. */
   force: boolean;
-  /** The same of one that is a change alone. */
+  /** Closes despite a blocker of kind `change`, and records it. */
   acceptChange?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface ReopenRequest {
   nowMs: number;
 }
 
-/** A close or reopen as it stands in the chain. Figures are those frozen, or those given up. */
+/** A close or reopen as recorded in the chain. The figures are those that it froze or released. */
 export interface PeriodEvent {
   action: 'close' | 'reopen';
   workspaceId: string;
@@ -42,15 +42,15 @@ export interface PeriodEvent {
   tenants: bigint;
   creditsUsed: bigint;
   requestCount: bigint;
-  /** Obstacles that a close has overridden, by force or because somebody has accepted them. */
+  /** Blockers that a close overrode, because it was forced or the change was accepted. */
   overridden: string[];
-  /** Adjustments that a reopen has taken back. */
+  /** Number of adjustments that a reopen reversed. */
   reversed: number;
   eventSeq: number;
   digest: string;
 }
 
-/** A period as a hook sees it inside the transaction that closes or reopens it. */
+/** The period passed to a hook inside the transaction that closes or reopens it. */
 export interface PeriodAtEvent {
   connection: LedgerDb;
   periodKey: number;
@@ -61,14 +61,14 @@ export interface PeriodAtEvent {
 export interface Commitment {
   leaves: number;
   root: string;
-  /** Hex: what the leaves' salts and the line's nonce are drawn from. */
+  /** Hex. The leaves' salts and the line's nonce are derived from it. */
   salt: string;
   numberForm: string | null;
   lastNumber: number | null;
   letterhead: string | null;
 }
 
-/** The period cannot be closed, or reopened, now. The message lists every reason. */
+/** The period cannot be closed or reopened now. The message lists every reason. */
 export class CloseRefusedError extends AppError {
   readonly reasons: readonly string[];
 
@@ -79,9 +79,9 @@ export class CloseRefusedError extends AppError {
 }
 
 /**
- * Freezes the figures of a period. Takes the workspace's lease, so that no run is under way, and demands that the
- * period is over, has settled and is proven by two agreeing complete walks 12 h apart. What the service changes
- * afterwards becomes adjustments. `commit` gives the tree that the close commits to.
+ * Freezes the figures of a period. Takes the workspace's lease, so that no run is in progress, and requires that the
+ * period has ended and settled, and that two complete walks 12 h apart agree. Later changes by the service become
+ * adjustments. `commit` returns the tree that the close commits to.
  */
 export function closePeriod(
   connection: LedgerDb,
@@ -93,14 +93,14 @@ export function closePeriod(
     .transaction(() => {
       const { workspaceKey, periodKey, closedSeq } = requirePeriod(connection, request);
       if (closedSeq !== null) {
-        throw new CloseRefusedError(`${request.period} is closed already`, [], 'reopen it first to close it anew');
+        throw new CloseRefusedError(`${request.period} is already closed`, [], 'reopen it before closing it again');
       }
       return withLease(connection, workspaceKey, request, () => {
-        const { obstacles: all } = closeStanding(connection, request);
-        const isAccepted = ({ kind }: Obstacle) =>
+        const { blockers: all } = closeStanding(connection, request);
+        const isAccepted = ({ kind }: CloseBlocker) =>
           request.force || (kind === 'change' && request.acceptChange === true);
-        const refused = all.filter((obstacle) => !isAccepted(obstacle));
-        const obstacles = all.map(({ reason }) => reason);
+        const refused = all.filter((blocker) => !isAccepted(blocker));
+        const blockers = all.map(({ reason }) => reason);
         if (refused.length > 0) {
           const reasons = refused.map(({ reason }) => reason);
           throw new CloseRefusedError(`${request.period} cannot be closed yet:`, reasons, hintFor(refused));
@@ -108,7 +108,7 @@ export function closePeriod(
         freezeFigures(connection, periodKey);
         const eventSeq = headOfChain(connection).seq + 1;
         insertCommitment(connection, eventSeq, commit({ connection, periodKey, eventSeq, nowMs: request.nowMs }));
-        const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
+        const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', blockers });
         setClosed(connection, periodKey, event.eventSeq);
         return event;
       });
@@ -117,8 +117,8 @@ export function closePeriod(
 }
 
 /**
- * Gives up the frozen figures of a closed period; its adjustments are taken back, because its own figures
- * carry them. `afterwards` runs in the same transaction, once the period is open again.
+ * Releases the frozen figures of a closed period and reverses its adjustments, because its own figures include them.
+ * `afterwards` runs in the same transaction, once the period is open again.
  */
 export function reopenPeriod(
   connection: LedgerDb,
@@ -133,8 +133,8 @@ export function reopenPeriod(
         throw new CloseRefusedError(`${request.period} is not closed`, [], 'only a closed period can be reopened');
       }
       return withLease(connection, workspaceKey, request, () => {
-        const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', obstacles: [] });
-        thawFigures(connection, periodKey);
+        const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', blockers: [] });
+        unfreezeFigures(connection, periodKey);
         setClosed(connection, periodKey, null);
         afterwards?.({ connection, periodKey, eventSeq: event.eventSeq, nowMs: request.nowMs });
         return event;
@@ -149,19 +149,19 @@ export function freezeFigures(connection: LedgerDb, periodKey: number): void {
   db.insert(closedUsage).select(figures).run();
 }
 
-export function thawFigures(connection: LedgerDb, periodKey: number): void {
+export function unfreezeFigures(connection: LedgerDb, periodKey: number): void {
   query(connection).delete(closedUsage).where(eq(closedUsage.periodKey, periodKey)).run();
 }
 
-/** By which link a period is closed; null: it is not. */
+/** Records the link that closed a period; null reopens it. */
 export function setClosed(connection: LedgerDb, periodKey: number, closedSeq: number | null): void {
   query(connection).update(periods).set({ closedSeq }).where(eq(periods.periodKey, periodKey)).run();
 }
 
-function hintFor(refused: readonly Obstacle[]): string {
+function hintFor(refused: readonly CloseBlocker[]): string {
   const isChange = refused.some(({ kind }) => kind === 'change');
   const isOther = refused.some(({ kind }) => kind !== 'change');
-  const accept = isChange ? 'look at the change, then accept it with --accept-change and a --note' : '';
+  const accept = isChange ? 'check the change, then accept it with --accept-change and a --note' : '';
   const wait = isOther ? 'wait and sync again, or close it with --force, which is recorded' : '';
   return [accept, wait].filter((part) => part !== '').join('; ');
 }
@@ -171,10 +171,10 @@ function insertCommitment(connection: LedgerDb, eventSeq: number, commitment: Co
     .insert(closeCommitments)
     .values({ eventSeq, ...commitment });
   if (insert.onConflictDoNothing().run().changes > 0) return;
-  const why = `link ${eventSeq} of the chain has committed to statements before there is such a link`;
+  const reason = `link ${eventSeq} of the chain does not exist yet but already has a commitment`;
   const hint =
-    'somebody has written past the program: `usage-ledger verify` says where, `restore` brings a backup back';
-  throw new CloseRefusedError('the period cannot be closed:', [why], hint);
+    'another program has changed the ledger: run `usage-ledger verify` to find the change, and `usage-ledger restore` to restore a backup';
+  throw new CloseRefusedError('the period cannot be closed:', [reason], hint);
 }
 
 function requirePeriod(
@@ -188,8 +188,8 @@ function requirePeriod(
   if (found !== undefined) return found;
   throw new AppError(
     'unknown_period',
-    `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
-    { hint: '`usage-ledger status` says what the ledger covers' },
+    `the ledger has no data for ${period} in workspace ${JSON.stringify(workspaceId)}`,
+    { hint: 'run `usage-ledger status` to see the covered periods' },
   );
 }
 
@@ -209,11 +209,11 @@ interface EventRequest extends ReopenRequest {
   workspaceKey: number;
   periodKey: number;
   action: 'close' | 'reopen';
-  obstacles: string[];
+  blockers: string[];
 }
 
 function appendEvent(connection: LedgerDb, request: EventRequest): PeriodEvent {
-  const { workspaceId, period, workspaceKey, periodKey, action, by, note, obstacles, nowMs } = request;
+  const { workspaceId, period, workspaceKey, periodKey, action, by, note, blockers, nowMs } = request;
   const head = headOfChain(connection);
   const eventSeq = head.seq + 1;
   const figures = sumUsage(connection, periodKey, action === 'close' ? 'now' : 'closed');
@@ -227,8 +227,8 @@ function appendEvent(connection: LedgerDb, request: EventRequest): PeriodEvent {
     at: isoTime(nowMs),
     actor: by,
     note,
-    forced: obstacles.length > 0 ? 1 : 0,
-    overridden: JSON.stringify(obstacles),
+    forced: blockers.length > 0 ? 1 : 0,
+    overridden: JSON.stringify(blockers),
     systemUser: systemUser(),
     ...figures,
     tenants: BigInt(figures.tenants),
@@ -243,21 +243,21 @@ function appendEvent(connection: LedgerDb, request: EventRequest): PeriodEvent {
     at: event.at,
     ...figures,
     tenants: event.tenants,
-    overridden: obstacles,
+    overridden: blockers,
     reversed,
     eventSeq,
     digest,
   };
 }
 
-/** Writes a close or reopen with its digest, in the transaction of the caller. */
+/** Writes a close or reopen with its digest, in the caller's transaction. */
 function insertEvent(
   connection: LedgerDb,
-  { workspaceId: _, period: __, ...said }: DigestedEvent,
+  { workspaceId: _, period: __, ...event }: DigestedEvent,
   row: { workspaceKey: number; periodKey: number; digest: string },
 ): void {
   query(connection)
     .insert(periodEvents)
-    .values({ ...said, tenants: Number(said.tenants), ...row })
+    .values({ ...event, tenants: Number(event.tenants), ...row })
     .run();
 }

@@ -10,52 +10,55 @@ import { and, asc, count, eq, gte, inArray, lte, max, query } from '../../store/
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { absences, runs, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
-import { moneyOfMonths } from '../../store/sum-money.ts';
+import { monthTotals } from '../../store/sum-money.ts';
 import { coveringRun } from './adjustments.ts';
 
-/** How far what a month comes to may be from the month before it: percent of that, or an amount in its currency. */
+/** Largest accepted difference from the previous month's total: percent of it, or an amount in its currency. */
 export type MaxChange = { percent: number } | { amount: string };
 
-/** By what a month is judged that is to be closed. */
+/** The conditions under which a month may be closed. */
 export interface ClosingTerms {
   workspaceId: string;
   period: Period;
-  /** A period that is over settles for this many hours before it may be closed. */
+  /** Hours that a period settles after its end before it may be closed. */
   settleHours: number;
-  /** Absent or null: any change will do. */
+  /** The largest accepted change; absent or null accepts any. */
   maxChange?: MaxChange | null;
   nowMs: number;
 }
 
 /**
- * What speaks against closing a period. `not_over`, `settling`: time alone clears it. `unread`: no complete walk since its end.
- * `unproven`: none that agrees with one long before it. `missing`: records that the latest walk lacks. `change`: it comes to
- * much more, or less, than the month before.
+ * A reason against closing a period. `not_over`, `settling`: cleared by time alone. `unread`: no complete walk since
+ * its end. `unproven`: no earlier walk agrees with the latest one. `missing`: the latest walk lacks records. `change`:
+ * the total differs too much from the previous month's.
  */
-export interface Obstacle {
+export interface CloseBlocker {
   kind: 'not_over' | 'settling' | 'unread' | 'unproven' | 'missing' | 'change';
   /** A sentence with its remedy, without a full stop. */
   reason: string;
 }
 
 export interface CloseStanding {
-  /** `unknown`: the ledger has nothing of the period. */
+  /** `unknown`: the ledger does not have the period. */
   state: 'unknown' | 'closed' | 'open';
-  /** All of them; none where the period is not open. */
-  obstacles: Obstacle[];
-  /** When the last complete walk ended that had begun after the period's end, ISO-8601 UTC. */
+  /** Every blocker; empty unless the period is open. */
+  blockers: CloseBlocker[];
+  /** End of the last complete walk that began after the period's end, ISO-8601 UTC. */
   readAt: string | null;
-  /** When the first of the walks ended that agree with that one. */
+  /** End of the first walk that agrees with the latest one. */
   unchangedSince: string | null;
 }
 
-/** Two complete walks that agree must lie this far apart to prove that a period has stopped moving. */
+/** Hours between two complete walks that must agree before a period can be closed. */
 const AGREEMENT_HOURS = 12;
 
-/** Whether a period can be closed now, and what speaks against it. `close` and `month-end` ask here, and nowhere else. */
+/**
+ * Reports whether a period can be closed now, with its blockers. `close` and `month-end` both decide by this function
+ * alone.
+ */
 export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseStanding {
   const { workspaceId, period, settleHours, nowMs } = terms;
-  const nothing = { obstacles: [], readAt: null, unchangedSince: null };
+  const nothing = { blockers: [], readAt: null, unchangedSince: null };
   const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey;
   if (workspaceKey === undefined) return { state: 'unknown', ...nothing };
   const periodKey = periodKeyOf(workspaceKey, period);
@@ -68,32 +71,34 @@ export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseS
   const readAt = walks.covering.at(-1)?.finishedAt ?? null;
   const unchangedSince = walks.agreeing[0]?.finishedAt ?? null;
   const facts = { readAt, unchangedSince };
-  if (found !== undefined && found.closedSeq !== null) return { state: 'closed', obstacles: [], ...facts };
+  if (found !== undefined && found.closedSeq !== null) return { state: 'closed', blockers: [], ...facts };
   if (nowMs < endMs) {
     const reason = `it is not over: it ends at ${formatMinute(isoTime(endMs))} UTC`;
-    return { state: 'open', obstacles: [{ kind: 'not_over', reason }], ...facts };
+    return { state: 'open', blockers: [{ kind: 'not_over', reason }], ...facts };
   }
-  const obstacles: Obstacle[] = [];
+  const blockers: CloseBlocker[] = [];
   const settledMs = endMs + settleHours * HOUR_MS;
   if (nowMs < settledMs) {
-    obstacles.push({
+    blockers.push({
       kind: 'settling',
       reason: `it settles for ${settleHours} h, until ${formatMinute(isoTime(settledMs))} UTC`,
     });
   }
-  obstacles.push(...walksAgainst(walks.agreeing));
+  blockers.push(...walkBlockers(walks.agreeing));
   const missing = query(connection).select({ count: count() }).from(absences).where(eq(absences.periodKey, periodKey));
   const absent = missing.get()?.count ?? 0;
   if (absent > 0) {
     const reason = `${absent} of its records are missing from the latest walk and not yet withdrawn`;
-    obstacles.push({ kind: 'missing', reason });
+    blockers.push({ kind: 'missing', reason });
   }
-  return { state: 'open', obstacles: [...obstacles, ...changesAgainst(connection, periodKey, terms)], ...facts };
+  return { state: 'open', blockers: [...blockers, ...changeBlockers(connection, periodKey, terms)], ...facts };
 }
 
 type Run = typeof runs.$inferSelect;
 
-/** The complete walks of a period that began after its end, and those of them that found what the last one has. */
+/**
+ * Returns the complete walks of a period that began after its end, and those among them that agree with the last one.
+ */
 function walksSince(
   connection: LedgerDb,
   subject: { workspaceKey: number; periodKey: number; period: Period; endMs: number; nowMs: number },
@@ -109,7 +114,7 @@ function walksSince(
     .all();
   const lastEntry = db.select({ entryId: max(usageEntries.entryId) }).from(usageEntries);
   const isLast = inArray(usageEntries.entryId, lastEntry.where(eq(usageEntries.periodKey, periodKey)));
-  // A walk that missed a record did not agree with the one that showed it again, although no entry says so.
+  // A walk that missed a record did not agree with the one that found it again, although no entry records this.
   const changedBy = [
     db.select().from(usageEntries).where(isLast).get()?.runKey ?? 0,
     findPeriod(connection, periodKey)?.unsteadyRunKey ?? 0,
@@ -123,37 +128,40 @@ function walksSince(
   return { covering, agreeing: covering.filter((run) => (run.appliedSeq ?? 0) >= lastChange && isKnown(run)) };
 }
 
-function walksAgainst(agreeing: readonly Run[]): Obstacle[] {
+function walkBlockers(agreeing: readonly Run[]): CloseBlocker[] {
   const [first] = agreeing;
   const last = agreeing.at(-1);
   if (first === undefined || last === undefined) {
     return [{ kind: 'unread', reason: 'no complete walk has been made since it ended; sync first' }];
   }
-  // No walk ended later than one after it: its clock was ahead.
+  // The earliest end counts: a walk that seems to end after a later walk had a clock that was ahead.
   const firstEndMs = Math.min(...agreeing.map(({ finishedAt }) => Date.parse(finishedAt ?? '')));
   if (Date.parse(last.startedAt) - firstEndMs >= AGREEMENT_HOURS * HOUR_MS) return [];
-  // What is said to the minute must not come before its seconds.
+  // The time is shown to the minute, so it is rounded up.
   const secondAt = isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS + MINUTE_MS - 1);
   const reason =
-    `two complete walks ${AGREEMENT_HOURS} h apart must agree: one has ended at ${formatMinute(isoTime(firstEndMs))}, ` +
+    `two complete walks ${AGREEMENT_HOURS} h apart must agree: one ended at ${formatMinute(isoTime(firstEndMs))}, ` +
     `sync again after ${formatMinute(secondAt)} UTC`;
   return [{ kind: 'unproven', reason }];
 }
 
-/** A month before it that the ledger has nothing of is nothing to compare with. */
-function changesAgainst(connection: LedgerDb, periodKey: number, terms: ClosingTerms): Obstacle[] {
+/** Returns the blockers of kind `change`; none when the ledger does not have the previous month. */
+function changeBlockers(connection: LedgerDb, periodKey: number, terms: ClosingTerms): CloseBlocker[] {
   const { period, maxChange = null } = terms;
   if (maxChange === null || findPeriod(connection, periodKey - 1) === undefined) return [];
-  return moneyOfMonths(connection, periodKey).flatMap(({ currency, now: amount, before: previous }): Obstacle[] => {
+  return monthTotals(connection, periodKey).flatMap(({ currency, now: amount, before: previous }): CloseBlocker[] => {
     if (!isAbove({ amount, previous, currency }, maxChange)) return [];
     const words = (minor: bigint) => formatMinor(minor, currency).replace(/^-?\d+/, withThousands);
     const most = 'percent' in maxChange ? `${maxChange.percent}%` : `${maxChange.amount} ${currency}`;
-    const reason = `it comes to ${words(amount)} ${currency} after ${words(previous)} of ${addPeriods(period, -1)}, a change of more than ${most}`;
+    const reason = `its total of ${words(amount)} ${currency} differs by more than ${most} from ${words(previous)} in ${addPeriods(period, -1)}`;
     return [{ kind: 'change', reason }];
   });
 }
 
-/** In hundredths of a percent and in minor units, exactly; what is finer than the currency counts for nothing. */
+/**
+ * Reports whether the change exceeds the limit. Compares exactly, in hundredths of a percent or in minor units; digits
+ * below the currency's smallest unit are dropped.
+ */
 function isAbove(
   { amount, previous, currency }: { amount: bigint; previous: bigint; currency: string },
   most: MaxChange,

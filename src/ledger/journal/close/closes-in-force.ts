@@ -10,7 +10,7 @@ export interface CloseInForce {
   period: Period;
 }
 
-/** The closes in force whose number is larger than this one, oldest first. */
+/** Lists the closes in force with a sequence number above `afterSeq`, oldest first. */
 export function closesInForce(connection: LedgerDb, afterSeq: number): CloseInForce[] {
   const closes = query(connection)
     .select()
@@ -24,13 +24,13 @@ export function closesInForce(connection: LedgerDb, afterSeq: number): CloseInFo
   });
 }
 
-/** A month that is not closed although one before it and one after it are. */
+/** A month that is open although an earlier and a later one are closed. */
 export interface SkippedMonth {
   workspaceId: string;
   period: Period;
 }
 
-/** Every one of them, by workspace and month; those of workspaces that have ended are nobody's work. */
+/** Lists the skipped months by workspace and month; retired workspaces are left out. */
 export function skippedMonths(connection: LedgerDb): SkippedMonth[] {
   return connection
     .prepare(
@@ -43,8 +43,11 @@ export function skippedMonths(connection: LedgerDb): SkippedMonth[] {
     .all() as SkippedMonth[];
 }
 
-/** In words: "2026-01 of ws-1 and 2 more months are not closed, though a later month is"; null when there is none. */
-export function skippedWords(skipped: readonly SkippedMonth[]): string | null {
+/**
+ * Describes skipped months: "2026-01 of ws-1 and 2 more months are not closed, though a later month is"; null when
+ * there is none.
+ */
+export function describeSkipped(skipped: readonly SkippedMonth[]): string | null {
   const [first] = skipped;
   if (first === undefined) return null;
   const more = skipped.length - 1;

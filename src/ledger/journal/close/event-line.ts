@@ -4,7 +4,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
 import { eq, getTableColumns, prepared, sql } from '../../store/schema/drizzle.ts';
 
-/** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
+/** The content of a close or reopen that its digest covers, besides the adjustments that a reopen reverses. */
 export interface DigestedEvent {
   previousDigest: string;
   eventSeq: number;
@@ -25,7 +25,7 @@ export interface DigestedEvent {
 
 export interface EventLine {
   line: string;
-  /** Of a close, what the line has but the hash of; null for a reopen. */
+  /** The part of a close's line that appears in it only as a hash; null for a reopen. */
   internal: { line: string; nonce: string } | null;
 }
 
@@ -38,23 +38,24 @@ const commitmentOf = prepared((db) => {
 });
 
 /**
- * A close has a line that may go to any of its tenants, `[previous_digest, event_seq, action, workspace_id, period, at,
- * SHA-256(nonce || internal), root]` and the SHA-256 of its letterhead where it has one, and `internal` is `[actor, note, forced,
- * overridden, tenants, credits_used, request_count, last_entry_id, system_user, leaves]`, with the form and the last of the numbers
- * that it has given before the leaves. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
+ * Returns a function that builds the digest line of a close or reopen. The line of a close may be shown to any of its
+ * tenants: `[previous_digest, event_seq, action, workspace_id, period, at, SHA-256(nonce || internal), root]`, followed
+ * by the SHA-256 of its letterhead if it has one. `internal` is `[actor, note, forced, overridden, tenants,
+ * credits_used, request_count, last_entry_id, system_user, leaves]`, with the number format and the last assigned
+ * number before the leaves. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
  * actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id, system_user]`.
  */
 export function prepareEventLine(connection: LedgerDb): (event: DigestedEvent) => EventLine {
   const array = (places: string[]) => connection.prepare(`SELECT json_array(${places.join(', ')})`).pluck();
   const integer = 'CAST(? AS INTEGER)';
   const placeLine = array(['?', integer, ...'????']);
-  const saidLine = array(['?', '?', integer, '?', integer, integer, integer, integer, '?']);
+  const contentLine = array(['?', '?', integer, '?', integer, integer, integer, integer, '?']);
   const commitment = commitmentOf(connection);
   return (event) => {
     const { previousDigest, eventSeq, action, workspaceId, period, at } = event;
     const place = String(placeLine.get(previousDigest, eventSeq, action, workspaceId, period, at));
-    const said = String(
-      saidLine.get(
+    const content = String(
+      contentLine.get(
         event.actor,
         event.note,
         event.forced,
@@ -67,21 +68,21 @@ export function prepareEventLine(connection: LedgerDb): (event: DigestedEvent) =
       ),
     );
     const committed = commitment.get({ eventSeq });
-    if (committed === undefined) return { line: joined(place, said), internal: null };
+    if (committed === undefined) return { line: concatArrays(place, content), internal: null };
     const { numberForm, lastNumber, letterhead, root, leaves } = committed;
     const numbers = numberForm === null ? [] : [JSON.stringify([numberForm, lastNumber])];
-    const inner = joined(said, ...numbers, `[${leaves}]`);
+    const inner = concatArrays(content, ...numbers, `[${leaves}]`);
     const own = JSON.stringify(letterhead === null ? [root] : [root, letterhead]);
     const { nonce } = new CloseSalt(committed.salt);
     const hash = createHash('sha256').update(nonce).update(inner).digest('hex');
     return {
-      line: joined(place, JSON.stringify([hash]), own),
+      line: concatArrays(place, JSON.stringify([hash]), own),
       internal: { line: inner, nonce: nonce.toString('hex') },
     };
   };
 }
 
-/** One array, as text, of the elements of several. */
-function joined(...arrays: string[]): string {
+/** Concatenates JSON arrays, as text, into one array. */
+function concatArrays(...arrays: string[]): string {
   return `[${arrays.map((array) => array.slice(1, -1)).join(',')}]`;
 }

@@ -10,20 +10,23 @@ import { headOfChain } from '../runs/digest.ts';
 export interface ReconciliationRequest {
   workspaceId: string;
   period: Period;
-  /** The close whose statement was compared. */
+  /** Digest of the close that was compared. */
   closeDigest: string;
   file: { name: string; sha256: string };
   counts: { matched: number; missing: number; extra: number; different: number };
   tolerance: string;
   amounts: readonly { currency: string; ledger: string; invoice: string }[];
-  /** Of tenants of the ledger. */
+  /** Invoice numbers of tenants in the ledger. */
   numbers: readonly { tenantId: string; currency: string; number: string }[];
   by: string;
   note: string;
   nowMs: number;
 }
 
-/** Writes what a comparison with invoices has found, with the numbers of these, as a link of the chain. Throws AppError `not_closed`. */
+/**
+ * Records the result of comparing a period with invoices, and the invoice numbers, as a link of the chain. Throws
+ * AppError `not_closed`.
+ */
 export function recordReconciliation(connection: LedgerDb, request: ReconciliationRequest): ActLink {
   const { workspaceId, period, file, counts, tolerance, by, note, nowMs } = request;
   return connection
@@ -35,9 +38,9 @@ export function recordReconciliation(connection: LedgerDb, request: Reconciliati
       if (found?.closedSeq == null || close?.digest !== request.closeDigest) {
         throw new AppError(
           'not_closed',
-          `${period} of ${JSON.stringify(workspaceId)} is not closed as it was compared`,
+          `${period} of ${JSON.stringify(workspaceId)} has no close that matches the comparison`,
           {
-            hint: 'close it, then compare the invoices again: what is not closed changes',
+            hint: 'close it, then compare the invoices again',
           },
         );
       }

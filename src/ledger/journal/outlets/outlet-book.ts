@@ -11,16 +11,16 @@ export type OutletRow = typeof outlets.$inferSelect;
 export type Pause = NonNullable<OutletRow['paused']>;
 export type EventState = (typeof outletEvents.$inferSelect)['state'];
 
-/** An entry that its receiver does not get now, and why. */
+/** An entry that is not sent to its receiver now, and the reason. */
 export interface OutletException {
   entryId: number;
   state: Exclude<EventState, 'settled'>;
   reason: string;
-  /** Since when its receiver may have it all the same; absent: it does not. */
+  /** When it may have been sent nevertheless; absent when it certainly was not. */
   postedAt?: string | null;
 }
 
-/** The outlets that were begun. */
+/** Lists the outlets that have been started. */
 export function readOutlets(connection: LedgerDb): OutletRow[] {
   return query(connection).select().from(outlets).orderBy(asc(outlets.name)).all();
 }
@@ -29,7 +29,7 @@ export function readOutlet(connection: LedgerDb, name: string): OutletRow | unde
   return query(connection).select().from(outlets).where(eq(outlets.name, name)).get();
 }
 
-export interface BeginRequest {
+export interface StartOutletRequest {
   name: string;
   receiver: string;
   workspaces: readonly string[] | null;
@@ -39,10 +39,11 @@ export interface BeginRequest {
 }
 
 /**
- * Begins an outlet: everything from that month on is behind its cursor. For one that was begun before with other workspaces or
- * another month, what it has passed over of them is held, so that it goes as well.
+ * Starts an outlet: every entry from that month on lies after its cursor. If it was started before with other
+ * workspaces or another month, entries that the cursor has passed and that now belong to it are held, so that they are
+ * sent as well.
  */
-export function beginOutlet(connection: LedgerDb, request: BeginRequest): void {
+export function startOutlet(connection: LedgerDb, request: StartOutletRequest): void {
   const { name, receiver, fromPeriod, by, nowMs } = request;
   const workspaces = request.workspaces && JSON.stringify(request.workspaces);
   const at = isoTime(nowMs);
@@ -62,7 +63,7 @@ export function beginOutlet(connection: LedgerDb, request: BeginRequest): void {
       connection
         .prepare(
           `INSERT INTO outlet_events (outlet, entry_id, state, reason, since)
-           SELECT @name, e.entry_id, 'held', 'it was not sent there before', @at FROM usage_entries e
+           SELECT @name, e.entry_id, 'held', 'added to this outlet later', @at FROM usage_entries e
            JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key
            WHERE e.entry_id <= @cursor AND ${isIn('@workspaces', '@from')} AND NOT ${isIn('@oldWorkspaces', '@oldFrom')}
            ON CONFLICT DO NOTHING`,
@@ -81,23 +82,26 @@ export function beginOutlet(connection: LedgerDb, request: BeginRequest): void {
     .immediate();
 }
 
-export interface FlightRequest {
+export interface InFlightRequest {
   name: string;
-  /** Where the cursor stands for who is about to send. */
+  /** The sender's view of the cursor. */
   cursor: number;
-  /** The last entry that is about to be sent; null: only held ones are. */
+  /** The last entry about to be sent; null when only held ones are. */
   to: number | null;
-  /** Those up to there that are not sent. */
+  /** Entries up to `to` that are not sent. */
   exceptions: readonly OutletException[];
   held: readonly number[];
   nowMs: number;
 }
 
 /**
- * Notes what is perhaps sent from now on: up to `to`, but for the exceptions, of this time and of earlier ones. Throws AppError `outlet_moved`
- * when another process has sent meanwhile, or paused it.
+ * Records that entries up to `to` may be sent from now on, except the exceptions, new and earlier ones. Throws AppError
+ * `outlet_moved` when another process has sent meanwhile, or has paused the outlet.
  */
-export function markFlight(connection: LedgerDb, { name, cursor, to, exceptions, held, nowMs }: FlightRequest): void {
+export function markInFlight(
+  connection: LedgerDb,
+  { name, cursor, to, exceptions, held, nowMs }: InFlightRequest,
+): void {
   const at = isoTime(nowMs);
   connection
     .transaction(() => {
@@ -107,7 +111,7 @@ export function markFlight(connection: LedgerDb, { name, cursor, to, exceptions,
         const flight = { flightTo, flightSince: row.flightSince ?? at };
         query(connection).update(outlets).set(flight).where(eq(outlets.name, name)).run();
       }
-      noteExceptions(connection, name, exceptions, at);
+      upsertExceptions(connection, name, exceptions, at);
       if (held.length === 0) return;
       const posted = { postedAt: sql`coalesce(${outletEvents.postedAt}, ${at})` };
       query(connection).update(outletEvents).set(posted).where(ofEntries(name, held)).run();
@@ -120,16 +124,16 @@ export interface AdvanceRequest {
   cursor: number;
   to: number;
   exceptions: readonly OutletException[];
-  /** Held ones that its receiver has now, and those that it certainly has not got. */
+  /** Held entries that the receiver has accepted, and those that it certainly did not get. */
   taken: readonly number[];
   unposted: readonly number[];
-  /** Nothing behind the new cursor was sent. */
+  /** Nothing after the new cursor was sent. */
   landed: boolean;
   pause: { paused: Pause; reason: string } | null;
   nowMs: number;
 }
 
-/** Notes in one transaction what became of what was sent. Throws AppError `outlet_moved` as `markFlight`. */
+/** Records the outcome of a send in one transaction. Throws AppError `outlet_moved` like `markInFlight`. */
 export function advanceOutlet(connection: LedgerDb, request: AdvanceRequest): void {
   const { name, cursor, to, exceptions, taken, unposted, landed, pause, nowMs } = request;
   const at = isoTime(nowMs);
@@ -143,22 +147,22 @@ export function advanceOutlet(connection: LedgerDb, request: AdvanceRequest): vo
         .set({ cursor: to, ...flight, ...pausedBy(pause, at) })
         .where(eq(outlets.name, name))
         .run();
-      noteExceptions(connection, name, exceptions, at);
+      upsertExceptions(connection, name, exceptions, at);
       if (taken.length > 0) db.delete(outletEvents).where(ofEntries(name, taken)).run();
       if (unposted.length > 0) db.update(outletEvents).set({ postedAt: null }).where(ofEntries(name, unposted)).run();
     })
     .immediate();
 }
 
-function noteExceptions(
+function upsertExceptions(
   connection: LedgerDb,
   outlet: string,
   exceptions: readonly OutletException[],
   since: string,
 ): void {
   const target = [outletEvents.outlet, outletEvents.entryId];
-  for (const { entryId, postedAt = null, ...said } of exceptions) {
-    const set = { ...said, since, postedAt };
+  for (const { entryId, postedAt = null, ...exception } of exceptions) {
+    const set = { ...exception, since, postedAt };
     query(connection)
       .insert(outletEvents)
       .values({ outlet, entryId, ...set })
@@ -170,7 +174,7 @@ function noteExceptions(
 function requireUnmoved(connection: LedgerDb, name: string, cursor: number): OutletRow {
   const row = readOutlet(connection, name);
   if (row?.cursor === cursor && row.paused === null) return row;
-  throw new AppError('outlet_moved', `outlet ${name} was moved on or paused by another process`, { retryable: true });
+  throw new AppError('outlet_moved', `outlet ${name} was advanced or paused by another process`, { retryable: true });
 }
 
 function ofEntries(name: string, entryIds: readonly number[]) {
@@ -192,19 +196,19 @@ export function pauseOutlet(
     .run();
 }
 
-/** Of unknown age: what was perhaps sent then is not sent again without asking. */
-const LONG_AGO = isoTime(0);
+/** Date of unknown age: entries that may have been sent then are not sent again without asking. */
+const UNKNOWN_AGE = isoTime(0);
 
-/** Of a ledger that was put back from a copy: its receivers may have what the copy does not know of. */
+/** Pauses every outlet of a restored ledger: the receivers may have more than the backup knows of. */
 export function pauseRestored(connection: LedgerDb, nowMs: number): void {
-  const reason = 'the ledger was restored from a backup: the receiver may have more than this ledger knows of';
+  const reason = 'the ledger was restored from a backup: the receiver may have entries that this ledger lacks';
   for (const { name } of readOutlets(connection)) pauseOutlet(connection, { name, paused: 'restored', reason, nowMs });
-  query(connection).update(outletEvents).set({ postedAt: LONG_AGO }).where(eq(outletEvents.state, 'held')).run();
+  query(connection).update(outletEvents).set({ postedAt: UNKNOWN_AGE }).where(eq(outletEvents.state, 'held')).run();
 }
 
 export interface ResumeOutletRequest {
   name: string;
-  /** What was perhaps sent: its receiver is asked, has it, or has not got it. */
+  /** How to treat entries that may have been sent: ask the receiver, assume that it has them, or send them again. */
   perhaps: 'ask' | 'taken' | 'resend';
   nowMs: number;
 }
@@ -213,7 +217,7 @@ export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: Res
   connection
     .transaction(() => {
       const row = readOutlet(connection, name);
-      if (row === undefined) throw new AppError('unknown_outlet', `outlet ${name} was not begun`);
+      if (row === undefined) throw new AppError('unknown_outlet', `outlet ${name} was not started`);
       const last = lastEntryId(connection);
       const to = row.paused === 'restored' ? last : (row.flightTo ?? row.cursor);
       const none = { flightTo: null, flightSince: null };
@@ -223,7 +227,7 @@ export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: Res
           : perhaps === 'taken'
             ? { cursor: Math.max(row.cursor, to), ...none }
             : row.paused === 'restored' && to > row.cursor
-              ? { flightTo: to, flightSince: LONG_AGO }
+              ? { flightTo: to, flightSince: UNKNOWN_AGE }
               : {};
       query(connection)
         .update(outlets)
@@ -234,19 +238,22 @@ export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: Res
     .immediate();
 }
 
-export interface LateRefusalsRequest {
+export interface LateRejectionsRequest {
   name: string;
   refused: readonly Omit<OutletException, 'state'>[];
-  /** When the last report was made that says so; null: there is none. */
+  /** Time of the last report read; null when there is none. */
   untilMs: number | null;
   nowMs: number;
 }
 
 /**
- * What its receiver has refused after it had said that it took it. What is an exception already stays as it is. Each report
- * counts once: what is sent again after it was read is not refused by it.
+ * Records the entries that a receiver rejected after it had accepted them. Existing exceptions stay unchanged. Each
+ * report counts once, so that it does not apply to entries sent again after it was read.
  */
-export function noteRefused(connection: LedgerDb, { name, refused, untilMs, nowMs }: LateRefusalsRequest): number {
+export function recordRejections(
+  connection: LedgerDb,
+  { name, refused, untilMs, nowMs }: LateRejectionsRequest,
+): number {
   const since = isoTime(nowMs);
   return connection
     .transaction(() => {
@@ -266,26 +273,26 @@ export function noteRefused(connection: LedgerDb, { name, refused, untilMs, nowM
 export interface SettleRequest {
   name: string;
   entryIds: readonly number[];
-  /** Null: they are sent again; else they are done, by hand. */
+  /** Note of the person who settled the entries outside the program; null: they are sent again. */
   note: string | null;
   by: string;
   nowMs: number;
 }
 
-/** Returns how many there were. One that was settled stays so. */
+/** Settles or releases exceptions and returns their number. A settled one stays settled. */
 export function settleEvents(connection: LedgerDb, request: SettleRequest): number {
   const { name, entryIds, note, by, nowMs } = request;
   const at = isoTime(nowMs);
   const set =
     note === null
-      ? ({ state: 'held', reason: `to be sent again, says ${by}`, since: at, postedAt: null } as const)
+      ? ({ state: 'held', reason: `released for resending by ${by}`, since: at, postedAt: null } as const)
       : ({ state: 'settled', note, settledAt: at, settledBy: by } as const);
   const update = query(connection).update(outletEvents).set(set);
   return update.where(and(ofEntries(name, entryIds), sql`${outletEvents.state} <> 'settled'`)).run().changes;
 }
 
-/** `differences`: JSON of what its receiver has otherwise; null: nothing. */
-export function noteCheck(
+/** Records a comparison with the receiver. `differences`: JSON of the differences; null: none. */
+export function recordComparison(
   connection: LedgerDb,
   { name, differences, nowMs }: { name: string; differences: string | null; nowMs: number },
 ): void {
@@ -320,7 +327,7 @@ export interface EventFilter {
   state?: string | undefined;
 }
 
-/** The exceptions that nobody has settled, as `finance_outlet_events` has them. */
+/** Lists the exceptions that are not settled, as in `finance_outlet_events`. */
 export function readOutletEvents(connection: LedgerDb, { outlet, tenant, period, state }: EventFilter) {
   const wanted = { outlet: outlet, tenant_id: tenant, period, state };
   const { where, values } = whereClause(wanted);

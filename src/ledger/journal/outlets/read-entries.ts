@@ -3,7 +3,7 @@ import type { Period } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { preparedSql } from '../../store/schema/drizzle.ts';
 
-/** An entry with what an outlet asks of it. */
+/** An entry with the fields that outlets send. */
 export interface OutletEntry {
   entryId: bigint;
   periodKey: bigint;
@@ -14,14 +14,14 @@ export interface OutletEntry {
   recordedAt: string;
   digest: string;
   workspaceId: string;
-  /** 1: this ledger no longer reads it. */
+  /** 1: the workspace is retired. */
   ended: bigint;
   tenantId: string;
   period: Period;
   externalRef: string | null;
-  /** JSON object of texts; null: the tenant has no name. */
+  /** JSON object with text values; null: the tenant has no name. */
   labels: string | null;
-  /** Of one that was held. */
+  /** When a held entry may have been sent. */
   postedAt: string | null;
 }
 
@@ -31,7 +31,7 @@ const ENTRY_COLUMNS = `e.entry_id AS entryId, e.period_key AS periodKey, e.tenan
 const NAMED = `JOIN tenants t ON t.tenant_key = e.tenant_key
   LEFT JOIN tenant_names n ON n.tenant_key = e.tenant_key
     AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = e.tenant_key)`;
-/** Only a run that was proven and applied has a digest. */
+/** Only a verified and applied run has a digest. */
 const JOINED = `JOIN runs r ON r.run_key = e.run_key AND r.digest IS NOT NULL
   JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${NAMED}`;
 
@@ -41,8 +41,8 @@ const behind = preparedSql(
   'safeIntegers',
 );
 
-/** The entries behind `cursor` up to `to`, in their order. */
-export function entriesBehind(
+/** Lists the entries after `cursor` up to `to`, in order. */
+export function entriesAfterCursor(
   connection: LedgerDb,
   { cursor, to, limit }: { cursor: number; to: number; limit: number },
 ): OutletEntry[] {
@@ -55,18 +55,18 @@ const noted = preparedSql(
   'safeIntegers',
 );
 
-/** Of the entries behind the cursor those that were set apart when the others were sent. */
-export function setApart(
+/** Returns the entries after the cursor that were recorded as exceptions when the others were sent. */
+export function exceptionIds(
   connection: LedgerDb,
   { outlet, cursor, to }: { outlet: string; cursor: number; to: number },
 ): ReadonlySet<bigint> {
   return new Set(noted(connection).all(outlet, cursor, to) as bigint[]);
 }
 
-/** What the cursor has passed. */
+/** Condition: the cursor has passed the entry. */
 const PASSED = 'x.entry_id <= (SELECT o.cursor FROM outlets o WHERE o.name = x.outlet)';
 
-/** Of each tenant with held entries the first one: whether it can go now is the same for all of them. */
+/** Returns the first held entry of each tenant: all of a tenant's held entries become sendable together. */
 export function heldTenants(connection: LedgerDb, outlet: string): OutletEntry[] {
   const sql = `SELECT ${ENTRY_COLUMNS}, NULL AS postedAt FROM (
       SELECT min(x.entry_id) AS entry_id FROM outlet_events x JOIN usage_entries f ON f.entry_id = x.entry_id
@@ -85,7 +85,7 @@ export function heldEntries(
   return connection.prepare(sql).safeIntegers().all(tenantKey, outlet, limit) as OutletEntry[];
 }
 
-/** What the entries of a tenant in a month come to, as far as an outlet has sent them. */
+/** The sums of a tenant's entries in a month, as far as an outlet has sent them. */
 export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 'externalRef' | 'labels'> {
   periodKey: bigint;
   tenantKey: bigint;
@@ -93,10 +93,10 @@ export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 
   requests: bigint;
 }
 
-/** Tenants that are summed up between two turns of the event loop. */
-const TENANTS_A_STEP = 1000;
+/** Tenants summed between two turns of the event loop. */
+const TENANTS_PER_STEP = 1000;
 
-/** By tenant, of the entries up to `upTo` but for the outlet's exceptions; `workspaces` null: of all. */
+/** Sums the entries up to `upTo` by tenant, without the outlet's exceptions; `workspaces` null: all. */
 export async function sentSums(
   connection: LedgerDb,
   asked: { outlet: string; period: Period; upTo: number; workspaces: readonly string[] | null },
@@ -124,17 +124,17 @@ export async function sentSums(
   for (const [periodKey, workspaceId] of periods) {
     if (workspaces !== null && !workspaces.includes(workspaceId)) continue;
     for (let last: bigint | null = 0n; last !== null; ) {
-      const found = sums.all(periodKey, last, upTo, outlet, TENANTS_A_STEP) as SentSum[];
+      const found = sums.all(periodKey, last, upTo, outlet, TENANTS_PER_STEP) as SentSum[];
       for (const sum of found) all.push(sum);
-      last = found.length < TENANTS_A_STEP ? null : (found.at(-1)?.tenantKey ?? null);
+      last = found.length < TENANTS_PER_STEP ? null : (found.at(-1)?.tenantKey ?? null);
       await nextTurn();
     }
   }
   return all;
 }
 
-/** The months that the entries behind `cursor` up to `to` are of. */
-export function periodsBehind(connection: LedgerDb, cursor: number, to: number): Period[] {
+/** Lists the months of the entries after `cursor` up to `to`. */
+export function periodsAfterCursor(connection: LedgerDb, cursor: number, to: number): Period[] {
   return connection
     .prepare(
       `SELECT DISTINCT p.period FROM (SELECT DISTINCT period_key FROM usage_entries WHERE entry_id > ? AND entry_id <= ?)

@@ -6,7 +6,7 @@ import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { ClaimedRun } from './claim-run.ts';
 
-/** A key that the ledger holds and the service has stopped listing. */
+/** A key in the ledger that the service has stopped listing. */
 export interface AbsentKey {
   periodKey: number;
   tenantKey: number;
@@ -15,8 +15,8 @@ export interface AbsentKey {
 }
 
 /**
- * Keys that an earlier run missed and this run's proven walk misses again: the second of the two walks it takes. Those
- * come first whose tenants have waited longest to be asked for.
+ * Lists the keys missing from this run's verified walk that an earlier run missed too: a withdrawal needs both walks.
+ * Tenants that have waited longest for a look at their history come first.
  */
 export function absentAgain(connection: LedgerDb, run: ClaimedRun, keys: KeySet): AbsentKey[] {
   const { periodKey, tenantKey, runKey } = absences;
@@ -41,19 +41,22 @@ function isInWindow({ workspaceKey, window }: ClaimedRun) {
 export interface WalkedKeys {
   run: ClaimedRun;
   keys: KeySet;
-  /** The highest tenant number that the walk began with. */
+  /** The highest tenant number at the start of the walk. */
   knownTenants: number;
-  /** Periods that have the keys of the last walk, or had none before: nothing is missing there, or back. */
+  /** Periods with the same keys as the last walk, or without keys before: nothing is missing or back there. */
   sameKeys: ReadonlySet<number>;
-  /** Periods of which the walk has all keys that were not withdrawn. */
+  /** Periods in which the walk has every key that is not withdrawn. */
   complete: ReadonlySet<number>;
 }
 
 /**
- * Brings the list of absences up to this run's walk: keys that it showed are off the list, keys that it missed for the
- * first time are on it. Runs after the merge.
+ * Updates the list of absences after this run's walk: removes keys that the walk contains and adds keys that it misses
+ * for the first time. Runs after the merge.
  */
-export function noteAbsences(connection: LedgerDb, { run, keys, knownTenants, sameKeys, complete }: WalkedKeys): void {
+export function updateAbsences(
+  connection: LedgerDb,
+  { run, keys, knownTenants, sameKeys, complete }: WalkedKeys,
+): void {
   const db = query(connection);
   const covered = db.select().from(periods).where(isInWindow(run)).all();
   for (const { periodKey } of covered) {
@@ -73,8 +76,8 @@ export function noteAbsences(connection: LedgerDb, { run, keys, knownTenants, sa
   }
 }
 
-/** Those keys wait anew to be asked for. */
-export function noteAsked(connection: LedgerDb, run: ClaimedRun, keys: readonly AbsentKey[]): void {
+/** Moves these keys to the end of the queue for a look at their history. */
+export function requeueAbsent(connection: LedgerDb, run: ClaimedRun, keys: readonly AbsentKey[]): void {
   for (const { periodKey, tenantKey } of keys) {
     const isKey = and(eq(absences.periodKey, periodKey), eq(absences.tenantKey, tenantKey));
     query(connection).update(absences).set({ runKey: run.runKey }).where(isKey).run();
@@ -93,7 +96,7 @@ const forget = prepared((db) => {
   return db.delete(absences).where(and(isPeriod, eq(absences.tenantKey, sql.placeholder('tenantKey'))));
 });
 
-/** Whether the ledger holds keys of this workspace that its latest walks did not show. */
+/** Reports whether the ledger has keys of this workspace that its latest walks lacked. */
 export function hasAbsences(connection: LedgerDb, run: ClaimedRun): boolean {
   const isOfPeriod = eq(absences.periodKey, periods.periodKey);
   const absent = query(connection).select().from(periods).innerJoin(absences, isOfPeriod);
@@ -101,8 +104,8 @@ export function hasAbsences(connection: LedgerDb, run: ClaimedRun): boolean {
 }
 
 /**
- * Appends a `withdrawn` entry for each of these keys, its deltas back to zero. Keys that came back or are withdrawn
- * already are left alone. Returns how many entries there are.
+ * Appends a `withdrawn` entry for each of these keys, with deltas back to zero. Skips keys that came back or are
+ * withdrawn already. Returns the number of entries.
  */
 export function appendWithdrawals(
   connection: LedgerDb,

@@ -24,37 +24,40 @@ import { periods, tenants, workspaces } from '../../store/schema/workspace-table
 import { highest } from '../../store/subjects.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
-import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked } from './absences.ts';
+import { type AbsentKey, appendWithdrawals, hasAbsences, requeueAbsent, updateAbsences } from './absences.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
 import { recordWalk, type WalkRecord } from './fail-run.ts';
 import type { FiguresAhead } from './known-figures.ts';
-import { rememberListing } from './known-listing.ts';
+import { storeListing } from './known-listing.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
 
-/** Tenants that one statement adds. */
-const TENANTS_A_STATEMENT = 100;
-/** From so many keys on, the ids of a walk take tens of MB. */
-const MANY_KEYS = 1_000_000;
+/** Tenants added per statement. */
+const TENANTS_PER_STATEMENT = 100;
+/** From this number of keys, the ids of a walk take tens of MB. */
+const MIN_KEYS_FOR_COLLECTION = 1_000_000;
 
 export interface ApplyResult<Extra> {
   runId: string;
   entries: number;
   counts: EntryCounts;
-  /** Position in the chain and the digest of the run: the ledger's new head. */
+  /** Position in the chain and digest of the run: the ledger's new head. */
   appliedSeq: number;
   digest: string;
   extra: Extra;
 }
 
-/** What the hook gets that runs inside the transaction, after the merge. */
+/** The merged run, passed to the hook inside the transaction. */
 export interface MergedRun {
   connection: LedgerDb;
   run: ClaimedRun;
   /** Entries of this run have ids above this. */
   lastEntryIdBefore: number;
-  /** The entries of this run, and in which range those of each period lie; others may lie between them. */
+  /**
+   * Counts of this run's entries, and the id range of each period's entries; the ranges may include entries of other
+   * periods.
+   */
   counts: EntryCounts;
   changed: ReadonlyMap<number, EntryRange>;
   appliedAt: string;
@@ -68,18 +71,18 @@ export interface ApplyRequest<Extra> {
   walk: Omit<WalkRecord, 'facts'>;
   /** Keys that two runs and the tenant's own history agree are gone. */
   withdrawals: readonly { periodKey: number; tenantKey: number }[];
-  /** Absent keys whose tenants' histories have them, or could not be read. */
+  /** Absent keys that their tenants' histories still contain, or with histories that could not be read. */
   unconfirmed?: readonly AbsentKey[];
   nowMs: number;
   ahead: FiguresAhead | null;
-  /** Runs inside the transaction after the merge: alert rules, and what channels are owed. */
+  /** Runs inside the transaction after the merge: evaluates alert rules and queues notifications. */
   afterMerge: (merged: MergedRun) => Extra;
 }
 
 /**
- * Applies a proven run in one transaction: new tenants and periods, entries, state, the walk's certificate, the
- * run's digest and whatever `afterMerge` writes. Anybody who reads sees the ledger before it or after it.
- * Throws `FencedError`, and changes nothing, when another run has taken the workspace since.
+ * Applies a verified run in one transaction: new tenants and periods, entries, state, the walk's certificate, the run's
+ * digest and the changes by `afterMerge`. Readers see the ledger either before it or after it. Throws `FencedError` and
+ * changes nothing when another run has taken the workspace meanwhile.
  */
 export function applyRun<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): ApplyResult<Extra> {
   return connection.transaction(() => merge(connection, request)).immediate();
@@ -87,7 +90,7 @@ export function applyRun<Extra>(connection: LedgerDb, request: ApplyRequest<Extr
 
 type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'> & { entries: number };
 
-/** Brings entries, state, absences, adjustments and the walk's certificate up to the run. */
+/** Merges the run into entries, state, absences and adjustments, and records the walk's certificate. */
 function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): Figures {
   const { run, staging, facts, nowMs } = request;
   if (facts.isKnown) return confirmFigures(connection, request);
@@ -113,17 +116,17 @@ function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): Fig
   for (const { periodKey } of request.withdrawals) {
     changed.set(periodKey, { after: changed.get(periodKey)?.after ?? lastMerged, last });
   }
-  noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys, complete });
-  noteAsked(connection, run, request.unconfirmed ?? []);
-  // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
+  updateAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys, complete });
+  requeueAbsent(connection, run, request.unconfirmed ?? []);
+  // The walk's largest figure bounds the sums of its records; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { lastEntryIdBefore, changedPeriods: changed.keys(), nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
-  rememberListing(connection, run, staging.pageDigests);
+  storeListing(connection, run, staging.pageDigests);
   return { lastEntryIdBefore, counts, changed, entries: last - lastEntryIdBefore };
 }
 
-/** Applies a walk that found no change: its periods are covered anew, and nothing else changes. */
+/** Applies a walk without changes: marks its periods as covered by this run, and changes nothing else. */
 function confirmFigures(connection: LedgerDb, { run, facts, walk }: ApplyRequest<unknown>): Figures {
   coverPeriods(connection, { ...run, keepsFigures: true });
   recordWalk(connection, run.runKey, { ...walk, facts });
@@ -134,7 +137,9 @@ function confirmFigures(connection: LedgerDb, { run, facts, walk }: ApplyRequest
 function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): ApplyResult<Extra> {
   const { run, facts, nowMs } = request;
   if (!holdsLease(connection, run)) {
-    throw new FencedError(`another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} ends here`);
+    throw new FencedError(
+      `another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} was not applied`,
+    );
   }
   const { entries, ...merged } = mergeFigures(connection, request);
   const { lastEntryIdBefore, counts } = merged;
@@ -142,12 +147,12 @@ function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): Apply
   const head = headOfChain(connection);
   const appliedSeq = head.seq + 1;
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
-  const said = readSaid(connection, run);
+  const row = readRunRow(connection, run);
   const extra = request.afterMerge({ connection, run, ...merged, appliedAt, nowMs });
   // After the rules, so that the run's digest covers their changes of alerts.
   const changes = changesToCover(connection);
   const digest = digestOfRun(connection, {
-    ...said,
+    ...row,
     ...changes,
     runKey: run.runKey,
     previousDigest: head.digest,
@@ -163,7 +168,7 @@ function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): Apply
     .set({ firstRunKey: sql`coalesce(${workspaces.firstRunKey}, ${run.runKey})` })
     .where(eq(workspaces.workspaceKey, run.workspaceKey))
     .run();
-  const { fromPeriod, toPeriod } = said;
+  const { fromPeriod, toPeriod } = row;
   const { pages, records } = facts;
   db.update(runs)
     .set({
@@ -186,15 +191,15 @@ function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): Apply
   return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
 }
 
-/** The run's own row; an open end of its window becomes the first or last period that it covered. */
-function readSaid(
+/** Reads the run's own row; an open end of its window becomes the first or last period that it covered. */
+function readRunRow(
   connection: LedgerDb,
   run: ClaimedRun,
 ): Pick<DigestedRun, 'kind' | 'slot' | 'fromPeriod' | 'toPeriod' | 'fencingToken'> {
   const db = query(connection);
-  const said = db.select().from(runs).where(eq(runs.runKey, run.runKey)).get();
-  if (said === undefined) throw new Error(`the ledger has no run ${run.runId}`);
-  const { kind, slot, fencingToken, fromPeriod, toPeriod } = said;
+  const row = db.select().from(runs).where(eq(runs.runKey, run.runKey)).get();
+  if (row === undefined) throw new Error(`the ledger has no run ${run.runId}`);
+  const { kind, slot, fencingToken, fromPeriod, toPeriod } = row;
   const bounds = { first: min(periods.period), last: max(periods.period) };
   const isCovered = and(eq(periods.workspaceKey, run.workspaceKey), eq(periods.coveredRunKey, run.runKey));
   const covered = db.select(bounds).from(periods).where(isCovered).get();
@@ -203,8 +208,8 @@ function readSaid(
 }
 
 /**
- * Inserts the new tenants of the walk. If another process has added tenants since their numbers were given out, the new
- * ones move up: returns by how much.
+ * Inserts the new tenants of the walk. If another process has added tenants since their numbers were assigned, the new
+ * numbers shift up. Returns the shift.
  */
 function addTenants(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): number {
   const lastKey = highest(connection, tenants.tenantKey);
@@ -212,11 +217,11 @@ function addTenants(connection: LedgerDb, run: ClaimedRun, staging: RunStaging):
   let tenantKey = lastKey;
   let values: (number | string)[] = [];
   const newTenants = staging.takeNewTenants();
-  if (staging.keys.size >= MANY_KEYS) collectGarbage();
+  if (staging.keys.size >= MIN_KEYS_FOR_COLLECTION) collectGarbage();
   for (const tenantId of newTenants) {
     tenantKey += 1;
     values.push(tenantKey, run.workspaceKey, tenantId);
-    if (values.length < TENANTS_A_STATEMENT * 3) continue;
+    if (values.length < TENANTS_PER_STATEMENT * 3) continue;
     insertFull(connection).run(values);
     values = [];
   }
@@ -229,9 +234,9 @@ function prepareInsert(connection: LedgerDb, rows: number): Database.Statement {
   return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
 }
 
-const insertFull = perConnection((connection) => prepareInsert(connection, TENANTS_A_STATEMENT));
+const insertFull = perConnection((connection) => prepareInsert(connection, TENANTS_PER_STATEMENT));
 
-/** Inserts the new periods of the walk, and marks every period of the window as covered, listed or not. */
+/** Inserts the new periods of the walk and marks every period of the window as covered, listed or not. */
 function addPeriods(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): void {
   const { workspaceKey } = run;
   const db = query(connection);
@@ -273,7 +278,10 @@ const coveredPeriods = prepared((db) => {
     .where(and(isOwn, eq(periods.coveredRunKey, placeholder('runKey'))));
 });
 
-/** `keepsFigures`: the periods are shown with the figures of the run that covered them before. */
+/**
+ * Marks the periods of a window as covered by a run. `keepsFigures`: the run found the same figures as the previous
+ * one.
+ */
 export function coverPeriods(
   connection: LedgerDb,
   {
@@ -287,13 +295,13 @@ export function coverPeriods(
   coverBetween(connection).run({ workspaceKey, runKey, keepsFigures: keepsFigures ? 1 : 0, from, to });
 }
 
-/** The digests of the figures that earlier runs have shown of each period. */
+/** Returns the digests of the figures last read for each period. */
 function figuresShown(connection: LedgerDb, run: ClaimedRun): Map<number, Buffer> {
   const shown = shownPeriods(connection).all({ workspaceKey: run.workspaceKey });
   return new Map(shown.map((period) => [period.periodKey, period.figuresDigest as Buffer]));
 }
 
-/** Refuses a run whose total does not fit into 64 bits: every query of that period would fail. */
+/** Throws when the total of a period does not fit into 64 bits: every query of that period would fail. */
 function refuseOverflow(connection: LedgerDb, { workspaceKey, runKey }: ClaimedRun): void {
   const totals = connection.prepare(
     'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',

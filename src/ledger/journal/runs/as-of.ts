@@ -12,10 +12,10 @@ export interface UsageAsOf {
   request_count: bigint;
   state: 'open' | 'settling' | 'closed';
   first_seen_at: string;
-  /** The last change by then, or by the close. */
+  /** The last change up to then, or up to the close. */
   changed_at: string;
   withdrawn: boolean;
-  /** Whether the period was closed then, and these are the figures of that close. */
+  /** True when the period was closed then; the figures are those of the close. */
   closed: boolean;
 }
 
@@ -26,9 +26,9 @@ export interface AsOfFilters {
 }
 
 /**
- * What `finance_usage` said at `at` (ISO-8601 UTC), from the entries: for each key its last entry that had been
- * applied by then; for a period that was closed then, its last entry before that close. Of each workspace that is what
- * its last link whose time is not later left behind: links are ordered by the chain, for clocks may have been set back.
+ * Returns the rows of `finance_usage` as they were at `at` (ISO-8601 UTC), computed from the entries: for each key the
+ * last entry applied by then; for a period closed then, the last entry before that close. The state of a workspace is
+ * the one after its last link dated `at` or earlier, in the order of the chain, because clocks may have been set back.
  */
 export function usageAsOf(connection: LedgerDb, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
   const { workspaceId, tenantId, period = {} } = filters;

@@ -6,11 +6,11 @@ import { LeaseHeldError } from '../../store/file/sqlite-errors.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { and, desc, eq, gt, gte, lt, max, query, sql } from '../../store/schema/drizzle.ts';
 import { leases, runs } from '../../store/schema/run-tables.ts';
-import { nameWorkspace } from '../../store/subjects.ts';
-import { requireRead } from '../ended.ts';
+import { upsertWorkspace } from '../../store/subjects.ts';
+import { requireNotRetired } from '../retired-workspaces.ts';
 import type { Window } from '../staging/staging.ts';
 
-/** How long a lease lasts without a renewal. Longer than a merge, shorter than anyone's patience. */
+/** Milliseconds that a lease lasts without renewal: longer than a merge, short enough to wait for. */
 export const LEASE_MS = 60_000;
 
 export type RunKind = (typeof runs.$inferSelect)['kind'];
@@ -19,7 +19,7 @@ export interface ClaimRequest {
   workspaceId: string;
   workspaceName: string;
   kind: RunKind;
-  /** The cron slot that caused the run, ISO-8601 UTC; null by hand. */
+  /** The cron slot that caused the run, ISO-8601 UTC; null for a manual run. */
   slot: string | null;
   window: Window;
   nowMs: number;
@@ -32,16 +32,16 @@ export interface ClaimedRun {
   workspaceId: string;
   fencingToken: number;
   window: Window;
-  /** No run of this workspace has been applied yet: alerts are seeded silently. */
+  /** True until a run of this workspace has been applied: alerts are recorded without notifying anyone. */
   first: boolean;
 }
 
-/** The slot is done already: a job that was handed out twice ends here. */
+/** The slot is done already, by this run: a job that was delivered twice stops here. */
 export interface SlotDone {
   doneBy: string;
 }
 
-/** The process that claims, its source of chance, and how it sees whether another process runs; default: the system's. */
+/** The claiming process, its source of randomness, and its test whether another process runs; default: the system's. */
 export interface LeaseHolder {
   holder?: ProcessIdentity;
   randomness?: Randomness;
@@ -49,9 +49,9 @@ export interface LeaseHolder {
 }
 
 /**
- * Claims a workspace for one run: takes its lease with a higher fencing token and writes the run's row. A lease of a
- * live run is an error that says how long to wait. An expired lease, or one whose process on this machine is gone, is taken
- * over, and its run is marked superseded.
+ * Claims a workspace for one run: takes its lease with a higher fencing token and inserts the run. Throws
+ * `LeaseHeldError` with the time to wait while a live run holds the lease. An expired lease, or one of a dead process
+ * on this machine, is taken over, and its run is marked superseded.
  */
 export function claimRun(
   connection: LedgerDb,
@@ -65,7 +65,7 @@ export function claimRun(
 function claim(connection: LedgerDb, request: ClaimRequest, claimant: LeaseHolder): ClaimedRun | SlotDone {
   const { workspaceId, kind, slot, window } = request;
   const db = query(connection);
-  const { workspaceKey, firstRunKey } = nameWorkspace(connection, { workspaceId, name: request.workspaceName });
+  const { workspaceKey, firstRunKey } = upsertWorkspace(connection, { workspaceId, name: request.workspaceName });
   const doneBy = slot === null ? null : runThatDid(connection, workspaceKey, { kind, slot, nowMs: request.nowMs });
   if (doneBy !== null) return { doneBy };
   const fencingToken = takeLease(connection, workspaceKey, request, claimant);
@@ -92,8 +92,8 @@ function claim(connection: LedgerDb, request: ClaimRequest, claimant: LeaseHolde
 }
 
 /**
- * The id of the run that did a slot; null when there is none. If a later run began before the slot, or in the future, the
- * clock was ahead when the slot was done: then it is due again.
+ * Returns the id of the run that did a slot, or null. If a later run began before the slot, or in the future, the clock
+ * was ahead when the slot was done: then it is due again.
  */
 function runThatDid(
   connection: LedgerDb,
@@ -125,7 +125,7 @@ function runThatDid(
 
 /** Marks the run that lost the lease as superseded, in the transaction that took it. */
 export function supersedeRunning(connection: LedgerDb, workspaceKey: number, at: string): void {
-  const errorMessage = 'its process ended, or stopped for longer than its lease, before it was applied';
+  const errorMessage = 'its process ended, or paused for longer than its lease, before the run was applied';
   query(connection)
     .update(runs)
     .set({ status: 'superseded', finishedAt: at, errorCode: 'superseded', errorMessage })
@@ -133,7 +133,7 @@ export function supersedeRunning(connection: LedgerDb, workspaceKey: number, at:
     .run();
 }
 
-/** Extends the lease of a run; false when another run has taken the workspace meanwhile. */
+/** Extends the lease of a run; returns false when another run has taken the workspace. */
 export function renewLease(connection: LedgerDb, run: ClaimedRun, nowMs: number): boolean {
   const { changes } = query(connection)
     .update(leases)
@@ -143,13 +143,13 @@ export function renewLease(connection: LedgerDb, run: ClaimedRun, nowMs: number)
   return changes === 1;
 }
 
-/** Whether this run may still apply. Only meaningful inside the transaction that applies. */
+/** Reports whether this run may still apply. Only meaningful inside the transaction that applies. */
 export function holdsLease(connection: LedgerDb, run: ClaimedRun): boolean {
   const isHeld = and(isLeaseOf(run), eq(leases.released, 0));
   return query(connection).select().from(leases).where(isHeld).get() !== undefined;
 }
 
-/** Selects the lease while it has this run's token: nobody has taken the workspace since. */
+/** Matches the lease while it carries this run's token, that is, while no other run has taken the workspace. */
 function isLeaseOf({ workspaceKey, fencingToken }: { workspaceKey: number; fencingToken: number }) {
   return and(eq(leases.workspaceKey, workspaceKey), eq(leases.fencingToken, fencingToken));
 }
@@ -164,8 +164,9 @@ export function releaseAllLeases(connection: LedgerDb): void {
 }
 
 /**
- * Shortens leases that end later than a lease's length from now: one that was written before the clock was set back would
- * hold its workspace for too long. Call it before the transaction that takes a lease, whose rollback would undo it.
+ * Shortens leases that end later than one lease length from now: a lease written before the clock was set back would
+ * block its workspace for too long. Call it before the transaction that takes a lease, because a rollback would undo
+ * it.
  */
 export function capLeases(connection: LedgerDb, nowMs: number): void {
   const latest = isoTime(nowMs + LEASE_MS);
@@ -177,8 +178,8 @@ export function capLeases(connection: LedgerDb, nowMs: number): void {
 }
 
 /**
- * Takes the lease of a workspace with a higher token, or throws `LeaseHeldError` while a live run holds it, and
- * `WorkspaceEndedError` once the workspace was ended.
+ * Takes the lease of a workspace with a higher token. Throws `LeaseHeldError` while a live run holds it, and
+ * `WorkspaceRetiredError` for a retired workspace.
  */
 export function takeLease(
   connection: LedgerDb,
@@ -186,7 +187,7 @@ export function takeLease(
   request: { workspaceId: string; nowMs: number },
   { holder = thisProcess(), isRunning = isStillRunning }: LeaseHolder = {},
 ): number {
-  requireRead(connection, workspaceKey);
+  requireNotRetired(connection, workspaceKey);
   const db = query(connection);
   const lease = db.select().from(leases).where(eq(leases.workspaceKey, workspaceKey)).get();
   if (lease !== undefined && lease.released === 0) {

@@ -5,16 +5,16 @@ import { entryKindSql } from '../../store/schema/keys.ts';
 import type { acts } from '../../store/schema/workspace-tables.ts';
 import { type DigestedEvent, prepareEventLine } from '../close/event-line.ts';
 
-/** What stands before the first run of the chain. */
+/** The previous digest of the first link of the chain. */
 export const GENESIS_DIGEST = '0'.repeat(64);
 
 /**
- * Entries that SQLite joins into one text at a time: fewer crossings into JavaScript. Their some 50 kB are soon collected;
- * texts beyond 128 kB would pile up until a full collection.
+ * Entries that SQLite joins into one text at a time, to save calls into JavaScript. These 50 kB are collected soon;
+ * texts over 128 kB would pile up until a full collection.
  */
-const ENTRIES_A_CHUNK = 512;
+const ENTRIES_PER_CHUNK = 512;
 
-/** The part of a run that its digest covers beside its entries and adjustments. */
+/** The content of a run that its digest covers, besides its entries and adjustments. */
 export interface DigestedRun {
   runKey: number;
   previousDigest: string;
@@ -29,12 +29,12 @@ export interface DigestedRun {
   fromPeriod: string | null;
   toPeriod: string | null;
   fencingToken: number;
-  /** The row changes after this one, up to `lastChangeSeq`, are the run's. */
+  /** The run covers the row changes after this one, up to `lastChangeSeq`. */
   changesAfter: number;
   lastChangeSeq: number;
 }
 
-/** What the digest of an act covers beside its row changes. */
+/** The content of an act that its digest covers, besides its row changes. */
 export interface DigestedAct {
   previousDigest: string;
   actSeq: number;
@@ -48,18 +48,19 @@ export interface DigestedAct {
 }
 
 /**
- * Computes digests over one connection; its statements are prepared once, for a chain of any length.
+ * Returns functions that compute digests over one connection, with statements prepared once for a chain of any length.
  *
- * The digest of an applied run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
- * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
- * fencing_token, last_change_seq]`; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind,
- * credits_delta, requests_delta, credits_after, requests_after]`; then one an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
- * credits_delta, requests_delta, entry_id]`; then one a row change by change_seq: `["change", change_seq, table_name,
- * row_key, row_digest]`; all as SQLite's json_array writes them.
+ * The digest of an applied run is the SHA-256, hex, of lines of JSON that each end with a line feed, all as SQLite's
+ * json_array writes them. The first line is `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries,
+ * kind, slot, from_period, to_period, fencing_token, last_change_seq]`. One line per entry follows by entry_id:
+ * `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one per
+ * adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period, credits_delta,
+ * requests_delta, entry_id]`; then one per row change by change_seq: `["change", change_seq, table_name, row_key,
+ * row_digest]`.
  *
- * The digest of a close or reopen covers the line that `prepareEventLine` makes, and one line an adjustment that it booked, in the same form.
- * That of an act, such as the end of a workspace, covers `[previous_digest, act_seq, action, workspace_id, at, actor, note, last_change_seq]`
- * and its row changes.
+ * The digest of a close or reopen covers the line made by `prepareEventLine`, and one line of the same form per
+ * adjustment that it booked. The digest of an act, such as retiring a workspace, covers `[previous_digest, act_seq,
+ * action, workspace_id, at, actor, note, last_change_seq]` and its row changes.
  */
 export function createLinkDigests(connection: LedgerDb) {
   const integer = 'CAST(? AS INTEGER)';
@@ -71,7 +72,7 @@ export function createLinkDigests(connection: LedgerDb) {
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
   const changeLines = prepareChangeLines(connection);
   const addAdjustments = (hash: Hash, { any, lines }: AdjustmentLines, key: number): void => {
-    // Few links have any, and to join what is not there takes ten times as long as to see that.
+    // Few links have adjustments, and joining none takes ten times as long as checking for them.
     if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
   };
   const addChanges = (hash: Hash, { changesAfter, lastChangeSeq }: { changesAfter: number; lastChangeSeq: number }) => {
@@ -86,8 +87,8 @@ export function createLinkDigests(connection: LedgerDb) {
       const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
       const hash = createHash('sha256').update(String(runLine.get(...start, ...rest)));
       const end = (firstEntryId ?? 0) + entries;
-      for (let at = firstEntryId ?? end; at < end; at += ENTRIES_A_CHUNK) {
-        hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');
+      for (let at = firstEntryId ?? end; at < end; at += ENTRIES_PER_CHUNK) {
+        hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_PER_CHUNK)) as string | null) ?? '');
       }
       addAdjustments(hash, ofRunAdjustments, run.runKey);
       addChanges(hash, run);
@@ -100,8 +101,8 @@ export function createLinkDigests(connection: LedgerDb) {
     },
     ofAct(act: DigestedAct): string {
       const { previousDigest, actSeq, action, workspaceId, at, actor, note } = act;
-      const said = [previousDigest, actSeq, action, workspaceId, at, actor, note];
-      const hash = createHash('sha256').update(String(actLine.get(...said, act.lastChangeSeq)));
+      const fields = [previousDigest, actSeq, action, workspaceId, at, actor, note];
+      const hash = createHash('sha256').update(String(actLine.get(...fields, act.lastChangeSeq)));
       addChanges(hash, act);
       return hash.digest('hex');
     },
@@ -117,11 +118,11 @@ export function digestOfEvent(connection: LedgerDb, event: DigestedEvent): strin
   return createLinkDigests(connection).ofEvent(event);
 }
 
-/** The lines of the entries from an id up to, not including, another; null when there are none. */
+/** Prepares the lines of the entries from one id up to, not including, another; null when there are none. */
 function prepareEntryLines(connection: LedgerDb): Database.Statement {
   return connection
     .prepare(
-      // The line feed as a separator: joined to each line, SQLite would copy it once more.
+      // The line feed as a separator: appended to each line, SQLite would copy every line once more.
       `SELECT group_concat(line, char(10)) || char(10) FROM (
          SELECT json_array(e.entry_id, t.tenant_id, p.period, ${entryKindSql('e.kind')},
            e.credits_delta, e.requests_delta, e.credits_after, e.requests_after) AS line
@@ -163,7 +164,7 @@ function prepareChangeLines(connection: LedgerDb): Database.Statement {
     .pluck();
 }
 
-/** The row changes that the next run or act covers: those after the last one's, up to the last of all. */
+/** Returns the row changes that the next run or act covers: from the last covered one to the newest. */
 export function changesToCover(connection: LedgerDb): { changesAfter: number; lastChangeSeq: number } {
   return connection
     .prepare(
@@ -175,7 +176,7 @@ export function changesToCover(connection: LedgerDb): { changesAfter: number; la
     .get() as { changesAfter: number; lastChangeSeq: number };
 }
 
-/** The end of the chain: the last run, close, reopen or act, which the next one continues. */
+/** Returns the head of the chain: the last run, close, reopen or act, which the next link continues. */
 export function headOfChain(connection: LedgerDb): { seq: number; digest: string } {
   const head = connection
     .prepare(

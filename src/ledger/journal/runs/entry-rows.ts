@@ -6,21 +6,21 @@ import { figureSql } from './sum-limits.ts';
 
 type Value = number | bigint;
 
-/** Rows that one statement appends. */
-const ROWS_A_STATEMENT = 100;
+/** Rows per statement. */
+const ROWS_PER_STATEMENT = 100;
 
 const INTO = `INSERT INTO usage_entries
   (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)`;
 const { opened, increased, decreased, restored } = ENTRY_KINDS;
 
-/** How entries come of rows of so many values; `places` are those of the rows. */
+/** Converts rows of `width` values into entries; `places` are the placeholders of the rows. */
 interface EntryForm {
   width: number;
   sql(places: string): string;
   values(runKey: number, periodKey: number, rows: readonly Value[]): Value[];
 }
 
-/** Records of keys that the ledger does not hold: tenant, credits, requests. */
+/** Records of keys that the ledger does not have: tenant, credits, requests. */
 export const OPENED = entryForm({
   width: 3,
   sql: (places) =>
@@ -28,7 +28,7 @@ export const OPENED = entryForm({
   values: (runKey, periodKey, rows) => [runKey, periodKey, ...rows],
 });
 
-/** Entries that are worked out already: tenant, kind, both deltas, and both figures after it. */
+/** Computed entries: tenant, kind, both deltas, and both figures afterwards. */
 export const CHANGED = entryForm({
   width: 6,
   sql: (places) => `${INTO} SELECT ?, ?, column1, column2, column3, column4, column5, column6 FROM (VALUES ${places})`,
@@ -36,8 +36,9 @@ export const CHANGED = entryForm({
 });
 
 /**
- * Records of which the ledger may hold others, as those of `OPENED`: SQLite looks each up, and subtracts what no double
- * holds. Numbers are bound as doubles; what is subtracted from a 64-bit integer must be one itself, hence the casts.
+ * Records of keys that the ledger may have, in the form of `OPENED`: SQLite looks each one up and subtracts figures
+ * that exceed a double. Numbers are bound as doubles, and subtracting from a 64-bit integer requires integers, hence
+ * the casts.
  */
 export const COMPARED = entryForm({
   width: 3,
@@ -61,15 +62,15 @@ function entryForm(form: EntryForm) {
     const row = `(${Array.from({ length: form.width }, () => '?').join(', ')})`;
     return connection.prepare(form.sql(Array.from({ length: rows }, () => row).join(', ')));
   };
-  const full = perConnection((connection) => prepare(connection, ROWS_A_STATEMENT));
+  const full = perConnection((connection) => prepare(connection, ROWS_PER_STATEMENT));
   return {
     ...form,
     statement: (connection: LedgerDb, rows: number) =>
-      rows === ROWS_A_STATEMENT ? full(connection) : prepare(connection, rows),
+      rows === ROWS_PER_STATEMENT ? full(connection) : prepare(connection, rows),
   };
 }
 
-/** Rows of one form on their way to the entries of a period, many a statement. */
+/** Buffers rows of one form and appends them to the entries of a period, many per statement. */
 export class EntryRows {
   readonly #connection: LedgerDb;
   readonly #form: ReturnType<typeof entryForm>;
@@ -87,10 +88,10 @@ export class EntryRows {
 
   add(...row: Value[]): void {
     this.#rows.push(...row);
-    if (this.#rows.length === ROWS_A_STATEMENT * this.#form.width) this.#append();
+    if (this.#rows.length === ROWS_PER_STATEMENT * this.#form.width) this.#append();
   }
 
-  /** Appends what is left, and says how many entries there are in all. */
+  /** Appends the remaining rows and returns the total number of entries. */
   finish(): number {
     if (this.#rows.length > 0) this.#append();
     return this.#entries;

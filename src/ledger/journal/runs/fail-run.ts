@@ -7,7 +7,7 @@ import { periods } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { WalkFacts } from '../staging/staging.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
-import { lastProven } from './known-listing.ts';
+import { lastVerified } from './known-listing.ts';
 
 export interface RunFailure {
   status: 'failed' | 'unstable' | 'suspicious_empty' | 'suspicious_shrink';
@@ -17,7 +17,10 @@ export interface RunFailure {
   records: number;
 }
 
-/** Ends a run that applies nothing and frees its workspace. False: it has been superseded before, and keeps that status. */
+/**
+ * Ends a run that applies nothing and frees its workspace. Returns false when the run was superseded before; it keeps
+ * that status.
+ */
 export function failRun(connection: LedgerDb, run: ClaimedRun, failure: RunFailure, nowMs: number): boolean {
   return connection
     .transaction(() => {
@@ -34,15 +37,15 @@ export function failRun(connection: LedgerDb, run: ClaimedRun, failure: RunFailu
 }
 
 /**
- * How many records the ledger holds inside the window, and by how many its months have shrunk in a walk; null where the last
- * applied run read the same window and had the very same keys: nothing is gone that was not gone before.
+ * Returns the number of records in the ledger within the window, and the number missing from the walk by month; null
+ * when the last applied run read the same window with the same keys, so that nothing more is missing.
  */
 export function countMissing(
   connection: LedgerDb,
   run: ClaimedRun,
   { keys, keySetDigest }: { keys: KeySet; keySetDigest: string },
 ): { known: number; missing: number } | null {
-  const last = lastProven(connection).get({ workspaceKey: run.workspaceKey });
+  const last = lastVerified(connection).get({ workspaceKey: run.workspaceKey });
   const { window } = run;
   if (last?.walk.keySetDigest === keySetDigest && last.from === window.from && last.to === window.to) return null;
   const [from, to] = windowBounds(window);
@@ -66,7 +69,10 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, each) => total + each, 0);
 }
 
-/** `accepted`: proven complete. `moved`: the listing changed under it. `unconfirmed`: another walk must agree first. */
+/**
+ * `accepted`: verified complete. `moved`: the listing changed during the walk. `unconfirmed`: another walk must agree
+ * first.
+ */
 export type WalkVerdict = (typeof walks.$inferSelect)['verdict'];
 
 export interface WalkRecord {
@@ -75,7 +81,7 @@ export interface WalkRecord {
   finishedAtMs: number;
   facts: WalkFacts;
   verdict: WalkVerdict;
-  /** Stable names of the signs of movement that were seen, see src/sync/run.ts. */
+  /** Stable names of the detected signs of movement, see src/sync/run.ts. */
   signs: readonly string[];
 }
 

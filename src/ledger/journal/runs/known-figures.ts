@@ -2,20 +2,21 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { preparedSql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 
-/** Keys that SQLite joins into one row: reading each as a row of its own would take a third longer. */
-export const KEYS_A_READ = 4096;
+/** Keys per row that SQLite joins: reading each key as its own row would take a third longer. */
+export const KEYS_PER_READ = 4096;
 
 /**
- * Some keys of a period in their order: the numbers of the tenants, then the credits of each, then its requests. Figures
- * beyond 2^53 are the nearest double. Fewer than `KEYS_A_READ` are the last ones.
+ * Consecutive keys of a period: the tenant numbers, then the credits of each, then its requests. Figures beyond 2^53
+ * are the nearest double. Fewer than `KEYS_PER_READ` keys are the last ones.
  */
 export type KnownRows = Float64Array<ArrayBuffer>;
 
-/** Another thread that reads what the ledger holds while this one compares it, one period at a time. */
+/** A reader in another thread that loads the ledger's figures while this thread compares them, one period at a time. */
 export interface FiguresAhead {
   /**
-   * Begins with the first key of a period, if the ledger that it reads has this end of the chain. Returns what gives the next
-   * keys; null when there are none in time, or another period has been begun: of this one it is to be asked no more.
+   * Starts with the first key of a period, if its connection sees the same head of the chain. Returns a function for
+   * the next keys; it returns null when they are not ready in time or another period was started, and must not be
+   * called for this period again.
    */
   begin(periodKey: number, head: { seq: number; digest: string }): () => KnownRows | null;
 }
@@ -23,11 +24,11 @@ export interface FiguresAhead {
 const statementOf = preparedSql(
   `SELECT json_group_array(tenant_key), json_group_array(credits_used), json_group_array(request_count)
        FROM (SELECT tenant_key, credits_used, request_count FROM tenant_usage
-         WHERE period_key = ? AND tenant_key > ? AND withdrawn = 0 ORDER BY tenant_key LIMIT ${KEYS_A_READ})`,
+         WHERE period_key = ? AND tenant_key > ? AND withdrawn = 0 ORDER BY tenant_key LIMIT ${KEYS_PER_READ})`,
   'raw',
 );
 
-/** Reads the keys after this one that the ledger holds of a period and that are not withdrawn. */
+/** Reads the keys of a period after this one that are not withdrawn. */
 export function readKnown(connection: LedgerDb, periodKey: number, after: number): KnownRows {
   const texts = statementOf(connection).get(periodKey, after) as string[];
   const columns = texts.map((text) => JSON.parse(text) as number[]);
@@ -37,7 +38,7 @@ export function readKnown(connection: LedgerDb, periodKey: number, after: number
   return rows;
 }
 
-/** What an entry says beside the figures that it leaves. */
+/** The kind and deltas of an entry. */
 interface Change {
   kind: number;
   credits: number;
@@ -47,8 +48,8 @@ interface Change {
 const isExact = Number.isSafeInteger;
 
 /**
- * What the ledger holds of one period, read along with records that come in the order of its keys. Most records of a sync
- * say what is known already: to see that here spares SQLite a look-up for each.
+ * The ledger's figures of one period, read in step with records in the same key order. Most records of a sync are
+ * unchanged: detecting that here saves SQLite a look-up for each.
  */
 export class KnownFigures {
   readonly #next: (after: number) => KnownRows;
@@ -59,21 +60,24 @@ export class KnownFigures {
   #missed = false;
   #found = -1;
 
-  /** `next` gives the keys after this one; each is asked for once, in their order. */
+  /** `next` returns the keys after the given one; it is called once per position, in key order. */
   constructor(next: (after: number) => KnownRows) {
     this.#next = next;
   }
 
   /**
-   * Whether the ledger holds these very figures of the tenant; keys must be asked for in ascending order. False means
-   * that it may hold others: figures beyond 2^53 are read as the nearest double, which no smaller integer equals.
+   * Reports whether the ledger has exactly these figures for the tenant; call it in ascending key order. False means
+   * that they may differ: figures beyond 2^53 are read as the nearest double, which no smaller integer equals.
    */
   holds(tenantKey: number, credits: number | bigint, requests: number | bigint): boolean {
     this.#found = this.#find(tenantKey);
     return this.#found >= 0 && this.#credits() === credits && this.#requests() === requests;
   }
 
-  /** By how much the figures of the key that was asked for last change to these; null where no double says it exactly. */
+  /**
+   * Returns the change from the figures of the last key passed to `holds` to these; null when doubles cannot express it
+   * exactly.
+   */
   changeTo(credits: number | bigint, requests: number | bigint): Change | null {
     if (this.#found < 0 || typeof credits === 'bigint' || typeof requests === 'bigint') return null;
     const before = { credits: this.#credits(), requests: this.#requests() };
@@ -83,8 +87,8 @@ export class KnownFigures {
     return { kind: isMore ? ENTRY_KINDS.increased : ENTRY_KINDS.decreased, ...change };
   }
 
-  /** Whether each key that the ledger holds has been asked for. To be asked last. */
-  areAllAsked(): boolean {
+  /** Reports whether every key of the ledger was passed to `holds`. Call it last. */
+  coversAllKeys(): boolean {
     while (!this.#missed && this.#at === this.#keys && !this.#isLast) this.#readOn();
     return !this.#missed && this.#at === this.#keys;
   }
@@ -97,7 +101,7 @@ export class KnownFigures {
     return this.#rows[2 * this.#keys + this.#found] as number;
   }
 
-  /** The place of a key, or -1. */
+  /** Returns the position of a key, or -1. */
   #find(tenantKey: number): number {
     for (;;) {
       if (this.#at === this.#keys) {
@@ -117,10 +121,10 @@ export class KnownFigures {
     const after = this.#keys === 0 ? 0 : (this.#rows[this.#keys - 1] as number);
     const { buffer } = this.#rows;
     this.#rows = this.#next(after);
-    // So little else becomes garbage here that what was read would wait long for the collector.
+    // Released by hand: little other garbage accumulates here, so the collector would keep this memory for long.
     buffer.transfer(0);
     this.#keys = this.#rows.length / 3;
     this.#at = 0;
-    this.#isLast = this.#keys < KEYS_A_READ;
+    this.#isLast = this.#keys < KEYS_PER_READ;
   }
 }

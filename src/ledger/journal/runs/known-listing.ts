@@ -6,8 +6,8 @@ import type { KnownListing } from '../staging/staging.ts';
 import { hasAbsences } from './absences.ts';
 import type { ClaimedRun } from './claim-run.ts';
 
-/** The last applied run of a workspace: its window and the certificate of the walk that was accepted. */
-export const lastProven = prepared((db) => {
+/** Selects the last applied run of a workspace: its window and the certificate of the accepted walk. */
+export const lastVerified = prepared((db) => {
   const isAccepted = and(eq(walks.runKey, runs.runKey), eq(walks.verdict, 'accepted'));
   return db
     .select({ from: runs.fromPeriod, to: runs.toPeriod, walk: walks })
@@ -26,15 +26,15 @@ const storedListing = prepared((db) =>
 );
 
 /**
- * The listing that the last applied run of this workspace has proven for the same window, or null: the ledger holds what it
- * said and nothing else. A reconciliation knows none: it reads and compares everything.
+ * Returns the listing that the workspace's last applied run verified for the same window, if the ledger still equals
+ * it, else null. Reconciliations get null: they read and compare everything.
  */
 export function knownListing(connection: LedgerDb, run: ClaimedRun, kind: string): KnownListing | null {
   const { workspaceKey, window } = run;
   const stored = storedListing(connection).get({ workspaceKey });
   if (kind === 'reconcile' || stored?.fromPeriod !== window.from || stored.toPeriod !== window.to) return null;
   const { pageDigests } = stored;
-  const walk = lastProven(connection).get({ workspaceKey })?.walk;
+  const walk = lastVerified(connection).get({ workspaceKey })?.walk;
   if (walk?.contentDigest !== createHash('sha256').update(pageDigests).digest('hex')) return null;
   if (hasAbsences(connection, run)) return null;
   const { pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest } = walk;
@@ -56,7 +56,7 @@ export function knownListing(connection: LedgerDb, run: ClaimedRun, kind: string
   return { pageDigests, facts };
 }
 
-export function rememberListing(
+export function storeListing(
   connection: LedgerDb,
   { workspaceKey, window: { from, to } }: ClaimedRun,
   pageDigests: Buffer,

@@ -9,7 +9,7 @@ import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import { headOfChain } from './digest.ts';
 import { CHANGED, COMPARED, EntryRows, OPENED } from './entry-rows.ts';
-import { type FiguresAhead, KEYS_A_READ, KnownFigures, readKnown } from './known-figures.ts';
+import { type FiguresAhead, KEYS_PER_READ, KnownFigures, readKnown } from './known-figures.ts';
 
 const { placeholder } = sql;
 
@@ -29,8 +29,11 @@ const usageOf = prepared((db) => {
     .limit(1);
 });
 
-/** Entries that one statement brings into the state: SQLite keeps the pages that it changes twice until it ends. */
-const ENTRIES_A_STATEMENT = 2048;
+/**
+ * Entries merged into the state per statement: SQLite keeps two copies of the pages that a statement changes until it
+ * ends.
+ */
+const ENTRIES_PER_STATEMENT = 2048;
 
 export interface EntryCounts {
   opened: number;
@@ -43,15 +46,15 @@ export interface EntryCounts {
 export interface Merge {
   run: ClaimedRun;
   staging: RunStaging;
-  /** By how much the numbers of new tenants have moved up. */
+  /** Amount by which the numbers of new tenants have shifted up. */
   shift: number;
   lastEntryIdBefore: number;
-  /** What the last run that covered each period has shown, by period. */
+  /** Digests of the figures by the last run that covered each period. */
   shownBefore: ReadonlyMap<number, Buffer>;
   ahead: FiguresAhead | null;
 }
 
-/** Entries with ids above the one, up to the other. */
+/** Entries with ids above `after`, up to `last`. */
 export interface EntryRange {
   after: number;
   last: number;
@@ -59,17 +62,17 @@ export interface EntryRange {
 
 export interface Merged {
   counts: EntryCounts;
-  /** The periods that have entries, and where these lie. */
+  /** The periods that have entries, and the range of their ids. */
   changed: Map<number, EntryRange>;
-  /** The periods that have the very keys of the walk: none is missing, and none has come back. */
+  /** The periods with exactly the keys of the walk: none is missing, and none has come back. */
   sameKeys: ReadonlySet<number>;
-  /** The periods of which the walk has all keys that were not withdrawn. */
+  /** The periods in which the walk has every key that is not withdrawn. */
   complete: ReadonlySet<number>;
 }
 
 /**
- * Appends an entry for each staged record that is new or differs, and brings the state up to it, one period at a time and
- * in the order of the ledger's keys; returns how many entries there are of each kind.
+ * Appends an entry for each staged record that is new or changed and updates the state, one period at a time and in key
+ * order. Returns the number of entries by kind.
  */
 export function mergeStaged(connection: LedgerDb, merge: Merge): Merged {
   const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
@@ -87,7 +90,7 @@ export function mergeStaged(connection: LedgerDb, merge: Merge): Merged {
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
     rememberDigest(connection).run({ digest, periodKey });
-    // The state has held these very figures since the last run that covered the period: no need to compare them.
+    // Unchanged since the last run that covered the period, so there is nothing to compare.
     const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
     if (isSame || isNew) sameKeys.add(periodKey);
     if (isSame) continue;
@@ -97,7 +100,7 @@ export function mergeStaged(connection: LedgerDb, merge: Merge): Merged {
     figures.forEach((stagedKey, credits, requests) => {
       const tenantKey = stagedKey > staging.tenantBase ? stagedKey + shift : stagedKey;
       if (known === null) {
-        // The ledger holds nothing of the period yet: a first run is spared a million look-ups.
+        // The ledger has no figures of the period yet: this saves a first run a million look-ups.
         opened.add(tenantKey, credits, requests);
       } else if (!known.holds(tenantKey, credits, requests)) {
         const change = known.changeTo(credits, requests);
@@ -106,8 +109,8 @@ export function mergeStaged(connection: LedgerDb, merge: Merge): Merged {
       }
     });
     for (const rows of [opened, changes, compared]) entries += rows.finish();
-    if (known?.areAllAsked() === true) complete.add(periodKey);
-    // It is read while the state is brought up to this one.
+    if (known?.coversAllKeys() === true) complete.add(periodKey);
+    // Starts reading the next period while the state of this one is updated.
     const next = periodKeys[at + 1];
     if (next !== undefined) knownOf(next);
     if (entries === entriesBefore) continue;
@@ -120,18 +123,18 @@ export function mergeStaged(connection: LedgerDb, merge: Merge): Merged {
   return { counts, changed, sameKeys, complete };
 }
 
-/** Records of a period from which on it is worth while to have two threads. */
-const MANY_RECORDS = 4 * KEYS_A_READ;
+/** Records per period from which a second thread pays off. */
+const MIN_RECORDS_FOR_SECOND_THREAD = 4 * KEYS_PER_READ;
 
 /**
- * Returns what begins to read what the ledger holds of a period, in another thread where there is one and much to read; null
- * where it holds nothing.
+ * Returns a function that starts reading the ledger's figures of a period, in another thread if there is one and the
+ * period is large; it returns null when the ledger has no figures.
  */
 function createKnown(connection: LedgerDb, { staging, ahead }: Merge): (periodKey: number) => KnownFigures | null {
   const head = once(() => headOfChain(connection));
   return oncePerKey((periodKey) => {
     if (usageOf(connection).get({ periodKey }) === undefined) return null;
-    const isMuch = staging.figuresOf(periodKey).size >= MANY_RECORDS;
+    const isMuch = staging.figuresOf(periodKey).size >= MIN_RECORDS_FOR_SECOND_THREAD;
     let ofOther = isMuch && ahead !== null ? ahead.begin(periodKey, head()) : null;
     return new KnownFigures((after) => {
       const rows = ofOther?.() ?? null;
@@ -141,7 +144,7 @@ function createKnown(connection: LedgerDb, { staging, ahead }: Merge): (periodKe
   });
 }
 
-/** Brings the state up to the entries of these ids; `isNew` when it holds none of their keys yet. */
+/** Updates the state with the entries in this id range; `isNew` when it has none of their keys yet. */
 export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolean): void {
   const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
     request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
@@ -151,12 +154,12 @@ export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolea
      SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
      FROM usage_entries WHERE entry_id > ? AND entry_id <= ? ${isNew ? '' : upsert}`,
   );
-  for (let { after } = ids; after < ids.last; after += ENTRIES_A_STATEMENT) {
-    update.run(after, Math.min(after + ENTRIES_A_STATEMENT, ids.last));
+  for (let { after } = ids; after < ids.last; after += ENTRIES_PER_STATEMENT) {
+    update.run(after, Math.min(after + ENTRIES_PER_STATEMENT, ids.last));
   }
 }
 
-/** Adds up the entries after this one by kind. */
+/** Adds the number of entries after this one to `counts`, by kind. */
 export function countEntries(connection: LedgerDb, lastEntryIdBefore: number, counts: EntryCounts): void {
   const sums = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
   const more = connection

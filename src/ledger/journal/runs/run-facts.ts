@@ -4,11 +4,13 @@ import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
 
 interface FirstRun {
-  /** When it began, ISO-8601 UTC, if it read the whole history up to then; null where somebody may have asked for a part. */
+  /**
+   * Start of the run, ISO-8601 UTC, if it read the whole history; null for a manual run, which may have read a part.
+   */
   wholeReadAt: string | null;
 }
 
-/** Null when nothing has been applied. */
+/** Returns null when no run has been applied. */
 export function firstRun(connection: LedgerDb, workspaceId: string): FirstRun | null {
   const { kind, startedAt } = runs;
   const found = query(connection)
@@ -28,7 +30,7 @@ export interface LargestChange {
   credits_after: bigint;
 }
 
-/** The entries of a run that moved the most credits, at most 20. */
+/** Returns the entries of a run with the largest changes of credits, at most 20. */
 export function largestChangesOfRun(connection: LedgerDb, runId: string): LargestChange[] {
   return connection
     .prepare(
@@ -39,7 +41,9 @@ export function largestChangesOfRun(connection: LedgerDb, runId: string): Larges
     .all(runId) as LargestChange[];
 }
 
-/** Requests that the latest applied run of each workspace made, reconciliations and retries left out. */
+/**
+ * Returns the number of requests that each workspace's latest applied run made, without reconciliations and retries.
+ */
 export function requestsOfRuns(connection: LedgerDb): Map<string, number> {
   const rows = connection
     .prepare(

@@ -9,16 +9,16 @@ import { highest } from '../../store/subjects.ts';
 type SlotKind = 'scheduled' | 'reconcile';
 
 export interface SlotRecord {
-  /** The latest slot whose run was applied, ISO-8601 UTC; null when there is none. */
+  /** The latest slot done by an applied run, ISO-8601 UTC; null when there is none. */
   doneSlot: string | null;
-  /** Runs in a row that have ended since without applying. */
+  /** Consecutive runs since then that ended without applying. */
   failures: number;
-  /** The slot of the latest of them. */
+  /** The slot of the latest failed run. */
   failedSlot: string | null;
   failedRunKey: number | null;
-  /** When it ended, milliseconds since the epoch. */
+  /** End of the latest failed run, milliseconds since the epoch. */
   failedAtMs: number | null;
-  /** It ended because the service refused our credentials. */
+  /** The service rejected the credentials. */
   refused: boolean;
 }
 
@@ -28,13 +28,13 @@ type RunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof RUN_COLUMNS, '
   workspaceId: string;
 };
 
-/** The runs that are new, and those that were running, in their order. */
+/** Selects new runs, and runs that were running at the last read, in order. */
 const changedRuns = prepared((db) =>
   db
     .select(RUN_COLUMNS)
     .from(runs)
     .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
-    // By their keys: an OR would have SQLite read every run.
+    // Selects by key: with an OR, SQLite would read every run.
     .where(
       sql`${runKey} IN (SELECT value FROM json_each(${sql.placeholder('running')})
         UNION ALL SELECT n.run_key FROM runs n NOT INDEXED WHERE n.run_key > ${sql.placeholder('lastKey')})`,
@@ -51,15 +51,15 @@ const EMPTY_RECORD: SlotRecord = {
   failedAtMs: null,
 };
 const KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
-const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];
-/** The codes of runs that ended because somebody stopped the program. */
-const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
-/** Runs of one workspace that the first look goes back at most, in search of one that was applied. */
-const FIRST_LOOK_ROWS = 5000;
+const REJECTION_CODES: readonly (string | null)[] = ['unauthorized', 'forbidden'];
+/** Error codes of runs that ended because the program was stopped. */
+const STOP_CODES: readonly (string | null)[] = ['stopping', 'cancelled'];
+/** Runs per workspace that the first read goes back at most, to find an applied one. */
+const MAX_HISTORY_RUNS = 5000;
 
 /**
- * Follows which slots are done. Only an applied run does a slot; runs that failed are counted, so that the slot is tried
- * again. Each look reads only what is new since the one before: an ended run stays as it is for as long as it is kept.
+ * Tracks the done slots. Only an applied run does a slot; failed runs are counted, so that the slot is retried. Each
+ * read covers only the runs since the previous one, because an ended run does not change.
  */
 export class SlotLog {
   readonly #connection: LedgerDb;
@@ -67,7 +67,7 @@ export class SlotLog {
   readonly #records = new Map<string, SlotRecord>();
   readonly #running = new Set<number>();
   #lastKey: number | null = null;
-  /** Of SQLite's own count: it moves when another connection has committed. */
+  /** SQLite's data_version, which changes when another connection has committed. */
   #seenVersion: unknown = null;
 
   constructor(connection: LedgerDb) {
@@ -75,29 +75,29 @@ export class SlotLog {
     this.#version = connection.prepare('PRAGMA data_version').pluck();
   }
 
-  /** The record as of now; an empty one for a workspace that the ledger does not know. */
+  /** Returns the current record; an empty one for an unknown workspace. */
   record(workspaceId: string, kind: SlotKind): SlotRecord {
     this.#refresh();
     return this.#records.get(keyOf(workspaceId, kind)) ?? EMPTY_RECORD;
   }
 
-  /** Asked for hundreds of workspaces in a row, and little is written meanwhile. */
+  /** Cheap when nothing was written: callers ask for hundreds of workspaces in a row. */
   #refresh(): void {
     const version = this.#version.get();
     if (version === this.#seenVersion) return;
-    const lastKey = this.#lastKey ?? this.#takeHistory();
+    const lastKey = this.#lastKey ?? this.#readHistory();
     const running = JSON.stringify([...this.#running]);
-    for (const row of changedRuns(this.#connection).all({ lastKey, running })) this.#take(row);
+    for (const row of changedRuns(this.#connection).all({ lastKey, running })) this.#recordRun(row);
     this.#seenVersion = version;
   }
 
-  /** Of each workspace the runs since the latest applied one of each kind. Returns the last run of all. */
-  #takeHistory(): number {
+  /** Reads, for each workspace, the runs since the latest applied one of each kind. Returns the last run key. */
+  #readHistory(): number {
     const lastKey = highest(this.#connection, runKey);
     this.#lastKey = lastKey;
     const backwards = this.#connection.prepare(
       `SELECT run_key AS runKey, kind, slot, status, finished_at AS finishedAt, error_code AS errorCode FROM runs
-       WHERE workspace_key = ? AND run_key <= ? ORDER BY run_key DESC LIMIT ${FIRST_LOOK_ROWS}`,
+       WHERE workspace_key = ? AND run_key <= ? ORDER BY run_key DESC LIMIT ${MAX_HISTORY_RUNS}`,
     );
     for (const { workspaceKey, workspaceId } of query(this.#connection).select().from(workspaces).all()) {
       const rows: RunRow[] = [];
@@ -108,12 +108,12 @@ export class SlotLog {
         if (row.status === 'applied') open.delete(row.kind);
         if (open.size === 0) break;
       }
-      for (const row of rows.reverse()) this.#take(row);
+      for (const row of rows.reverse()) this.#recordRun(row);
     }
     return lastKey;
   }
 
-  #take(row: RunRow): void {
+  #recordRun(row: RunRow): void {
     const { runKey, workspaceId, kind, slot, status } = row;
     this.#lastKey = Math.max(this.#lastKey ?? 0, runKey);
     if (status === 'running') {
@@ -123,9 +123,9 @@ export class SlotLog {
     this.#running.delete(runKey);
     const endedAtMs = row.finishedAt === null ? null : Date.parse(row.finishedAt);
     if (status === 'applied') {
-      // Any run that was applied, one by hand too, shows that the fault is over.
-      for (const each of KINDS) this.#forgive(keyOf(workspaceId, each), each === kind ? slot : null, endedAtMs);
-    } else if (kind !== 'manual' && !STOPS.includes(row.errorCode)) {
+      // Any applied run, even a manual one, shows that the fault is over.
+      for (const each of KINDS) this.#resetFailures(keyOf(workspaceId, each), each === kind ? slot : null, endedAtMs);
+    } else if (kind !== 'manual' && !STOP_CODES.includes(row.errorCode)) {
       const known = this.#records.get(keyOf(workspaceId, kind)) ?? EMPTY_RECORD;
       this.#records.set(keyOf(workspaceId, kind), {
         doneSlot: known.doneSlot,
@@ -133,15 +133,15 @@ export class SlotLog {
         failedSlot: slot,
         failedRunKey: runKey,
         failedAtMs: endedAtMs,
-        refused: REFUSALS.includes(row.errorCode),
+        refused: REJECTION_CODES.includes(row.errorCode),
       });
     }
   }
 
-  #forgive(key: string, slot: string | null, endedAtMs: number | null): void {
+  #resetFailures(key: string, slot: string | null, endedAtMs: number | null): void {
     const known = this.#records.get(key)?.doneSlot ?? null;
     const knownMs = known === null ? Number.NEGATIVE_INFINITY : Date.parse(known);
-    // A slot that had not come when a later run ended was done by a clock that has been set back since.
+    // A slot later than the end of a later run was done while the clock was ahead.
     const replaced = (slot !== null && Date.parse(slot) > knownMs) || !canHaveHappened(knownMs, endedAtMs ?? knownMs);
     this.#records.set(key, { ...EMPTY_RECORD, doneSlot: replaced ? slot : known });
   }

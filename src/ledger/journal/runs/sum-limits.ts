@@ -2,20 +2,20 @@ import Database from 'better-sqlite3';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 
-/** The one integer of SQLite that is no figure. In a statement that writes a figure, what becomes this must fail. */
+/** -2^63, the one SQLite integer that is not a valid figure. A statement that computes it as a figure must fail. */
 export const NO_FIGURE = `${-LARGEST_FIGURE - 1n}`;
 
 /**
- * SQL of a figure that a statement computes: what is no figure becomes text, which no column of integers takes, as it takes
- * no difference beyond 64 bits.
+ * Returns SQL for a computed figure that turns an invalid figure into text, which integer columns reject, as SQLite
+ * rejects differences beyond 64 bits.
  */
 export function figureSql(computed: string): string {
   return `coalesce(nullif(${computed}, ${NO_FIGURE}), 'no figure')`;
 }
 
 /**
- * Carries out a query of one row of sums. SQLite fails when a sum does not fit into 64 bits, and so would every view that
- * shows it: that becomes the error `sum_too_large`, which undoes the transaction under way.
+ * Runs a query that returns one row of sums. SQLite fails when a sum exceeds 64 bits, and every view that shows it
+ * would fail too: this throws `sum_too_large`, which rolls back the transaction.
  */
 export function refuseTooLarge(what: string, query: Database.Statement, ...values: readonly number[]): void {
   try {
@@ -30,7 +30,7 @@ export function refuseTooLarge(what: string, query: Database.Statement, ...value
 
 function tooLarge(what: string, cause?: unknown): LedgerError {
   return new LedgerError('sum_too_large', `${what} sum to more than 2^63-1`, {
-    hint: 'nothing was applied; ask the service about its figures, no ledger can state such a total exactly',
+    hint: 'nothing was applied; ask the service operator about these figures: the ledger cannot represent such a total exactly',
     cause,
   });
 }

@@ -16,7 +16,7 @@ const BLOCK_BITS = Math.log2(BLOCK);
 const MAX_GAP = 16;
 
 /** Records that are put in order at a time, and the numbers of one. */
-const ROWS_A_CHUNK = 1024;
+const ROWS_PER_CHUNK = 1024;
 const ROW = 3;
 
 /** The largest figure of 32 bits. */
@@ -159,7 +159,7 @@ export class OrderedFigures {
 
   /** Tenant number, credits and requests of some records, one after the other; the next ones overwrite them. */
   *#chunks(): Generator<Float64Array> {
-    const rows = new Float64Array(ROWS_A_CHUNK * ROW);
+    const rows = new Float64Array(ROWS_PER_CHUNK * ROW);
     const { places, first } = this.#order;
     const blocks = this.#blocks;
     let used = 0;

@@ -230,7 +230,7 @@ export class RunStaging {
 }
 
 /** Tenants that SQLite joins into one row: reading each as a row of its own would take three times as long. */
-const TENANTS_A_ROW = 4096;
+const TENANTS_PER_ROW = 4096;
 
 export function knownTenants(connection: LedgerDb, workspaceKey: number): TenantNumbers {
   const numbers = new TenantNumbers(highest(connection, tenants.tenantKey));
@@ -238,7 +238,7 @@ export function knownTenants(connection: LedgerDb, workspaceKey: number): Tenant
     .prepare(
       `SELECT json_group_array(tenant_id), json_group_array(tenant_key), max(tenant_id)
        FROM (SELECT tenant_id, tenant_key FROM tenants WHERE workspace_key = ? AND tenant_id > ?
-         ORDER BY tenant_id LIMIT ${TENANTS_A_ROW})`,
+         ORDER BY tenant_id LIMIT ${TENANTS_PER_ROW})`,
     )
     .raw();
   for (let after: string | null = ''; after !== null; ) {

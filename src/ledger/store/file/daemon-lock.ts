@@ -4,55 +4,58 @@ import type { ConfigFault } from '../../../core/errors.ts';
 import { lockFile } from '../../../core/process/lock-file.ts';
 import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
 import type { LedgerDb } from '../ledger-db.ts';
-import { preparePlace } from './open.ts';
+import { prepareLedgerFolder } from './open.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
-const RETRY_MS = 20;
-/** The system frees the lock of a process that was killed a moment after the signal. */
-const BRIEF_MS = 300;
-/** A daemon that stops takes up to 19 s. */
-const DRAIN_MS = 22_000;
+const LOCK_POLL_MS = 20;
+/**
+ * How long to wait for the lock of a daemon that is not stopping: after a kill, the system frees the lock a moment
+ * later.
+ */
+const KILLED_LOCK_GRACE_MS = 300;
+/** How long to wait for a daemon that is stopping, which takes up to 19 s. */
+const DAEMON_STOP_TIMEOUT_MS = 22_000;
 
-/** What a daemon says of the configuration that it works by. */
-export interface ConfigurationNotice {
-  /** How often it was to read it since its start. */
+/** The configuration a daemon is running with. */
+export interface ConfigurationStatus {
+  /** Number of times the daemon has tried to read it since it started. */
   reads: number;
-  /** When the one that counts was read, an ISO time. */
+  /** When the active configuration was read, an ISO time. */
   readAt: string;
-  /** Why the last one that was read does not count. */
+  /** Why the latest configuration was rejected; null when it is active. */
   refused: { at: string; faults: readonly ConfigFault[] } | null;
-  /** Settings of it that count from the next start on. */
+  /** Changed settings that take effect only after a restart. */
   needsRestart: readonly string[];
 }
 
-/** The process that has the lock, as it says itself. */
+/** The process that holds the daemon lock, as it describes itself in the notice file. */
 export interface DaemonNotice extends ProcessIdentity {
   since: string;
   stopping: boolean;
-  configuration: ConfigurationNotice;
+  configuration: ConfigurationStatus;
 }
 
 /**
- * Takes the ledger for the one daemon that may have it. The system frees it with the process, however that ends. Waits
- * for a daemon that is stopping; null when `signal` aborts meanwhile. Throws LedgerError `daemon_running` within a
- * second while another daemon goes on.
+ * Locks the ledger for its one daemon. The system frees the lock when the process ends, however it ends. Waits for a
+ * daemon that is stopping; returns null when `signal` aborts meanwhile. Throws LedgerError `daemon_running` within a
+ * second while another daemon keeps running.
  */
 export async function lockForDaemon(
   { path: ledgerPath, readerGroup }: { path: string; readerGroup?: string },
   clock: Clock,
   signal: AbortSignal,
 ): Promise<DaemonLock | null> {
-  preparePlace(ledgerPath, readerGroup);
+  prepareLedgerFolder(ledgerPath, readerGroup);
   const file = `${ledgerPath}.daemon`;
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const began = clock.monotonic();
   while (!signal.aborted) {
     const held = lockFile(file, 0);
-    if (held !== null) return new DaemonLock(held, noticeOf(ledgerPath), isoTime(clock.now()));
-    const holder = daemonOf(ledgerPath);
-    const waitMs = holder?.stopping === true ? DRAIN_MS : BRIEF_MS;
-    if (clock.monotonic() - began >= waitMs) throw inUse(ledgerPath, holder);
-    await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+    if (held !== null) return new DaemonLock(held, noticePathOf(ledgerPath), isoTime(clock.now()));
+    const holder = findRunningDaemon(ledgerPath);
+    const waitMs = holder?.stopping === true ? DAEMON_STOP_TIMEOUT_MS : KILLED_LOCK_GRACE_MS;
+    if (clock.monotonic() - began >= waitMs) throw daemonRunningError(ledgerPath, holder);
+    await sleep(clock, LOCK_POLL_MS, signal).catch(() => undefined);
   }
   return null;
 }
@@ -62,30 +65,30 @@ export class DaemonLock {
   readonly #noticePath: string;
   readonly #since: string;
   #stopping = false;
-  #configuration: ConfigurationNotice;
+  #configuration: ConfigurationStatus;
 
   constructor(held: LedgerDb, noticePath: string, since: string) {
     this.#held = held;
     this.#noticePath = noticePath;
     this.#since = since;
     this.#configuration = { reads: 0, readAt: since, refused: null, needsRestart: [] };
-    this.#say();
+    this.#writeNotice();
   }
 
-  get configuration(): ConfigurationNotice {
+  get configuration(): ConfigurationStatus {
     return this.#configuration;
   }
 
-  /** Tells `status` and `reload` what came of a configuration that was read. */
-  noteConfiguration(notice: ConfigurationNotice): void {
+  /** Publishes the outcome of a configuration read to `status` and `reload`. */
+  publishConfiguration(notice: ConfigurationStatus): void {
     this.#configuration = notice;
-    if (this.#held.open) this.#say();
+    if (this.#held.open) this.#writeNotice();
   }
 
-  /** From now on the next daemon waits for the end of this one. */
+  /** Makes the next daemon wait until this one has stopped, instead of failing. */
   stopping(): void {
     this.#stopping = true;
-    if (this.#held.open) this.#say();
+    if (this.#held.open) this.#writeNotice();
   }
 
   release(): void {
@@ -93,7 +96,7 @@ export class DaemonLock {
     this.#held.close();
   }
 
-  #say(): void {
+  #writeNotice(): void {
     const holder: DaemonNotice = {
       ...thisProcess(),
       since: this.#since,
@@ -104,21 +107,21 @@ export class DaemonLock {
       writeFileSync(`${this.#noticePath}.new`, JSON.stringify(holder), { mode: 0o600 });
       renameSync(`${this.#noticePath}.new`, this.#noticePath);
     } catch {
-      // A full disk keeps nobody from the lock: the next daemon is then told of "another process".
+      // A full disk must not stop a daemon from taking the lock: the next daemon then reports "another process".
     }
   }
 }
 
-/** A file that is held cannot be read, so that what its holder says stands beside it. */
-function noticeOf(ledgerPath: string): string {
+/** Returns the path of the notice file. It is separate because a locked file cannot be read. */
+function noticePathOf(ledgerPath: string): string {
   return `${ledgerPath}.daemon.json`;
 }
 
-/** The daemon of a ledger; null when nobody who runs has said that it has the lock. */
-export function daemonOf(ledgerPath: string): DaemonNotice | null {
+/** Returns the daemon of a ledger; null when no running process has recorded that it holds the lock. */
+export function findRunningDaemon(ledgerPath: string): DaemonNotice | null {
   try {
-    const holder = JSON.parse(readFileSync(noticeOf(ledgerPath), 'utf8')) as DaemonNotice;
-    // Of a process in another container nothing can be said from here.
+    const holder = JSON.parse(readFileSync(noticePathOf(ledgerPath), 'utf8')) as DaemonNotice;
+    // A process in another container cannot be checked from here, so it is assumed to run.
     const mayRun = holder.host !== thisProcess().host || isStillRunning(holder.pid, holder.start);
     return mayRun ? holder : null;
   } catch {
@@ -126,9 +129,9 @@ export function daemonOf(ledgerPath: string): DaemonNotice | null {
   }
 }
 
-function inUse(ledgerPath: string, holder: DaemonNotice | null): LedgerError {
+function daemonRunningError(ledgerPath: string, holder: DaemonNotice | null): LedgerError {
   if (holder === null) {
-    return new LedgerError('daemon_running', `another process is the daemon of ${ledgerPath}`, {
+    return new LedgerError('daemon_running', `another process is running as the daemon of ${ledgerPath}`, {
       hint: 'stop it first, or give this daemon another ledger.path',
     });
   }

@@ -5,16 +5,16 @@ import { AppError } from '../../../core/errors.ts';
 import type { LedgerDb } from '../ledger-db.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
-/** 8 MiB: what is copied between two looks at the signal. */
-const PAGES_A_STEP = 2048;
-/** What SQLite keeps beside a database that is in use, or that was not closed. */
+/** Pages copied between two checks of the abort signal: 8 MiB. */
+const PAGES_PER_STEP = 2048;
+/** Suffixes of the files that SQLite keeps next to a database that is in use, or was not closed. */
 export const SIDECARS = ['-wal', '-journal', '-shm'] as const;
-/** A file system without hard links says one of these. */
+/** Error codes of `link` on file systems without hard links. */
 const NO_HARD_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 /**
  * Copies every page of one snapshot of `source` into the new file `copy` (0600), flushed to disk. The read transaction
- * pins the snapshot: without it SQLite begins anew after each commit of another process, and may never end.
+ * pins the snapshot: without it SQLite restarts the copy after each commit of another process, and may never finish.
  */
 export async function copyLedger(source: LedgerDb, copy: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
@@ -25,13 +25,13 @@ export async function copyLedger(source: LedgerDb, copy: string, signal: AbortSi
     await source.backup(copy, {
       progress: () => {
         signal.throwIfAborted();
-        return PAGES_A_STEP;
+        return PAGES_PER_STEP;
       },
     });
   } finally {
     if (source.inTransaction) source.exec('ROLLBACK');
   }
-  // The source's pages say WAL, and a file that says so cannot be opened where no -shm can be made beside it.
+  // The copied pages are marked as WAL, and such a file cannot be opened where no -shm file can be created next to it.
   const connection = new Database(copy);
   try {
     connection.pragma('journal_mode = DELETE');
@@ -41,27 +41,27 @@ export async function copyLedger(source: LedgerDb, copy: string, signal: AbortSi
   syncPath(copy);
 }
 
-/** Whether SQLite says that the file is damaged, or no database at all. */
+/** Reports whether SQLite found the file damaged, or not a database at all. */
 export function isDamage(error: unknown): error is Error {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
 }
 
-/** Faults of disk and permissions as the error `backup_failed`, which says what to do; anything else as it is. */
-export function withRemedy(error: unknown, failed: string): unknown {
+/** Converts a disk or permission error into `backup_failed` with a hint; returns any other error unchanged. */
+export function toBackupError(error: unknown, failed: string): unknown {
   if (error instanceof AppError || !(error instanceof Error) || !('code' in error)) return error;
   return new LedgerError('backup_failed', `${failed}: ${error.message}`, {
-    hint: 'check the space on the disk and the right to write there; nothing half-done was kept',
+    hint: 'check the free space and the write permission there; no partial file was kept',
     cause: error,
   });
 }
 
-/** Whether a path leads to the ledger or to one of the files that SQLite keeps beside it. */
-export function isLedgerItself(path: string, ledgerPath: string): boolean {
+/** Reports whether a path leads to the ledger or to one of its SQLite sidecar files. */
+export function isLedgerFile(path: string, ledgerPath: string): boolean {
   const ledger = realPath(ledgerPath);
   return ['', ...SIDECARS].some((suffix) => realPath(path) === `${ledger}${suffix}`) || isSameFile(path, ledgerPath);
 }
 
-/** Whether two paths are names of one file; false when one of them leads nowhere. */
+/** Reports whether two paths name the same file; false when one of them does not exist. */
 export function isSameFile(one: string, other: string): boolean {
   const a = statSync(one, { throwIfNoEntry: false });
   const b = statSync(other, { throwIfNoEntry: false });
@@ -74,7 +74,7 @@ function realPath(path: string): string {
 }
 
 /**
- * Gives a file a second name; false where the file system has no hard links. Throws what `taken` gives when the name is
+ * Gives a file a second name; returns false where the file system has no hard links. Throws `taken()` when the name is
  * in use: a file is never replaced.
  */
 export function linkTo(file: string, name: string, taken: () => Error): boolean {

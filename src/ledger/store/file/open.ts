@@ -4,17 +4,17 @@ import Database from 'better-sqlite3';
 import { messageOf, systemFault } from '../../../core/errors.ts';
 import type { LedgerDb } from '../ledger-db.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
-import { refuseDanglingLink, requireLedgerPlace, shareWithGroup } from './place.ts';
+import { refuseDanglingLink, requireLedgerPath, shareWithGroup } from './ledger-path.ts';
 import { addRowDigest } from './row-digest.ts';
 import { columnsOf, schemaObjects } from './schema-objects.ts';
 import { LedgerError, ledgerErrorOf } from './sqlite-errors.ts';
 
-/** SQLite before this can corrupt a WAL database when a checkpoint resets the log under a writer. */
+/** Older versions of SQLite can corrupt a WAL database when a checkpoint resets the log under a writer. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 5000;
-const WAL_PAUSE_MS = 20;
+const WAL_RETRY_MS = 20;
 
-/** A connection that only reads. Times and periods are text, see the views. */
+/** A read-only connection. Times and periods are text, see the views. */
 export interface LedgerReader {
   readonly connection: LedgerDb;
   close(): void;
@@ -22,49 +22,52 @@ export interface LedgerReader {
 
 /**
  * Opens the ledger for writing: creates the file (0600, its folder 0700) when it is missing, and sets WAL,
- * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses what `requireLedgerPlace` does, and, with
- * `not_a_ledger`, another program's database. A `readerGroup` may read file (0640) and folder (2750).
+ * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Members of `readerGroup` may read file
+ * (0640) and folder (2750). Throws the errors of `requireLedgerPath`, and `not_a_ledger` for another program's database.
  */
 export function openForWriting(path: string, readerGroup?: string): LedgerDb {
-  preparePlace(path, readerGroup);
+  prepareLedgerFolder(path, readerGroup);
   if (!existsSync(path)) {
     closeSync(openSync(path, 'a', 0o600));
     chmodSync(path, 0o600);
   }
   if (readerGroup !== undefined) shareWithGroup(path, readerGroup);
   const connection = connect(path, false);
-  makeOurs(connection);
+  initializeFile(connection);
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
   addRowDigest(connection);
   return connection;
 }
 
-/** Makes the ledger's folder. Refuses what `requireLedgerPlace` does, and, with `not_a_ledger`, another program's database. */
-export function preparePlace(path: string, readerGroup?: string): void {
-  requireLedgerPlace(path, readerGroup);
+/**
+ * Creates the ledger's folder. Throws the errors of `requireLedgerPath`, and `not_a_ledger` for another program's
+ * database.
+ */
+export function prepareLedgerFolder(path: string, readerGroup?: string): void {
+  requireLedgerPath(path, readerGroup);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   if (existsSync(path)) refuseOtherProgram(path);
 }
 
 /**
- * Refuses another program's database before anything is written to it: the last connection that may write brings what is in
- * a log into its database, whoever's that is.
+ * Throws `not_a_ledger` for another program's database, before a writable connection touches it: closing the last one
+ * merges the write-ahead log into the database.
  */
 export function refuseOtherProgram(path: string): void {
   try {
     connect(path, true).close();
   } catch (error) {
-    // A journal of a crash, for example, is played back only by who may write.
+    // Other errors are left to the writable connection, which can for example roll back the journal of a crash.
     if (error instanceof LedgerError && error.code === 'not_a_ledger') throw error;
   }
 }
 
 /**
- * Marks a fresh file, and has it in WAL mode. SQLite does not wait for another one that turns the same fresh file to WAL:
- * it says at once that the file is locked.
+ * Marks a fresh file as a ledger and switches it to WAL mode. SQLite does not wait while another process switches the
+ * same file, but fails at once with "locked": so this retries.
  */
-function makeOurs(connection: LedgerDb): void {
+function initializeFile(connection: LedgerDb): void {
   for (let attempt = 1; ; attempt += 1) {
     try {
       claimFile(connection);
@@ -72,16 +75,16 @@ function makeOurs(connection: LedgerDb): void {
       return;
     } catch (error) {
       const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
-      if (!isBusy || attempt * WAL_PAUSE_MS >= BUSY_TIMEOUT_MS) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAL_PAUSE_MS);
+      if (!isBusy || attempt * WAL_RETRY_MS >= BUSY_TIMEOUT_MS) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAL_RETRY_MS);
     }
   }
 }
 
 /**
- * Closes a connection of `openForWriting` and leaves an empty -wal and the -shm beside the ledger. SQLite would delete both
- * with the last connection that may write, and then nobody can open the ledger who may only read it: to read a ledger in
- * WAL mode takes the two files, or the right to make them. The last connection to close is one that only reads.
+ * Closes a connection of `openForWriting` and leaves an empty -wal and the -shm file next to the ledger. SQLite deletes
+ * both when the last writable connection closes, and a user with read permission only cannot create them, but needs
+ * them to open a ledger in WAL mode. So the last connection to close is a read-only one.
  */
 export function closeForWriting(connection: LedgerDb): void {
   let last: LedgerDb | undefined;
@@ -90,7 +93,8 @@ export function closeForWriting(connection: LedgerDb): void {
     last = new Database(connection.name, { readonly: true });
     last.pragma('schema_version');
   } catch {
-    // A full disk, a file that was moved: what is in the log stays in it, and the next who opens the ledger says so.
+    // On a full disk or a moved file the log stays as it is; the next process that opens the ledger reports the
+    // problem.
   }
   connection.close();
   last?.close();
@@ -98,7 +102,7 @@ export function closeForWriting(connection: LedgerDb): void {
 
 const MISSING_REMEDY = 'run `usage-ledger sync` or start the daemon once, or correct ledger.path in the configuration';
 
-/** Opens the ledger for reading. Refuses a missing file, and a schema that is not the one of this version. */
+/** Opens the ledger for reading. Throws for a missing file, and for a schema of another version. */
 export function openReader(path: string, missingRemedy = MISSING_REMEDY): LedgerReader {
   refuseDanglingLink(path);
   if (!existsSync(path)) {
@@ -123,7 +127,7 @@ function connect(path: string, readonly: boolean): LedgerDb {
   try {
     connection = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
   } catch (cause) {
-    // SQLite's own module did not load: the file is not the fault.
+    // SQLite's native module did not load: the ledger file is not at fault.
     const fault = systemFault(cause);
     if (fault?.code === 'native_module') throw fault;
     throw new LedgerError('ledger_unreadable', `cannot open the ledger ${path}: ${messageOf(cause)}`, {
@@ -131,10 +135,10 @@ function connect(path: string, readonly: boolean): LedgerDb {
       cause,
     });
   }
-  // First of all: even asking for the version reads the file.
+  // Checked first, because even asking for SQLite's version reads the file.
   try {
     connection.pragma('schema_version');
-    requireOwnFile(connection, path);
+    requireLedgerDatabase(connection, path);
   } catch (cause) {
     connection.close();
     if (cause instanceof LedgerError) throw cause;
@@ -161,24 +165,27 @@ function isOlder(version: string, oldest: readonly number[]): boolean {
   return false;
 }
 
-/** `uled`: by this number in its header a file says that it is a ledger, as `file` and SQLite's own tools know of others. */
+/** `uled`: the application id in the header of a ledger file, which `file` and SQLite's own tools show. */
 const APPLICATION_ID = 0x756c6564;
 
-/** Throws `not_a_ledger` for another program's database. One without content is nobody's. */
-function requireOwnFile(connection: LedgerDb, path: string): void {
-  const id = idOf(connection);
+/** Throws `not_a_ledger` for another program's database; an empty database is accepted. */
+function requireLedgerDatabase(connection: LedgerDb, path: string): void {
+  const id = applicationId(connection);
   if (id === APPLICATION_ID || (id === 0 && isEmpty(connection)) || hasOwnMigrations(connection)) return;
   throw new LedgerError('not_a_ledger', `${path} is a SQLite database of another program`, {
     hint: 'set ledger.path to a file of its own; nothing was written to this one',
   });
 }
 
-/** Makes an empty database a ledger's, before it has a log, so that the file itself says so at any moment. */
+/**
+ * Marks an empty database as a ledger. Runs before the write-ahead log exists, so that the file itself always carries
+ * the mark.
+ */
 function claimFile(connection: LedgerDb): void {
-  if (idOf(connection) === 0 && isEmpty(connection)) connection.pragma(`application_id = ${APPLICATION_ID}`);
+  if (applicationId(connection) === 0 && isEmpty(connection)) connection.pragma(`application_id = ${APPLICATION_ID}`);
 }
 
-function idOf(connection: LedgerDb): unknown {
+function applicationId(connection: LedgerDb): unknown {
   return connection.pragma('application_id', { simple: true });
 }
 
@@ -186,14 +193,14 @@ function isEmpty(connection: LedgerDb): boolean {
   return schemaObjects(connection).length === 0;
 }
 
-/** A ledger from before the first release says no number; which it is, and what to do, its migrations tell. */
+/** Reports whether the migrations table is a ledger's: ledgers from before the first release have no application id. */
 function hasOwnMigrations(connection: LedgerDb): boolean {
   return columnsOf(connection, 'schema_migrations').join() === 'created_at,hash,version,applied_at';
 }
 
 /**
- * Writes the write-ahead log back into the ledger and cuts it to nothing; false when a reader still needs it. Waits for
- * nobody: this connection has other things to do.
+ * Writes the write-ahead log back into the ledger and truncates it; returns false when a reader still needs it. Does
+ * not wait for readers: this connection has other work.
  */
 export function truncateLog(connection: LedgerDb): boolean {
   const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;

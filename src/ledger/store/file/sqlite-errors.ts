@@ -6,17 +6,17 @@ interface Remedy {
   hint: string;
 }
 
-/** The first that a result code of SQLite begins with. Of what only begins alike, the more exact stands first. */
+/** Remedies by prefix of the SQLite result code. The first match applies, so longer prefixes come first. */
 const REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = [
-  ['SQLITE_BUSY', remedy('ledger_busy', true, 'another process is writing to the ledger; this is tried again')],
-  ['SQLITE_FULL', remedy('ledger_disk', true, 'make room on the disk of the ledger; nothing was changed')],
+  ['SQLITE_BUSY', remedy('ledger_busy', true, 'another process is writing to the ledger; the operation is retried')],
+  ['SQLITE_FULL', remedy('ledger_disk', true, 'free space on the disk of the ledger; nothing was changed')],
   [
-    // SQLite says so of a full disk too: the file of shared memory cannot be made, or not be made large enough.
+    // SQLite reports a full disk this way too: the shared-memory file cannot be created or extended.
     'SQLITE_IOERR_SHM',
     remedy(
       'ledger_disk',
       true,
-      "make room on the disk of the ledger, which needs a -shm file beside it; the ledger's file is not the fault",
+      'free space on the disk of the ledger, which needs a -shm file in the same folder; the ledger file itself is intact',
     ),
   ],
   [
@@ -24,12 +24,12 @@ const REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = [
     remedy(
       'ledger_io',
       true,
-      'the disk has failed a read or a write: see the system log (dmesg), the quota and the disk; then run `usage-ledger verify`',
+      'a disk read or write failed: check the system log (dmesg), the quota and the disk, then run `usage-ledger verify`',
     ),
   ],
   [
     'SQLITE_READONLY_DBMOVED',
-    remedy('ledger_replaced', true, 'the file of the ledger was replaced: restart what has the old one open'),
+    remedy('ledger_replaced', true, 'the ledger file was replaced: restart the processes that have the old file open'),
   ],
   ['SQLITE_READONLY', unwritable()],
   ['SQLITE_CANTOPEN', unwritable()],
@@ -42,7 +42,7 @@ const REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = [
   ],
 ];
 
-/** An error of SQLite as one of ours, which says whether it passes by itself and what helps; null for any other. */
+/** Converts an SQLite error into a LedgerError with a hint and whether a retry can help; null for any other error. */
 export function ledgerErrorOf(error: unknown): LedgerError | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
   const code = String(error.code);
@@ -51,7 +51,7 @@ export function ledgerErrorOf(error: unknown): LedgerError | null {
   return new LedgerError(found.code, error.message, { retryable: found.retryable, hint: found.hint, cause: error });
 }
 
-/** The disk, the file or another process is to blame, and not what a statement was given. */
+/** Reports whether the disk, the file or another process caused the error, rather than the values of a statement. */
 export function isMachineFault(error: unknown): boolean {
   const found = ledgerErrorOf(error);
   return found !== null && found.code !== 'change_too_large';
@@ -65,13 +65,16 @@ function unwritable(): Remedy {
   return remedy(
     'ledger_unwritable',
     true,
-    'give the user that runs usage-ledger the right to write the ledger and its folder',
+    'give the user that runs usage-ledger write permission on the ledger and its folder',
   );
 }
 
 export class LedgerError extends AppError {}
 
-/** Another run was applied, or took the lease, since this one claimed its workspace: it must not be applied any more. */
+/**
+ * Another run was applied, or took the lease, since this one claimed its workspace: this run must not be applied any
+ * more.
+ */
 export class FencedError extends AppError {
   constructor(message: string, options: AppErrorOptions = {}) {
     super('fenced', message, { retryable: true, ...options });
@@ -79,13 +82,13 @@ export class FencedError extends AppError {
 }
 
 export class LeaseHeldError extends AppError {
-  /** How long until the lease expires if its holder is gone, in milliseconds. */
+  /** Milliseconds until the lease expires if its holder has died. */
   readonly retryAfterMs: number;
 
   constructor(workspaceId: string, holder: string, retryAfterMs: number) {
     super('lease_held', `workspace ${JSON.stringify(workspaceId)} is being synced by ${holder}`, {
       retryable: true,
-      hint: 'wait until that run has ended; a dead holder is taken over when its lease expires',
+      hint: 'wait until that run ends; if its process has died, retry when the lease expires',
     });
     this.retryAfterMs = retryAfterMs;
   }

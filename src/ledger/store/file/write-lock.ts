@@ -2,12 +2,13 @@ import { readFileSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { openReader } from './open.ts';
 
-/** Where SQLite puts the lock of the one who writes: on this byte of the -shm. */
+/** SQLite takes the write lock on this byte of the -shm file. */
 const WRITE_LOCK_BYTE = 120;
 
 /**
- * Who holds the lock for writing, in words such as `process 4711 (sqlite3)`; null when this process can have it within
- * `waitMs`, which blocks. A run that applies holds it for moments, so only who waits knows of a lock that stays.
+ * Describes the process that holds the write lock, such as `process 4711 (sqlite3)`; null when the lock is free within
+ * `waitMs`, during which this blocks. Applying a run holds the lock for moments only, so waiting tells a stuck lock
+ * from a normal one.
  */
 export function lockHolder(path: string, waitMs: number): string | null {
   const reader = openReader(path);
@@ -16,18 +17,18 @@ export function lockHolder(path: string, waitMs: number): string | null {
     connection.exec('BEGIN IMMEDIATE; ROLLBACK');
     return null;
   } catch (error) {
-    // Whoever may not write at all has not been kept from it by a lock.
+    // Without write permission the attempt fails, but not because of a lock.
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))) return null;
-    return nameHolder(path) ?? 'another process';
+    return describeHolder(path) ?? 'another process';
   } finally {
-    // The one that reads closes last, see `closeForWriting`.
+    // The read-only connection closes last, see `closeForWriting`.
     connection.close();
     reader.close();
   }
 }
 
-/** Linux lists locks with the process that holds them; null elsewhere, and for a process that this one cannot see. */
-function nameHolder(path: string): string | null {
+/** Describes the holder from Linux's list of locks; null on other systems, and for a process this one cannot see. */
+function describeHolder(path: string): string | null {
   try {
     const { ino } = statSync(`${path}-shm`);
     const lines = readFileSync('/proc/locks', 'utf8')

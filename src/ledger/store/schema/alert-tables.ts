@@ -11,40 +11,40 @@ export const alerts = sqliteTable(
     alertId: text('alert_id').notNull().unique(),
     rule: text('rule', { enum: RULES }).notNull(),
     ruleVersion: integer('rule_version').notNull(),
-    /** Null: about the ledger as a whole. */
+    /** The workspace; null for an alert about the whole ledger. */
     workspaceKey: integer('workspace_key').references(() => workspaces.workspaceKey),
-    /** Null: about the workspace as a whole, or about ourselves. */
+    /** The tenant; null for an alert about the whole workspace, and for a system alert. */
     tenantKey: integer('tenant_key').references(() => tenants.tenantKey),
     periodKey: integer('period_key').references(() => periods.periodKey),
-    /** What is wrong with our own work; after a colon whose it is. Null for what usage does. */
+    /** The failing part of a system alert, followed by a colon and its subject. Null for usage alerts. */
     cause: text('cause'),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     severity: text('severity', { enum: SEVERITIES }).notNull(),
     state: text('state', { enum: ALERT_STATES }).notNull(),
-    /** The figures that the rule compares, as they stand now; null for alerts about ourselves. */
+    /** The current figures that the rule compares; null for system alerts. */
     previousCredits: int64('previous_credits'),
     currentCredits: int64('current_credits'),
     previousRequests: int64('previous_requests'),
     currentRequests: int64('current_requests'),
     threshold: int64('threshold'),
-    /** Null while it is pending and has never fired. */
+    /** First time it fired; null for a pending alert that has never fired. */
     firstFiredAt: text('first_fired_at'),
     lastChangedAt: text('last_changed_at').notNull(),
-    /** How many transitions the alert has gone through. */
+    /** Number of transitions of the alert. */
     revision: integer('revision').notNull(),
-    /** How often somebody was told again because it grew, since it fired. */
+    /** Number of notifications since it fired that were sent because it grew. */
     toldTimes: integer('told_times').notNull().default(0),
-    /** The size that it has now; of a set of facts, those that held since it fired. */
+    /** The current magnitude; for a set of facts, a bit mask of those that held since the alert fired. */
     measure: int64('measure'),
     pendingSince: text('pending_since'),
-    /** The run that found the cause gone first; the second such run resolves the alert. */
+    /** The first run that found the cause gone; the second such run resolves the alert. */
     clearRunKey: integer('clear_run_key'),
-    /** What an alert about ourselves says: the code and words of the error. */
+    /** Code and message of the error; system alerts only. */
     detail: text('detail'),
-    /** How often it has begun to hold, and when it did so last. */
+    /** Number of times the condition has begun to hold, and when it did so last. */
     episode: integer('episode').notNull().default(0),
     beganAt: text('began_at'),
-    /** JSON of what its rule saw last beside the figures. */
+    /** JSON of the rule's other inputs at the last evaluation, apart from the figures. */
     basis: text('basis'),
   },
   (table) => [
@@ -79,21 +79,21 @@ export const alertTransitions = sqliteTable(
     actor: text('actor').notNull(),
     at: text('at').notNull(),
     currentCredits: int64('current_credits'),
-    /** 1 when nobody was told, for the reason in `silent_because`. */
+    /** 1 when nobody was notified, for the reason in `silent_because`. */
     silent: integer('silent').notNull(),
-    /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `unheard`, `quiet`; null when somebody was told. */
+    /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `unheard`, `quiet`; null when somebody was notified. */
     silentBecause: text('silent_because'),
-    /** What a person has said with it. */
+    /** The note of the person who acknowledged. */
     note: text('note'),
-    /** JSON, as it was sent; null where nobody was told. */
+    /** JSON as it was sent; null when nobody was notified. */
     evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
 );
 
 /**
- * What a channel was notified of about an alert last, and when it is looked at again. Who has no row, or whose row has no
- * event, counts as told what the row of `*` says.
+ * The last notification of each alert to each channel, and the next check. A channel without a row or an
+ * event takes its values from the row of `*`.
  */
 export const alertNotified = sqliteTable(
   'alert_notified',
@@ -102,33 +102,33 @@ export const alertNotified = sqliteTable(
       .notNull()
       .references(() => alerts.alertKey),
     channel: text('channel').notNull(),
-    /** The last message that it has accepted, or may have; null: none yet. */
+    /** The last message that the channel accepted, or may have accepted; null: none yet. */
     event: text('event', { enum: TOLD_EVENTS }),
     episode: integer('episode'),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }),
-    /** How often it was told again because the alert grew, at this level. */
+    /** Number of notifications at this level that were sent because the alert grew. */
     toldTimes: integer('told_times'),
     measure: int64('measure'),
-    /** 1 until the end was told. */
+    /** 1 until the channel was notified that the alert ended. */
     open: integer('open').notNull().default(0),
     at: text('at'),
-    /** 0 when it came with a daily summary. */
+    /** 0 when the message was part of a daily summary. */
     atOnce: integer('at_once'),
-    /** Of the last message that was made, whatever became of it. */
+    /** Revision of the last message created, whatever its outcome. */
     revision: integer('revision').notNull().default(0),
-    /** What it is owed: event, episode, level and how often it grew. Null: nothing. */
+    /** The pending notification: event, episode, level and growth count. Null: none. */
     owed: text('owed'),
     owedAt: text('owed_at'),
-    /** It waits for others, to go in one message with them. */
+    /** The pending notification waits to be sent in one message with others. */
     goesWith: text('goes_with', { enum: ['group', 'digest'] }),
-    /** When the channel is looked at again for this alert, null: never by itself; and when that was worked out. */
+    /** When to check the channel again for this alert, and when that time was computed. Null: no check is scheduled. */
     dueAt: text('due_at'),
     dueSetAt: text('due_set_at'),
-    /** Attempts in a row that were refused. */
+    /** Consecutive rejected attempts. */
     failures: integer('failures').notNull().default(0),
-    /** 1: nobody tries again before a replay, or before the channel has taken something. */
+    /** 1: no more attempts until a replay, or until the channel has accepted another message. */
     givenUp: integer('given_up').notNull().default(0),
-    /** The delivery that is under way: until its outcome is known, nothing else is sent. */
+    /** The delivery in progress: nothing else is sent until its outcome is known. */
     deliveryKey: integer('delivery_key').references(() => deliveries.deliveryKey),
   },
   (table) => [
@@ -139,7 +139,7 @@ export const alertNotified = sqliteTable(
   ],
 );
 
-/** What a message says of each of its alerts. */
+/** The alerts of each message, with the values that the message reported. */
 export const deliveryMembers = sqliteTable(
   'delivery_members',
   {
@@ -149,7 +149,7 @@ export const deliveryMembers = sqliteTable(
     alertKey: integer('alert_key')
       .notNull()
       .references(() => alerts.alertKey),
-    /** Rises with each message of an alert to a channel. */
+    /** Increases with each message about an alert to a channel. */
     revision: integer('revision').notNull(),
     event: text('event', { enum: TOLD_EVENTS }).notNull(),
     episode: integer('episode').notNull(),
@@ -167,22 +167,25 @@ export const silences = sqliteTable('silences', {
   silenceKey: rowKey('silence_key').primaryKey(),
   silenceId: text('silence_id').notNull().unique(),
   kind: text('kind', { enum: ['silence', 'plan'] }).notNull(),
-  /** Null: every workspace. */
+  /** The workspace it applies to; null: every workspace. */
   workspaceKey: integer('workspace_key').references(() => workspaces.workspaceKey),
-  /** Patterns in which `*` stands for anything. */
+  /** Patterns in which `*` matches any text. */
   rule: text('rule').notNull(),
   tenant: text('tenant').notNull(),
   period: text('period').notNull(),
   /** A plan covers credits up to this figure; null is no limit. */
   upToCredits: int64('up_to_credits'),
-  /** Null: at once. */
+  /** Start time; null: immediately. */
   beginsAt: text('begins_at'),
   until: text('until').notNull(),
-  /** Between the two it counts on these days (`sat,sun`; `1-3,last`) and in these hours (`22:00-06:00`) only; null: always. */
+  /**
+   * Between start and end, the silence is active only on these days (`sat,sun`; `1-3,last`) and in these hours
+   * (`22:00-06:00`); null: always.
+   */
   weekdays: text('weekdays'),
   hours: text('hours'),
   daysOfMonth: text('days_of_month'),
-  /** Whose clocks count; null: UTC. */
+  /** Time zone of days and hours; null: UTC. */
   timeZone: text('time_zone'),
   reason: text('reason').notNull(),
   createdBy: text('created_by').notNull(),
@@ -198,7 +201,7 @@ export const alertFeedback = sqliteTable(
     alertKey: integer('alert_key')
       .notNull()
       .references(() => alerts.alertKey),
-    /** `expected`: true, but known before; a plan would have muted it. */
+    /** `expected`: the alert was right, but the change was planned; a plan would have muted it. */
     label: text('label', { enum: ['real', 'expected', 'false'] }).notNull(),
     note: text('note'),
     actor: text('actor').notNull(),
@@ -235,7 +238,7 @@ export const alertRecords: readonly TableRecord[] = [
   {
     table: alertNotified,
     guard: {
-      label: `'what ' || ROW.channel || ' was told of alert '
+      label: `'last notification to ' || ROW.channel || ' of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
       except: ['owed', 'owed_at', 'goes_with', 'due_at', 'due_set_at', 'failures'],
     },
@@ -243,8 +246,8 @@ export const alertRecords: readonly TableRecord[] = [
   {
     table: deliveryMembers,
     guard: {
-      label: `'what notification ' || coalesce((SELECT d.notification_id FROM deliveries d
-        WHERE d.delivery_key = ROW.delivery_key), 'number ' || ROW.delivery_key) || ' says of alert number ' || ROW.alert_key`,
+      label: `'alert number ' || ROW.alert_key || ' in notification ' || coalesce((SELECT d.notification_id FROM deliveries d
+        WHERE d.delivery_key = ROW.delivery_key), 'number ' || ROW.delivery_key)`,
     },
   },
   {

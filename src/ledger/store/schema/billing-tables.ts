@@ -4,8 +4,8 @@ import { runs, usageColumns } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 /**
- * Tables of names and money. `after_seq` is the head of the chain when a row was recorded: it held for every close with a
- * higher position, whatever was recorded since.
+ * Tables of names and money. `after_seq` is the head of the chain when a row was recorded: the row applied to every
+ * close with a higher position, whatever was recorded later.
  */
 
 export const tenantNames = sqliteTable(
@@ -17,14 +17,14 @@ export const tenantNames = sqliteTable(
     afterSeq: integer('after_seq').notNull(),
     displayName: text('display_name'),
     externalRef: text('external_ref'),
-    /** JSON object of texts. */
+    /** JSON object with text values. */
     labels: text('labels').notNull(),
     recordedAt: text('recorded_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantKey, table.afterSeq] })],
 );
 
-/** What a card says: what tenants are charged, or what the provider charges for them. */
+/** `price` cards set the charges to tenants, `cost` cards the provider's charges. */
 export const CARD_SIDES = ['price', 'cost'] as const;
 export type CardSide = (typeof CARD_SIDES)[number];
 
@@ -34,7 +34,7 @@ export const rateCards = sqliteTable('rate_cards', {
   currency: text('currency').notNull(),
   /** SHA-256 of the definition, hex. */
   digest: text('digest').notNull(),
-  /** The card as it was written, as JSON. */
+  /** The card as JSON, as it was supplied. */
   definition: text('definition').notNull(),
   /** `configuration` or `import`. */
   source: text('source').notNull(),
@@ -42,12 +42,15 @@ export const rateCards = sqliteTable('rate_cards', {
   afterSeq: integer('after_seq').notNull(),
   retiredAt: text('retired_at'),
   retiredAfterSeq: integer('retired_after_seq'),
-  /** Of a major unit of the currency: 100 for EUR, 1 for JPY. */
+  /** Minor units per major unit of the currency: 100 for EUR, 1 for JPY. */
   minorUnits: integer('minor_units').notNull().default(100),
   side: text('side', { enum: CARD_SIDES }).notNull(),
 });
 
-/** Of a workspace as its last applied run had them in its configuration: the first, by `place`, that fits a tenant counts. */
+/**
+ * The budgets in the configuration of a workspace at its last applied run. The first one, by `place`, that matches a
+ * tenant applies.
+ */
 export const budgets = sqliteTable(
   'budgets',
   {
@@ -55,9 +58,9 @@ export const budgets = sqliteTable(
       .notNull()
       .references(() => workspaces.workspaceKey),
     place: integer('place').notNull(),
-    /** For SQLite's GLOB; null: the workspace as a whole. */
+    /** Pattern for SQLite's GLOB; null: the whole workspace. */
     tenantGlob: text('tenant_glob'),
-    /** Null, like the next two, for a budget of the other kind. */
+    /** A budget is either in credits, or an amount in a currency; the other columns are null. */
     credits: int64('credits'),
     amountMinor: int64('amount_minor'),
     currency: text('currency'),
@@ -72,9 +75,9 @@ export const charges = sqliteTable(
     tenantKey: integer('tenant_key').notNull(),
     cardKey: integer('card_key').notNull(),
     creditsUsed: int64('credits_used').notNull(),
-    /** Null: beyond 64 bits; then there are no lines. */
+    /** The amount; null when larger than 64 bits, and then there are no lines. */
     amountMinor: int64('amount_minor'),
-    /** These three: the charge is one line of all its credits, of which there is no row in `charge_lines`. */
+    /** Set on a charge that is one line over all its credits and has no row in `charge_lines`. */
     tier: integer('tier'),
     unitCredits: integer('unit_credits'),
     unitPrice: text('unit_price'),
@@ -82,14 +85,17 @@ export const charges = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
 
-/** Of open and closed periods alike by the figures and the cost cards of now: no document has it, so nothing freezes it. */
+/**
+ * Costs of open and closed periods by the current figures and cost cards. No document contains them, so a close does
+ * not freeze them.
+ */
 export const costs = sqliteTable(
   'costs',
   {
     periodKey: integer('period_key').notNull(),
     tenantKey: integer('tenant_key').notNull(),
     cardKey: integer('card_key').notNull(),
-    /** Null: beyond 64 bits. */
+    /** The amount; null when larger than 64 bits. */
     amountMinor: int64('amount_minor'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
@@ -107,15 +113,15 @@ export const chargeLines = sqliteTable(
     unitCredits: integer('unit_credits'),
     unitPrice: text('unit_price'),
     amountMinor: int64('amount_minor').notNull(),
-    /** Of a line of kind `requests`. */
+    /** Set on a line of kind `requests`. */
     requests: int64('requests'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
 );
 
 /**
- * Why a correction was booked: a run brought other figures, withdrew the tenant or showed it again; a reopen; a line by hand
- * that came, or was revoked, after the close.
+ * The reason for a correction: changed figures, a tenant withdrawn or restored by a run; a reopen; a manual line added
+ * or revoked after the close.
  */
 export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen', 'line', 'revocation'] as const;
 export type CorrectionCause = (typeof CORRECTION_CAUSES)[number];
@@ -127,15 +133,15 @@ export const chargeCorrections = sqliteTable(
     bookedPeriodKey: integer('booked_period_key').notNull(),
     tenantKey: integer('tenant_key').notNull(),
     correctsPeriodKey: integer('corrects_period_key').notNull(),
-    /** Null: no card prices the tenant. */
+    /** The rate card; null when no card prices the tenant. */
     cardKey: integer('card_key'),
     creditsDelta: int64('credits_delta').notNull(),
-    /** Null: it cannot be priced. */
+    /** The amount; null when it cannot be priced. */
     amountMinor: int64('amount_minor'),
     cause: text('cause', { enum: CORRECTION_CAUSES }).notNull(),
-    /** The adjustment beside which it stands. */
+    /** The adjustment of credits that it belongs to. */
     adjustmentId: integer('adjustment_id'),
-    /** The line by hand whose money it is, in the currency of that line; then there is no card. */
+    /** The corrected manual line, which sets the currency; then there is no card. */
     lineId: integer('line_id'),
   },
   (table) => [
@@ -144,7 +150,7 @@ export const chargeCorrections = sqliteTable(
   ],
 );
 
-/** Its document has a line that was in force at the close; see `dueOf` for what comes later. */
+/** Manual lines. A document contains the lines in force at its close; `correctLine` books later ones as corrections. */
 export const manualLines = sqliteTable(
   'manual_lines',
   {
@@ -157,9 +163,9 @@ export const manualLines = sqliteTable(
       .references(() => tenants.tenantKey),
     amountMinor: int64('amount_minor').notNull(),
     currency: text('currency').notNull(),
-    /** As those of a card. */
+    /** Minor units per major unit, as in `rate_cards`. */
     minorUnits: integer('minor_units').notNull(),
-    /** Its tenant reads it. */
+    /** Shown to the tenant. */
     reason: text('reason').notNull(),
     actor: text('actor').notNull(),
     recordedAt: text('recorded_at').notNull(),
@@ -177,9 +183,12 @@ export const closeCommitments = sqliteTable('close_commitments', {
   leaves: integer('leaves').notNull(),
   /** Hex. */
   root: text('root').notNull(),
-  /** Hex. Who has it can guess what the leaves say. */
+  /** Hex. Whoever has it can guess the content of the leaves. */
   salt: text('salt').notNull(),
-  /** How the statements are numbered, such as `2026-{seq:0000}`, and the last number that this close has given; null: not at all. */
+  /**
+   * The number format of the statements, such as `2026-{seq:0000}`, and the last number that this close assigned; null:
+   * no numbers.
+   */
   numberForm: text('number_form'),
   lastNumber: integer('last_number'),
   /** SHA-256 of the letterhead, hex. */
@@ -187,13 +196,13 @@ export const closeCommitments = sqliteTable('close_commitments', {
 });
 
 export const letterheads = sqliteTable('letterheads', {
-  /** Of the content, hex. */
+  /** SHA-256 of the content, hex. */
   sha256: text('sha256').primaryKey(),
-  /** JSON, as it stands in statements. */
+  /** JSON, as printed in statements. */
   content: text('content').notNull(),
 });
 
-/** Numbers of statements, in the order of the tenants' ids; those of a close that was given up stay given. */
+/** Statement numbers, in the order of tenant ids. Numbers of a close that was reopened are not reused. */
 export const statementNumbers = sqliteTable(
   'statement_numbers',
   {
@@ -210,7 +219,7 @@ export const statementNumbers = sqliteTable(
   ],
 );
 
-/** What a comparison with the invoices of a closed period has found; `act_seq` is its link of the chain. */
+/** Results of comparing a closed period with its invoices; `act_seq` is the link in the chain. */
 export const reconciliations = sqliteTable(
   'reconciliations',
   {
@@ -285,7 +294,7 @@ export const billingRecords: readonly TableRecord[] = [
   {
     table: manualLines,
     guard: {
-      label: "'line by hand ' || ROW.line_id",
+      label: "'manual line ' || ROW.line_id",
     },
   },
   {
@@ -320,10 +329,10 @@ export const periodEvents = sqliteTable('period_events', {
   at: text('at').notNull(),
   actor: text('actor').notNull(),
   note: text('note').notNull(),
-  /** 1 when a close was refused and forced; `overridden` is the JSON array of the reasons. */
+  /** 1 when a close was forced despite blockers; `overridden` is the JSON array of the reasons. */
   forced: integer('forced').notNull(),
   overridden: text('overridden').notNull(),
-  /** The figures that a close freezes and a reopen gives up. */
+  /** The figures that a close freezes and a reopen releases. */
   tenants: integer('tenants').notNull(),
   creditsUsed: int64('credits_used').notNull(),
   requestCount: int64('request_count').notNull(),
@@ -331,7 +340,7 @@ export const periodEvents = sqliteTable('period_events', {
   lastEntryId: integer('last_entry_id').notNull(),
   previousDigest: text('previous_digest').notNull(),
   digest: text('digest').notNull(),
-  /** Whose process it was, whatever `actor` says. */
+  /** Operating-system user of the process, whatever `actor` is. */
   systemUser: text('system_user').notNull(),
 });
 
@@ -355,7 +364,7 @@ export const adjustments = sqliteTable(
     creditsDelta: int64('credits_delta').notNull(),
     requestsDelta: int64('requests_delta').notNull(),
     recordedAt: text('recorded_at').notNull(),
-    /** The run and entry that brought it, or the reopen that took it back. */
+    /** The run and entry that caused it, or the reopen that reversed it. */
     runKey: integer('run_key').references(() => runs.runKey),
     entryId: integer('entry_id'),
     eventSeq: integer('event_seq'),

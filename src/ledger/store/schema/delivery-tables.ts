@@ -1,23 +1,23 @@
 import { index, integer, rowKey, sql, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 
-/** Messages on their way to one channel each, with the bytes that are sent. The states: src/alerts/notify/delivery-states.ts. */
+/** Messages on their way to one channel each, with the bytes to send. States: src/alerts/notify/delivery-states.ts. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
     deliveryKey: rowKey('delivery_key').primaryKey(),
     notificationId: text('notification_id').notNull().unique(),
     channel: text('channel').notNull(),
-    /** About one alert, about several at once, or a daily summary. */
+    /** A message about one alert, about several at once, or a daily summary. */
     form: text('form', { enum: ['single', 'group', 'digest'] }).notNull(),
-    /** The exact bytes that are sent on every attempt; of one that was refused only the sentence is kept. */
+    /** The exact bytes of every attempt; after a rejection only the sentence is kept. */
     payload: text('payload').notNull(),
     state: text('state', { enum: ['fresh', 'trying', 'possible', 'delivered', 'refused', 'dead'] }).notNull(),
     attempts: integer('attempts').notNull().default(0),
-    /** Attempts that have failed in a row, those of its members before it among them. */
+    /** Consecutive failed attempts, including those of earlier deliveries of its members. */
     failures: integer('failures').notNull().default(0),
     createdAt: text('created_at').notNull(),
-    /** When somebody may take it in hand, null: never again; and when that was worked out. */
+    /** When the next attempt is due, and when that time was computed. Null: no further attempt. */
     dueAt: text('due_at'),
     dueSetAt: text('due_set_at'),
     deliveredAt: text('delivered_at'),
@@ -30,13 +30,13 @@ export const deliveries = sqliteTable(
   ],
 );
 
-/** What is known of a channel's receiver. */
+/** The state of each channel's receiver. */
 export const channelStates = sqliteTable('channel_states', {
   name: text('name').primaryKey(),
-  /** Its receiver wants nothing more, since then and for this reason; null while it does. */
+  /** When and why the receiver asked to stop; null while it accepts messages. */
   disabledAt: text('disabled_at'),
   reason: text('reason'),
-  /** It has refused larger messages as too large. */
+  /** Largest size in bytes to send: the receiver rejected larger messages as too large. */
   mostBytes: integer('most_bytes'),
 });
 

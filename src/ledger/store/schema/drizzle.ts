@@ -1,6 +1,6 @@
 /**
- * Drizzle's words for tables and queries. The build bundles them into this one file: all of drizzle's modules together
- * take Node half a second and 200 MB to load, these a hundredth of a second.
+ * The parts of drizzle in use. The build bundles them into this one file: loading all of drizzle takes Node half a
+ * second and 200 MB, these parts take a hundredth of a second.
  */
 
 import type Database from 'better-sqlite3';
@@ -45,52 +45,55 @@ export {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 
-/** Keys, counts of rows and flags: a `number`. The driver gives a bigint, see `query`. */
+/** Column of a key, row count or flag, a `number`. The driver returns a bigint, see `query`. */
 export const integer = customType<{ data: number; driverData: number | bigint }>({
   dataType: () => 'integer',
   fromDriver: Number,
 });
 
-/** A key that SQLite gives to a row which is inserted without one. */
+/** Column of a key that SQLite assigns when a row is inserted without one. */
 export const rowKey = customType<{ data: number; driverData: number | bigint; notNull: true; default: true }>({
   dataType: () => 'integer',
   fromDriver: Number,
 });
 
-/** Credits and counts of requests: exact up to 2^63-1, so a `bigint`, never a `number`. */
+/** Column of credits or request counts: exact up to 2^63-1, so a `bigint`, never a `number`. */
 export const int64 = customType<{ data: bigint; driverData: bigint }>({ dataType: () => 'integer' });
 
-/** Statements of a connection that are kept by their text: preparing one again takes a tenth of a small workspace's run. */
-const MOST_STATEMENTS = 500;
+/**
+ * Prepared statements kept per connection, by their SQL: preparing them again takes a tenth of a small workspace's run.
+ */
+const MAX_CACHED_STATEMENTS = 500;
 
-/** Returns what prepares the query builder's SQL, once for each text; its integers come as bigints. */
+/** Returns a function that prepares the query builder's SQL, once for each text; integers are read as bigints. */
 const statements = perConnection((connection) => {
   const known = new Map<string, Database.Statement>();
   return (text: string): Database.Statement => {
     const statement = known.get(text) ?? connection.prepare(text).safeIntegers();
-    if (known.size >= MOST_STATEMENTS) known.clear();
+    if (known.size >= MAX_CACHED_STATEMENTS) known.clear();
     known.set(text, statement);
     return statement;
   };
 });
 
 /**
- * The query builder over a connection, typed by the tables. Integers come from SQLite as bigints, so that none is rounded,
- * and the column says what becomes of them: `integer` a number, `int64` a bigint. In `sql` beside columns, say it by `mapWith`.
+ * Returns the query builder of a connection, typed by the tables. SQLite's integers are read as bigints, so that none
+ * is rounded, and the column type converts them: `integer` to number, `int64` to bigint. Expressions in `sql` need
+ * `mapWith`.
  */
 export const query: (connection: LedgerDb) => BetterSQLite3Database = perConnection((connection) => {
   const client = { prepare: statements(connection) };
   return drizzle({ client: client as unknown as LedgerDb });
 });
 
-/** Gives a connection's own of a query that is asked often: building one takes longer than carrying it out. */
+/** Prepares a frequent query once per connection: building it takes longer than running it. */
 export function prepared<P>(build: (db: BetterSQLite3Database) => { prepare(): P }): (connection: LedgerDb) => P {
   return perConnection((connection) => build(query(connection)).prepare());
 }
 
 /**
- * Gives a connection's own statement of SQL that is run often. Its rows are objects with numbers, unless `shape` says otherwise:
- * `pluck` for the first column alone, `raw` for arrays, `safeIntegers` for bigints.
+ * Prepares a frequent SQL statement once per connection. Rows are objects with numbers, unless `shape` changes that:
+ * `pluck` returns the first column, `raw` arrays, `safeIntegers` bigints.
  */
 export function preparedSql(
   text: string,
@@ -99,20 +102,20 @@ export function preparedSql(
   return perConnection((connection) => shape.reduce((statement, kind) => statement[kind](), connection.prepare(text)));
 }
 
-/** Returns what inserts whole rows into a table, for where there are many. */
+/** Returns a prepared insert of whole rows, for inserting many. */
 export function inserter<T extends SQLiteTable>(table: T): (connection: LedgerDb) => (row: T['$inferSelect']) => void {
   const columns = Object.keys(getTableColumns(table)) as (keyof T['$inferInsert'] & string)[];
   const insert = prepared((db) => db.insert(table).values(placeholders(columns) as T['$inferInsert']));
   return (connection) => (row) => void insert(connection).run(row);
 }
 
-/** Places of a prepared query for values that are given by these names when it is carried out. */
+/** Returns the named placeholders of a prepared query for these columns. */
 export function placeholders<C extends string>(columns: readonly C[]): Record<C, Placeholder> {
   const places = columns.map((column): [string, Placeholder] => [column, sql.placeholder(column)]);
   return Object.fromEntries(places) as Record<C, Placeholder>;
 }
 
-/** Makes something once for each connection, such as the queries that it prepares because they are asked often. */
+/** Makes a value once for each connection, such as its prepared queries. */
 export function perConnection<T>(make: (connection: LedgerDb) => T): (connection: LedgerDb) => T {
   const made = new WeakMap<LedgerDb, { of: T }>();
   return (connection) => {

@@ -1,7 +1,7 @@
 import { ALERT_STATES, RULES, SEVERITIES } from '../../../core/text/alert-words.ts';
 import { int64, integer, sqliteView, text } from './drizzle.ts';
 
-/** The columns of those `finance_*` views that the program itself reads; their text is drizzle/views.sql. */
+/** The columns of the `finance_*` views that the program itself reads; the views are defined in drizzle/views.sql. */
 
 export const financeUsage = sqliteView('finance_usage', {
   workspace_id: text().notNull(),
@@ -33,9 +33,9 @@ export const financeHistory = sqliteView('finance_history', {
 
 export const financeAlerts = sqliteView('finance_alerts', {
   alert_id: text().notNull(),
-  /** Null for an alert about the ledger as a whole. */
+  /** The workspace; null for an alert about the whole ledger. */
   workspace_id: text(),
-  /** Null, like the period, for an alert about the workspace or about ourselves. */
+  /** Tenant and period; null for an alert about a workspace and for a system alert. */
   tenant_id: text(),
   period: text(),
   rule: text({ enum: RULES }).notNull(),
@@ -43,18 +43,18 @@ export const financeAlerts = sqliteView('finance_alerts', {
   severity: text({ enum: SEVERITIES }).notNull(),
   state: text({ enum: ALERT_STATES }).notNull(),
   told_times: integer().notNull(),
-  /** The figures are null for alerts about ourselves. */
+  /** The figures are null for system alerts. */
   previous_credits: int64(),
   current_credits: int64(),
   threshold: int64(),
-  /** Null while it is pending. */
+  /** First time it fired; null while pending. */
   first_fired_at: text(),
   last_changed_at: text().notNull(),
   previous_requests: int64(),
   current_requests: int64(),
-  /** Why nobody was told of the last change; null when somebody was. */
+  /** Why nobody was notified of the last change; null when somebody was. */
   muted_because: text(),
-  /** Null for what usage does. */
+  /** The cause of a system alert; null for usage alerts. */
   cause: text(),
 }).existing();
 

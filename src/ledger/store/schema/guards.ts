@@ -3,10 +3,13 @@ import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
 import type { LedgerDb } from '../ledger-db.ts';
 import { LEDGER_TABLES, namedTable } from './ledger-tables.ts';
 
-/** A table that people and rules write to, beside the proven figures: its triggers leave a row change of each change. */
+/**
+ * A table that people and rules write to, apart from the verified figures. Its triggers record every change in
+ * `row_changes`.
+ */
 export interface GuardedTable {
   table: string;
-  /** Its key in `row_changes` and what a person calls it, in SQL; `ROW.` stands before each column. */
+  /** SQL for the row's key in `row_changes` and for the name shown to people; `ROW.` precedes each column. */
   key: string;
   keyColumns: readonly string[];
   label: string;
@@ -14,7 +17,7 @@ export interface GuardedTable {
   columns: readonly string[];
 }
 
-/** Worked out for a ledger that is made, migrated or verified: no other start waits for it. */
+/** Computed only when a ledger is created, migrated or verified, so that no other start pays for it. */
 export const guardedTables = once((): readonly GuardedTable[] =>
   LEDGER_TABLES.flatMap((record) => {
     if (record.guard === undefined) return [];
@@ -31,19 +34,19 @@ export const guardedTables = once((): readonly GuardedTable[] =>
   }),
 );
 
-/** The guarded columns of a row as one text, in SQL; `row` is `NEW`, `OLD` or the table's name. */
+/** Returns SQL for the guarded columns of a row as one text; `row` is `NEW`, `OLD` or the table's name. */
 export function guardedText({ columns }: GuardedTable, row: string): string {
   return `json_array(${columns.map((column) => `${row}.${column}`).join(', ')})`;
 }
 
-/** An expression of a guarded table for one row: `NEW`, `OLD` or the table's name. */
+/** Binds a guarded table's expression to one row: `NEW`, `OLD` or the table's name. */
 export function ofRow(expression: string, row: string): string {
   return expression.replaceAll('ROW.', `${row}.`);
 }
 
 /**
- * Makes the triggers of every guarded table that the ledger has by now. Where they are new, or speak of other columns than
- * before, each row that is there gets a row change of its own.
+ * Creates the triggers of every guarded table that the ledger has so far. When a trigger is new or covers other columns
+ * than before, each existing row gets a row change.
  */
 export function makeGuards(connection: LedgerDb): void {
   if (columnsOf(connection, 'row_changes').length === 0) return;
@@ -51,7 +54,7 @@ export function makeGuards(connection: LedgerDb): void {
   for (const declared of guardedTables()) {
     const { table, key } = declared;
     const there = columnsOf(connection, table);
-    // A migration to come may bring the table, its key or other columns.
+    // A later migration may add the table, its key or other columns.
     if (!declared.keyColumns.every((column) => there.includes(column))) continue;
     const guarded = { ...declared, columns: declared.columns.filter((column) => there.includes(column)) };
     const [after, before] = [guardedText(guarded, 'NEW'), guardedText(guarded, 'OLD')];

@@ -2,7 +2,7 @@ import type { LedgerDb } from '../ledger-db.ts';
 import { eq, query } from './drizzle.ts';
 import { ledgerMeta } from './workspace-tables.ts';
 
-/** The id that every copy of this ledger has, but one that was made to be a ledger of its own. */
+/** Returns the id of the ledger, which its copies share, except a copy that was made a ledger of its own. */
 export function ledgerId(connection: LedgerDb): string {
   const id = readMeta(connection, 'ledger_id');
   if (id === undefined) throw new Error('the ledger has no id');

@@ -1,9 +1,9 @@
 import { type Period, periodFromIndex, periodIndex } from '../../../core/period.ts';
 
-/** Room for every month of the years 0 to 9999 in one workspace. */
+/** Number of period keys per workspace: enough for every month of the years 0 to 9999. */
 export const PERIODS_PER_WORKSPACE = 131072;
 
-/** The integer key of a period of a workspace: the key of the period before is one less. */
+/** Returns the integer key of a workspace's period: the previous period has the previous key. */
 export function periodKeyOf(workspaceKey: number, period: Period): number {
   return workspaceKey * PERIODS_PER_WORKSPACE + periodIndex(period);
 }
@@ -16,7 +16,7 @@ export function periodOfKey(periodKey: number): Period {
   return periodFromIndex(periodKey % PERIODS_PER_WORKSPACE);
 }
 
-/** The bounds of a window of periods as values for `period >= ? AND period <= ?`; an open end is every period. */
+/** Returns the bounds of a window of periods for `period >= ? AND period <= ?`; an open end has no limit. */
 export function windowBounds(window: { from: Period | null; to: Period | null }): [from: string, to: string] {
   return [window.from ?? '', window.to ?? '9999-99'];
 }

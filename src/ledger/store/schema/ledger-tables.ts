@@ -21,7 +21,7 @@ export interface NamedColumn {
 export interface NamedTable {
   name: string;
   columns: readonly NamedColumn[];
-  /** Those of its primary key. */
+  /** Columns of the primary key. */
   key: readonly string[];
 }
 

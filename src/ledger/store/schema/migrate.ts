@@ -13,22 +13,22 @@ import { makeGuards } from './guards.ts';
 const MIGRATIONS_FOLDER = packageFile('drizzle');
 const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
 
-/** Copies of before a migration that stay: of the last one, and of the one before. */
+/** Number of pre-migration copies to keep. */
 const KEPT_COPIES = 2;
 const COPY_NAME = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
 
 export interface MigrationReport {
-  /** How many migrations were applied; 0 when the ledger was current. */
+  /** Number of migrations applied; 0 when the ledger was current. */
   applied: number;
-  /** The copy that was made of an older ledger before it was changed. */
+  /** The copy of an older ledger made before it was changed. */
   backup: string | null;
 }
 
 /**
- * Brings the ledger to the schema of this version, and refuses a newer ledger, and one of before the first release. A fresh
- * one is made in one transaction, an older one gets each migration in its own.
- * An existing ledger is copied beside itself first; of such copies the two newest stay. Safe to run from several processes at once: each migration
- * looks again under the write lock whether it is still due.
+ * Migrates the ledger to the schema of this version. Throws for a newer ledger, and for one from before the first
+ * release. A fresh ledger is created in one transaction; an older one gets each migration in its own, after it was
+ * copied to a file next to it. The two newest such copies are kept. Safe to run from several processes at once: each
+ * migration checks under the write lock whether it is still due.
  */
 export function migrateLedger(
   connection: LedgerDb,
@@ -45,8 +45,8 @@ export function migrateLedger(
 
   const backup = before === 0 ? null : copyBeside(connection, path, nowMs);
   addRowDigest(connection);
-  // A table rebuild under foreign_keys=ON deletes the children that cascade, and the pragma does nothing inside a
-  // transaction: it is off for the migrations as a whole, and the references are checked before each commit.
+  // A table rebuild under foreign_keys=ON deletes cascading children, and the pragma has no effect inside a
+  // transaction: it is off for all migrations, and the references are checked before each commit.
   connection.pragma('foreign_keys = OFF');
   let applied = 0;
   try {
@@ -59,7 +59,7 @@ export function migrateLedger(
   return { applied, backup };
 }
 
-/** Makes the schema of this version, empty, in a fresh database: what a ledger is compared with. */
+/** Creates the schema of this version in an empty database, to compare ledgers with. */
 export function migrateInMemory(connection: LedgerDb): void {
   addRowDigest(connection);
   applyMigrations(connection, readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }), {
@@ -75,12 +75,12 @@ export function assertSchemaIsCurrent(connection: LedgerDb): void {
   refuseForeign(connection, migrations);
   if (latestApplied(connection) < latestKnown(migrations)) {
     throw new LedgerError('ledger_outdated', 'the ledger has the schema of an older version', {
-      hint: 'run `usage-ledger migrate`; it keeps a copy of the ledger as it was',
+      hint: 'run `usage-ledger migrate`; it keeps a copy of the old ledger',
     });
   }
 }
 
-/** In one transaction, those that another process has not applied by then. Returns how many that were. */
+/** Applies, in one transaction, the migrations that no other process has applied meanwhile. Returns their number. */
 function applyMigrations(
   connection: LedgerDb,
   migrations: readonly MigrationMeta[],
@@ -98,7 +98,10 @@ function applyMigrations(
       for (const view of added) connection.exec(view);
       const broken = connection.pragma('foreign_key_check') as unknown[];
       if (broken.length > 0) {
-        throw new LedgerError('migration_failed', `${broken.length} rows lost what they refer to; nothing was changed`);
+        throw new LedgerError(
+          'migration_failed',
+          `the migration would leave ${broken.length} rows with a broken reference; nothing was changed`,
+        );
       }
       connection.exec(
         'CREATE TABLE IF NOT EXISTS schema_migrations (created_at INTEGER PRIMARY KEY, hash TEXT NOT NULL, version TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT',
@@ -116,8 +119,8 @@ function applyMigrations(
 }
 
 /**
- * Drops every view, because SQLite alters no table while a view does not fit. Returns the text of those that are not ours:
- * ours are made anew from their file.
+ * Drops every view, because SQLite alters no table that would break a view. Returns the SQL of other programs' views;
+ * the ledger's own are recreated from their file.
  */
 function dropViews(connection: LedgerDb): string[] {
   const views = schemaObjects(connection).filter(({ type }) => type === 'view');
@@ -125,12 +128,12 @@ function dropViews(connection: LedgerDb): string[] {
   return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => String(sql));
 }
 
-/** Throws for a ledger of a newer version, and for one that was written by a version before the first release. */
+/** Throws for a ledger of a newer version, and for one from before the first release. */
 function refuseForeign(connection: LedgerDb, migrations: MigrationMeta[]): void {
   const latest = latestApplied(connection);
   if (latest > 0 && latest < (migrations[0]?.folderMillis ?? 0)) {
-    throw new LedgerError('ledger_too_old', 'the ledger was written by usage-ledger from before its first release', {
-      hint: 'set the file aside, any SQLite client still reads it, and run `usage-ledger sync --from YYYY-MM` to ask the service for its periods again; closes and alerts of the old file are not taken over',
+    throw new LedgerError('ledger_too_old', 'the ledger was written by a pre-release version of usage-ledger', {
+      hint: 'move the file away (any SQLite client can still read it) and run `usage-ledger sync --from YYYY-MM` to read its periods from the service again; closes and alerts of the old file are not carried over',
     });
   }
   if (latest <= latestKnown(migrations)) return;
@@ -152,7 +155,9 @@ function latestKnown(migrations: MigrationMeta[]): number {
   return Math.max(0, ...migrations.map((migration) => migration.folderMillis));
 }
 
-/** The copy that was made now stays, whatever its clock said, and the newest before it. A copy that is being made has another name. */
+/**
+ * Keeps the copy just made, whatever its timestamp, and the newest earlier one. An unfinished copy has another name.
+ */
 function removeOldCopies(path: string, made: string): void {
   const folder = dirname(path);
   const prefix = `${basename(path)}.before-migration-`;
@@ -163,11 +168,11 @@ function removeOldCopies(path: string, made: string): void {
 }
 
 function copyBeside(connection: LedgerDb, path: string, nowMs: number): string {
-  // Of two processes that migrate at once, the later one copies what the earlier has changed already: a name of its own
-  // keeps it from taking the place of the copy that counts.
+  // When two processes migrate at once, the later one copies an already changed ledger: a unique name keeps it from
+  // replacing the copy that matters.
   const copy = `${path}.before-migration-${fileTime(nowMs)}-${randomId().slice(0, 8)}`;
   const unfinished = `${copy}.part`;
-  // SQLite takes an empty file as it is, so that nobody else can read the copy at any moment.
+  // SQLite writes into an existing empty file and keeps its mode, so that nobody else can read the copy at any moment.
   closeSync(openSync(unfinished, 'wx', 0o600));
   connection.prepare('VACUUM INTO ?').run(unfinished);
   renameSync(unfinished, copy);

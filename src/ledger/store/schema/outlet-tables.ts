@@ -1,33 +1,42 @@
 import { index, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 
-/** Where usage goes on to. What an outlet has sent are the entries up to its cursor, but for those of `outlet_events`. */
+/**
+ * Receivers that usage is forwarded to. An outlet has sent every entry up to its cursor, except those in
+ * `outlet_events`.
+ */
 export const outlets = sqliteTable('outlets', {
   name: text('name').primaryKey(),
-  /** What it was begun as, such as `webhook credits`: another is another receiver. */
+  /**
+   * Kind and meter that the outlet was created with, such as `webhook credits`: a different value is a different
+   * receiver.
+   */
   receiver: text('receiver').notNull(),
-  /** JSON array of the ids of its workspaces; null: all. */
+  /** JSON array of workspace ids; null: all. */
   workspaces: text('workspaces'),
   fromPeriod: text('from_period').notNull(),
   begunAt: text('begun_at').notNull(),
   begunBy: text('begun_by').notNull(),
-  /** The last entry that has been looked at. */
+  /** The last entry that was processed. */
   cursor: integer('cursor').notNull(),
-  /** Entries behind the cursor, up to this one, were perhaps sent; since when. Null: none was. */
+  /** Entries after the cursor, up to this one, may have been sent, since this time. Null: none in flight. */
   flightTo: integer('flight_to'),
   flightSince: text('flight_since'),
-  /** Why nothing is sent: by hand, credentials refused, not known what it has, restored from a backup; null while it is. */
+  /**
+   * Why nothing is sent: paused by hand, credentials rejected, unknown state of the receiver, restored from a backup;
+   * null while active.
+   */
   paused: text('paused', { enum: ['hand', 'unauthorised', 'uncertain', 'restored'] }),
   reason: text('reason'),
   changedAt: text('changed_at').notNull(),
-  /** The last comparison with what its receiver has, and JSON of what differed. */
+  /** The last comparison with the receiver's records, and JSON of the differences. */
   checkedAt: text('checked_at'),
   differences: text('differences'),
-  /** By its receiver's clock: reports of late refusals up to this time were read. Null: none was. */
+  /** Reports of late rejections were read up to this time, by the receiver's clock. Null: none read. */
   reportsUntil: text('reports_until'),
 });
 
-/** The exceptions: entries up to the cursor that its receiver does not have from us. */
+/** The exceptions: entries up to the cursor that this outlet has not delivered. */
 export const outletEvents = sqliteTable(
   'outlet_events',
   {
@@ -35,11 +44,11 @@ export const outletEvents = sqliteTable(
       .notNull()
       .references(() => outlets.name),
     entryId: integer('entry_id').notNull(),
-    /** `held` ones go by themselves once nothing is in their way; the others are settled by a person. */
+    /** `held` entries are sent automatically once nothing blocks them; a person settles the others. */
     state: text('state', { enum: ['held', 'late', 'refused', 'settled'] }).notNull(),
     reason: text('reason').notNull(),
     since: text('since').notNull(),
-    /** A held one was perhaps sent, since then. */
+    /** When a held entry may have been sent. */
     postedAt: text('posted_at'),
     settledAt: text('settled_at'),
     settledBy: text('settled_by'),

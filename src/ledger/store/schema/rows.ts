@@ -1,22 +1,23 @@
 import type { GetColumnData, Table } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 
-/** A row of a table under the names that its columns have in SQL. */
+/** A row of a table, keyed by its SQL column names. */
 export type SqlRow<T extends Table> = {
   [Key in keyof T['_']['columns'] as T['_']['columns'][Key]['_']['name']]: GetColumnData<T['_']['columns'][Key]>;
 };
 
-/** The same row as a statement with `safeIntegers` gives it: every integer a bigint. */
+/** The same row as read with `safeIntegers`: every integer a bigint. */
 export type Exact<Row> = {
   [Key in keyof Row]: Exclude<Row[Key], number> | (Extract<Row[Key], number> extends never ? never : bigint);
 };
 
-/** What is said of a table beside its columns: what is made for each table is made of this. */
+/** A table and its properties beyond the columns; guards, documentation and copies are derived from it. */
 export interface TableRecord {
   table: SQLiteTable;
   /**
-   * Set where triggers leave a mark of every change, for what can mute an alert or change an amount. `label`: what a person
-   * calls the row, in SQL, with `ROW.` before each column. `except`: columns that each evaluation or sender works with.
+   * Set on a table with rows that can mute an alert or change an amount: triggers record every change. `label`: SQL for the
+   * name of a row shown to people, with `ROW.` before each column. `except`: columns that evaluations or senders update
+   * constantly.
    */
   guard?: { label: string; except?: readonly string[] };
 }

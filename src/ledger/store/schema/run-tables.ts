@@ -11,7 +11,7 @@ export const runs = sqliteTable(
       .notNull()
       .references(() => workspaces.workspaceKey),
     kind: text('kind', { enum: ['scheduled', 'reconcile', 'manual'] }).notNull(),
-    /** The cron slot that caused the run; null for a run by hand. */
+    /** The cron slot that caused the run; null for a manual run. */
     slot: text('slot'),
     status: text('status', {
       enum: ['running', 'applied', 'failed', 'unstable', 'suspicious_empty', 'suspicious_shrink', 'superseded'],
@@ -24,7 +24,7 @@ export const runs = sqliteTable(
     pages: integer('pages').notNull().default(0),
     records: integer('records').notNull().default(0),
     entries: integer('entries').notNull().default(0),
-    /** The entries of a run lie together: ids from here on, `entries` of them. Null when it wrote none. */
+    /** The entries of a run have consecutive ids: `entries` of them from this id. Null when it wrote none. */
     firstEntryId: integer('first_entry_id'),
     /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of applying. */
     appliedSeq: integer('applied_seq').unique(),
@@ -32,7 +32,7 @@ export const runs = sqliteTable(
     digest: text('digest'),
     errorCode: text('error_code'),
     errorMessage: text('error_message'),
-    /** The row changes up to this one are part of the digest. */
+    /** Row changes up to this one are part of the digest. */
     lastChangeSeq: integer('last_change_seq'),
   },
   (table) => [
@@ -58,21 +58,21 @@ export const walks = sqliteTable(
     keySetDigest: text('key_set_digest').notNull(),
     contentDigest: text('content_digest').notNull(),
     verdict: text('verdict', { enum: ['accepted', 'moved', 'unconfirmed'] }).notNull(),
-    /** JSON array of the signs of movement that were seen. */
+    /** JSON array of the detected signs of movement. */
     signs: text('signs').notNull(),
   },
   (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
 );
 
-/** The listing that a run of the workspace has proven and applied. */
+/** The last verified listing that a run of the workspace applied. */
 export const knownListings = sqliteTable('known_listings', {
   workspaceKey: integer('workspace_key')
     .primaryKey()
     .references(() => workspaces.workspaceKey),
-  /** The window that was asked for; null is no limit. */
+  /** The requested window; null is no limit. */
   fromPeriod: text('from_period'),
   toPeriod: text('to_period'),
-  /** The SHA-256 of each page's body, in the order of the pages. */
+  /** The SHA-256 of each page's body, in page order. */
   pageDigests: blob('page_digests', { mode: 'buffer' }).notNull(),
 });
 
@@ -115,7 +115,7 @@ export const runRecords: readonly TableRecord[] = [
   { table: rowChanges },
 ];
 
-/** What a period holds of a tenant; a close copies it as it is. */
+/** The figures of a tenant in a period; a close copies these columns unchanged. */
 export const usageColumns = {
   periodKey: integer('period_key').notNull(),
   tenantKey: integer('tenant_key').notNull(),

@@ -2,14 +2,16 @@ import { blob, index, integer, rowKey, sqliteTable, text, uniqueIndex } from './
 import type { TableRecord } from './rows.ts';
 
 /**
- * The tables of the ledger are the files `*-tables.ts` of this folder. They are ours to change; the `finance_*` views
- * (drizzle/views.sql) are the contract. To change a table: here and in the last migration of `drizzle`, or in a new one when
- * that one is released, with a higher `when` in the journal. From the record of each table come its guard and its
- * line in docs/ledger.md. Views: in `drizzle/views.sql`, which every migration makes anew, and in scripts/ledger-columns.mjs. Tests find what was forgotten.
+ * The files `*-tables.ts` of this folder define the tables of the ledger. Tables are internal and may change; the
+ * `finance_*` views (drizzle/views.sql) are the contract. To change a table, edit it here and in the last migration of
+ * `drizzle`; when that one is released, add a new migration with a higher `when` in the journal. Each table's record
+ * yields its guard and its line in docs/ledger.md. Views are defined in `drizzle/views.sql`, which every migration
+ * recreates, and described in scripts/ledger-columns.mjs. Tests report forgotten steps.
  *
- * Workspaces, tenants and periods have integer keys inside, and `period_key` is `workspace_key * 131072 + months since
- * year 0`: the key of the period before is one less, and one period of one workspace lies together on disk.
- * Three things drizzle cannot say stand in the migrations by hand: STRICT tables, WITHOUT ROWID and triggers but the guards'.
+ * Workspaces, tenants and periods have internal integer keys, and `period_key` is `workspace_key * 131072 + months
+ * since year 0`: the previous period has the previous key, and one period of one workspace is contiguous on disk.
+ * Drizzle cannot express STRICT tables, WITHOUT ROWID and triggers; the migrations contain them, except the guards'
+ * triggers.
  */
 
 export const ledgerMeta = sqliteTable('ledger_meta', {
@@ -21,9 +23,9 @@ export const workspaces = sqliteTable('workspaces', {
   workspaceKey: rowKey('workspace_key').primaryKey(),
   workspaceId: text('workspace_id').notNull().unique(),
   name: text('name').notNull(),
-  /** The run that was applied first; null until then, and alerts of that run are seeded silently. */
+  /** The first applied run; null until then. Its alerts are recorded without notifying anyone. */
   firstRunKey: integer('first_run_key'),
-  /** The link of the chain that ended it; null while this ledger reads it. */
+  /** The link of the chain that retired the workspace; null while this ledger reads it. */
   endedSeq: integer('ended_seq'),
 });
 
@@ -47,18 +49,18 @@ export const periods = sqliteTable(
       .notNull()
       .references(() => workspaces.workspaceKey),
     period: text('period').notNull(),
-    /** As the service says them; attributes, never part of a key. */
+    /** As reported by the service; attributes, never part of a key. */
     periodStart: text('period_start').notNull(),
     periodEnd: text('period_end').notNull(),
-    /** The latest applied run whose proven walk covered this period. */
+    /** The latest applied run with a verified walk over this period. */
     coveredRunKey: integer('covered_run_key'),
     /** The run that evaluated the `settled` level of all tenants, once the period was settled. */
     finalRunKey: integer('final_run_key'),
     /** The event that closed it; null while it is not closed. */
     closedSeq: integer('closed_seq'),
-    /** The last run that showed again what an earlier walk had missed: the two do not agree on this period. */
+    /** The last run that found again a record missed by an earlier walk: the two walks do not agree on this period. */
     unsteadyRunKey: integer('unsteady_run_key'),
-    /** SHA-256 of the figures that the run which covered it last has shown, see `FigureColumns`; null: not known. */
+    /** SHA-256 of the figures read by the last run that covered it, see `FigureColumns`; null: not known. */
     figuresDigest: blob('figures_digest', { mode: 'buffer' }),
   },
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
@@ -72,14 +74,14 @@ export const acts = sqliteTable(
     workspaceKey: integer('workspace_key')
       .notNull()
       .references(() => workspaces.workspaceKey),
-    /** `elsewhere`: an end after which another ledger reads the workspace. `resume` takes an end back. */
+    /** `elsewhere`: the workspace was retired because another ledger reads it. `resume` reverses a retirement. */
     action: text('action', { enum: ['end', 'elsewhere', 'resume', 'reconcile', 'line'] }).notNull(),
     at: text('at').notNull(),
     actor: text('actor').notNull(),
     note: text('note').notNull(),
     previousDigest: text('previous_digest').notNull(),
     digest: text('digest').notNull(),
-    /** The row changes up to this one are part of the digest. */
+    /** Row changes up to this one are part of the digest. */
     lastChangeSeq: integer('last_change_seq').notNull(),
   },
   (table) => [index('acts_by_workspace').on(table.workspaceKey)],
@@ -92,7 +94,7 @@ export const workspaceRecords: readonly TableRecord[] = [
   { table: periods },
   {
     table: acts,
-    // What makes it a link is proven by the chain.
+    // The chain itself verifies the columns that link it.
     guard: {
       label: "ROW.action || ' of a workspace (link ' || ROW.act_seq || ')'",
       except: ['previous_digest', 'digest', 'last_change_seq'],

@@ -4,8 +4,8 @@ import Database from 'better-sqlite3';
 import { fileTime, nextTurn } from '../../../core/clock.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
-import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
-import { copyLedger, isLedgerItself, linkTo, SIDECARS, syncPath, withRemedy } from '../../store/file/ledger-file.ts';
+import { faultOf, type SuspectFile, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
+import { copyLedger, isLedgerFile, linkTo, SIDECARS, syncPath, toBackupError } from '../../store/file/ledger-file.ts';
 import { openReader } from '../../store/file/open.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { inWorkFolder } from '../../store/file/work-folder.ts';
@@ -28,10 +28,10 @@ export interface BackupReport {
 }
 
 /**
- * Writes a copy of the ledger as it stands between two runs, checks it (integrity, chain, invariant) and only then
- * gives it its name. The copy is one file (0600, rollback journal), which opens read-only from read-only media. Throws
- * LedgerError `backup_exists`, `backup_folder_missing`, `bad_backup_target`, `backup_faulty`, `backup_failed` and what
- * `openReader` throws; the reason of `signal` when it aborts. Whatever is thrown, nothing was left behind.
+ * Writes a copy of the ledger as it is between two runs, verifies it (integrity, chain, invariant) and only then gives
+ * it its name. The copy is one file (0600, rollback journal) that opens from read-only media. Throws LedgerError
+ * `backup_exists`, `backup_folder_missing`, `bad_backup_target`, `backup_faulty`, `backup_failed` and the errors of
+ * `openReader`; the reason of `signal` when it aborts. After an error, no file is left behind.
  */
 export async function backupLedger({ ledgerPath, target, force, signal }: BackupOrder): Promise<BackupReport> {
   const path = resolve(target);
@@ -43,7 +43,7 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
       const copy = join(folder, 'ledger.db');
       await copyLedger(reader.connection, copy, signal);
       const { runs, entries, keys, headDigest } = verifyCopy(copy, ledgerPath);
-      // The check blocks: a signal that came meanwhile is delivered in the next turn.
+      // The check blocks: a signal received meanwhile is delivered in the next turn.
       await nextTurn();
       signal.throwIfAborted();
       const sizeBytes = statSync(copy).size;
@@ -51,13 +51,13 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
       return { path, sizeBytes, runs, entries, keys, headDigest };
     });
   } catch (error) {
-    throw withRemedy(faultOf(error, suspectOf(ledgerPath)), `cannot write ${path}`);
+    throw toBackupError(faultOf(error, suspectOf(ledgerPath)), `cannot write ${path}`);
   } finally {
     reader.close();
   }
 }
 
-/** Where a backup to `path` is put together: in a folder beside it, of this name and six more characters. */
+/** Returns the prefix of the folder in which a backup to `path` is assembled; six more characters follow. */
 export function workFolderPrefix(path: string): string {
   return `${path}.part-`;
 }
@@ -65,14 +65,14 @@ export function workFolderPrefix(path: string): string {
 function suspectOf(ledgerPath: string): SuspectFile {
   return {
     what: `the copy of ${ledgerPath}`,
-    hint: 'run `usage-ledger verify` to see whether the ledger itself is, and keep the backups that you have',
+    hint: 'run `usage-ledger verify` to check the ledger itself, and keep the existing backups',
   };
 }
 
 function verifyCopy(copy: string, ledgerPath: string): VerifyReport {
   const connection = new Database(copy, { readonly: true });
   try {
-    return verifySound(connection, suspectOf(ledgerPath));
+    return verifyOrThrow(connection, suspectOf(ledgerPath));
   } finally {
     connection.close();
   }
@@ -82,18 +82,18 @@ function verifyCopy(copy: string, ledgerPath: string): VerifyReport {
 export function requireFreeTarget(path: string, ledgerPath: string, replace: boolean): void {
   const folder = dirname(path);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new LedgerError('backup_folder_missing', `there is no folder ${folder}`, {
+    throw new LedgerError('backup_folder_missing', `folder ${folder} does not exist`, {
       hint: 'create it, or name a file in another folder',
     });
   }
-  if (isLedgerItself(path, ledgerPath)) {
+  if (isLedgerFile(path, ledgerPath)) {
     throw new LedgerError('bad_backup_target', `${path} is the ledger itself or belongs to it`, {
       hint: 'name another file, best on another disk',
     });
   }
   const sidecar = SIDECARS.map((suffix) => `${path}${suffix}`).find((file) => existsSync(file));
   if (sidecar !== undefined) {
-    throw new LedgerError('bad_backup_target', `${sidecar} exists, and SQLite would take it for a part of the backup`, {
+    throw new LedgerError('bad_backup_target', `${sidecar} exists, and SQLite would treat it as part of the backup`, {
       hint: 'name another file, or remove that one if no program uses it',
     });
   }
@@ -111,7 +111,7 @@ function alreadyThere(path: string): LedgerError {
   });
 }
 
-/** A file that somebody made at `path` in the meantime is kept, unless it is to be replaced. */
+/** Moves the copy to its path. A file created there meanwhile is kept, unless `replace` is set. */
 function moveInto(copy: string, path: string, replace: boolean): void {
   if (replace) {
     renameSync(copy, path);
@@ -124,12 +124,12 @@ function moveInto(copy: string, path: string, replace: boolean): void {
 
 const BACKUP_NAME = /^ledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
 
-/** The name of a scheduled backup that is made now, such as `ledger-20260301T020000Z.db`. */
+/** Returns the name of a scheduled backup made now, such as `ledger-20260301T020000Z.db`. */
 export function backupName(nowMs: number): string {
   return `ledger-${fileTime(nowMs)}.db`;
 }
 
-/** When a backup of this name was made, ISO-8601 UTC; null for a name that is none of a scheduled backup. */
+/** Returns the time of a scheduled backup by its name, ISO-8601 UTC; null for any other name. */
 export function backupTime(name: string): string | null {
   const parts = BACKUP_NAME.exec(name);
   if (parts === null) return null;
@@ -137,7 +137,7 @@ export function backupTime(name: string): string | null {
   return `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
 }
 
-/** The newest of these names that is one of a scheduled backup; null when there is none. Those of the future do not count. */
+/** Returns the newest scheduled backup among these names, ignoring future ones; null when there is none. */
 export function newestBackup(names: readonly string[], nowMs: number): string | null {
   return (
     names
@@ -148,8 +148,8 @@ export function newestBackup(names: readonly string[], nowMs: number): string | 
 }
 
 /**
- * The oldest scheduled backups, which are too many when `keep` are to stay; never the one of `newName`. One of the future
- * counts as older than any other. Other names are not among them.
+ * Returns the scheduled backups to delete so that `keep` are left, oldest first; never `newName`. Future ones count as
+ * the oldest. Other names are ignored.
  */
 export function oldBackups(names: readonly string[], newName: string, keep: number, nowMs: number): string[] {
   const others = names.filter((name) => backupTime(name) !== null && name !== newName).sort();

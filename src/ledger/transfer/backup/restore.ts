@@ -13,20 +13,20 @@ import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { fileTime, isoTime, nextTurn } from '../../../core/clock.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
-import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
+import { faultOf, type SuspectFile, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
 import { pauseRestored, readOutlets } from '../../journal/outlets/outlet-book.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import {
   copyLedger,
   isDamage,
-  isLedgerItself,
+  isLedgerFile,
   isSameFile,
   linkTo,
   syncPath,
-  withRemedy,
+  toBackupError,
 } from '../../store/file/ledger-file.ts';
+import { refuseDanglingLink } from '../../store/file/ledger-path.ts';
 import { openForWriting, refuseOtherProgram } from '../../store/file/open.ts';
-import { refuseDanglingLink } from '../../store/file/place.ts';
 import { holdsLedger } from '../../store/file/schema-objects.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { inWorkFolder } from '../../store/file/work-folder.ts';
@@ -36,12 +36,12 @@ import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate
 
 export interface RestoreOrder {
   file: string;
-  /** Where the file came from, for messages; its path when absent. */
+  /** Origin of the file, for messages; its path when absent. */
   source?: string;
   ledgerPath: string;
-  /** Also when the ledger in place is another one than that of the backup. */
+  /** Replaces the existing ledger even when it is not the one that was backed up. */
   replaceOther?: boolean;
-  /** Set: the copy becomes a ledger of its own. */
+  /** Makes the copy a ledger of its own. */
   asNew?: NewIdentity;
   version: string;
   nowMs: number;
@@ -53,22 +53,22 @@ export interface RestoreReport {
   entries: number;
   keys: number;
   headDigest: string;
-  /** It has the schema of an older version: the next start migrates it. */
+  /** The backup has the schema of an older version: the next start migrates it. */
   outdated: boolean;
   replaced: ReplacedLedger | null;
 }
 
 /**
- * Puts a copy of a backup in the ledger's place, and keeps the ledger that was there beside it. Nothing is touched
- * before the copy has been checked as `verify` would; whenever the process is killed, the ledger's path leads either to
- * the old ledger or to the new one, whole. Throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`,
- * `backup_faulty`, `ledger_newer`, `ledger_in_use`, `other_ledger`, `ledger_link_broken`, `backup_failed`;
- * `ledger_outdated` for an older one that is to be a ledger of its own; the reason of `signal` when it aborts.
+ * Replaces the ledger with a copy of a backup, and keeps the replaced one next to it. Nothing is touched before the
+ * copy has passed the checks of `verify`; whenever the process is killed, the ledger's path leads to the complete old
+ * or the complete new ledger. Throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`, `backup_faulty`,
+ * `ledger_newer`, `ledger_in_use`, `other_ledger`, `ledger_link_broken`, `backup_failed`; `ledger_outdated` for an
+ * older backup that is to become a ledger of its own; the reason of `signal` when it aborts.
  */
 export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport> {
   const { signal, nowMs } = order;
   refuseDanglingLink(order.ledgerPath);
-  // A link stays: what it leads to is replaced, on the disk that it leads to.
+  // A symbolic link is kept: its target is replaced, on the target's disk.
   const ledgerPath = existsSync(order.ledgerPath) ? realpathSync(order.ledgerPath) : order.ledgerPath;
   const file = resolve(order.file);
   const suspect: SuspectFile = {
@@ -84,12 +84,12 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
       const copy = join(folder, 'ledger.db');
       await copyLedger(source, copy, signal);
       pauseOutlets(copy, nowMs);
-      if (order.asNew !== undefined) giveIdentity(copy, order.asNew, nowMs);
+      if (order.asNew !== undefined) assignIdentity(copy, order.asNew, nowMs);
       const { report, outdated } = verifyCopy(copy, order, suspect);
-      // The check blocks: a signal that came meanwhile is delivered in the next turn.
+      // The check blocks: a signal received meanwhile is delivered in the next turn.
       await nextTurn();
       signal.throwIfAborted();
-      const replaced = await exchangeLedger(copy, ledgerPath, {
+      const replaced = await swapLedger(copy, ledgerPath, {
         ledgerId: order.asNew?.newLedgerId ?? ledgerId(source),
         replaceOther: order.replaceOther === true,
         nowMs,
@@ -98,7 +98,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
       return { runs, entries, keys, headDigest, outdated, replaced };
     });
   } catch (error) {
-    throw withRemedy(faultOf(error, suspect), `cannot restore ${ledgerPath}`);
+    throw toBackupError(faultOf(error, suspect), `cannot restore ${ledgerPath}`);
   } finally {
     backup?.close();
   }
@@ -106,14 +106,14 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
 
 function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): LedgerDb {
   if (!existsSync(file)) {
-    throw new LedgerError('backup_missing', `there is no file ${file}`, { hint: 'check the path of the backup' });
+    throw new LedgerError('backup_missing', `${file} does not exist`, { hint: 'check the path of the backup' });
   }
-  if (isLedgerItself(file, ledgerPath)) {
+  if (isLedgerFile(file, ledgerPath)) {
     throw new LedgerError('not_a_backup', `${file} is the ledger itself`, { hint: 'name the backup to restore' });
   }
   const connection = new Database(file, { readonly: true });
   try {
-    if (!holdsLedger(connection)) throw new LedgerError('not_a_backup', `${file} holds no ledger`, { hint });
+    if (!holdsLedger(connection)) throw new LedgerError('not_a_backup', `${file} does not contain a ledger`, { hint });
     return connection;
   } catch (error) {
     connection.close();
@@ -121,7 +121,10 @@ function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): Le
   }
 }
 
-/** The checks know the schema of this version: an older backup is judged by what a migration makes of it. */
+/**
+ * Verifies the copy. The checks require the schema of this version, so an older backup is verified after a trial
+ * migration.
+ */
 function verifyCopy(
   copy: string,
   { version, nowMs }: RestoreOrder,
@@ -129,7 +132,7 @@ function verifyCopy(
 ): { report: VerifyReport; outdated: boolean } {
   const connection = new Database(copy, { readonly: true });
   try {
-    if (isCurrent(connection)) return { report: verifySound(connection, suspect), outdated: false };
+    if (isCurrent(connection)) return { report: verifyOrThrow(connection, suspect), outdated: false };
   } finally {
     connection.close();
   }
@@ -138,13 +141,13 @@ function verifyCopy(
   const migrated = openForWriting(trial);
   try {
     migrateLedger(migrated, trial, version, nowMs);
-    return { report: verifySound(migrated, suspect), outdated: true };
+    return { report: verifyOrThrow(migrated, suspect), outdated: true };
   } finally {
     migrated.close();
   }
 }
 
-/** False for an older schema; a newer one is refused. */
+/** Returns false for an older schema; throws for a newer one. */
 function isCurrent(connection: LedgerDb): boolean {
   try {
     assertSchemaIsCurrent(connection);
@@ -155,7 +158,10 @@ function isCurrent(connection: LedgerDb): boolean {
   }
 }
 
-/** Billing systems may have what the copy knows nothing of: nothing goes there before a person says so. */
+/**
+ * Pauses all outlets, because billing systems may have received more than the copy knows: nothing is sent before a
+ * person resumes them.
+ */
 function pauseOutlets(copy: string, nowMs: number): void {
   const reader = new Database(copy, { readonly: true });
   const hasOutlets = isCurrent(reader) && readOutlets(reader).length > 0;
@@ -164,7 +170,7 @@ function pauseOutlets(copy: string, nowMs: number): void {
   const connection = openForWriting(copy);
   try {
     connection.transaction(() => pauseRestored(connection, nowMs)).immediate();
-    // As `copyLedger` leaves a copy: one file.
+    // One file, as `copyLedger` leaves a copy.
     connection.pragma('journal_mode = DELETE');
   } finally {
     connection.close();
@@ -174,15 +180,15 @@ function pauseOutlets(copy: string, nowMs: number): void {
 
 interface NewIdentity {
   newLedgerId: string;
-  /** What of the original's own affairs is not the copy's; runs in the transaction that gives it its id. */
+  /** Removes data about the original itself, in the transaction that assigns the new id. */
   leave: (connection: LedgerDb) => void;
 }
 
 /**
- * Gives the ledger file `copy`, which nobody else has open, an id of its own, and has it say which ledger and which head it was
- * made of (`made_of` in `ledger_meta`). Chain, entries and ids of alerts of workspaces stay as they are.
+ * Gives the ledger file `copy`, which no other process has open, an id of its own, and records its original and that
+ * one's head (`made_of` in `ledger_meta`). Chain, entries and ids of workspace alerts do not change.
  */
-function giveIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs: number): void {
+function assignIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs: number): void {
   const connection = openForWriting(copy);
   try {
     assertSchemaIsCurrent(connection);
@@ -195,7 +201,7 @@ function giveIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs: 
         leave(connection);
       })
       .immediate();
-    // As `copyLedger` leaves a copy: one file.
+    // One file, as `copyLedger` leaves a copy.
     connection.pragma('journal_mode = DELETE');
   } finally {
     connection.close();
@@ -209,14 +215,14 @@ interface ReplacedLedger {
   headDigest: string | null;
 }
 
-interface Exchange {
+interface LedgerSwap {
   ledgerId: string;
   replaceOther: boolean;
   nowMs: number;
 }
 
-/** The old ledger in our hands; without a connection when it is too damaged to have one. */
-interface Held {
+/** The locked old ledger; without a connection when it is too damaged to open. */
+interface LockedLedger {
   connection: LedgerDb | null;
   /** Null when this version cannot read it. */
   ledgerId: string | null;
@@ -224,36 +230,33 @@ interface Held {
 }
 
 /**
- * Puts the ledger file `copy` (flushed, without sidecars, in a folder of ours on the same disk) in the place of the
- * ledger. The path leads to the old ledger until one rename makes it lead to the new one.
- *
- * The old one is held under SQLite's exclusive lock and without a WAL meanwhile. A process that opened it before the
- * rename and comes to write after it is refused by SQLite (`SQLITE_READONLY_DBMOVED`): it would otherwise leave a WAL of
- * the old file beside the new one.
- *
- * @returns the old ledger; null when there was none.
- * @throws LedgerError `ledger_in_use` when another process has the ledger open; `other_ledger`; `not_a_ledger`.
+ * Moves the ledger file `copy` (flushed, without sidecars, in a private folder on the same disk) into the place of the
+ * ledger. The path leads to the old ledger until a single rename switches it to the new one. Meanwhile the old one is
+ * held under SQLite's exclusive lock, without a WAL. SQLite refuses a process that opened it before the rename and
+ * writes afterwards (`SQLITE_READONLY_DBMOVED`); its WAL would otherwise end up next to the new file. Returns the old
+ * ledger; null when there was none. Throws LedgerError `ledger_in_use` when another process has the ledger open;
+ * `other_ledger`; `not_a_ledger`.
  */
-async function exchangeLedger(copy: string, ledgerPath: string, order: Exchange): Promise<ReplacedLedger | null> {
+async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): Promise<ReplacedLedger | null> {
   const { ledgerId: newId, replaceOther, nowMs } = order;
-  const held = existsSync(ledgerPath) ? holdAlone(ledgerPath) : null;
+  const held = existsSync(ledgerPath) ? lockExclusively(ledgerPath) : null;
   try {
     if (!replaceOther && held?.ledgerId != null && held.ledgerId !== newId) {
-      throw new LedgerError('other_ledger', `the backup is of another ledger than the one at ${ledgerPath}`, {
-        hint: 'check both paths; to put it in the place of the other one all the same, add --replace-other',
+      throw new LedgerError('other_ledger', `the backup belongs to another ledger than the one at ${ledgerPath}`, {
+        hint: 'check both paths; to replace the other ledger anyway, add --replace-other',
       });
     }
     removeUnfinished(ledgerPath);
     const aside = freeName(`${ledgerPath}.replaced-${fileTime(nowMs)}`);
-    if (held !== null) await keep(ledgerPath, aside, dirname(copy), held.connection);
-    // SQLite would take a log that it left, of whatever file, for a part of the new ledger.
+    if (held !== null) await keepOldLedger(ledgerPath, aside, dirname(copy), held.connection);
+    // SQLite would apply a leftover log of any file to the new ledger.
     if (held?.connection == null) {
       for (const suffix of ['-wal', '-journal']) {
         if (existsSync(`${ledgerPath}${suffix}`)) renameSync(`${ledgerPath}${suffix}`, `${aside}${suffix}`);
       }
     }
     rmSync(`${ledgerPath}-shm`, { force: true });
-    if (held !== null) keepReaders(ledgerPath, copy);
+    if (held !== null) copyReadAccess(ledgerPath, copy);
     renameSync(copy, ledgerPath);
     syncPath(dirname(ledgerPath));
     return held === null ? null : { path: aside, headDigest: held.headDigest };
@@ -263,10 +266,10 @@ async function exchangeLedger(copy: string, ledgerPath: string, order: Exchange)
 }
 
 /**
- * Takes the ledger for this process alone, with its WAL written back and gone. A process that has it open in WAL mode
- * holds a shared lock all the time, even when it is idle, and the change of the journal mode fails then.
+ * Opens the ledger exclusively, with its WAL written back and removed. A process that has it open in WAL mode holds a
+ * shared lock even when idle, so that changing the journal mode fails.
  */
-function holdAlone(ledgerPath: string): Held {
+function lockExclusively(ledgerPath: string): LockedLedger {
   refuseOtherProgram(ledgerPath);
   const connection = new Database(ledgerPath, { timeout: 0 });
   try {
@@ -283,7 +286,7 @@ function holdAlone(ledgerPath: string): Held {
     if (isDamage(error)) return { connection: null, ledgerId: null, headDigest: null };
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw error;
     throw new LedgerError('ledger_in_use', `another process has ${ledgerPath} open`, {
-      hint: 'stop the daemon (such as `npx pm2 stop usage-ledger`), close every program that reads the ledger, try again',
+      hint: 'stop the daemon (such as `npx pm2 stop usage-ledger`), close every program that reads the ledger, and try again',
       cause: error,
     });
   }
@@ -293,16 +296,16 @@ function readOrNull(read: () => string): string | null {
   try {
     return read();
   } catch {
-    // Damaged, or of an older version: this much can be said without migrating it.
+    // Damaged, or of an older version: cannot be read without migrating it.
     return null;
   }
 }
 
 /**
- * Gives the old ledger its second name. Where there are no hard links it is copied: through the connection, because
- * opening the file beside SQLite and closing it again would give up the lock.
+ * Gives the old ledger its second name. Without hard links it is copied through the connection, because opening the
+ * file separately and closing it again would release the lock.
  */
-async function keep(ledgerPath: string, aside: string, folder: string, connection: LedgerDb | null) {
+async function keepOldLedger(ledgerPath: string, aside: string, folder: string, connection: LedgerDb | null) {
   if (linkTo(ledgerPath, aside, () => new LedgerError('backup_failed', `${aside} exists`))) return;
   const unfinished = join(folder, 'replaced.db');
   if (connection === null) copyFileSync(ledgerPath, unfinished);
@@ -312,13 +315,13 @@ async function keep(ledgerPath: string, aside: string, folder: string, connectio
   renameSync(unfinished, aside);
 }
 
-/** Whose group may read the old ledger may read the new one; its folder has given the copy the same group. */
-function keepReaders(ledgerPath: string, copy: string): void {
+/** Lets the group that may read the old ledger read the new one; the copy has the group of its folder. */
+function copyReadAccess(ledgerPath: string, copy: string): void {
   const old = statSync(ledgerPath);
   if (statSync(copy).gid === old.gid) chmodSync(copy, old.mode & 0o777);
 }
 
-/** A restore that was killed before its rename leaves a second name of the ledger that is still in place. */
+/** Removes the second name that a restore killed before its rename left on the ledger still in place. */
 function removeUnfinished(ledgerPath: string): void {
   const folder = dirname(ledgerPath);
   const prefix = `${basename(ledgerPath)}.replaced-`;

@@ -62,7 +62,7 @@ test('checkpoints of another ledger, and those that somebody else has signed, ar
   const says = (path: string) =>
     verifyLedger(one.connection, [expectCheckpoints(linesOf(path), ownKey(one.path))]).faults[0]?.message;
   expect(says(one.path)).toContain('is not signed by');
-  expect(says(other.path)).toContain(`is of another ledger, ${other.id}`);
+  expect(says(other.path)).toContain(`belongs to another ledger, ${other.id}`);
 });
 
 test('no character of a line can be changed but that its signature or its form fails', async () => {
@@ -95,7 +95,7 @@ test('a line that is no checkpoint is a fault, a file without any is none, and a
   expect(checkpointLines(`${line}\n\nsomething else`)).toEqual([line, 'something else']);
   expect(checkpointLines('something else')).toBeNull();
   expect(verifyLedger(connection, [expectCheckpoints([line, 'something else'], null)]).faults).toMatchObject([
-    { check: 'anchor', message: 'what begins with "something else" is no checkpoint' },
+    { check: 'anchor', message: 'the line starting with "something else" is not a checkpoint' },
   ]);
   const nowhere = new CheckpointLog(join(dirname(path), 'missing', 'ledger.db'), {
     keyFile: '/nowhere/key',

@@ -7,7 +7,7 @@ import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { recordReconciliation } from '../../../../src/ledger/journal/close/record-reconciliation.ts';
-import { endWorkspace } from '../../../../src/ledger/journal/end-workspace.ts';
+import { retireWorkspace } from '../../../../src/ledger/journal/retire-workspace.ts';
 import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { dropTriggers, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
@@ -128,7 +128,7 @@ const FORGERIES: Forgery[] = [
 
 function endFirst(connection: LedgerDb): void {
   const end = { workspaceId: 'ws-1', by: 'Ada', note: 'it has left', elsewhere: false, nowMs: NOON + 3_600_000 };
-  endWorkspace(connection, end, () => undefined);
+  retireWorkspace(connection, end, () => undefined);
   expect(verifyLedger(connection).faults).toEqual([]);
 }
 

@@ -58,7 +58,7 @@ test.each([
     `UPDATE adjustments SET booked_period_key = (SELECT period_key FROM periods WHERE period = '${booked}')`,
   );
   expect(verifyLedger(connection).faults).toContainEqual(
-    expect.objectContaining({ message: 'adjustment 1 is not booked in the first month that was not closed then' }),
+    expect.objectContaining({ message: 'adjustment 1 is not booked in the first month that was open then' }),
   );
 });
 

@@ -6,7 +6,7 @@ import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { cardsInForce } from '../../../../src/ledger/journal/charges/card-store.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/charge-run.ts';
-import { chargeAlike } from '../../../../src/ledger/journal/charges/flat-charges.ts';
+import { writeFlatCharges } from '../../../../src/ledger/journal/charges/flat-charges.ts';
 import { exactLines } from '../../../billing/rates/exact-charge.ts';
 import { dropTriggers, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
@@ -51,7 +51,7 @@ test('SQLite charges a flat price as an independent account does, or nothing at 
       connection.exec('DELETE FROM charges');
       for (const [at, figure] of used.entries()) setCredits.run(figure, at + 1);
       const owed = used.map((figure) => exactLines(card, figure)[0]?.amount ?? 0n);
-      const isCharged = chargeAlike(connection, periodKey, new PeriodPricer([card], 'ws-1', PERIOD));
+      const isCharged = writeFlatCharges(connection, periodKey, new PeriodPricer([card], 'ws-1', PERIOD));
       met[isCharged ? 'charged' : 'beyond'] += 1;
       expect(amounts.all()).toEqual(isCharged ? owed : []);
       // What is not charged here is too large, before its division at least.

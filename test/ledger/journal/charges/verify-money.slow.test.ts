@@ -35,7 +35,7 @@ test('any edit of a charge, a line, a correction or a commitment is found, and t
             ...tenantsOf(connection, row),
             'close of 2026-01',
             'correction ',
-            'line by hand ',
+            'manual line ',
             'of manual_lines',
           ];
           if (first === undefined) missed.push(`${table}: ${what} is not found`);

@@ -9,6 +9,6 @@ test('a card that was changed past the program no longer gives the charges that 
   expect(carryOut(connection, `UPDATE rate_cards SET definition = replace(definition, '0.05', '0.06')`)).toBe(true);
   expect(checkMoney(connection)[0]).toMatchObject({
     check: 'money',
-    message: '2026-01 of tenant "acme" in workspace "ws-1" is not charged what its rate card says',
+    message: '2026-01 of tenant "acme" in workspace "ws-1": the charge does not match the rate card',
   });
 });

@@ -115,7 +115,7 @@ test('verify names an entry of -2^63, also where the whole chain agrees with it'
     check: 'entries',
     runId: run.runId,
     entryId: 1,
-    message: 'entry 1 has a figure of -2^63, which is none',
+    message: 'entry 1 has a figure of -2^63, which is not valid',
   });
 });
 

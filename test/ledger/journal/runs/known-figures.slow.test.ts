@@ -50,7 +50,7 @@ test('what is said to be held is held, exactly, and small figures that are held 
           const change = { kind: credits > 0n ? 2 : 3, credits: Number(credits), requests: 0 };
           expect(known.changeTo(plain(one.asked), 10)).toEqual(isExact ? change : null);
         }
-        expect(known.areAllAsked()).toBe(true);
+        expect(known.coversAllKeys()).toBe(true);
         expect(known.holds(1000, 0, 10)).toBe(false);
         expect(known.changeTo(0, 10)).toBeNull();
         connection.close();

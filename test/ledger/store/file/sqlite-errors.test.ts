@@ -3,15 +3,15 @@ import { expect, test } from 'vitest';
 import { ledgerErrorOf } from '../../../../src/ledger/store/file/sqlite-errors.ts';
 
 test.each([
-  ['SQLITE_FULL', 'ledger_disk', /make room/],
+  ['SQLITE_FULL', 'ledger_disk', /free space/],
   // What SQLite says when the disk has no room for the -shm file.
-  ['SQLITE_IOERR_SHMSIZE', 'ledger_disk', /make room.*-shm/],
+  ['SQLITE_IOERR_SHMSIZE', 'ledger_disk', /free space.*-shm/],
   ['SQLITE_IOERR_READ', 'ledger_io', /dmesg/],
   ['SQLITE_IOERR_WRITE', 'ledger_io', /quota/],
   ['SQLITE_READONLY_DBMOVED', 'ledger_replaced', /restart/],
-  ['SQLITE_READONLY_DIRECTORY', 'ledger_unwritable', /right to write/],
+  ['SQLITE_READONLY_DIRECTORY', 'ledger_unwritable', /write permission/],
   ['SQLITE_CORRUPT_VTAB', 'ledger_corrupt', /restore the ledger/],
-  ['SQLITE_BUSY_SNAPSHOT', 'ledger_busy', /tried again/],
+  ['SQLITE_BUSY_SNAPSHOT', 'ledger_busy', /retried/],
 ])('%s is %s, with what helps', (sqliteCode, code, hint) => {
   const error = new Database.SqliteError('what SQLite says', sqliteCode);
   expect(ledgerErrorOf(error)).toMatchObject({ code, message: 'what SQLite says', cause: error });

@@ -91,14 +91,14 @@ test('a backup of an older version is put in place as it is, to be migrated at t
 
 const SPOILT: [name: string, spoil: (file: string) => void, code: string, message: RegExp][] = [
   ['truncated', (file) => truncateSync(file, statSync(file).size - 5 * 4096), 'backup_faulty', /malformed/],
-  ['empty', (file) => truncateSync(file, 0), 'not_a_backup', /holds no ledger/],
+  ['empty', (file) => truncateSync(file, 0), 'not_a_backup', /does not contain a ledger/],
   ['no database', (file) => writeFileSync(file, 'text '.repeat(2000)), 'backup_faulty', /not a database/],
-  ['another database', (file) => replaceBy(file, 'CREATE TABLE t (x)'), 'not_a_backup', /holds no ledger/],
+  ['another database', (file) => replaceBy(file, 'CREATE TABLE t (x)'), 'not_a_backup', /does not contain a ledger/],
   [
     'changed behind its back',
     (file) => change(file, 'UPDATE tenant_usage SET credits_used = 7'),
     'backup_faulty',
-    /invariant: .* stands at 7 credits/,
+    /invariant: .* has 7 credits/,
   ],
   [
     'of a newer version',
@@ -107,7 +107,7 @@ const SPOILT: [name: string, spoil: (file: string) => void, code: string, messag
     /99\.1\.0/,
   ],
   ['damaged in a page', damagePage, 'backup_faulty', /malformed/],
-  ['missing', (file) => rmSync(file), 'backup_missing', /there is no file/],
+  ['missing', (file) => rmSync(file), 'backup_missing', /does not exist/],
   ['a folder', replaceByFolder, 'backup_failed', /cannot restore/],
 ];
 

@@ -2,7 +2,7 @@ import type { Planted } from './all.ts';
 
 /** Workspaces that another ledger reads, and usage that is billed elsewhere. */
 export const COPIES: Planted = {
-  'src/ledger/journal/ended.ts': {
+  'src/ledger/journal/retired-workspaces.ts': {
     'ended-and-read': [
       'a workspace that was ended goes on being read',
       'if (found !== undefined) throw',

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { commitClose } from '../../../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod, reopenPeriod } from '../../../../../src/ledger/journal/close/close-period.ts';
 import { recordReconciliation } from '../../../../../src/ledger/journal/close/record-reconciliation.ts';
-import { endWorkspace, resumeWorkspace } from '../../../../../src/ledger/journal/end-workspace.ts';
+import { resumeWorkspace, retireWorkspace } from '../../../../../src/ledger/journal/retire-workspace.ts';
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
 import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
 import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
@@ -97,7 +97,7 @@ async function build(): Promise<LedgerDb> {
   addGuardedRows(connection, nowMs);
   await sync('ws-2');
   const end = { workspaceId: 'ws-2', by: 'Ada', note: 'by mistake', nowMs };
-  endWorkspace(connection, { ...end, elsewhere: false }, () => undefined);
+  retireWorkspace(connection, { ...end, elsewhere: false }, () => undefined);
   resumeWorkspace(connection, end, () => undefined);
   await sync('ws-1'); // withdraws both
   set('ws-1', 'steady', '2025-12', 130);

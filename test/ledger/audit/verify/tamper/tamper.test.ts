@@ -97,7 +97,7 @@ test.each([
   ],
   [
     'CREATE TRIGGER quiet AFTER INSERT ON usage_entries BEGIN DELETE FROM deliveries; END',
-    'the trigger quiet is not of this program',
+    'the trigger quiet does not belong to this program',
   ],
 ])('a ledger whose views or guards were changed is not sound: %s', async (sql, message) => {
   const connection = await buildRichLedger();

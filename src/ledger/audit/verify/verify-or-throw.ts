@@ -4,13 +4,13 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type VerifyReport, verifyLedger } from './verify.ts';
 
 export interface SuspectFile {
-  /** Such as `the copy of /data/ledger.db`. */
+  /** The name of the file in messages, such as `the copy of /data/ledger.db`. */
   what: string;
   hint: string;
 }
 
-/** Everything that must hold of a ledger; the first fault is thrown as the error `backup_faulty`. */
-export function verifySound(connection: LedgerDb, suspect: SuspectFile): VerifyReport {
+/** Verifies a ledger completely; throws the first fault as `backup_faulty`. */
+export function verifyOrThrow(connection: LedgerDb, suspect: SuspectFile): VerifyReport {
   const report = verifyLedger(connection);
   const [first, ...others] = report.faults;
   if (first === undefined) return report;
@@ -20,11 +20,11 @@ export function verifySound(connection: LedgerDb, suspect: SuspectFile): VerifyR
   throw faulty(suspect, `${check}: ${place === '' ? '' : `${place}: `}${message}${more}`);
 }
 
-/** Turns what SQLite says of a damaged file into the error `backup_faulty`; anything else stays as it is. */
+/** Converts an SQLite error about a damaged file into `backup_faulty`; returns any other error unchanged. */
 export function faultOf(error: unknown, suspect: SuspectFile): unknown {
   return isDamage(error) ? faulty(suspect, error.message, error) : error;
 }
 
 function faulty({ what, hint }: SuspectFile, fault: string, cause?: unknown): LedgerError {
-  return new LedgerError('backup_faulty', `${what} is not sound: ${fault}`, { hint, cause });
+  return new LedgerError('backup_faulty', `${what} failed verification: ${fault}`, { hint, cause });
 }

@@ -2,12 +2,12 @@ import type { RateCard } from '../../../billing/rates/rate-card.ts';
 import { isCurrency, minorDigits, type Rounding } from '../../../core/money.ts';
 
 /**
- * What is owed by a card, worked out once more: in exact fractions, from what docs/prices.md says of cards, and by none of the
- * code that charges. `verify` holds the ledger against it.
+ * Computes the amount due by a card independently: in exact fractions, from docs/prices.md, sharing no code with the
+ * charging. `verify` compares the ledger with it.
  */
 
 /** A line in the order of its columns: kind, tier, credits, unit_credits, unit_price, amount_minor, requests. */
-export type OwedLine = readonly [
+export type DueLine = readonly [
   string,
   number | null,
   bigint | null,
@@ -19,8 +19,8 @@ export type OwedLine = readonly [
 
 type Fraction = readonly [over: bigint, under: bigint];
 
-/** Null when it does not fit into 64 bits, or the currency is unknown. */
-export function owedLines(card: RateCard, credits: bigint, requests = 0n): OwedLine[] | null {
+/** Returns the lines of the amount due; null when it exceeds 64 bits, or the currency is unknown. */
+export function dueLines(card: RateCard, credits: bigint, requests = 0n): DueLine[] | null {
   if (!isCurrency(card.currency)) return null;
   const lines = usageLines(card, credits);
   const calls = card.pricePerRequest;
@@ -40,11 +40,11 @@ export function owedLines(card: RateCard, credits: bigint, requests = 0n): OwedL
   return amounts.every((amount) => BigInt.asIntN(64, amount) === amount && amount !== -(2n ** 63n)) ? lines : null;
 }
 
-export function sumOf(lines: readonly OwedLine[]): bigint {
+export function sumOf(lines: readonly DueLine[]): bigint {
   return lines.reduce((sum, line) => sum + line[5], 0n);
 }
 
-function usageLines(card: RateCard, credits: bigint): OwedLine[] {
+function usageLines(card: RateCard, credits: bigint): DueLine[] {
   if (credits < 0n && !card.creditNegative) return [['usage', 0, credits, 1n, '0', 0n, null]];
   if (credits < 0n) {
     const mirrored = usageLines({ ...card, includedCredits: 0 }, -credits);
@@ -60,7 +60,7 @@ function usageLines(card: RateCard, credits: bigint): OwedLine[] {
   }
   const included = BigInt(card.includedCredits);
   const paid = credits > included ? credits - included : 0n;
-  const free: OwedLine[] = included === 0n ? [] : [['usage', 0, credits - paid, 1n, '0', 0n, null]];
+  const free: DueLine[] = included === 0n ? [] : [['usage', 0, credits - paid, 1n, '0', 0n, null]];
   if (included > 0n && paid === 0n) return free;
   const { pricing } = card;
   if (pricing.model === 'package') {
@@ -70,7 +70,7 @@ function usageLines(card: RateCard, credits: bigint): OwedLine[] {
   }
   const { model, tiers } = pricing;
   const reached = tiers.findIndex(({ upTo }) => upTo === null || paid <= BigInt(upTo));
-  const priced = tiers.slice(0, reached + 1).map(({ upTo, pricePerCredit }, index): OwedLine => {
+  const priced = tiers.slice(0, reached + 1).map(({ upTo, pricePerCredit }, index): DueLine => {
     const from = model === 'volume' ? 0n : BigInt(tiers[index - 1]?.upTo ?? 0);
     const used = (index === reached ? paid : BigInt(upTo ?? 0)) - from;
     return ['usage', index + 1, used, 1n, pricePerCredit, inMinor(card, pricePerCredit, used), null];
@@ -78,7 +78,10 @@ function usageLines(card: RateCard, credits: bigint): OwedLine[] {
   return [...free, ...(model === 'volume' ? priced.slice(-1) : priced)];
 }
 
-/** The card that a tenant is priced by, of those of its workspace and period; null when none is, or several alike. */
+/**
+ * Returns the card that prices a tenant, among the cards of its workspace and period; null when none matches, or
+ * several rank equally.
+ */
 export function cardFor<Card extends RateCard>(cards: readonly Card[], tenantId: string): Card | null {
   const [best, next] = cards.filter((card) => fits(card, tenantId)).sort(byRank);
   return best === undefined || (next !== undefined && byRank(best, next) === 0) ? null : best;
@@ -102,7 +105,7 @@ function byRank(a: RateCard, b: RateCard): number {
   return differences.find((difference) => difference !== 0) ?? 0;
 }
 
-/** The price of some units, rounded once to the minor unit. */
+/** Returns the price of `units`, rounded once to the minor unit. */
 function inMinor({ currency, rounding }: RateCard, price: string, units: bigint): bigint {
   return rounded(times(fraction(price), units * 10n ** BigInt(minorDigits(currency))), rounding);
 }
@@ -116,7 +119,7 @@ function times([over, under]: Fraction, factor: bigint): Fraction {
   return [over * factor, under];
 }
 
-/** To the nearest, halves up or to the even neighbour; for what is not negative. */
+/** Rounds a non-negative fraction to the nearest integer, halves up or to the even neighbour. */
 function rounded([over, under]: Fraction, rounding: Rounding): bigint {
   const below = (2n * over + under) / (2n * under);
   const isHalf = (2n * over + under) % (2n * under) === 0n;

@@ -4,7 +4,7 @@ import { eq, query } from '../store/schema/drizzle.ts';
 import { runs } from '../store/schema/run-tables.ts';
 import { acts } from '../store/schema/workspace-tables.ts';
 
-/** A link of the chain, be it a run, a close or an act: its digest, and when it was made, ISO-8601 UTC. */
+/** Returns a link of the chain, whether run, close or act: its digest and its time, ISO-8601 UTC. */
 export function linkAt(connection: LedgerDb, seq: number): { digest: string | null; at: string | null } | null {
   const db = query(connection);
   const run = db.select().from(runs).where(eq(runs.appliedSeq, seq)).get();

@@ -3,20 +3,20 @@ import type { LedgerDb } from '../store/ledger-db.ts';
 import { asc, eq, isNotNull, query } from '../store/schema/drizzle.ts';
 import { acts, workspaces } from '../store/schema/workspace-tables.ts';
 
-/** In SQL: 1 when another ledger reads the workspace in the place of this one, else 0. */
-export function elsewhereSql(workspaceKey: string): string {
+/** Returns SQL that is 1 when another ledger reads the workspace instead of this one, else 0. */
+export function isReadElsewhereSql(workspaceKey: string): string {
   return `EXISTS (SELECT 1 FROM workspaces z JOIN acts x ON x.act_seq = z.ended_seq
     WHERE z.workspace_key = ${workspaceKey} AND x.action = 'elsewhere')`;
 }
 
-export class WorkspaceEndedError extends AppError {
+export class WorkspaceRetiredError extends AppError {
   constructor(workspaceId: string, { action, at, actor, note }: WorkspaceEnd) {
     const where = action === 'elsewhere' ? '; another ledger reads it' : '';
     super(
       'workspace_ended',
       `workspace ${JSON.stringify(workspaceId)} was ended at ${at} by ${actor}: ${note}${where}`,
       {
-        hint: 'take it out of the configuration, or take the end back with `usage-ledger workspace resume`',
+        hint: 'remove it from the configuration, or run `usage-ledger workspace resume`',
       },
     );
   }
@@ -24,15 +24,15 @@ export class WorkspaceEndedError extends AppError {
 
 type WorkspaceEnd = typeof acts.$inferSelect;
 
-/** The end of a workspace that this ledger no longer reads; null while it reads it. */
-export function endOfWorkspace(connection: LedgerDb, workspaceKey: number): WorkspaceEnd | null {
+/** Returns the act that retired a workspace; null while this ledger reads it. */
+export function retirementOf(connection: LedgerDb, workspaceKey: number): WorkspaceEnd | null {
   return endOf(connection, workspaceKey)?.end ?? null;
 }
 
-/** Throws `WorkspaceEndedError` for a workspace that this ledger no longer reads; null is none. */
-export function requireRead(connection: LedgerDb, workspaceKey: number | null): void {
+/** Throws `WorkspaceRetiredError` for a retired workspace; null is accepted and stands for no workspace. */
+export function requireNotRetired(connection: LedgerDb, workspaceKey: number | null): void {
   const found = workspaceKey === null ? undefined : endOf(connection, workspaceKey);
-  if (found !== undefined) throw new WorkspaceEndedError(found.workspaceId, found.end);
+  if (found !== undefined) throw new WorkspaceRetiredError(found.workspaceId, found.end);
 }
 
 function endOf(connection: LedgerDb, workspaceKey: number) {
@@ -44,8 +44,8 @@ function endOf(connection: LedgerDb, workspaceKey: number) {
     .get();
 }
 
-/** The ids of the workspaces that this ledger no longer reads, in the order of their keys. */
-export function endedWorkspaces(connection: LedgerDb): string[] {
+/** Lists the ids of retired workspaces, in the order of their keys. */
+export function retiredWorkspaces(connection: LedgerDb): string[] {
   const ended = query(connection).select().from(workspaces).where(isNotNull(workspaces.endedSeq));
   return ended
     .orderBy(asc(workspaces.workspaceKey))

@@ -6,42 +6,42 @@ import { leases } from '../store/schema/run-tables.ts';
 import { workspaces } from '../store/schema/workspace-tables.ts';
 import { findWorkspace } from '../store/subjects.ts';
 import { type ActLink, type ActRequest, appendAct } from './acts.ts';
-import { endOfWorkspace, WorkspaceEndedError } from './ended.ts';
+import { retirementOf, WorkspaceRetiredError } from './retired-workspaces.ts';
 import { supersedeRunning } from './runs/claim-run.ts';
 
 export interface ResumeRequest {
   workspaceId: string;
-  /** Who ends it, or takes the end back; stored as given. */
+  /** The person who retires or resumes the workspace; stored unchanged. */
   by: string;
   note: string;
   nowMs: number;
 }
 
 export interface EndRequest extends ResumeRequest {
-  /** Another ledger goes on with the workspace and its alerts. */
+  /** Another ledger continues with the workspace and its alerts. */
   elsewhere: boolean;
 }
 
-export interface EndingWorkspace {
+export interface RetiringWorkspace {
   workspaceId: string;
   workspaceKey: number;
 }
 
 /**
- * Ends a workspace: from then on this ledger takes no run, close or reopen of it. A run that is under way applies
- * nothing, because its fencing token is spent. `settle` ends its alerts in the same transaction; the link covers what
- * that changes. Throws AppError `unknown_workspace`, WorkspaceEndedError.
+ * Retires a workspace: from then on this ledger accepts no run, close or reopen of it. A run in progress applies
+ * nothing, because its fencing token becomes invalid. `settle` ends its alerts in the same transaction; the link covers
+ * these changes. Throws AppError `unknown_workspace`, WorkspaceRetiredError.
  */
-export function endWorkspace<T>(
+export function retireWorkspace<T>(
   connection: LedgerDb,
   request: EndRequest,
-  settle: (workspace: EndingWorkspace) => T,
+  settle: (workspace: RetiringWorkspace) => T,
 ): ActLink & { settled: T } {
   return connection
     .transaction(() => {
       const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
-      const end = endOfWorkspace(connection, workspaceKey);
-      if (end !== null) throw new WorkspaceEndedError(workspaceId, end);
+      const end = retirementOf(connection, workspaceKey);
+      if (end !== null) throw new WorkspaceRetiredError(workspaceId, end);
       fenceOff(connection, workspaceKey, request.nowMs);
       const settled = settle({ workspaceId, workspaceKey });
       const action = request.elsewhere ? 'elsewhere' : 'end';
@@ -50,18 +50,20 @@ export function endWorkspace<T>(
     .immediate();
 }
 
-/** Takes the end of a workspace back: it is read and closed here again. `settle` works as in `endWorkspace`. */
+/**
+ * Reverses the retirement of a workspace: this ledger reads and closes it again. `settle` works as in `retireWorkspace`.
+ */
 export function resumeWorkspace(
   connection: LedgerDb,
   request: ResumeRequest,
-  settle: (workspace: EndingWorkspace) => void,
+  settle: (workspace: RetiringWorkspace) => void,
 ): ActLink {
   return connection
     .transaction(() => {
       const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
-      if (endOfWorkspace(connection, workspaceKey) === null) {
+      if (retirementOf(connection, workspaceKey) === null) {
         throw new AppError('workspace_not_ended', `workspace ${JSON.stringify(workspaceId)} was not ended`, {
-          hint: 'nothing is to be taken back: this ledger reads it as configured',
+          hint: 'no resume is needed: this ledger reads it as configured',
         });
       }
       settle({ workspaceId, workspaceKey });
@@ -70,11 +72,11 @@ export function resumeWorkspace(
     .immediate();
 }
 
-function requireWorkspace(connection: LedgerDb, workspaceId: string): EndingWorkspace {
+function requireWorkspace(connection: LedgerDb, workspaceId: string): RetiringWorkspace {
   const workspace = findWorkspace(connection, workspaceId);
   if (workspace !== undefined) return workspace;
-  throw new AppError('unknown_workspace', `the ledger has nothing of workspace ${JSON.stringify(workspaceId)}`, {
-    hint: '`usage-ledger status` says what the ledger holds',
+  throw new AppError('unknown_workspace', `the ledger has no data for workspace ${JSON.stringify(workspaceId)}`, {
+    hint: 'run `usage-ledger status` to see the workspaces',
   });
 }
 

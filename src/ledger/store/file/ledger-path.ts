@@ -6,26 +6,29 @@ import { SIDECARS } from './ledger-file.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
 /**
- * Refuses a place where no ledger can be written, or where somebody else could put something, before anything is made
- * there: what opens the ledger and what only says whether it would open ask this alike. Throws LedgerError
- * `ledger_link_broken`, `ledger_is_folder`, `ledger_unwritable`, `reader_group`; AppError `unsafe_place`.
+ * Throws when no ledger can be written at `path`, or when other users could plant files there. Creates nothing, so that
+ * opening the ledger and only checking it share the same rules. Throws LedgerError `ledger_link_broken`,
+ * `ledger_is_folder`, `ledger_unwritable`, `reader_group`; AppError `unsafe_place`.
  */
-export function requireLedgerPlace(path: string, readerGroup?: string): void {
+export function requireLedgerPath(path: string, readerGroup?: string): void {
   refuseDanglingLink(path);
   const folder = dirname(path);
   requireSafePlace(folder, "the ledger's folder");
   requireSafePlace(path, 'the ledger');
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new LedgerError('ledger_is_folder', `${path} is a folder, and the ledger is a file`, {
+    throw new LedgerError('ledger_is_folder', `${path} is a folder: the ledger must be a file`, {
       hint: 'set ledger.path to a file in a folder of its own',
     });
   }
-  // SQLite writes its log beside the file, so the folder counts as much as the file.
+  // SQLite writes its log next to the file, so the folder must be writable too.
   for (const place of existsSync(path) ? [path, folder] : [nearestFolder(path)]) requireWritable(place);
   if (readerGroup !== undefined) requireGroup(path, readerGroup);
 }
 
-/** A link to nothing, such as to a disk that is not mounted: a new ledger behind it would hide the one that is meant. */
+/**
+ * Throws for a link to a missing file, such as one on a disk that is not mounted: a new ledger there would hide the
+ * intended one.
+ */
 export function refuseDanglingLink(path: string): void {
   if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
   throw new LedgerError('ledger_link_broken', `${path} is a link to ${readlinkSync(path)}, which does not exist`, {
@@ -33,7 +36,7 @@ export function refuseDanglingLink(path: string): void {
   });
 }
 
-/** The folder that a file is in, or the deepest one above it that exists. */
+/** Returns the folder of a file, or its deepest ancestor that exists. */
 export function nearestFolder(path: string): string {
   let folder = dirname(path);
   while (!existsSync(folder)) folder = dirname(folder);
@@ -45,27 +48,29 @@ function requireWritable(place: string): void {
     accessSync(place, constants.W_OK);
   } catch (cause) {
     throw new LedgerError('ledger_unwritable', `${place} cannot be written: ${messageOf(cause)}`, {
-      hint: 'give the user that runs usage-ledger the right to write there, or change ledger.path',
+      hint: 'give the user that runs usage-ledger write permission there, or change ledger.path',
       cause,
     });
   }
 }
 
-/** Set-group-id, and rwxr-x: what SQLite makes in the folder belongs to the group, who may not make anything there. */
+/**
+ * Set-group-id and rwxr-x: files that SQLite creates in the folder belong to the group, which cannot create any itself.
+ */
 const SHARED_FOLDER = 0o2050;
 const SHARED_FILE = 0o640;
 const WRITABLE_BY_OTHERS = 0o022;
-const SOFT = { throwIfNoEntry: false } as const;
+const NULL_IF_MISSING = { throwIfNoEntry: false } as const;
 
-/** Why the members of a group cannot read the ledger, and what helps. */
-interface ReaderFault {
+/** The reason why members of a group cannot read the ledger, and the remedy. */
+interface GroupAccessFault {
   message: string;
   hint: string;
 }
 
 /**
- * Gives the ledger's folder and files to a group whose members may read them; files that SQLite makes later get the
- * same. Throws LedgerError `reader_group` when there is no such group, or this user may not give files to it.
+ * Gives the ledger's folder and files to a group whose members may read them; files that SQLite creates later inherit
+ * it. Throws LedgerError `reader_group` when the group does not exist, or this user may not give files to it.
  */
 export function shareWithGroup(path: string, group: string): void {
   const gid = gidOf(group);
@@ -75,29 +80,29 @@ export function shareWithGroup(path: string, group: string): void {
   for (const file of filesOf(path)) share(file, gid, SHARED_FILE, group);
 }
 
-/** Throws what `shareWithGroup` would, and changes nothing. */
+/** Throws the errors of `shareWithGroup` without changing anything. */
 function requireGroup(path: string, group: string): void {
   const gid = gidOf(group);
-  const foreign = [dirname(path), ...filesOf(path)].find((place) => statSync(place, SOFT)?.gid !== gid);
+  const foreign = [dirname(path), ...filesOf(path)].find((place) => statSync(place, NULL_IF_MISSING)?.gid !== gid);
   const own = process.getgroups?.() ?? [];
   if (foreign === undefined || process.geteuid?.() === 0 || own.includes(gid)) return;
-  throw cannotShare(foreign, group, 'this user is not in it');
+  throw cannotShare(foreign, group, 'this user is not a member');
 }
 
-/** What keeps the group from reading the ledger as it lies there; null when nothing does. */
-export function readerFault(path: string, group: string): ReaderFault | null {
+/** Returns the reason why the group cannot read the ledger at present; null when it can. */
+export function readerFault(path: string, group: string): GroupAccessFault | null {
   const gid = gidOf(group);
-  const unreadable = [dirname(path), ...filesOf(path)].find((place) => !groupMay(place, gid, 4));
+  const unreadable = [dirname(path), ...filesOf(path)].find((place) => !hasGroupPermission(place, gid, 4));
   if (unreadable !== undefined) {
     return {
       message: `the group ${group} cannot read ${unreadable}`,
-      hint: 'the next start of the daemon, or `usage-ledger migrate`, gives it the right',
+      hint: 'restart the daemon, or run `usage-ledger migrate`, to grant it access',
     };
   }
-  const barred = foldersAbove(path).find((folder) => !groupMay(folder, gid, 1));
+  const barred = foldersAbove(path).find((folder) => !hasGroupPermission(folder, gid, 1));
   if (barred === undefined) return null;
   return {
-    message: `the group ${group} cannot reach the ledger: it may not pass through ${barred}`,
+    message: `the group ${group} cannot reach the ledger: it lacks execute permission on ${barred}`,
     hint: `chmod o+x ${barred}, or set ledger.path to a place that the group can reach`,
   };
 }
@@ -106,14 +111,14 @@ function filesOf(path: string): string[] {
   return ['', ...SIDECARS].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file));
 }
 
-/** From the ledger's own folder up to the root. */
+/** Lists the ledger's own folder and its ancestors, up to the root. */
 function foldersAbove(path: string): string[] {
   const folder = dirname(path);
   return folder === path ? [] : [folder, ...foldersAbove(folder)];
 }
 
-/** Whether members of the group have a right (4 read, 1 pass through) that everybody or the group has. */
-function groupMay(place: string, gid: number, right: number): boolean {
+/** Reports whether members of the group have a permission (4 read, 1 traverse), as group or as others. */
+function hasGroupPermission(place: string, gid: number, right: number): boolean {
   const found = statSync(place);
   return (found.mode & (found.gid === gid ? right << 3 : right)) !== 0;
 }
@@ -122,7 +127,7 @@ function share(place: string, gid: number, mode: number, group: string): void {
   const found = statSync(place);
   try {
     if (found.gid !== gid) chownSync(place, found.uid, gid);
-    // After the owner: a change of that takes set-group-id away.
+    // After chown, which clears set-group-id.
     if (found.gid !== gid || (found.mode & 0o7777) !== mode) chmodSync(place, mode);
   } catch (cause) {
     throw cannotShare(place, group, messageOf(cause), cause);
@@ -131,7 +136,7 @@ function share(place: string, gid: number, mode: number, group: string): void {
 
 function cannotShare(place: string, group: string, reason: string, cause?: unknown): LedgerError {
   return new LedgerError('reader_group', `cannot give ${place} to the group ${group}: ${reason}`, {
-    hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in anew, or give it the right to change ${place}`,
+    hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in again, or let it change ${place}`,
     cause,
   });
 }
