@@ -38,12 +38,12 @@ import type { TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
 
-/** The secrets of so many configurations are redacted: work under way may still hold earlier ones. */
+/** Number of latest configurations with secrets to redact: work in progress may still use earlier ones. */
 const REMEMBERED_SECRETS = 5;
 const MISMATCH_HINT =
   'unless it was put there on purpose, stop, and restore the right file: see checkpoints.log beside it';
 
-/** Parts that tests and the terminal replace. */
+/** Parts that tests and interactive commands replace. */
 export interface ContextOverrides {
   clock?: Clock;
   logger?: Logger;
@@ -53,9 +53,9 @@ export interface ContextOverrides {
   /** Sends the requests to billing systems. */
   outletDispatcher?: Dispatcher;
   channels?: ReadonlyMap<string, Channel>;
-  /** For the first writer that is opened in a thread of its own. */
+  /** Used by the first writer that is opened on its own thread. */
   thread?: StartedThread | undefined;
-  /** Opens the ledger for writing; default: in a thread of its own. */
+  /** Opens the ledger for writing; default: on its own thread. */
   openWriter?: (start: WriterStart) => Promise<Writer>;
 }
 
@@ -66,12 +66,12 @@ export interface SyncOrder extends Omit<SyncRequest, 'window'> {
 }
 
 /**
- * All wiring of the program, built once from the configuration. Nothing is opened before it is needed; `close` releases
- * it in reverse order.
+ * All wiring of the program, built once from the configuration. Resources are opened on first use; `close` releases
+ * them in reverse order.
  */
 export class Context {
   readonly clock: Clock;
-  /** Takes the secrets of this configuration and of earlier ones out of a text. */
+  /** Removes the secrets of this configuration and of earlier ones from a text. */
   readonly redact: Redactor = (text) => this.#redactSecrets(text);
   readonly logger: Logger;
   readonly version: string;
@@ -80,7 +80,7 @@ export class Context {
   #config: Config;
   #channels: ReadonlyMap<string, Channel>;
   #routes: readonly ChannelRoute[];
-  /** By configuration, the latest first. */
+  /** One list per configuration, newest first. */
   #secrets: readonly string[][];
   #redactSecrets: Redactor;
   readonly #staging = new StagingRoom();
@@ -91,7 +91,7 @@ export class Context {
   #writer: Promise<Writer> | null = null;
   readonly #writerDeath = Promise.withResolvers<AppError>();
   #writerFault: string | null = null;
-  /** At the last write another process held the lock. */
+  /** True when another process held the lock at the last write. */
   #locked = false;
   #diskFault: string | null = null;
   #reader: LedgerReader | null = null;
@@ -118,7 +118,7 @@ export class Context {
     this.#openWriterAt = overrides.openWriter ?? openThreaded;
   }
 
-  /** The configuration that counts now. It is never changed: a reload puts another in its place. */
+  /** The active configuration. It is immutable: a reload replaces it. */
   get config(): Config {
     return this.#config;
   }
@@ -136,7 +136,7 @@ export class Context {
     return this.#overrides.channels ?? createChannels(channelsOf(config), { logger, clock, proxy: config.proxy });
   }
 
-  /** New work uses this configuration. Runs under way keep theirs, but take new keys. */
+  /** Replaces the configuration. Runs in progress keep theirs, but use the new API keys. */
   async reconfigure(config: Config): Promise<void> {
     const channels = this.#channelsOf(config);
     const routes = routesOf(channelsOf(config), config.http.publicUrl);
@@ -151,22 +151,25 @@ export class Context {
     await this.#clients.reconfigure();
   }
 
-  /** A daemon calls this at its start: the process before it may have had other channels. */
+  /**
+   * Schedules the notifications of all open alerts. A daemon calls this at its start, because the previous process may
+   * have had other channels.
+   */
   async evaluateAll(): Promise<void> {
     await (await this.writer()).evaluateAll({ nowMs: this.clock.now() });
   }
 
-  /** The writing side of the ledger; opening it creates or migrates the ledger. */
+  /** Returns the writing side of the ledger; opening it creates or migrates the ledger. */
   writer(): Promise<Writer> {
     this.#writer ??= this.#openWriter();
-    // A failure may pass, such as another process that migrates: the next call tries again.
+    // The next call tries again, because the failure may be temporary, such as a migration by another process.
     this.#writer.catch(() => {
       this.#writer = null;
     });
     return this.#writer;
   }
 
-  /** The same for a ledger that exists: a command that corrects a ledger must not create an empty one. */
+  /** Returns the writer of an existing ledger: a command that corrects a ledger must not create an empty one. */
   async existingWriter(): Promise<Writer> {
     try {
       this.reader();
@@ -206,7 +209,7 @@ export class Context {
     return writer;
   }
 
-  /** Called before any run, because each run writes a checkpoint that fits. */
+  /** Compares the ledger with its last checkpoint. Called before any run, because each run writes a new checkpoint. */
   #compareWithCheckpoints(): void {
     const { path, checkpointKeyFile = keyFileOf(path) } = this.config.ledger;
     const { connection } = this.reader();
@@ -220,12 +223,12 @@ export class Context {
     }
   }
 
-  /** Resolves when the writer dies without being closed: this process cannot write any more. */
+  /** Resolves when the writer dies without being closed: this process can no longer write. */
   get writerDeath(): Promise<AppError> {
     return this.#writerDeath.promise;
   }
 
-  /** Why the writer died, or whose lock keeps it from writing; null when nothing does. */
+  /** The reason why the writer died, or the process that holds the write lock; null while writing is possible. */
   get writerFault(): string | null {
     if (this.#writerFault !== null || !this.#locked) return this.#writerFault;
     const holder = lockHolder(this.config.ledger.path, 0);
@@ -233,7 +236,7 @@ export class Context {
     return holder && `${holder} holds its lock`;
   }
 
-  /** Why the disk refused the last write; null when it took it. */
+  /** The reason why the disk rejected the last write; null when the write succeeded. */
   get diskFault(): string | null {
     return this.#diskFault;
   }
@@ -268,13 +271,13 @@ export class Context {
     return this.#clients.reservedBytes;
   }
 
-  /** Loads and opens all that a sync needs, so that a daemon's first sync does not block its event loop. */
+  /** Loads and opens everything that a sync needs, so that a daemon's first sync does not block its event loop. */
   async warm(): Promise<void> {
     const clients = this.config.workspaces.map((workspace) => this.client(workspace));
     await Promise.all([this.writer(), import('../sync/run.ts'), ...clients]);
   }
 
-  /** Loads what messages are sent with: a package that is replaced while a daemon runs may lack it later. */
+  /** Loads the code that sends messages: if the package is replaced while a daemon runs, it may be missing later. */
   async warmPost(): Promise<void> {
     await Promise.all([import('./post.ts'), import('../alerts/channels/open-channel.ts')]);
   }
@@ -283,7 +286,7 @@ export class Context {
     const workspace = this.workspace(order.workspaceId);
     const { client, giveBack } = this.#clients.borrow(workspace);
     try {
-      // The writer's thread loads its part meanwhile.
+      // The writer's thread loads its part at the same time.
       const [writer, source, { syncWorkspace }] = await Promise.all([this.writer(), client, import('../sync/run.ts')]);
       const first = firstRun(this.reader().connection, workspace.id) === null;
       const window = planWindow({ ...workspace, ...order, first, nowMs: this.clock.now() });
@@ -304,15 +307,15 @@ export class Context {
     }
   }
 
-  /** Raises alerts for workspaces without a complete run; returns how often somebody is owed a message. */
+  /** Raises alerts for workspaces without a complete run; returns the number of notifications due. */
   async raiseStale(workspaces: StaleCheck[]): Promise<number> {
     const writer = await this.writer();
     return (await writer.raiseStale({ workspaces, nowMs: this.clock.now() })).due;
   }
 
   /**
-   * Raises an alert about a job of the ledger, or with `detail` null ends it; returns how often somebody is owed a message. `heard`
-   * is what channels were told of it by `sendDirectly`, or may have been.
+   * Raises or, with `detail` null, ends an alert about a job of the ledger; returns the number of notifications due.
+   * `heard` lists the emergency notifications that were sent, or may have been.
    */
   async tellOfJob(news: JobNews, heard: readonly DirectMessage[] = []): Promise<number> {
     const writer = await this.writer();
@@ -324,14 +327,14 @@ export class Context {
     return directMessages(this.reader().connection, this.#routes, news, this.clock.now());
   }
 
-  /** Makes one attempt to send without the ledger. */
+  /** Makes one attempt to send a message without the ledger. */
   async sendDirectly({ channel, notificationId, payload }: DirectMessage, signal: AbortSignal): Promise<DirectOutcome> {
     const result = await this.channels.get(channel)?.deliver({ notificationId, payload, attempt: 1 }, { signal });
     if (result?.outcome === 'retry') return result.unknown ? 'unknown' : 'refused';
     return result?.outcome === 'cancelled' ? 'unknown' : 'heard';
   }
 
-  /** Composes messages of all that is due; returns how many. */
+  /** Composes the messages that are due; returns their number. */
   async compose(): Promise<number> {
     const nowMs = this.clock.now();
     const writer = await this.writer();
@@ -342,13 +345,13 @@ export class Context {
     return made;
   }
 
-  /** The messages that are to be tried now, at most `limit` of each channel, the longest due first. */
+  /** Lists the messages to send now, at most `limit` per channel, longest due first. */
   dueDeliveries(limit: number): { notificationId: string; channel: string }[] {
     const channels = [...this.channels.keys()];
     return dueDeliveries(this.reader().connection, { channels, limit, nowMs: this.clock.now() });
   }
 
-  /** How long until the next delivery is due; null: none will be. */
+  /** Returns the milliseconds until the next delivery is due; null when none is scheduled. */
   untilNextDueMs(): number | null {
     const nowMs = this.clock.now();
     const dueMs = nextDueMs(this.reader().connection, nowMs);

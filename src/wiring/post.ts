@@ -18,7 +18,7 @@ export interface TestReport {
   result: DeliveryResult;
 }
 
-/** What sending takes of the wiring. */
+/** The wiring that sending needs. */
 interface Office {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
@@ -57,7 +57,7 @@ export async function deliver(office: Office, notificationId: string, signal: Ab
   return outcome;
 }
 
-/** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
+/** Sends a message marked as a test through one channel. The ledger is neither needed nor changed. */
 export async function sendTest(office: Office, name: string, signal: AbortSignal): Promise<TestReport> {
   const { channels, clock, randomness } = office;
   const channel = channels.get(name) ?? onlyOfType(channels, name);
@@ -75,7 +75,7 @@ export async function sendTest(office: Office, name: string, signal: AbortSignal
   return { channel: channel.name, type: channel.type, notificationId, latencyMs, result };
 }
 
-/** Channels without a name of their own are called `log-1`, `slack-2`: the type alone says which one, where there is one only. */
+/** Unnamed channels are called `log-1`, `slack-2`: the type alone identifies one when there is only one. */
 function onlyOfType(channels: ReadonlyMap<string, Channel>, type: string): Channel | undefined {
   const fitting = [...channels.values()].filter((channel) => channel.type === type);
   return fitting.length === 1 ? fitting[0] : undefined;

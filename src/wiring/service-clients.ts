@@ -12,7 +12,7 @@ import type { Traffic } from './traffic.ts';
 
 const NOTABLE_WAIT_SECONDS = 0.001;
 
-/** How patient the service's clients are, and what sends their requests, where it is not as usual. */
+/** Retry and timeout settings, and the dispatcher, of the service's clients where they differ from the defaults. */
 export type ClientOverrides = Pick<
   UsageApiClientOptions,
   'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs' | 'dispatcher'
@@ -27,7 +27,7 @@ interface ClientWiring {
   readonly traffic: Traffic;
 }
 
-/** A workspace's client, what it is made of, the keys that count now, and how many runs are at work with it. */
+/** A workspace's client with its settings, its current keys, and the number of runs that use it. */
 interface Lent {
   workspaceId: string;
   client: Promise<UsageApiClient>;
@@ -40,13 +40,13 @@ function madeOf({ baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca }: W
   return { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca, proxy };
 }
 
-/** The clients of all workspaces, and what they share: the memory of answers under way and the rates of hosts. */
+/** The clients of all workspaces and their shared resources: memory for answers and the rates of hosts. */
 export class ServiceClients {
   readonly #wiring: ClientWiring;
   readonly #overrides: ClientOverrides;
   readonly #memory: PageMemory;
   readonly #clients = new Map<string, Lent>();
-  /** Of settings that are no longer so, while a run goes on with them. */
+  /** Clients with outdated settings that a run still uses. */
   readonly #outdated = new Set<Lent>();
   readonly #pacers = new Map<string, HostPacer>();
 
@@ -60,12 +60,12 @@ export class ServiceClients {
     });
   }
 
-  /** The service's client for a workspace; one for all who ask, so that connections are shared. */
+  /** Returns the client of a workspace, shared by all callers so that they share connections. */
   client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     return this.#of(workspace).client;
   }
 
-  /** The same for a run: until it gives it back, the client stays open, also when other settings come to count. */
+  /** Leases the client to a run: it stays open until released, even when the settings change. */
   borrow(workspace: WorkspaceConfig): { client: Promise<UsageApiClient>; giveBack: () => Promise<void> } {
     const lent = this.#of(workspace);
     lent.runs += 1;
@@ -76,7 +76,10 @@ export class ServiceClients {
     return { client: lent.client, giveBack };
   }
 
-  /** Lets go of the clients of settings that are no longer so. Keys count at once: a run signs each request by those of then. */
+  /**
+   * Releases the clients with outdated settings. New keys apply immediately: a run signs each request with the current
+   * ones.
+   */
   async reconfigure(): Promise<void> {
     const { config } = this.#wiring;
     const byId = new Map(config.workspaces.map((workspace) => [workspace.id, workspace]));
@@ -135,12 +138,15 @@ export class ServiceClients {
     });
   }
 
-  /** What the answers under way may take, in bytes. */
+  /** Memory reserved for answers in progress, in bytes. */
   get reservedBytes(): number {
     return this.#memory.reservedBytes(longestPage(this.#wiring.config.workspaces));
   }
 
-  /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
+  /**
+   * Returns the pacer of a workspace. All workspaces of one host share the highest rate among them; each keeps its own
+   * rate too.
+   */
   async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
     const { config, clock, traffic } = this.#wiring;
     const { host } = new URL(baseUrl);
@@ -161,7 +167,7 @@ export class ServiceClients {
   }
 }
 
-/** Answers that are long take this much together; those that are not take as much again. */
+/** Memory for long answers together; the others may use as much again. */
 const LONG_ANSWER_BYTES = 32 * 1024 * 1024;
 
 function pageMemory(workspaces: readonly WorkspaceConfig[]): PageMemory {

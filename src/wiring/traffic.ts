@@ -4,9 +4,9 @@ interface TrafficEvents {
   /** One attempt of a request to the service has ended: `outcome` is a status or a word such as `timeout`. */
   attempt: [workspaceId: string, outcome: string, seconds: number];
   delivery: [channel: string, outcome: string];
-  /** A request has waited for its turn of the rate. */
+  /** A request has waited for its turn under the rate limit. */
   wait: [workspaceId: string, seconds: number];
 }
 
-/** What the clients of all workspaces and the channels do, for the metrics. */
+/** Events of service clients and channels, for the metrics. */
 export class Traffic extends EventEmitter<TrafficEvents> {}

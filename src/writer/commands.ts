@@ -85,7 +85,10 @@ export const COMMANDS = {
     { workspaces, nowMs }: { workspaces: StaleCheck[]; nowMs: number },
   ): RunAlerts => evaluateStale(connection, workspaces, { routes, nowMs }),
 
-  /** Raises an alert about a job of the ledger; `detail` null ends it. */
+  /**
+   * Raises or, with `detail` null, ends an alert about a job of the ledger. `heard` lists the emergency notifications
+   * sent.
+   */
   tellOfJob: (
     { connection, routes }: Session,
     { nowMs, heard, ...news }: JobNews & { nowMs: number; heard?: readonly DirectMessage[] },
@@ -97,7 +100,7 @@ export const COMMANDS = {
     { connection, routes }: Session,
     request: { notificationId: string; nowMs: number },
   ): ClaimedDelivery | null => claimDelivery(connection, { ...request, routes }),
-  /** Also raises or ends the alert about the channel, by what the attempt says of it. */
+  /** Also raises or ends the alert about the channel, depending on the result of the attempt. */
   recordAttempt(
     { connection, routes }: Session,
     { about, ...record }: AttemptRecord & { about: ChannelReport | null },
@@ -119,13 +122,19 @@ export const COMMANDS = {
   },
   replayDead: ({ connection, routes }: Session, request: ReplayRequest): ReplayReport =>
     replayDead(connection, { ...request, routes }),
-  /** For a daemon that starts: asks for everything that is open, and ends what is told of channels that are not its own. */
+  /**
+   * Schedules the notifications of all open alerts when a daemon starts, and ends alerts about channels it does not
+   * have.
+   */
   evaluateAll({ connection, routes }: Session, { nowMs }: { nowMs: number }): void {
     endFaultsOfOthers(connection, { routes, nowMs });
     evaluateAll(connection, { routes, nowMs });
   },
 
-  /** The configuration was read again: where it tells others, or of other things, everything that is open is asked for. */
+  /**
+   * Applies a reloaded configuration. When its routes changed, the notifications of all open alerts are scheduled
+   * again.
+   */
   reconfigure(
     session: Session,
     { nowMs, ...settings }: { routes: readonly ChannelRoute[]; secrets: readonly string[]; nowMs: number },
@@ -178,7 +187,7 @@ export const COMMANDS = {
   recordComparison: onConnection(recordComparison),
   recordRejections: onConnection(recordRejections),
 
-  /** Forgets some of what is older than `beforeMs` and need not be kept. */
+  /** Deletes one step of the records that are older than `beforeMs` and need not be kept. */
   prune({ connection }: Session, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {
     const before = isoTime(beforeMs);
     const runs = pruneRuns(connection, before, nowMs);
@@ -186,13 +195,13 @@ export const COMMANDS = {
     return { ...runs, notifications, more: runs.more || more };
   },
 
-  /** Cuts the write-ahead log; false while a reader still needs it. */
+  /** Truncates the write-ahead log; returns false while a reader still needs it. */
   truncateLog: ({ connection }: Session, _args: undefined): boolean => truncateLog(connection),
 
-  /** Of the thread that writes. */
+  /** Collects the garbage of the writer's thread. */
   collectGarbage: (_session: Session, _args: undefined): void => collectGarbage(),
 
-  /** `notifications`: how many tell of what is over, or were taken back because another ledger sends them. */
+  /** `notifications`: the number of messages about ended alerts, or withdrawn because another ledger sends them. */
   retireWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & Recorded {
     const { connection, routes } = session;
     const { settled, seq, digest } = retireWorkspace(connection, request, (workspace) =>
@@ -216,7 +225,10 @@ export type CommandName = keyof Commands;
 export type Args<Name extends CommandName> = Parameters<Commands[Name]>[1];
 export type Result<Name extends CommandName> = ReturnType<Commands[Name]>;
 
-/** Each command as a method of the writer. `keyof typeof COMMANDS` is written out: it leads an editor from the method to the table. */
+/**
+ * Each command as a method of the writer. `keyof typeof COMMANDS` is written out so that editors can navigate from the
+ * method to the table.
+ */
 export type WriterCommands = {
   [Name in keyof typeof COMMANDS]: (args: Args<Name>, transfer?: readonly ArrayBuffer[]) => Promise<Result<Name>>;
 };
@@ -230,5 +242,5 @@ function recorded(session: Session, event: PeriodEvent, nowMs: number): PeriodEv
   return { ...event, ...recordHead(session, event.eventSeq, event.digest, nowMs) };
 }
 
-/** What one step has forgotten, and whether there is more of it. */
+/** The records deleted by one step, and whether more remain. */
 export type Pruned = PrunedRuns & PrunedDeliveries;

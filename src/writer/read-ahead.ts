@@ -3,12 +3,12 @@ import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import { type FiguresAhead, type KnownRows, readKnown } from '../ledger/journal/runs/known-figures.ts';
 import type { LedgerReader } from '../ledger/store/file/open.ts';
 
-/** Reads under way or waiting to be taken. */
+/** Reads in progress or waiting to be taken. */
 const READS_AHEAD = 8;
-/** A thread that has other work is waited for so long; then the writer reads for itself. */
+/** Milliseconds to wait for the other thread, which may have other work; then the writer reads for itself. */
 const WAIT_MS = 50;
 
-/** `head` is the end of the chain as the writer sees it: who sees the same reads the same figures. */
+/** `head` is the end of the chain as the writer sees it: a connection with the same head sees the same figures. */
 type Order = { order: number; periodKey: number; head: { seq: number; digest: string } } | { order: number };
 
 interface Answer {
@@ -17,15 +17,16 @@ interface Answer {
   rows: KnownRows | null;
 }
 
-/** What the two threads share: where messages go, and how many answers have been sent. */
+/** The message port that both threads share, and the number of answers sent. */
 export interface ReadAheadLink {
   port: MessagePort;
   sent: Int32Array<SharedArrayBuffer>;
 }
 
 /**
- * The writer's end: while it compares figures another thread reads the next ones, in a connection of its own. That one sees
- * the ledger as it was before the writer's transaction, so only what the transaction has not changed yet may be read.
+ * The writer's end. While the writer compares figures, another thread reads the next ones on its own connection. That
+ * connection sees the ledger as it was before the writer's transaction, so only rows that the transaction has not
+ * changed yet may be read.
  */
 export class ReadAhead implements FiguresAhead {
   readonly #link: ReadAheadLink;
@@ -61,14 +62,14 @@ export class ReadAhead implements FiguresAhead {
   }
 }
 
-/** The reading thread's end. `open` gives a connection to the ledger, once it is needed; returns what closes it. */
+/** Starts the reading thread's end. `open` opens the ledger on first use. Returns a function that closes it. */
 export function readForWriter({ port, sent }: ReadAheadLink, open: () => LedgerReader): () => void {
   let reader: LedgerReader | null = null;
   let reading: { order: number; periodKey: number; after: number } | null = null;
   const opened = (): LedgerReader => {
     if (reader === null) {
       reader = open();
-      // Each page is read once.
+      // A small cache, because each page is read once.
       reader.connection.pragma('cache_size = -1024');
     }
     return reader;
@@ -89,13 +90,14 @@ export function readForWriter({ port, sent }: ReadAheadLink, open: () => LedgerR
     try {
       return { order: asked.order, rows: rowsOf(asked) };
     } catch {
-      // The writer reads for itself, and says what is the matter.
+      // The writer then reads for itself, and reports the error.
       return { order: asked.order, rows: null };
     }
   };
   let waiting: Order[] = [];
   let isAnswering = false;
-  // One a turn of the event loop, which has other work, too; messages alone would come without end.
+  // Answers one request per turn of the event loop, which has other work too; a message handler alone would never
+  // yield.
   const answerNext = (): void => {
     const asked = waiting.shift();
     isAnswering = asked !== undefined;

@@ -30,23 +30,23 @@ import { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from '
 import { PageScanner } from '../usage-api/answers/scan-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
 
-/** A run under way is named by its key. */
+/** Identifies an open run by its key. */
 interface OfRun {
   runKey: number;
 }
 
-/** A page, and the response that it came with. */
+/** A page and the response that contained it. */
 interface FetchedPage extends OfRun, Pick<PageWhere, 'status' | 'contentType'> {
   page: number;
 }
 
 export interface PageReceipt {
   records: number;
-  /** Of them, those whose key no page before on the walk had; records outside the window do not count. */
+  /** Number of keys that no earlier page of the walk had; records outside the window do not count. */
   newKeys: number;
   totalPages: number;
   totalRecords: number;
-  /** The page is as the ledger knows it, and was put aside: only the first one says how much it and the listing hold. */
+  /** The page equals the known listing and was skipped: only the first page then has counts of records and totals. */
   isKnown: boolean;
 }
 
@@ -77,7 +77,7 @@ export const runCommands = {
     return run;
   },
 
-  /** False when another run has taken the workspace. A run that has ended meanwhile has nothing left to lose. */
+  /** Returns false when another run has taken the workspace. A run that has ended meanwhile has no lease to lose. */
   renewLease({ connection, runs }: Session, { runKey, nowMs }: OfRun & { nowMs: number }): boolean {
     const open = runs.get(runKey);
     return open === undefined || renewLease(connection, open.run, nowMs);
@@ -89,17 +89,17 @@ export const runCommands = {
     try {
       return stagePage(session, page, new Uint8Array(body));
     } finally {
-      // So little else becomes garbage here that bodies would wait long for the collector.
+      // Frees the body now: little other garbage accumulates here, so bodies would wait long for the collector.
       body.transfer(0);
     }
   },
 
   finishWalk: (session: Session, { runKey }: OfRun): WalkFacts => openRun(session, runKey).staging.finishWalk(),
 
-  /** Details of the signs that the last walk has shown. */
+  /** Returns details of the signs of movement in the last walk. */
   walkFlaws: (session: Session, { runKey }: OfRun): WalkFlaws => openRun(session, runKey).staging.flaws(),
 
-  /** Keeps the certificate of a walk that was not accepted. */
+  /** Stores the certificate of a walk that was not accepted. */
   recordWalk: ({ connection }: Session, { runKey, walk }: OfRun & { walk: WalkRecord }): void =>
     recordWalk(connection, runKey, walk),
 
@@ -111,13 +111,13 @@ export const runCommands = {
     return countMissing(session.connection, run, { keys: staging.keys, keySetDigest });
   },
 
-  /** Keys that are absent from this run's walk and were from an earlier run's. */
+  /** Lists keys missing from this run's walk and from an earlier run's. */
   absentAgain(session: Session, { runKey }: OfRun): AbsentKey[] {
     const { run, staging } = openRun(session, runKey);
     return absentAgain(session.connection, run, staging.keys);
   },
 
-  /** Applies the run; its staging is gone afterwards. */
+  /** Applies the run and discards its staging. */
   applyRun(
     session: Session,
     { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: Publication,
@@ -148,7 +148,10 @@ export const runCommands = {
     return { ...result, ...recorded };
   },
 
-  /** Ends a run that applies nothing, and raises its alert unless nobody is at fault (`fault` null), or it was overtaken before. */
+  /**
+   * Ends a run that applies nothing. Raises its alert unless `fault` is null (nobody is at fault) or the run was
+   * superseded.
+   */
   failRun(session: Session, { runKey, failure, fault, nowMs }: FailedRun): RunAlerts {
     const { connection, routes } = session;
     const { run } = openRun(session, runKey);
@@ -160,7 +163,7 @@ export const runCommands = {
     try {
       return fail.immediate();
     } finally {
-      // Also when the failure itself cannot be written: staging would stay in memory for good.
+      // Even when the failure cannot be written, because staging would stay in memory for good.
       endRun(session, runKey);
     }
   },
@@ -181,7 +184,7 @@ function stagePage(session: Session, { runKey, page, ...response }: FetchedPage,
   const { run, staging } = openRun(session, runKey);
   const digest = digestOfPage(body);
   const isKnown = staging.putAside(page, digest);
-  // What the first page announces is looked at in any case.
+  // The first page is always parsed, because its totals are checked.
   if (isKnown && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown };
   const where = { page, workspaceId: run.workspaceId, redact: session.redact, ...response };
   const plain = scanner.scan(body, where);
@@ -196,7 +199,7 @@ function stagePage(session: Session, { runKey, page, ...response }: FetchedPage,
   return { records: records.length, newKeys, totalPages, totalRecords, isKnown };
 }
 
-/** A checked page of the service in the ledger's words; its periods' bounds follow from their labels. */
+/** Converts a checked page of the service to staged records; period bounds follow from the labels. */
 function toStagedPage({ usage, total_records, total_pages }: UsagePage): StagedPage {
   return { records: usage.map(toStagedRecord), totalRecords: total_records, totalPages: total_pages };
 }

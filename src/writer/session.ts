@@ -16,31 +16,31 @@ export interface WriterStart {
   path: string;
   version: string;
   nowMs: number;
-  /** What a ledger that is made now is called; by chance when absent. */
+  /** Id of a newly created ledger; random when absent. */
   newLedgerId?: string;
-  /** What must not stand in any error, though the service may send it. */
+  /** Texts that must not appear in errors, even when the service sends them. */
   secrets?: readonly string[];
-  /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */
+  /** Path of the key that signs checkpoints; next to the ledger when absent. */
   checkpointKeyFile?: string | undefined;
-  /** The channels of this process, by which it tells. */
+  /** The channels of this process, which receive its notifications. */
   routes?: readonly ChannelRoute[];
-  /** The group that may read the ledger; none but its user when absent. */
+  /** The group that may read the ledger; when absent, only its user may. */
   readerGroup?: string | undefined;
 }
 
-/** What commands work with: the one connection that writes, and what lives as long as it does. */
+/** The state that commands share: the writing connection and everything that lives as long as it does. */
 export interface Session {
   readonly connection: LedgerDb;
-  /** The channels of this process. Alerts go where the process that evaluates them is configured to send them. */
+  /** The channels of this process. The process that evaluates an alert notifies its own channels. */
   routes: readonly ChannelRoute[];
-  /** Takes secrets out of what a page says before it becomes an error. */
+  /** Removes secrets from a page's content before it becomes part of an error. */
   redact: Redactor;
-  /** Absent where nobody keeps heads elsewhere. */
+  /** Absent when heads are not logged. */
   readonly checkpoints: CheckpointLog | null;
-  /** Where the key lies that signs checkpoints and links. */
+  /** Path of the key that signs checkpoints and links. */
   readonly keyFile: string | null;
   readonly claimant: LeaseHolder;
-  /** Another thread that reads along, where there is one. */
+  /** A thread that reads ahead, if there is one. */
   readonly ahead: FiguresAhead | null;
   readonly runs: Map<number, OpenRun>;
 }
@@ -51,12 +51,12 @@ export interface OpenRun {
 }
 
 /**
- * Something that writes to the ledger. It is carried out at once, between no others. Arguments and results cross threads,
- * so they are plain data; the time comes with them, because the caller owns the clock.
+ * An operation that writes to the ledger. Commands run one at a time. Arguments and results cross threads, so they are
+ * plain data; they include the time, because the caller owns the clock.
  */
 export type Command<Args, Result> = (session: Session, args: Args) => Result;
 
-/** A command that needs the connection only. */
+/** Makes a command from a function that needs the connection only. */
 export function onConnection<Args, Result>(work: (connection: LedgerDb, args: Args) => Result): Command<Args, Result> {
   return ({ connection }, args) => work(connection, args);
 }
@@ -65,7 +65,7 @@ export interface Recorded {
   checkpointFault: string | null;
 }
 
-/** Leaves a signed checkpoint of a head that has been committed. */
+/** Logs a signed checkpoint of a committed head. */
 export function recordHead({ checkpoints }: Session, seq: number, digest: string, nowMs: number): Recorded {
   return { checkpointFault: checkpoints?.note({ seq, digest, at: isoTime(nowMs) }) ?? null };
 }
@@ -99,7 +99,7 @@ export function openSession(
   }
 }
 
-/** What a configuration that is read while the process runs changes here. */
+/** Applies a reloaded configuration to the session. */
 export function reconfigureSession(
   session: Session,
   { routes, secrets }: { routes: readonly ChannelRoute[]; secrets: readonly string[] },
@@ -108,7 +108,7 @@ export function reconfigureSession(
   session.redact = createRedactor(secrets);
 }
 
-/** Routes whose messages have links to the pages get what signs them. */
+/** Adds the signing key to routes with links to the web pages. */
 function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute[] {
   return routes.map((route) => {
     const linkKey = route.publicUrl === undefined ? null : linkKeyOf(keyFile);
@@ -116,7 +116,7 @@ function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute
   });
 }
 
-/** A session over a ledger that is open already, without channels, secrets and checkpoints. */
+/** Returns a session over an open ledger, without channels, secrets and checkpoints. */
 export function plainSession(connection: LedgerDb): Session {
   return {
     connection,
@@ -130,7 +130,7 @@ export function plainSession(connection: LedgerDb): Session {
   };
 }
 
-/** An error of the writer on its way to who gave the command: what SQLite says becomes an error of the ledger. */
+/** Packs an error of the writer for the caller's thread, converting SQLite errors to ledger errors. */
 export function packWriterError(error: unknown): PackedError {
   return packError(ledgerErrorOf(error) ?? error);
 }

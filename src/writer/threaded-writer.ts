@@ -18,7 +18,7 @@ interface Outgoing {
   transfer: readonly ArrayBuffer[];
 }
 
-/** Creates or migrates the ledger in a new thread, or in one that has been started for it. */
+/** Creates or migrates the ledger in a new thread, or in one that was started earlier. */
 export async function openThreadedWriter(start: WriterStart, thread?: StartedThread): Promise<Writer> {
   const writer = new ThreadedWriter(thread);
   try {
@@ -30,17 +30,17 @@ export async function openThreadedWriter(start: WriterStart, thread?: StartedThr
   }
 }
 
-/** The writer in a thread of its own, see writer-thread.ts. */
+/** The writer on its own thread, see writer-thread.ts. */
 export class ThreadedWriter implements CommandPort {
   migration: MigrationReport = { applied: 0, backup: null };
   readonly ended: Promise<AppError | null>;
   readonly #thread: StartedThread;
   readonly #waiting = new Map<number, Waiting>();
-  /** Requests that leave together at the end of this turn of the event loop. */
+  /** Requests to send together at the end of this turn of the event loop. */
   #outgoing: Outgoing[] = [];
   #lastId = 0;
   #end: AppError | null = null;
-  /** Its end is wanted. */
+  /** The thread is being closed on purpose. */
   #ending = false;
   #closing: Promise<void> | null = null;
   #endReads: () => void;
@@ -66,12 +66,13 @@ export class ThreadedWriter implements CommandPort {
     });
   }
 
-  /** To be called once, and first. */
+  /** Opens the ledger. Call it once, before anything else. */
   async open(start: WriterStart): Promise<void> {
     const opened = this.#send<MigrationReport>('open', start);
     const link = { port: this.#thread.reads, sent: this.#thread.readsSent };
     this.#endReads = readForWriter(link, () => openReader(start.path));
-    // At once, for this turn of the event loop may go on to load a library that takes longer than to open the ledger.
+    // Sent now, because this turn of the event loop may go on to load a library, which takes longer than opening the
+    // ledger.
     this.#flush();
     this.migration = await opened;
   }
@@ -86,7 +87,7 @@ export class ThreadedWriter implements CommandPort {
   }
 
   close(): Promise<void> {
-    // A thread that has ended has let go of the ledger already.
+    // A thread that has ended has released the ledger already.
     this.#closing ??= this.#end !== null ? Promise.resolve() : this.#closeThread();
     return this.#closing;
   }
@@ -97,7 +98,7 @@ export class ThreadedWriter implements CommandPort {
     await this.end();
   }
 
-  /** Ends the thread, whatever it does. May be called twice. */
+  /** Terminates the thread, whatever it is doing. May be called twice. */
   async end(): Promise<void> {
     this.#ending = true;
     await this.#thread.worker.terminate();
@@ -124,7 +125,10 @@ export class ThreadedWriter implements CommandPort {
     else waiter?.resolve(reply.result as never);
   }
 
-  /** Pages arrive several at a time, and a message costs more than what is in it. */
+  /**
+   * Sends all outgoing requests in one message: pages arrive several at a time, and a message costs more than its
+   * content.
+   */
   #flush(): void {
     const outgoing = this.#outgoing;
     this.#outgoing = [];
@@ -139,7 +143,7 @@ export class ThreadedWriter implements CommandPort {
       );
     } catch (error) {
       const [first] = outgoing;
-      // What cannot cross threads is a defect of one caller's: it hears of it, and the others' requests go on.
+      // A request that cannot cross threads is a defect of its caller: only that request fails, the others continue.
       if (outgoing.length > 1) for (const one of outgoing) this.#post([one]);
       else if (first !== undefined) this.#refuse(first.request.id, error);
     }

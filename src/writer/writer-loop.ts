@@ -6,8 +6,8 @@ import { ReadAhead, type ReadAheadLink } from './read-ahead.ts';
 import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
 
 /**
- * The thread that owns the connection which writes: a merge of a million rows never blocks the daemon's event loop,
- * and writes queue here in order instead of waiting for SQLite's lock.
+ * Runs the thread that owns the writing connection: merging a million rows never blocks the daemon's event loop, and
+ * writes queue here in order instead of waiting for SQLite's lock.
  */
 function main(): void {
   const port = parentPort;
@@ -39,7 +39,7 @@ function main(): void {
   });
 }
 
-/** Sends the answers together; one that cannot cross threads becomes an error of its own request alone. */
+/** Sends the answers together; an answer that cannot cross threads becomes an error of its own request only. */
 function post(port: MessagePort, replies: readonly WriterReply[]): void {
   try {
     port.postMessage(replies);
@@ -50,7 +50,7 @@ function post(port: MessagePort, replies: readonly WriterReply[]): void {
   }
 }
 
-/** What the thread is asked for: first to open the ledger, then commands, and last to close it. */
+/** A request to the thread: first to open the ledger, then commands, and finally to close it. */
 export type WriterRequest = { id: number } & (
   | { op: 'open'; args: WriterStart }
   | { [Name in CommandName]: { op: Name; args: Args<Name> } }[CommandName]

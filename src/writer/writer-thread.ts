@@ -1,4 +1,4 @@
-// Started, never imported: the writer's thread, which loads what it runs once Node knows where it is kept as compiled.
+// Entry point of the writer's thread, never imported. Enables the compile cache before it loads the rest.
 import { useCompileCache } from '../core/process/compile-cache.ts';
 
 useCompileCache(process.env);
