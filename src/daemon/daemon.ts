@@ -113,9 +113,9 @@ async function startParts(
   { intake, rest }: Ends,
 ): Promise<Omit<Daemon, 'stop'> & { deliveries: Deliveries }> {
   const openQueue = overrides.openQueue ?? bullmqOpener(context, rest);
-  await Promise.all([context.warm(), context.warmPost()]);
+  await Promise.all([context.warm(), context.warmDelivery()]);
   await context.evaluateAll();
-  await context.tellOfJob({ job: 'configuration', detail: null });
+  await context.reportJobHealth({ job: 'configuration', detail: null });
   await applyConfiguredRates(context);
   const { connection } = context.reader();
   const events = createDaemonEvents();
@@ -233,7 +233,7 @@ async function startPublishing(context: Context, notified: () => void): Promise<
     unreadyWhenStale: target.unreadyWhenStale,
     publish: (signal) => publishLedger({ target, ledgerPath: ledger.path, nowMs: clock.now(), signal }),
     tell: async (detail) => {
-      if ((await context.tellOfJob({ job: 'replica', detail })) > 0) notified();
+      if ((await context.reportJobHealth({ job: 'replica', detail })) > 0) notified();
     },
   });
 }

@@ -44,7 +44,7 @@ export class UnwrittenFault {
     const waiting: DirectMessage[] = [];
     const sent = await Promise.all(this.#waiting.map((message) => send(message, signal)));
     for (const [place, message] of this.#waiting.entries()) {
-      if (sent[place] === 'heard') this.#heard.push(message);
+      if (sent[place] === 'accepted') this.#heard.push(message);
       else waiting.push(sent[place] === 'unknown' ? { ...message, isPossible: true } : message);
     }
     this.#waiting = waiting;

@@ -43,7 +43,7 @@ export async function startOutlets(context: Context, notified: () => void): Prom
   const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact, dispatcher };
   const start = async (outlet: OutletConfig): Promise<OutletWatch | null> => {
     const tell = async (detail: string | null): Promise<void> => {
-      if ((await context.tellOfJob({ job: 'outlet', of: outlet.name, detail })) > 0) notified();
+      if ((await context.reportJobHealth({ job: 'outlet', of: outlet.name, detail })) > 0) notified();
     };
     try {
       const { receiver, close: closeReceiver } = openReceiver(outlet, deps);

@@ -23,7 +23,7 @@ export function createReload({ context, daemon, load, lock }: ReloadOptions): On
   const say = async (notice: Partial<ConfigurationStatus>, detail: string | null): Promise<void> => {
     const { reads } = lock.configuration;
     lock.publishConfiguration({ ...lock.configuration, refused: null, ...notice, reads: reads + 1 });
-    if ((await context.tellOfJob({ job: 'configuration', detail })) > 0) daemon.notified();
+    if ((await context.reportJobHealth({ job: 'configuration', detail })) > 0) daemon.notified();
   };
   const read = async (): Promise<void> => {
     const at = isoTime(clock.now());

@@ -68,7 +68,7 @@ export function startWatchOfDisk(
     writeFault: () => context.diskFault,
     async tell(detail, heard) {
       try {
-        if ((await context.tellOfJob({ job: 'disk', detail }, heard)) > 0) events.emit('notified');
+        if ((await context.reportJobHealth({ job: 'disk', detail }, heard)) > 0) events.emit('notified');
         return true;
       } catch (error) {
         if (error instanceof AppError && DISK_FAULTS.includes(error.code)) return false;
@@ -85,7 +85,7 @@ export function startWatchOfDisk(
 
 function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: string | null) => Promise<void> {
   return async (detail) => {
-    if ((await context.tellOfJob({ job, detail })) > 0) events.emit('notified');
+    if ((await context.reportJobHealth({ job, detail })) > 0) events.emit('notified');
   };
 }
 

@@ -5,7 +5,7 @@ import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import type { DirectMessage, DirectOutcome } from '../alerts/notify/direct-message.ts';
 import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/notify/due.ts';
-import type { JobNews } from '../alerts/rules/own.ts';
+import type { JobHealth } from '../alerts/rules/own.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { Config, WorkspaceConfig } from '../config/types.ts';
@@ -33,15 +33,15 @@ import type { UsageApiClient } from '../usage-api/client.ts';
 import type { WriterStart } from '../writer/session.ts';
 import type { StartedThread } from '../writer/start-thread.ts';
 import { openThreadedWriter } from '../writer/threaded-writer.ts';
-import { DISK_FAULTS, noticeFaults, type Writer } from '../writer/writer.ts';
-import type { TestReport } from './post.ts';
+import { DISK_FAULTS, reportFaults, type Writer } from '../writer/writer.ts';
+import type { TestReport } from './delivery.ts';
+import { MetricEvents } from './metric-events.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
-import { Traffic } from './traffic.ts';
 
 /** Number of latest configurations with secrets to redact: work in progress may still use earlier ones. */
 const REMEMBERED_SECRETS = 5;
 const MISMATCH_HINT =
-  'unless it was put there on purpose, stop, and restore the right file: see checkpoints.log beside it';
+  'unless you replaced it on purpose, stop and restore the right file: see checkpoints.log in the same folder';
 
 /** Parts that tests and interactive commands replace. */
 export interface ContextOverrides {
@@ -84,7 +84,7 @@ export class Context {
   #secrets: readonly string[][];
   #redactSecrets: Redactor;
   readonly #staging = new StagingRoom();
-  readonly traffic = new Traffic();
+  readonly metricEvents = new MetricEvents();
   readonly #clients: ServiceClients;
   readonly randomness: Randomness;
   readonly #openWriterAt: (start: WriterStart) => Promise<Writer>;
@@ -192,7 +192,7 @@ export class Context {
       secrets: secretsOf(this.config),
       routes: this.#routes,
     });
-    const writer = noticeFaults(opened, (fault) => {
+    const writer = reportFaults(opened, (fault) => {
       if (fault?.code === 'ledger_busy') this.#locked = true;
       else if (fault === null || DISK_FAULTS.includes(fault.code)) this.#diskFault = fault?.message ?? null;
     });
@@ -203,7 +203,7 @@ export class Context {
       this.#writerDeath.resolve(error);
     });
     const { applied, backup } = writer.migration;
-    if (backup !== null) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+    if (backup !== null) this.logger.info({ applied, backup }, 'the ledger was migrated to this version');
     else if (applied > 0) this.logger.info({ ledger: path }, 'the ledger was created');
     this.#compareWithCheckpoints();
     return writer;
@@ -215,11 +215,11 @@ export class Context {
     const { connection } = this.reader();
     const reason = headMismatch(connection, path);
     if (reason !== null) {
-      this.logger.warn({ reason, hint: MISMATCH_HINT }, 'the ledger is not the one that was here last');
+      this.logger.warn({ reason, hint: MISMATCH_HINT }, 'the ledger does not match its last checkpoint');
     }
     const lost = missingCheckpoints(connection, path, checkpointKeyFile);
     if (lost !== null) {
-      this.logger.warn({ reason: lost, hint: MISSING_CHECKPOINTS_REMEDY }, 'the signed heads of the ledger are gone');
+      this.logger.warn({ reason: lost, hint: MISSING_CHECKPOINTS_REMEDY }, 'the checkpoint log of the ledger is missing');
     }
   }
 
@@ -233,7 +233,7 @@ export class Context {
     if (this.#writerFault !== null || !this.#locked) return this.#writerFault;
     const holder = lockHolder(this.config.ledger.path, 0);
     this.#locked = holder !== null;
-    return holder && `${holder} holds its lock`;
+    return holder && `${holder} holds the write lock`;
   }
 
   /** The reason why the disk rejected the last write; null when the write succeeded. */
@@ -278,13 +278,13 @@ export class Context {
   }
 
   /** Loads the code that sends messages: if the package is replaced while a daemon runs, it may be missing later. */
-  async warmPost(): Promise<void> {
-    await Promise.all([import('./post.ts'), import('../alerts/channels/open-channel.ts')]);
+  async warmDelivery(): Promise<void> {
+    await Promise.all([import('./delivery.ts'), import('../alerts/channels/open-channel.ts')]);
   }
 
   async sync(order: SyncOrder): Promise<SyncOutcome> {
     const workspace = this.workspace(order.workspaceId);
-    const { client, giveBack } = this.#clients.borrow(workspace);
+    const { client, release } = this.#clients.acquire(workspace);
     try {
       // The writer's thread loads its part at the same time.
       const [writer, source, { syncWorkspace }] = await Promise.all([this.writer(), client, import('../sync/run.ts')]);
@@ -303,7 +303,7 @@ export class Context {
         { ...order, window },
       );
     } finally {
-      await giveBack();
+      await release();
     }
   }
 
@@ -315,23 +315,23 @@ export class Context {
 
   /**
    * Raises or, with `detail` null, ends an alert about a job of the ledger; returns the number of notifications due.
-   * `heard` lists the emergency notifications that were sent, or may have been.
+   * `alreadySent` lists the emergency notifications that were sent, or may have been.
    */
-  async tellOfJob(news: JobNews, heard: readonly DirectMessage[] = []): Promise<number> {
+  async reportJobHealth(health: JobHealth, alreadySent: readonly DirectMessage[] = []): Promise<number> {
     const writer = await this.writer();
-    return (await writer.tellOfJob({ ...news, heard, nowMs: this.clock.now() })).due;
+    return (await writer.reportJobHealth({ ...health, alreadySent, nowMs: this.clock.now() })).due;
   }
 
-  async directMessages(news: JobNews): Promise<DirectMessage[]> {
+  async directMessages(health: JobHealth): Promise<DirectMessage[]> {
     const { directMessages } = await import('../alerts/notify/direct-message.ts');
-    return directMessages(this.reader().connection, this.#routes, news, this.clock.now());
+    return directMessages(this.reader().connection, this.#routes, health, this.clock.now());
   }
 
   /** Makes one attempt to send a message without the ledger. */
   async sendDirectly({ channel, notificationId, payload }: DirectMessage, signal: AbortSignal): Promise<DirectOutcome> {
     const result = await this.channels.get(channel)?.deliver({ notificationId, payload, attempt: 1 }, { signal });
     if (result?.outcome === 'retry') return result.unknown ? 'unknown' : 'refused';
-    return result?.outcome === 'cancelled' ? 'unknown' : 'heard';
+    return result?.outcome === 'cancelled' ? 'unknown' : 'accepted';
   }
 
   /** Composes the messages that are due; returns their number. */
@@ -341,7 +341,7 @@ export class Context {
     const channels = [...this.channels.keys()];
     if (!isAnythingDue(this.reader().connection, channels, nowMs)) return 0;
     const made = await writer.compose({ nowMs });
-    if (made > 0) this.logger.info({ notifications: made }, 'notifications made of what was due');
+    if (made > 0) this.logger.info({ notifications: made }, 'notifications composed');
     return made;
   }
 
@@ -359,11 +359,11 @@ export class Context {
   }
 
   async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    return (await import('./post.ts')).deliver(this, notificationId, signal);
+    return (await import('./delivery.ts')).deliver(this, notificationId, signal);
   }
 
   async test(name: string, signal: AbortSignal): Promise<TestReport> {
-    return (await import('./post.ts')).sendTest(this, name, signal);
+    return (await import('./delivery.ts')).sendTest(this, name, signal);
   }
 
   /** Closes everything that was opened. May be called twice. */

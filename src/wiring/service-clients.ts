@@ -8,7 +8,7 @@ import { bothPacers, HostPacer, type Pacer } from '../sync/pacer.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 import { PageMemory } from '../usage-api/http/page-memory.ts';
 import type { ApiKey } from '../usage-api/sign.ts';
-import type { Traffic } from './traffic.ts';
+import type { MetricEvents } from './metric-events.ts';
 
 const NOTABLE_WAIT_SECONDS = 0.001;
 
@@ -24,19 +24,22 @@ interface ClientWiring {
   readonly randomness: Randomness;
   readonly redact: Redactor;
   readonly version: string;
-  readonly traffic: Traffic;
+  readonly metricEvents: MetricEvents;
 }
 
 /** A workspace's client with its settings, its current keys, and the number of runs that use it. */
-interface Lent {
+interface ClientLease {
   workspaceId: string;
   client: Promise<UsageApiClient>;
-  made: unknown;
+  settings: unknown;
   keys: readonly ApiKey[];
   runs: number;
 }
 
-function madeOf({ baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca }: WorkspaceConfig, { proxy }: Config) {
+function connectionSettings(
+  { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca }: WorkspaceConfig,
+  { proxy }: Config,
+) {
   return { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca, proxy };
 }
 
@@ -45,9 +48,9 @@ export class ServiceClients {
   readonly #wiring: ClientWiring;
   readonly #overrides: ClientOverrides;
   readonly #memory: PageMemory;
-  readonly #clients = new Map<string, Lent>();
+  readonly #clients = new Map<string, ClientLease>();
   /** Clients with outdated settings that a run still uses. */
-  readonly #outdated = new Set<Lent>();
+  readonly #outdated = new Set<ClientLease>();
   readonly #pacers = new Map<string, HostPacer>();
 
   constructor(wiring: ClientWiring, releasers: Releasers, overrides: ClientOverrides = {}) {
@@ -66,14 +69,14 @@ export class ServiceClients {
   }
 
   /** Leases the client to a run: it stays open until released, even when the settings change. */
-  borrow(workspace: WorkspaceConfig): { client: Promise<UsageApiClient>; giveBack: () => Promise<void> } {
-    const lent = this.#of(workspace);
-    lent.runs += 1;
-    const giveBack = (): Promise<void> => {
-      lent.runs -= 1;
+  acquire(workspace: WorkspaceConfig): { client: Promise<UsageApiClient>; release: () => Promise<void> } {
+    const lease = this.#of(workspace);
+    lease.runs += 1;
+    const release = (): Promise<void> => {
+      lease.runs -= 1;
       return this.#closeOutdated();
     };
-    return { client: lent.client, giveBack };
+    return { client: lease.client, release };
   }
 
   /**
@@ -83,40 +86,40 @@ export class ServiceClients {
   async reconfigure(): Promise<void> {
     const { config } = this.#wiring;
     const byId = new Map(config.workspaces.map((workspace) => [workspace.id, workspace]));
-    for (const lent of [...this.#clients.values(), ...this.#outdated]) {
-      const workspace = byId.get(lent.workspaceId);
-      lent.keys = workspace?.keys ?? lent.keys;
-      if (workspace !== undefined && isDeepStrictEqual(lent.made, madeOf(workspace, config))) continue;
-      if (this.#clients.get(lent.workspaceId) === lent) this.#clients.delete(lent.workspaceId);
-      this.#outdated.add(lent);
+    for (const lease of [...this.#clients.values(), ...this.#outdated]) {
+      const workspace = byId.get(lease.workspaceId);
+      lease.keys = workspace?.keys ?? lease.keys;
+      if (workspace !== undefined && isDeepStrictEqual(lease.settings, connectionSettings(workspace, config))) continue;
+      if (this.#clients.get(lease.workspaceId) === lease) this.#clients.delete(lease.workspaceId);
+      this.#outdated.add(lease);
     }
     await this.#closeOutdated();
   }
 
   async #closeOutdated(): Promise<void> {
     const idle = [...this.#outdated].filter(({ runs }) => runs === 0);
-    for (const lent of idle) this.#outdated.delete(lent);
+    for (const lease of idle) this.#outdated.delete(lease);
     await Promise.all(idle.map(async ({ client }) => (await client).close()));
   }
 
-  #of(workspace: WorkspaceConfig): Lent {
+  #of(workspace: WorkspaceConfig): ClientLease {
     const known = this.#clients.get(workspace.id);
     if (known !== undefined) return known;
     const { id: workspaceId, keys } = workspace;
-    const lent: Lent = {
+    const lease: ClientLease = {
       workspaceId,
-      client: this.#openClient(workspace, () => lent.keys),
-      made: madeOf(workspace, this.#wiring.config),
+      client: this.#openClient(workspace, () => lease.keys),
+      settings: connectionSettings(workspace, this.#wiring.config),
       keys,
       runs: 0,
     };
-    this.#clients.set(workspaceId, lent);
-    return lent;
+    this.#clients.set(workspaceId, lease);
+    return lease;
   }
 
   async #openClient(workspace: WorkspaceConfig, keys: () => readonly ApiKey[]): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
-    const { config, clock, randomness, redact, version, traffic } = this.#wiring;
+    const { config, clock, randomness, redact, version, metricEvents } = this.#wiring;
     const { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca } = workspace;
     return new UsageApiClient({
       baseUrl,
@@ -133,7 +136,7 @@ export class ServiceClients {
       userAgent: `usage-ledger/${version}`,
       clock,
       randomness,
-      onAttempt: (outcome, seconds) => void traffic.emit('attempt', workspace.id, outcome, seconds),
+      onAttempt: (outcome, seconds) => void metricEvents.emit('attempt', workspace.id, outcome, seconds),
       ...this.#overrides,
     });
   }
@@ -148,7 +151,7 @@ export class ServiceClients {
    * rate too.
    */
   async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
-    const { config, clock, traffic } = this.#wiring;
+    const { config, clock, metricEvents } = this.#wiring;
     const { host } = new URL(baseUrl);
     const sharing = config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
     const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
@@ -162,7 +165,7 @@ export class ServiceClients {
       const asked = clock.monotonic();
       await turn(signal);
       const seconds = (clock.monotonic() - asked) / 1000;
-      if (seconds >= NOTABLE_WAIT_SECONDS) traffic.emit('wait', id, seconds);
+      if (seconds >= NOTABLE_WAIT_SECONDS) metricEvents.emit('wait', id, seconds);
     };
   }
 }

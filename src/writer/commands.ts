@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { endFaultsOfOthers, tellOfChannel } from '../alerts/channels/channel-faults.ts';
+import { endFaultsOfOthers, reportChannelHealth } from '../alerts/channels/channel-faults.ts';
 import type { ChannelReport } from '../alerts/channels/deliver.ts';
 import { evaluateJob, evaluateStale, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import {
@@ -23,7 +23,7 @@ import type { DirectMessage } from '../alerts/notify/direct-message.ts';
 import { endAlerts, withdrawMessages } from '../alerts/notify/end-alerts.ts';
 import { evaluateAgain, evaluateAll } from '../alerts/notify/evaluate-due.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/notify/replay.ts';
-import type { JobNews } from '../alerts/rules/own.ts';
+import type { JobHealth } from '../alerts/rules/own.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import type { ChannelRoute } from '../alerts/track/routes.ts';
 import { isoTime } from '../core/clock.ts';
@@ -86,13 +86,13 @@ export const COMMANDS = {
   ): RunAlerts => evaluateStale(connection, workspaces, { routes, nowMs }),
 
   /**
-   * Raises or, with `detail` null, ends an alert about a job of the ledger. `heard` lists the emergency notifications
+   * Raises or, with `detail` null, ends an alert about a job of the ledger. `alreadySent` lists the emergency notifications
    * sent.
    */
-  tellOfJob: (
+  reportJobHealth: (
     { connection, routes }: Session,
-    { nowMs, heard, ...news }: JobNews & { nowMs: number; heard?: readonly DirectMessage[] },
-  ): RunAlerts => evaluateJob(connection, news, { routes, nowMs }, heard),
+    { nowMs, alreadySent, ...health }: JobHealth & { nowMs: number; alreadySent?: readonly DirectMessage[] },
+  ): RunAlerts => evaluateJob(connection, health, { routes, nowMs }, alreadySent),
 
   compose: ({ connection, routes }: Session, { nowMs }: { nowMs: number }): number =>
     compose(connection, { routes, nowMs }),
@@ -110,9 +110,9 @@ export const COMMANDS = {
         recordAttempt(connection, record);
         if (about === null) return;
         const { channel, says } = about;
-        const reason = record.error ?? 'it was refused';
+        const reason = record.error ?? 'the receiver rejected it';
         if (says === 'disabled') disableChannel(connection, channel, reason, record.nowMs);
-        tellOfChannel(
+        reportChannelHealth(
           connection,
           { channel, reason: says === 'works' ? null : reason },
           { routes, nowMs: record.nowMs },
@@ -233,7 +233,7 @@ export type WriterCommands = {
   [Name in keyof typeof COMMANDS]: (args: Args<Name>, transfer?: readonly ArrayBuffer[]) => Promise<Result<Name>>;
 };
 
-export function carryOut<Name extends CommandName>(session: Session, name: Name, args: Args<Name>): Result<Name> {
+export function execute<Name extends CommandName>(session: Session, name: Name, args: Args<Name>): Result<Name> {
   const command = COMMANDS[name] as Command<Args<Name>, Result<Name>>;
   return command(session, args);
 }

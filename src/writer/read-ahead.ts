@@ -9,10 +9,12 @@ const READS_AHEAD = 8;
 const WAIT_MS = 50;
 
 /** `head` is the end of the chain as the writer sees it: a connection with the same head sees the same figures. */
-type Order = { order: number; periodKey: number; head: { seq: number; digest: string } } | { order: number };
+type ReadRequest =
+  | { requestId: number; periodKey: number; head: { seq: number; digest: string } }
+  | { requestId: number };
 
 interface Answer {
-  order: number;
+  requestId: number;
   /** Null when there is nothing to read from. */
   rows: KnownRows | null;
 }
@@ -30,43 +32,43 @@ export interface ReadAheadLink {
  */
 export class ReadAhead implements FiguresAhead {
   readonly #link: ReadAheadLink;
-  #order = 0;
+  #requestId = 0;
 
   constructor(link: ReadAheadLink) {
     this.#link = link;
   }
 
   begin(periodKey: number, head: { seq: number; digest: string }): () => KnownRows | null {
-    this.#order += 1;
-    const order = this.#order;
-    this.#ask({ order, periodKey, head });
-    for (let more = 1; more < READS_AHEAD; more += 1) this.#ask({ order });
-    return () => (order === this.#order ? this.#next(order) : null);
+    this.#requestId += 1;
+    const requestId = this.#requestId;
+    this.#ask({ requestId, periodKey, head });
+    for (let more = 1; more < READS_AHEAD; more += 1) this.#ask({ requestId });
+    return () => (requestId === this.#requestId ? this.#next(requestId) : null);
   }
 
-  #next(order: number): KnownRows | null {
+  #next(requestId: number): KnownRows | null {
     const { port, sent } = this.#link;
     for (;;) {
       const seen = Atomics.load(sent, 0);
       const answer = receiveMessageOnPort(port)?.message as Answer | undefined;
-      if (answer?.order === order) {
-        if (answer.rows !== null) this.#ask({ order });
+      if (answer?.requestId === requestId) {
+        if (answer.rows !== null) this.#ask({ requestId });
         return answer.rows;
       }
       if (answer === undefined && Atomics.wait(sent, 0, seen, WAIT_MS) === 'timed-out') return null;
     }
   }
 
-  #ask(order: Order): void {
-    this.#link.port.postMessage(order);
+  #ask(requestId: ReadRequest): void {
+    this.#link.port.postMessage(requestId);
   }
 }
 
 /** Starts the reading thread's end. `open` opens the ledger on first use. Returns a function that closes it. */
 export function readForWriter({ port, sent }: ReadAheadLink, open: () => LedgerReader): () => void {
   let reader: LedgerReader | null = null;
-  let reading: { order: number; periodKey: number; after: number } | null = null;
-  const opened = (): LedgerReader => {
+  let reading: { requestId: number; periodKey: number; after: number } | null = null;
+  const openedReader = (): LedgerReader => {
     if (reader === null) {
       reader = open();
       // A small cache, because each page is read once.
@@ -74,43 +76,43 @@ export function readForWriter({ port, sent }: ReadAheadLink, open: () => LedgerR
     }
     return reader;
   };
-  const rowsOf = (asked: Order): KnownRows | null => {
-    const { connection } = opened();
-    if ('periodKey' in asked) {
-      const { order, periodKey, head } = asked;
+  const rowsOf = (request: ReadRequest): KnownRows | null => {
+    const { connection } = openedReader();
+    if ('periodKey' in request) {
+      const { requestId, periodKey, head } = request;
       const own = headOfChain(connection);
-      reading = own.seq === head.seq && own.digest === head.digest ? { order, periodKey, after: 0 } : null;
+      reading = own.seq === head.seq && own.digest === head.digest ? { requestId, periodKey, after: 0 } : null;
     }
-    if (reading?.order !== asked.order) return null;
+    if (reading?.requestId !== request.requestId) return null;
     const rows = readKnown(connection, reading.periodKey, reading.after);
     reading.after = rows[rows.length / 3 - 1] ?? reading.after;
     return rows;
   };
-  const answer = (asked: Order): Answer => {
+  const answer = (request: ReadRequest): Answer => {
     try {
-      return { order: asked.order, rows: rowsOf(asked) };
+      return { requestId: request.requestId, rows: rowsOf(request) };
     } catch {
       // The writer then reads for itself, and reports the error.
-      return { order: asked.order, rows: null };
+      return { requestId: request.requestId, rows: null };
     }
   };
-  let waiting: Order[] = [];
+  let waiting: ReadRequest[] = [];
   let isAnswering = false;
   // Answers one request per turn of the event loop, which has other work too; a message handler alone would never
   // yield.
   const answerNext = (): void => {
-    const asked = waiting.shift();
-    isAnswering = asked !== undefined;
-    if (asked === undefined) return;
-    const answered = answer(asked);
+    const request = waiting.shift();
+    isAnswering = request !== undefined;
+    if (request === undefined) return;
+    const answered = answer(request);
     port.postMessage(answered, answered.rows === null ? [] : [answered.rows.buffer]);
     Atomics.add(sent, 0, 1);
     Atomics.notify(sent, 0);
     setImmediate(answerNext);
   };
-  port.on('message', (asked: Order) => {
-    if ('periodKey' in asked) waiting = [];
-    waiting.push(asked);
+  port.on('message', (request: ReadRequest) => {
+    if ('periodKey' in request) waiting = [];
+    waiting.push(request);
     if (!isAnswering) setImmediate(answerNext);
     isAnswering = true;
   });

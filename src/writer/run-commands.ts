@@ -31,12 +31,12 @@ import { PageScanner } from '../usage-api/answers/scan-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
 
 /** Identifies an open run by its key. */
-interface OfRun {
+interface RunRef {
   runKey: number;
 }
 
 /** A page and the response that contained it. */
-interface FetchedPage extends OfRun, Pick<PageWhere, 'status' | 'contentType'> {
+interface FetchedPage extends RunRef, Pick<PageWhere, 'status' | 'contentType'> {
   page: number;
 }
 
@@ -50,7 +50,7 @@ export interface PageReceipt {
   isKnown: boolean;
 }
 
-interface Publication extends OfRun {
+interface ApplyRunOrder extends RunRef {
   walk: WalkRecord;
   withdrawals: AbsentKey[];
   unconfirmed: AbsentKey[];
@@ -58,14 +58,14 @@ interface Publication extends OfRun {
   alerts: RunAlertSettings;
 }
 
-interface FailedRun extends OfRun {
+interface FailedRun extends RunRef {
   failure: RunFailure;
   fault: RunFault | null;
   nowMs: number;
 }
 
-const COLD_PAGES = 200;
-const scanner = new PageScanner(COLD_PAGES);
+const PAGES_BEFORE_SCANNING = 200;
+const scanner = new PageScanner(PAGES_BEFORE_SCANNING);
 
 export const runCommands = {
   claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {
@@ -78,12 +78,12 @@ export const runCommands = {
   },
 
   /** Returns false when another run has taken the workspace. A run that has ended meanwhile has no lease to lose. */
-  renewLease({ connection, runs }: Session, { runKey, nowMs }: OfRun & { nowMs: number }): boolean {
+  renewLease({ connection, runs }: Session, { runKey, nowMs }: RunRef & { nowMs: number }): boolean {
     const open = runs.get(runKey);
     return open === undefined || renewLease(connection, open.run, nowMs);
   },
 
-  beginWalk: (session: Session, { runKey }: OfRun): void => openRun(session, runKey).staging.beginWalk(),
+  beginWalk: (session: Session, { runKey }: RunRef): void => openRun(session, runKey).staging.beginWalk(),
 
   stagePage(session: Session, { body, ...page }: FetchedPage & { body: ArrayBuffer }): PageReceipt {
     try {
@@ -94,25 +94,25 @@ export const runCommands = {
     }
   },
 
-  finishWalk: (session: Session, { runKey }: OfRun): WalkFacts => openRun(session, runKey).staging.finishWalk(),
+  finishWalk: (session: Session, { runKey }: RunRef): WalkFacts => openRun(session, runKey).staging.finishWalk(),
 
   /** Returns details of the signs of movement in the last walk. */
-  walkFlaws: (session: Session, { runKey }: OfRun): WalkFlaws => openRun(session, runKey).staging.flaws(),
+  walkFlaws: (session: Session, { runKey }: RunRef): WalkFlaws => openRun(session, runKey).staging.flaws(),
 
   /** Stores the certificate of a walk that was not accepted. */
-  recordWalk: ({ connection }: Session, { runKey, walk }: OfRun & { walk: WalkRecord }): void =>
+  recordWalk: ({ connection }: Session, { runKey, walk }: RunRef & { walk: WalkRecord }): void =>
     recordWalk(connection, runKey, walk),
 
   countMissing(
     session: Session,
-    { runKey, keySetDigest }: OfRun & { keySetDigest: string },
+    { runKey, keySetDigest }: RunRef & { keySetDigest: string },
   ): ReturnType<typeof countMissing> {
     const { run, staging } = openRun(session, runKey);
     return countMissing(session.connection, run, { keys: staging.keys, keySetDigest });
   },
 
   /** Lists keys missing from this run's walk and from an earlier run's. */
-  absentAgain(session: Session, { runKey }: OfRun): AbsentKey[] {
+  absentAgain(session: Session, { runKey }: RunRef): AbsentKey[] {
     const { run, staging } = openRun(session, runKey);
     return absentAgain(session.connection, run, staging.keys);
   },
@@ -120,7 +120,7 @@ export const runCommands = {
   /** Applies the run and discards its staging. */
   applyRun(
     session: Session,
-    { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: Publication,
+    { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: ApplyRunOrder,
   ): ApplyResult<RunAlerts> & Recorded {
     const { run, staging } = openRun(session, runKey);
     const result = applyRun(session.connection, {
@@ -143,8 +143,8 @@ export const runCommands = {
     });
     endRun(session, runKey);
     const recorded = recordHead(session, result.appliedSeq, result.digest, nowMs);
-    const news = { job: 'checkpoint' as const, detail: recorded.checkpointFault };
-    result.extra.due += evaluateJob(session.connection, news, { routes: session.routes, nowMs }).due;
+    const health = { job: 'checkpoint' as const, detail: recorded.checkpointFault };
+    result.extra.due += evaluateJob(session.connection, health, { routes: session.routes, nowMs }).due;
     return { ...result, ...recorded };
   },
 

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { PackedError } from '../core/errors.ts';
 import { closeForWriting } from '../ledger/store/file/open.ts';
-import { type Args, type CommandName, carryOut } from './commands.ts';
+import { type Args, type CommandName, execute } from './commands.ts';
 import { ReadAhead, type ReadAheadLink } from './read-ahead.ts';
 import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
 
@@ -24,7 +24,7 @@ function main(): void {
       closeForWriting(session.connection);
       return null;
     }
-    return carryOut(session, request.op, request.args);
+    return execute(session, request.op, request.args);
   };
   const answer = (request: WriterRequest): WriterReply => {
     try {

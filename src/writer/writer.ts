@@ -59,7 +59,7 @@ export function closedError(): AppError {
 export const DISK_FAULTS: readonly string[] = ['ledger_disk', 'ledger_io', 'ledger_unwritable'];
 
 /** Returns a writer that reports the ledger's error after each command; null when there was none. */
-export function noticeFaults(writer: Writer, onEnd: (fault: { code: string; message: string } | null) => void): Writer {
+export function reportFaults(writer: Writer, onEnd: (fault: { code: string; message: string } | null) => void): Writer {
   const commands: WriterCommands = writer;
   return writerOver({
     migration: writer.migration,

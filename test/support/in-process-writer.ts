@@ -2,7 +2,7 @@ import { type AppError, unpackError } from '../../src/core/errors.ts';
 import type { LeaseHolder } from '../../src/ledger/journal/runs/claim-run.ts';
 import { closeForWriting } from '../../src/ledger/store/file/open.ts';
 import type { MigrationReport } from '../../src/ledger/store/schema/migrate.ts';
-import { type Args, type CommandName, carryOut, type Result } from '../../src/writer/commands.ts';
+import { type Args, type CommandName, execute, type Result } from '../../src/writer/commands.ts';
 import { openSession, packWriterError, type Session, type WriterStart } from '../../src/writer/session.ts';
 import { type CommandPort, closedError, type Writer, writerOver } from '../../src/writer/writer.ts';
 
@@ -40,7 +40,7 @@ export class InProcessWriter implements CommandPort {
   ): Promise<Result<Name>> {
     if (this.#closing !== null) throw closedError();
     const given = structuredClone(args, { transfer: [...transfer] });
-    return crossing(() => structuredClone(carryOut(this.#session, name, given)));
+    return crossing(() => structuredClone(execute(this.#session, name, given)));
   }
 
   close(): Promise<void> {

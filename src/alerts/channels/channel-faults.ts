@@ -10,7 +10,7 @@ import type { Notifying } from '../track/routes.ts';
 const OF_CHANNEL = 'channel:';
 
 /** Raises the alert about a channel that fails, for the reason given, or with null ends it. Inside the caller's transaction. */
-export function tellOfChannel(
+export function reportChannelHealth(
   connection: LedgerDb,
   { channel, reason }: { channel: string; reason: string | null },
   notifying: Notifying,
@@ -29,7 +29,7 @@ export function endFaultsOfOthers(connection: LedgerDb, notifying: Notifying): v
     .all();
   for (const { cause } of found) {
     const channel = String(cause).slice(OF_CHANNEL.length);
-    if (!names.includes(channel)) tellOfChannel(connection, { channel, reason: null }, notifying);
+    if (!names.includes(channel)) reportChannelHealth(connection, { channel, reason: null }, notifying);
   }
 }
 

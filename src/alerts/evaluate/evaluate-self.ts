@@ -7,7 +7,7 @@ import { findWorkspace, upsertWorkspace } from '../../ledger/store/subjects.ts';
 import type { Observation } from '../measures/observation.ts';
 import { AlertBook } from '../notify/alert-book.ts';
 import { type DirectMessage, noteHeard } from '../notify/direct-message.ts';
-import { type JobNews, judgeFailedRun, judgeJob, judgeStale, type RunFault } from '../rules/own.ts';
+import { type JobHealth, judgeFailedRun, judgeJob, judgeStale, type RunFault } from '../rules/own.ts';
 import type { BookContext, RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
 import type { Notifying } from '../track/routes.ts';
@@ -67,7 +67,7 @@ const isFailing = prepared((db) => {
  */
 export function evaluateJob(
   connection: LedgerDb,
-  news: JobNews,
+  news: JobHealth,
   notifying: Notifying,
   heard: readonly DirectMessage[] = [],
 ): RunAlerts {

@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { type JobNews, judgeJob } from '../rules/own.ts';
+import { type JobHealth, judgeJob } from '../rules/own.ts';
 import { ownAlertId, requireAlert, type StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, takes } from '../track/routes.ts';
 import { type ComposedAlert, MessageComposer } from './compose-message.ts';
@@ -19,13 +19,13 @@ export interface DirectMessage {
 }
 
 /** `refused`: for sure, so it is tried again; `unknown`: its channel may have it, so it is tried again as it is. */
-export type DirectOutcome = 'heard' | 'unknown' | 'refused';
+export type DirectOutcome = 'accepted' | 'unknown' | 'refused';
 
 /** What each channel is to hear of a job that fails while the ledger can only be read. */
 export function directMessages(
   connection: LedgerDb,
   routes: readonly ChannelRoute[],
-  { job, detail }: Pick<JobNews, 'job' | 'detail'>,
+  { job, detail }: Pick<JobHealth, 'job' | 'detail'>,
   nowMs: number,
 ): DirectMessage[] {
   const at = isoTime(nowMs);
@@ -48,7 +48,7 @@ export function directMessages(
 }
 
 /** The alert as it will be once it is written down. */
-function alertOf(connection: LedgerDb, news: Pick<JobNews, 'job' | 'detail'>, at: string): ComposedAlert {
+function alertOf(connection: LedgerDb, news: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
   const { rule, cause, judgement, detail } = judgeJob(news);
   if (judgement.verdict !== 'holds') throw new Error('only a job that fails is told');
   const { level, severity } = judgement.finding;

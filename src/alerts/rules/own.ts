@@ -4,14 +4,14 @@ import { type Observation, ownObservation } from '../measures/observation.ts';
 import { type Job, jobFailed, type SyncCause } from '../wording/kinds/own.ts';
 
 /** What is wrong with other work of ours, in words; null: nothing any more. */
-export interface JobNews {
+export interface JobHealth {
   job: Job;
   /** Whose it is, of a workspace or of a channel; absent where there is one. */
   of?: string;
   detail: string | null;
 }
 
-export function judgeJob({ job, of, detail }: JobNews): Observation & { cause: string } {
+export function judgeJob({ job, of, detail }: JobHealth): Observation & { cause: string } {
   const cause = of === undefined ? job : `${job}:${of}`;
   const { severity } = jobFailed.causes[job];
   const judgement = detail === null ? clear(true) : holds({ level: 'happened', severity, threshold: null });

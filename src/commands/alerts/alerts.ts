@@ -30,7 +30,7 @@ import {
 } from '../../reports/formats/columns.ts';
 import { paint, renderTable, type TableOptions, textWidth, wrapText } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { TestReport } from '../../wiring/post.ts';
+import type { TestReport } from '../../wiring/delivery.ts';
 import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { BY_OPTION, firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';

@@ -23,7 +23,7 @@ export function createMeasurements(context: Context, queues: readonly Queue[], w
   const { connection } = context.reader();
   const oldestOwed = connection.prepare(OLDEST_OWED).pluck();
   return {
-    traffic: context.traffic,
+    metricEvents: context.metricEvents,
     reservedBytes: () => context.reservedBytes,
     /** When the daemon tries each workspace next; those that it does not try are left out. */
     nextAttempts: () =>

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { withTimeout } from '../../core/deadline.ts';
-import type { Traffic } from '../../wiring/traffic.ts';
+import type { MetricEvents } from '../../wiring/metric-events.ts';
 import type { PublishHealth } from '../publish-watch.ts';
 import type { Measurements, RunCount } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
@@ -62,7 +62,7 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     registers,
   });
   probe.onRun((seconds) => runTook.observe(seconds));
-  countTraffic(measured.traffic, registers);
+  countMetricEvents(measured.metricEvents, registers);
   return registry;
 }
 
@@ -145,7 +145,7 @@ function runFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   ];
 }
 
-function countTraffic(traffic: Traffic, registers: Registry[]): void {
+function countMetricEvents(metricEvents: MetricEvents, registers: Registry[]): void {
   const counter = (name: string, help: string, labelNames: string[]): Counter =>
     new Counter({ name: `usage_ledger_${name}`, help, labelNames, registers });
   const attempts = counter(
@@ -159,7 +159,7 @@ function countTraffic(traffic: Traffic, registers: Registry[]): void {
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
-  traffic.on('attempt', (workspace, status, seconds) => {
+  metricEvents.on('attempt', (workspace, status, seconds) => {
     attempts.inc({ workspace, status });
     attemptTook.observe(seconds);
   });
@@ -169,7 +169,7 @@ function countTraffic(traffic: Traffic, registers: Registry[]): void {
     ['workspace'],
   );
   const waited = counter('rate_wait_seconds_total', 'How long they waited.', ['workspace']);
-  traffic.on('wait', (workspace, seconds) => {
+  metricEvents.on('wait', (workspace, seconds) => {
     waits.inc({ workspace });
     waited.inc({ workspace }, seconds);
   });
@@ -178,7 +178,7 @@ function countTraffic(traffic: Traffic, registers: Registry[]): void {
     'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
     ['channel', 'outcome'],
   );
-  traffic.on('delivery', (channel, outcome) => deliveries.inc({ channel, outcome }));
+  metricEvents.on('delivery', (channel, outcome) => deliveries.inc({ channel, outcome }));
 }
 
 function ledgerFamilies(measured: Measurements): Family[] {

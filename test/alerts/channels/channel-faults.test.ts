@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { tellOfChannel } from '../../../src/alerts/channels/channel-faults.ts';
+import { reportChannelHealth } from '../../../src/alerts/channels/channel-faults.ts';
 import { checkChannels } from '../../../src/commands/doctor/check-channels.ts';
 import type { ChannelConfig } from '../../../src/config/channel-types.ts';
 import { deliverWaiting, messages } from '../../support/messages.ts';
@@ -51,7 +51,7 @@ test('a notice about a channel quotes what usage did, and no notice about anothe
   await third.evaluateAll();
   const { connection } = openLedger(world.config.ledger.path);
   for (const reason of [null, 'HTTP 400'])
-    tellOfChannel(connection, { channel: 'other', reason }, notifying(connection, world.clock.now()));
+    reportChannelHealth(connection, { channel: 'other', reason }, notifying(connection, world.clock.now()));
   await third.compose();
   const told = messages(connection).filter(
     ({ channel, payload }) => channel === 'third' && payload.cause === 'channel:other',

@@ -91,8 +91,8 @@ test('what waits for a channel that is configured no longer is taken back, and t
 
 test('an alert about a channel that is configured no longer ends when the daemon starts', async () => {
   const { daemon, context, sweep, view } = await world('hook');
-  await context.tellOfJob({ job: 'channel', of: 'former', detail: 'HTTP 500' });
-  await context.tellOfJob({ job: 'channel', of: 'hook', detail: 'HTTP 500' });
+  await context.reportJobHealth({ job: 'channel', of: 'former', detail: 'HTTP 500' });
+  await context.reportJobHealth({ job: 'channel', of: 'hook', detail: 'HTTP 500' });
   await sweep(await daemon('hook'));
   expect(view().rows("SELECT cause, state FROM alerts WHERE rule = 'job_failed' ORDER BY cause")).toEqual([
     { cause: 'channel:former', state: 'resolved' },

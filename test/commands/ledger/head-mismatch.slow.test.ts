@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { startCommand } from '../../support/daemon-process.ts';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../world.ts';
 
-const SAID = 'the ledger is not the one that was here last';
+const SAID = 'the ledger does not match its last checkpoint';
 
 /** A ledger of one run. */
 async function createSynced(): Promise<World> {
@@ -103,7 +103,7 @@ it.each([
     expect(await world.run('verify')).toMatchObject({ code: 0, out: expect.stringContaining(`notice: ${said}`) });
     expect(parseJson((await world.run('verify', '--json')).out).checkpoints_lost).toContain(said);
     const sync = startCommand(world.folder, 'sync');
-    expect((await sync.line('the signed heads of the ledger are gone')).reason).toContain(said);
+    expect((await sync.line('the checkpoint log of the ledger is missing')).reason).toContain(said);
     await sync.exit();
     expect(await doctor()).not.toContain('but the signing key');
     // A log that is full has given way to a new one, which is not there yet.

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createMetrics } from '../../../src/daemon/http/metrics.ts';
 import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
-import { MEASURED, playTraffic } from './measured.ts';
+import { MEASURED, playMetricEvents } from './measured.ts';
 
 const RULES = fileURLToPath(new URL('../../../deploy/prometheus-rules.yml', import.meta.url));
 const DASHBOARD = fileURLToPath(new URL('../../../deploy/grafana-dashboard.json', import.meta.url));
@@ -28,7 +28,7 @@ const probe: HealthProbe = {
   publishing: () => ({ position: 7, lagLinks: 0, lagSeconds: 0, fault: null, stale: false, unready: false }),
 };
 const registry = createMetrics(probe, MEASURED, '1.2.3');
-playTraffic(MEASURED.traffic);
+playMetricEvents(MEASURED.metricEvents);
 /** By name, the labels that a sample of it has. */
 const served = new Map(
   (await registry.getMetricsAsJSON()).map(({ name, values }) => [

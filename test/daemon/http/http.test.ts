@@ -5,11 +5,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import { openBullmqQueue } from '../../../src/queue/bullmq-queue.ts';
 import { startPrivateRedis } from '../../../src/queue/redis/private-redis.ts';
-import { Traffic } from '../../../src/wiring/traffic.ts';
+import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/time/test-clock.ts';
-import { MEASURED, playTraffic } from './measured.ts';
+import { MEASURED, playMetricEvents } from './measured.ts';
 import { ask, bearer, COUNTS, logger, probeOf, serve, TOKEN } from './served.ts';
 
 test('a living process answers /healthz with its version and uptime', async () => {
@@ -67,9 +67,9 @@ test('a ledger that cannot be read makes the daemon not ready, and is no broken 
 });
 
 test('/metrics gives ledger, queues and process in the text format of Prometheus', async () => {
-  const traffic = new Traffic();
-  const server = await serve({ measured: { ...MEASURED, traffic } });
-  playTraffic(traffic);
+  const metricEvents = new MetricEvents();
+  const server = await serve({ measured: { ...MEASURED, metricEvents } });
+  playMetricEvents(metricEvents);
   const { status, headers, body } = await ask(server, '/metrics');
   expect(status).toBe(200);
   expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);

@@ -2,7 +2,7 @@ import type { Measurements } from '../../../src/daemon/http/measurements.ts';
 import type { Overview } from '../../../src/daemon/http/pages/overview-page.ts';
 import type { WorkspaceLine } from '../../../src/daemon/state/status.ts';
 import type { OutletStanding } from '../../../src/outlets/standing.ts';
-import { Traffic } from '../../../src/wiring/traffic.ts';
+import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */
@@ -21,7 +21,7 @@ export const OUTLET: OutletStanding = {
 };
 
 export const MEASURED: Measurements = {
-  traffic: new Traffic(),
+  metricEvents: new MetricEvents(),
   nextAttempts: () => [{ workspaceId: 'ws-1', atMs: NOON + 30_000 }],
   reservedBytes: () => 65_536,
   storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),
@@ -33,10 +33,10 @@ export const MEASURED: Measurements = {
   queueAgesSeconds: async () => ({ sync: 12 }),
 };
 
-export function playTraffic(traffic: Traffic): void {
-  for (const outcome of ['200', '200', 'timeout']) traffic.emit('attempt', 'ws-1', outcome, 0.25);
-  for (const seconds of [0.25, 0.5]) traffic.emit('wait', 'ws-1', seconds);
-  for (const outcome of ['delivered', 'retry', 'delivered']) traffic.emit('delivery', 'on-call', outcome);
+export function playMetricEvents(metricEvents: MetricEvents): void {
+  for (const outcome of ['200', '200', 'timeout']) metricEvents.emit('attempt', 'ws-1', outcome, 0.25);
+  for (const seconds of [0.25, 0.5]) metricEvents.emit('wait', 'ws-1', seconds);
+  for (const outcome of ['delivered', 'retry', 'delivered']) metricEvents.emit('delivery', 'on-call', outcome);
 }
 
 export function lineOf(some: Partial<WorkspaceLine> = {}): WorkspaceLine {

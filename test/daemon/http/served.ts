@@ -4,7 +4,7 @@ import { afterEach } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { type HttpOptions, type HttpServer, startHttp } from '../../../src/daemon/http/server.ts';
-import { Traffic } from '../../../src/wiring/traffic.ts';
+import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { MEASURED, PAGES } from './measured.ts';
 
@@ -43,7 +43,7 @@ export async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer
     openMetrics: () => false,
     version: '1.2.3',
     probe: probeOf(),
-    measured: { ...MEASURED, traffic: new Traffic() },
+    measured: { ...MEASURED, metricEvents: new MetricEvents() },
     queues: [],
   };
   const server = await startHttp({ ...PAGES, ...defaults, logger, ...some });

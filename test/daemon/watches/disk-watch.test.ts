@@ -23,7 +23,7 @@ function watchOf(options: Partial<Options>) {
     writeFault: () => null,
     tell: async () => true,
     messages: async () => [],
-    send: async () => 'heard',
+    send: async () => 'accepted',
     clock,
     logger: createLogger({ level: 'silent' }),
     ...options,
@@ -116,7 +116,7 @@ test('what the ledger cannot take goes straight to the channels, once, and into 
     async send(message) {
       if (away.includes(message.channel)) return 'refused';
       sent.push(message);
-      return 'heard';
+      return 'accepted';
     },
   });
   isFull(true);

@@ -140,7 +140,7 @@ test('the next image brings the ledger to its version, and the image before then
   const next = nextVersion('CREATE TABLE `next_version` (`one` integer);');
   await images.change('usage-ledger', [join(next, 'drizzle'), '/app/drizzle'], 'usage-ledger:next');
   const after = run({ volume, root: await images.unpack('usage-ledger:next') });
-  await after.line('the ledger has been brought to this version');
+  await after.line('the ledger was migrated to this version');
   await after.line('ready');
   await after.signal('SIGTERM');
   expect(await after.exit()).toBe(0);

@@ -154,7 +154,7 @@ export async function loadCommands(): Promise<void> {
     import('../../../src/sync/pacer.ts'),
     import('../../../src/daemon/outlet-watch.ts'),
     import('../../../src/outlets/types/webhook.ts'),
-    import('../../../src/wiring/post.ts'),
+    import('../../../src/wiring/delivery.ts'),
     import('../../../src/alerts/channels/outbound/guarded-agent.ts'),
     import('../../../src/writer/threaded-writer.ts'),
   ]);

@@ -8,7 +8,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Randomness } from '../core/randomness.ts';
 import type { LedgerReader } from '../ledger/store/file/open.ts';
 import type { Writer } from '../writer/writer.ts';
-import type { Traffic } from './traffic.ts';
+import type { MetricEvents } from './metric-events.ts';
 
 export interface TestReport {
   channel: string;
@@ -19,20 +19,24 @@ export interface TestReport {
 }
 
 /** The wiring that sending needs. */
-interface Office {
+interface DeliveryDeps {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly randomness: Randomness;
-  readonly traffic: Traffic;
+  readonly metricEvents: MetricEvents;
   writer(): Promise<Writer>;
   reader(): LedgerReader;
 }
 
-export async function deliver(office: Office, notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-  const { channels, clock, logger, randomness, traffic } = office;
-  const writer = await office.writer();
-  const reader = office.reader();
+export async function deliver(
+  deps: DeliveryDeps,
+  notificationId: string,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const { channels, clock, logger, randomness, metricEvents } = deps;
+  const writer = await deps.writer();
+  const reader = deps.reader();
   const outcome = await deliverNotification(
     {
       access: {
@@ -44,22 +48,22 @@ export async function deliver(office: Office, notificationId: string, signal: Ab
       channels,
       clock,
       random: () => randomness.fraction(),
-      onAttempt: (channel, outcome) => void traffic.emit('delivery', channel, outcome),
+      onAttempt: (channel, outcome) => void metricEvents.emit('delivery', channel, outcome),
     },
     notificationId,
     signal,
   );
   if (outcome.state === 'dead') {
     const { channel, reason, disabled } = outcome;
-    if (disabled) logger.error({ channel, reason }, 'channel disabled, nothing more is sent to it');
+    if (disabled) logger.error({ channel, reason }, 'channel disabled: nothing more is sent to it');
     else logger.error({ channel, notification: notificationId, reason }, 'notification given up');
   }
   return outcome;
 }
 
 /** Sends a message marked as a test through one channel. The ledger is neither needed nor changed. */
-export async function sendTest(office: Office, name: string, signal: AbortSignal): Promise<TestReport> {
-  const { channels, clock, randomness } = office;
+export async function sendTest(deps: DeliveryDeps, name: string, signal: AbortSignal): Promise<TestReport> {
+  const { channels, clock, randomness } = deps;
   const channel = channels.get(name) ?? onlyOfType(channels, name);
   if (channel === undefined) {
     const known = [...channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-interface TrafficEvents {
+interface MetricEventMap {
   /** One attempt of a request to the service has ended: `outcome` is a status or a word such as `timeout`. */
   attempt: [workspaceId: string, outcome: string, seconds: number];
   delivery: [channel: string, outcome: string];
@@ -9,4 +9,4 @@ interface TrafficEvents {
 }
 
 /** Events of service clients and channels, for the metrics. */
-export class Traffic extends EventEmitter<TrafficEvents> {}
+export class MetricEvents extends EventEmitter<MetricEventMap> {}
