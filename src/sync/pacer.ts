@@ -3,9 +3,9 @@ import { type Cancel, type Clock, systemClock } from '../core/clock.ts';
 /** Waits until the next request may be sent; rejects with the signal's reason when it aborts. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
-/** Timers are no finer than this, so shorter waits are saved up instead of slept. */
+/** Timers are not more precise than this, so shorter waits are accumulated instead of slept. */
 const SHORTEST_SLEEP_MS = 2;
-/** Requests that may follow at once after a pause. */
+/** After a pause, requests worth this many milliseconds may be sent at once. */
 const BURST_MS = 100;
 
 interface PacerWaiter {
@@ -15,13 +15,13 @@ interface PacerWaiter {
 }
 
 /**
- * Spaces the requests to one host evenly, so that there are at most `perSecond` of them over all workspaces. Workspaces
- * that wait take turns: one with ten thousand pages does not hold up one with three.
+ * Spaces the requests to one host evenly, at most `perSecond` over all workspaces. Waiting workspaces take turns: one
+ * with ten thousand pages does not delay one with three.
  */
 export class HostPacer {
   readonly #intervalMs: number;
   readonly #clock: Clock;
-  /** Those that wait, by workspace, in the order of their turns. */
+  /** Waiting requests by workspace, in the order of their turns. */
   readonly #waiting = new Map<string, PacerWaiter[]>();
   #nextMs = 0;
   #timer: Cancel | null = null;
@@ -82,13 +82,13 @@ export class HostPacer {
     });
   }
 
-  /** Lets one request of the workspace whose turn it is go; false when its waiter has given up meanwhile. */
+  /** Releases one request of the workspace at its turn; returns false when its waiter has given up. */
   #admit(): boolean {
     const [entry] = this.#waiting;
     if (entry === undefined) return false;
     const [lane, queue] = entry;
     const waiter = queue.shift();
-    // Behind all others that wait: its next request has to wait for one of each of them.
+    // Moves the workspace to the end, so that each other one gets a turn first.
     this.#waiting.delete(lane);
     if (queue.length > 0) this.#waiting.set(lane, queue);
     if (waiter === undefined || waiter.signal.aborted) return false;
@@ -97,7 +97,7 @@ export class HostPacer {
   }
 }
 
-/** One pacer after the other: both rates hold. */
+/** Combines two pacers: both rates apply. */
 export function bothPacers(first: Pacer, second: Pacer): Pacer {
   return async (signal) => {
     await first(signal);

@@ -1,25 +1,25 @@
 import { addPeriods, type Period, periodAt, periodEndMs } from '../core/period.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
 
-/** A settled period is read for this much longer, so that two agreeing walks lie far enough apart to close it. */
+/** Hours that a settled period is still read, so that two agreeing walks are far enough apart to close it. */
 const CLOSING_HOURS = 24;
 
 export interface PlanInput {
   nowMs: number;
-  /** Nothing has been applied for the workspace yet. */
+  /** No run has been applied for the workspace yet. */
   first: boolean;
   kind: 'scheduled' | 'reconcile' | 'manual';
   lookbackPeriods: number;
-  /** How long after its end a period still counts as moving. */
+  /** Hours after its end during which a period may still change. */
   settleHours: number;
-  /** Given on the command line; win over everything. */
+  /** From the command line; overrides everything else. */
   from?: Period | undefined;
   to?: Period | undefined;
 }
 
 /**
- * The window of whole periods that a run asks for. The first run and every reconciliation ask for the whole history;
- * the others for the open period, the one before it while it settles, and `lookbackPeriods` more before those.
+ * Plans the window of whole periods for a run. The first run and every reconciliation read the whole history; other
+ * runs read the open period, the previous one while it settles, and `lookbackPeriods` more before those.
  */
 export function planWindow(input: PlanInput): Window {
   const current = periodAt(input.nowMs);

@@ -3,20 +3,20 @@ import { AppError } from '../core/errors.ts';
 import { formatDuration } from '../core/text/words.ts';
 import { RateLimitedError } from '../usage-api/errors.ts';
 
-/** A run that stages no page for so long is not going to end. */
+/** A run that stages no page for this long is aborted. */
 const IDLE_MS = 5 * 60_000;
 
 export interface RunDeadline {
   /** Aborts with a retryable `run_timeout` when the run takes too long, or makes no progress for too long. */
   readonly signal: AbortSignal;
-  /** To be called at each sign of progress. */
+  /** Call it at each sign of progress. */
   progress(): void;
-  /** Lets no time pass while this is waited for; both begin anew then. */
+  /** Pauses both limits while `waiting` is pending; both restart afterwards. */
   hold(waiting: Promise<void>): Promise<void>;
   stop(): void;
 }
 
-/** Bounds how long a run may take, and how long it may go on without progress. Times in milliseconds. */
+/** Limits the duration of a run, and the time without progress. Times in milliseconds. */
 export function startRunDeadline(
   runMs: number,
   { idleMs = IDLE_MS, clock = systemClock }: { idleMs?: number; clock?: Clock } = {},
@@ -24,7 +24,7 @@ export function startRunDeadline(
   const controller = new AbortController();
   let held = 0;
   const end = (what: string): void => {
-    // What is held begins anew when it goes on.
+    // A paused limit restarts when the wait ends.
     if (held > 0) return;
     const hint = 'nothing was applied, the slot is tried again; run_minutes bounds how long a run may take';
     controller.abort(new AppError('run_timeout', what, { retryable: true, hint }));
@@ -51,7 +51,10 @@ export function startRunDeadline(
   };
 }
 
-/** Calls when nobody has restarted it for so long, and again after as long. Restarting is cheap: it is done with every page. */
+/**
+ * Calls `call` when `ms` have passed since the last restart, and again after each further `ms`. Restarting is cheap,
+ * because every page does it.
+ */
 function watchFor(clock: Clock, ms: number, call: () => void): { restart(): void; stop: Cancel } {
   let endsMs = clock.monotonic() + ms;
   const look = (): void => {
@@ -74,12 +77,12 @@ function inMinutes(ms: number): string {
 
 const YEAR_MS = 366 * 24 * 60 * 60_000;
 
-/** When a schedule asks again at the latest, both in milliseconds since the epoch. */
+/** Returns the latest time at which a schedule starts the next run; milliseconds since the epoch. */
 export type NextSlot = (nowMs: number) => number;
 
 /**
- * A run's error in which the service wants us to stay away, in words that name the wait and its end; any other as it is. A
- * run by hand has no next slot, and only whoever calls it knows when it is asked again.
+ * Adds the requested wait and its end to the message of a rate-limit error; returns any other error unchanged. A manual
+ * run has no next slot, so the end is unknown.
  */
 export function nameWait(error: unknown, nowMs: number, nextSlot?: NextSlot): unknown {
   if (!(error instanceof RateLimitedError) || error.retryAfterMs === null) return error;
@@ -91,7 +94,10 @@ export function nameWait(error: unknown, nowMs: number, nextSlot?: NextSlot): un
   return new RateLimitedError(message, { endpoint, status, serverMessage, retryAfterMs, cause: error });
 }
 
-/** When a workspace is asked again after a failed run: as the service wishes, but with the next slot at the latest. */
+/**
+ * Returns when a workspace is asked again after a failed run: at the time the service requested, but at the next slot
+ * at the latest.
+ */
 export function restEndMs(error: unknown, nowMs: number, nextSlot: NextSlot, shortestMs = 0): number {
   const wished = error instanceof AppError && 'retryAfterMs' in error ? Number(error.retryAfterMs) : 0;
   return Math.min(nowMs + Math.max(wished, shortestMs), nextSlot(nowMs));

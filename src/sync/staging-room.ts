@@ -1,6 +1,6 @@
-/** What a record takes in staging: its figures, its key and its share of the tables that grow by doubling. */
+/** Bytes per staged record: its figures, its key and its share of the tables that grow by doubling. */
 const BYTES_A_RECORD = 24;
-/** A listing of so many records is staged without asking: that much times the runs under way is little. */
+/** Listings up to this many records are staged without waiting: even one per run takes little memory. */
 const SMALL_RECORDS = 50_000;
 const ROOM_BYTES = 256 * 1024 * 1024;
 
@@ -10,9 +10,9 @@ interface RoomWaiter {
 }
 
 /**
- * Bounds what the runs under way have staged together. A listing that turns out long takes room for all that it announced,
- * once, in the order of asking, and keeps it until its run ends: so who has room needs no more, and nobody waits for
- * ever. One that wants more than there is gets all of it, alone.
+ * Limits the memory that all runs stage together. A long listing waits once, in order, for room for all its announced
+ * records, and keeps it until its run ends: a run that has room needs no more, so no run waits for ever. A listing
+ * larger than the whole room gets all of it, alone.
  */
 export class StagingRoom {
   readonly #capacity: number;
@@ -61,7 +61,7 @@ export class StagingRoom {
       const drop = (): void => {
         this.#waiting.delete(waiter);
         reject(signal.reason);
-        // Those behind may have waited for this one only.
+        // Later waiters may have waited for this one only.
         this.#admit();
       };
       const waiter: RoomWaiter = {
@@ -88,8 +88,8 @@ export class StagingRoom {
 
 export interface StagingLease {
   /**
-   * To be called before more is fetched. Once the listing is long, it returns what resolves when there is room for all of
-   * it, and rejects with the signal's reason; undefined when nothing has to be awaited.
+   * Call it before fetching more. For a long listing it returns a promise that resolves when there is room for all of
+   * it, and rejects with the signal's reason; undefined when there is nothing to wait for.
    */
   take(stagedRecords: number, announcedRecords: number, signal: AbortSignal): Promise<void> | undefined;
   release(): void;

@@ -147,6 +147,6 @@ test('a stop ends the wait, and what a dead process has left says nothing of who
   };
   writeFileSync(`${path}.daemon.json`, JSON.stringify(left));
   expect((await rejection(lockForDaemon({ path }, systemClock, SIGNAL))).message).toContain(
-    'another process is the daemon',
+    'another process is running as the daemon',
   );
 });

@@ -12,7 +12,7 @@ import { realRun } from '../support/run/real-run.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
 
-test('what two threads compare becomes the entries that one would append', async () => {
+test('comparing with two threads appends the same entries as with one', async () => {
   const many = 4 * KEYS_PER_READ + 100;
   const large = 2n ** 54n;
   const first = Array.from({ length: many }, (_, at) =>

@@ -11,7 +11,7 @@ import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 const TENANTS = 2 * KEYS_PER_READ + 100;
 
 describe('a thread that reads ahead', () => {
-  test('gives the keys of a period in their order, as they were before the transaction of who writes', async () => {
+  test("returns the keys of a period in order, as they were before the writer's transaction", async () => {
     const { connection, path } = await heldLedger();
     const { ahead, asked } = channel(path);
     const [march, april] = connection.prepare('SELECT period_key FROM periods ORDER BY 1').pluck().all() as number[];
@@ -33,7 +33,7 @@ describe('a thread that reads ahead', () => {
     expect(nextOfMarch()).toBeNull();
   });
 
-  test('gives nothing of a ledger whose chain ends elsewhere, of none, and when it has no time', async () => {
+  test('returns nothing for a ledger with another head, for a missing one, and when it has no time', async () => {
     const { connection, path } = await heldLedger();
     const head = headOfChain(connection);
     const periodKey = connection.prepare('SELECT max(period_key) FROM periods').pluck().get() as number;

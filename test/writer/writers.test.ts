@@ -26,7 +26,7 @@ describe.each([
   { where: 'in a thread of its own', open: openThreadedWriter },
   { where: 'in the process', open: openInProcessWriter },
 ])('a writer $where', ({ open }) => {
-  test('gives errors with their name, code, remedy and fields, but not of their class', async () => {
+  test('returns errors with name, code, hint and fields, but without their class', async () => {
     const writer = await openWriter();
     await writer.claimRun(CLAIM);
 
@@ -35,10 +35,10 @@ describe.each([
     const facts = { name: 'LeaseHeldError', code: 'lease_held', retryable: true, retryAfterMs: 60_000 };
     expect(error).toMatchObject(facts);
     expect(error.constructor.name).toBe('AppError');
-    expect('hint' in error && error.hint).toContain('wait until that run has ended');
+    expect('hint' in error && error.hint).toContain('wait until that run ends');
   });
 
-  test('refuses a ledger of a newer version with the version that is needed', async () => {
+  test('refuses a newer ledger, naming the required version', async () => {
     const { connection, path } = openLedger();
     connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(9e12, 'x', '99.1.0', 'later');
 
@@ -47,7 +47,7 @@ describe.each([
     expect(error).toMatchObject({ code: 'ledger_newer', hint: 'install usage-ledger 99.1.0 or later' });
   });
 
-  test('carries out what was given before the close, and refuses what comes after it', async () => {
+  test('executes the commands before the close and refuses later ones', async () => {
     const writer = await openWriter();
     const claimed = writer.claimRun(CLAIM);
     const closed = writer.close();
@@ -59,7 +59,7 @@ describe.each([
     expect(await rejection(writer.claimRun(CLAIM))).toMatchObject({ code: 'writer_closed' });
   });
 
-  test('carries out commands in their order, each after the one before, whoever waits for which', async () => {
+  test('executes commands in order, one after the other, whichever is awaited', async () => {
     const writer = await openWriter();
     const order: string[] = [];
     const given = ['a', 'b', 'c', 'a'].map((name) =>
@@ -74,7 +74,7 @@ describe.each([
     expect(order).toEqual(['given', 'a 1', 'b 2', 'c 3', 'a refused']);
   });
 
-  test('takes what is transferred away from who gave it, and keeps no hold of what it answered', async () => {
+  test('moves transferred buffers away from the caller, and keeps no reference to its answers', async () => {
     const writer = await openWriter();
     const run = await claimed(writer);
     await writer.beginWalk({ runKey: run.runKey });
@@ -90,7 +90,7 @@ describe.each([
     expect(await writer.renewLease({ runKey: run.runKey, nowMs: NOON })).toBe(true);
   });
 
-  test('lets go of a run whose failure cannot be written all the same, with all that it had staged', async () => {
+  test('releases a run with its staging even when its failure cannot be written', async () => {
     const start = freshStart();
     const writer = await open(start);
     onTestFinished(() => writer.close());
@@ -104,7 +104,7 @@ describe.each([
     expect((await fail()).message).toContain('is not open');
   });
 
-  test('raises nothing about a run that fails after another one has taken its workspace', async () => {
+  test('raises no alert for a run that fails after another one has taken its workspace', async () => {
     const writer = await openWriter();
     const { runKey: overtaken } = await claimed(writer);
     const nowMs = NOON + 5 * 60_000;
@@ -118,7 +118,7 @@ describe.each([
     expect((await fail(next.runKey)).changes).toHaveLength(1);
   });
 
-  test('refuses what cannot cross threads to its own caller, and carries out the commands beside it', async () => {
+  test('rejects an argument that cannot cross threads for its caller only, and executes the other commands', async () => {
     const writer = await openWriter();
     const before = writer.claimRun(CLAIM);
     const uncloneable = { ...CLAIM, workspaceId: 'ws-2', workspaceName: (() => '') as never };
@@ -147,14 +147,14 @@ test('a thread may be started before its ledger is known; without a ledger it re
   expect(await thread.ended).toBeNull();
 });
 
-test('a thread that has ended before it is put to use says so', async () => {
+test('a thread that has ended before its use reports it', async () => {
   const thread = startThread();
   await thread.worker.terminate();
 
   expect((await rejection(openThreadedWriter(freshStart(), thread))).message).toBe("the ledger's writer has ended");
 });
 
-test('once the thread has ended by itself, calls and the close end instead of waiting for ever', async () => {
+test('once the thread has ended by itself, calls and the close fail instead of waiting for ever', async () => {
   const port = await openPort();
   const writer = writerOver(port);
   // The thread's own message for closing, behind the back of this side.
@@ -163,7 +163,7 @@ test('once the thread has ended by itself, calls and the close end instead of wa
   await writer.close();
 });
 
-test('a writer that is closed has ended as asked, one whose thread dies says so', async () => {
+test('a closed writer has ended normally, one with a dead thread reports the error', async () => {
   const closed = await openWith(openThreadedWriter);
   await closed.close();
   expect(await closed.ended).toBeNull();
@@ -173,7 +173,7 @@ test('a writer that is closed has ended as asked, one whose thread dies says so'
   expect(await dying.ended).toMatchObject({ code: 'writer_closed' });
 });
 
-test('a writer in the process claims as whom it is told to be, with the chance that it is given', async () => {
+test('an in-process writer claims under the given identity and randomness', async () => {
   const start = freshStart();
   const holder = { host: 'host-1', pid: 7, start: 'boot:1' };
   const bytes = (count: number): Buffer => Buffer.alloc(count, 0xab);

@@ -145,7 +145,7 @@ describe('lines by hand', () => {
     expect((await world.run(...add('2026-01', '-1.50'))).code).toBe(0);
     const again = await world.run('lines', 'revoke', '1', '--reason', 'a slip');
     expect(again.err).toContain('line 1 was revoked at 2026-02-20T12:00:00.000Z by Bo');
-    expect((await world.run('lines', 'revoke', '7', '--reason', 'a slip')).err).toContain('there is no line 7');
+    expect((await world.run('lines', 'revoke', '7', '--reason', 'a slip')).err).toContain('line 7 does not exist');
   });
 });
 

@@ -170,7 +170,7 @@ it('closes all that is ready, says the others with their reasons, ends with 3, a
   expect(grown).toEqual({
     forced: 1,
     note: 'a new contract',
-    why: expect.stringContaining('a change of more than 50'),
+    why: expect.stringContaining('differs by more than 50%'),
   });
 
   at(world, SETTLED + 13 * HOUR_MS);

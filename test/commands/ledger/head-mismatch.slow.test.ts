@@ -69,7 +69,7 @@ it('that has another history, or is another ledger, is noticed with both heads',
 
   copyFileSync(other.ledgerPath, world.ledgerPath);
   const said = await judge(world);
-  for (const words of ['it is the ledger ', headOf(other), `the last checkpoint is of `, latest]) {
+  for (const words of ['it is ledger ', headOf(other), `the last checkpoint belongs to ledger `, latest]) {
     expect(said).toContain(words);
   }
 });

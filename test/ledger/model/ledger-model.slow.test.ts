@@ -21,7 +21,7 @@ const MUST_MEET: readonly [histories: number, outcomes: readonly string[]][] = [
   [1000, ['lease held', 'refused: settling', 'refused: no_walk']],
 ];
 
-test('after every step of any history all views, the chain and the past say what an independent account says', {
+test('after every step of any history, all views, the chain and past states match an independent model', {
   timeout: Math.max(300_000, RUNS * STEPS * 40),
 }, async () => {
   const image = emptyLedger();

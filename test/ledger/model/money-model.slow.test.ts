@@ -96,7 +96,7 @@ const MUST_MEET: readonly [histories: number, outcomes: readonly string[]][] = [
   ],
 ];
 
-test('whatever happens, all documents about a tenant and month sum to what an independent account says it owes', {
+test('after any history, all documents about a tenant and month sum to the amount due in an independent model', {
   timeout: Math.max(300_000, RUNS * 2_000),
 }, async () => {
   const image = emptyLedger();

@@ -2,37 +2,37 @@ import { createHash } from 'node:crypto';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 
-/** Figures of which a double cannot hold one exactly. */
+/** Credits and requests, at least one of them too large for a double to be exact. */
 interface LargeFigures {
   credits: number | bigint;
   requests: number | bigint;
 }
 
-/** Records of a block, a power of two. */
+/** Records per block, a power of two. */
 const BLOCK = 8192;
 const IN_BLOCK = BLOCK - 1;
 const BLOCK_BITS = Math.log2(BLOCK);
-/** Numbers of tenants may be this many times as many as the tenants before they are sorted instead. */
+/** Tenants are sorted instead of counted once their numbers span more than this many times their count. */
 const MAX_GAP = 16;
 
-/** Records that are put in order at a time, and the numbers of one. */
+/** Records ordered at a time, and the numbers per record. */
 const ROWS_PER_CHUNK = 1024;
 const ROW = 3;
 
-/** The largest figure of 32 bits. */
+/** The largest figure that fits into 32 bits. */
 const NARROW = 2 ** 32 - 1;
 
-/** Columns of so many records. They are not grown: what is copied to larger ones would be in memory twice. */
+/** Columns of a fixed number of records. They never grow: copying them to larger ones would need the memory twice. */
 class Block {
   readonly tenants = new Uint32Array(BLOCK);
-  /** Credits and requests of a record, side by side; doubles once one of them is negative or beyond 32 bits. */
+  /** Credits and requests of a record, next to each other; doubles once a figure is negative or exceeds 32 bits. */
   figures: Uint32Array | Float64Array = new Uint32Array(BLOCK * 2);
 
   set(at: number, tenantKey: number, credits: number, requests: number): void {
     const narrow = credits >= 0 && credits <= NARROW && requests >= 0 && requests <= NARROW;
     if (!narrow && this.figures instanceof Uint32Array) this.figures = new Float64Array(this.figures);
     this.tenants[at] = tenantKey;
-    // Zero has a sign in JSON, and none in the ledger.
+    // Zero has a sign in JSON, but not in the ledger.
     this.figures[at * 2] = credits + 0;
     this.figures[at * 2 + 1] = requests + 0;
   }
@@ -40,11 +40,11 @@ class Block {
 
 const NO_BLOCK = new Block();
 
-/** The figures of one period, one tenant at most once, in columns of numbers: mostly 12 bytes a record. */
+/** The figures of one period, each tenant at most once, in columns of numbers: mostly 12 bytes a record. */
 export class FigureColumns {
   readonly #blocks: Block[] = [];
   #last = NO_BLOCK;
-  /** By tenant number; 0 stands in their column. */
+  /** By tenant number; the columns contain 0 for them. */
   readonly #large = new Map<number, LargeFigures>();
   #size = 0;
 
@@ -69,14 +69,14 @@ export class FigureColumns {
   }
 
   /**
-   * The records by tenant number: writing in the order of the ledger's keys is what makes a merge cheap. What was asked
-   * for before with the same memory is overwritten.
+   * Returns the records by tenant number, because writing in the ledger's key order makes a merge cheap. Overwrites the
+   * result of an earlier call with the same memory.
    */
   inOrder(memory = new OrderMemory()): OrderedFigures {
     return new OrderedFigures(this.#blocks, this.#large, this.#order(memory));
   }
 
-  /** Counting places by number costs a tenth of sorting; where few tenants lie far apart, sorting wins. */
+  /** Counting by tenant number costs a tenth of sorting; for a few tenants far apart, sorting is faster. */
   #order(memory: OrderMemory): Order {
     let least = Number.POSITIVE_INFINITY;
     let most = 0;
@@ -101,17 +101,19 @@ export class FigureColumns {
   }
 }
 
-/** Only bigints can lie beyond the bounds; the page parser refuses them before, and names their field. */
+/**
+ * Throws for a figure out of bounds. Only bigints can be; the page parser rejects them earlier, with the field's name.
+ */
 function requireFigure(figure: number | bigint): void {
   if (figure >= -LARGEST_FIGURE && figure <= LARGEST_FIGURE) return;
   throw new LedgerError('figure_too_large', `${figure} is no figure: the ledger holds those up to ±(2^63-1)`);
 }
 
-/** Memory to work out an order in. */
+/** Reusable memory for ordering. */
 export class OrderMemory {
   #places = new Uint32Array();
 
-  /** So many zeros, until the next are asked for. */
+  /** Returns `count` zeros, valid until the next call. */
   zeros(count: number): Uint32Array {
     if (count > this.#places.length) this.#places = new Uint32Array(count);
     return this.#places.subarray(0, count).fill(0);
@@ -119,9 +121,9 @@ export class OrderMemory {
 }
 
 interface Order {
-  /** Positions from 1, by tenant number; 0 is none. */
+  /** Positions from 1, by tenant number; 0 means none. */
   places: Uint32Array;
-  /** The number of which the first place is, where there is a place for each number from it on. */
+  /** The tenant number of the first place when there is one place per number; null when places are sorted positions. */
   first: number | null;
 }
 
@@ -148,7 +150,7 @@ export class OrderedFigures {
     }
   }
 
-  /** SHA-256, equal for the same figures of the same tenants; figures that a double cannot hold follow as text. */
+  /** Returns a SHA-256, equal for equal figures of the same tenants; figures too large for a double follow as text. */
   digest(): Buffer {
     const hash = createHash('sha256');
     for (const rows of this.#chunks()) hash.update(rows);
@@ -157,7 +159,7 @@ export class OrderedFigures {
     return hash.digest();
   }
 
-  /** Tenant number, credits and requests of some records, one after the other; the next ones overwrite them. */
+  /** Yields tenant number, credits and requests of consecutive records; the next chunk overwrites the array. */
   *#chunks(): Generator<Float64Array> {
     const rows = new Float64Array(ROWS_PER_CHUNK * ROW);
     const { places, first } = this.#order;
@@ -169,7 +171,7 @@ export class OrderedFigures {
       const position = place - 1;
       const { tenants, figures } = blocks[position >>> BLOCK_BITS] as Block;
       const at = position & IN_BLOCK;
-      // To read it from the column would be another access to memory far away.
+      // Computed, because reading it from the column would cost another distant memory access.
       rows[used] = first === null ? (tenants[at] as number) : first + index;
       rows[used + 1] = figures[at * 2] as number;
       rows[used + 2] = figures[at * 2 + 1] as number;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { periodOfKey } from '../../store/schema/keys.ts';
 
 /**
- * The set of (period, tenant) keys that a walk has shown, one bit a key: finding repeated and missing rows this way
- * costs milliseconds a million where GROUP BY costs tenths of a second.
+ * A set of (period, tenant) keys in a walk, one bit per key. It finds repeated and missing rows in milliseconds per
+ * million, compared with tenths of a second for GROUP BY.
  */
 export class KeySet {
   readonly #bitsOfPeriod = new Map<number, Bits>();
@@ -13,7 +13,7 @@ export class KeySet {
     return this.#size;
   }
 
-  /** The bits of one period, made when they are first asked for. */
+  /** Returns the bits of one period, created on first use. */
   period(periodKey: number): Bits {
     let bits = this.#bitsOfPeriod.get(periodKey);
     if (bits === undefined) {
@@ -23,7 +23,7 @@ export class KeySet {
     return bits;
   }
 
-  /** Adds a key; false when it was there already. */
+  /** Adds a key; returns false when it was already present. */
   add(bits: Bits, tenantKey: number): boolean {
     if (!bits.set(tenantKey)) return false;
     this.#size += 1;
@@ -47,7 +47,7 @@ export class KeySet {
     return true;
   }
 
-  /** The same set after the numbers of tenants above `base` have moved up by `shift`. */
+  /** Returns the set after the tenant numbers above `base` have shifted up by `shift`. */
   shifted(base: number, shift: number): KeySet {
     const moved = new KeySet();
     for (const [periodKey, bits] of this.#bitsOfPeriod) {
@@ -58,8 +58,8 @@ export class KeySet {
   }
 
   /**
-   * SHA-256, hex: for each period in order its name, a line feed, and its bits with trailing zero bytes cut
-   * (tenant number n is bit n % 8 of byte n / 8). It depends on the set alone, not on the order of reading.
+   * Returns a SHA-256, hex, over each period in order: its name, a line feed, and its bits without trailing zero bytes
+   * (tenant number n is bit n % 8 of byte n / 8). It depends only on the set, not on the order of reading.
    */
   digest(): string {
     const hash = createHash('sha256');
@@ -83,7 +83,7 @@ export class Bits implements Iterable<number> {
     return ((this.#bytes[position >>> 3] ?? 0) & (1 << (position & 7))) !== 0;
   }
 
-  /** Sets bit `position`; false when it was set already. */
+  /** Sets bit `position`; returns false when it was already set. */
   set(position: number): boolean {
     const at = position >>> 3;
     if (at >= this.#bytes.length) this.#grow(at);
@@ -95,7 +95,7 @@ export class Bits implements Iterable<number> {
     return true;
   }
 
-  /** The bytes up to the last one that is not zero. */
+  /** Returns the bytes up to the last one that is not zero. */
   used(): Buffer {
     let length = this.#bytes.length;
     while (length > 0 && this.#bytes[length - 1] === 0) length -= 1;

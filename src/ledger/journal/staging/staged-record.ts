@@ -1,16 +1,18 @@
 import type { Period } from '../../../core/period.ts';
 
-/** What the service says of one tenant in one period, on its way to the ledger. */
+/** The service's figures of one tenant in one period, on the way to the ledger. */
 export interface StagedRecord {
   /** Well-formed Unicode, not empty. */
   tenantId: string;
   period: Period;
-  /** Integers of 64 bits; those beyond `Number.isSafeInteger`, and no others, are bigints: the digests tell them apart. */
+  /**
+   * 64-bit integers. Exactly those beyond `Number.isSafeInteger` are bigints, because the digests depend on the type.
+   */
   credits: number | bigint;
   requests: number | bigint;
 }
 
-/** How many records a page has, and what it says of the whole listing. */
+/** The number of records on a page, and the totals of the listing. */
 export interface PageCounts {
   records: number;
   totalRecords: number;
@@ -22,10 +24,10 @@ export interface StagedPage extends Omit<PageCounts, 'records'> {
   records: readonly StagedRecord[];
 }
 
-/** A page in columns: the ids of tenants are bytes of UTF-8 in its body, figures are safe integers. */
+/** A page in columns: tenant ids are UTF-8 bytes in its body, figures are safe integers. */
 export interface PlainPage extends PageCounts {
   body: Uint8Array;
-  /** Where in the body each id begins and ends. */
+  /** Start and end of each id in the body. */
   idStarts: Int32Array;
   idEnds: Int32Array;
   periods: readonly Period[];

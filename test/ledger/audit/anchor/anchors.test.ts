@@ -15,7 +15,7 @@ import {
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { anchoredLedger, linesOf, ownKey, rewriteLast } from './anchored-ledger.ts';
 
-test('each line is JSON that is signed up to its signature, checked here without the program', async () => {
+test('each line is JSON signed up to its signature, checked here without the program', async () => {
   const { path, id, heads } = await anchoredLedger();
   const key = createPublicKey(readFileSync(keyFileOf(path), 'utf8'));
   const lines = linesOf(path);
@@ -32,13 +32,13 @@ test('each line is JSON that is signed up to its signature, checked here without
   }
 });
 
-test('a sound ledger agrees with every checkpoint and every digest that was once its head', async () => {
+test('a valid ledger agrees with every checkpoint and every earlier head digest', async () => {
   const { connection, path, heads } = await anchoredLedger();
   const checks = [expectCheckpoints(linesOf(path), ownKey(path)), ...heads.map(({ digest }) => expectHead(digest))];
   expect(verifyLedger(connection, checks).faults).toEqual([]);
 });
 
-test('a history whose digests were rewritten too is sound by itself, and found by head and by checkpoint', async () => {
+test('a history with rewritten digests is consistent in itself, but head and checkpoint reveal it', async () => {
   const { connection, path, heads } = await anchoredLedger();
   rewriteLast(connection);
   const anchors = linesOf(path);
@@ -51,7 +51,7 @@ test('a history whose digests were rewritten too is sound by itself, and found b
   ]);
 });
 
-test('checkpoints of another ledger, and those that somebody else has signed, are told apart', async () => {
+test('checkpoints of another ledger, and those signed with another key, are distinguished', async () => {
   const one = await anchoredLedger();
   const other = await anchoredLedger();
   const forged = new CheckpointLog(one.path, { keyFile: keyFileOf(other.path), ledgerId: one.id });
@@ -65,7 +65,7 @@ test('checkpoints of another ledger, and those that somebody else has signed, ar
   expect(says(other.path)).toContain(`belongs to another ledger, ${other.id}`);
 });
 
-test('no character of a line can be changed but that its signature or its form fails', async () => {
+test('changing any character of a line breaks its signature or its format', async () => {
   const { path } = await anchoredLedger();
   const [line = ''] = linesOf(path);
   for (let at = 0; at < line.length; at += 1) {
@@ -78,7 +78,7 @@ test('no character of a line can be changed but that its signature or its form f
   expect(parseCheckpoint(line.replace(',"signature"', ',"more":1,"signature"'))).toBeNull();
 });
 
-test('a key in its text form is read back, and refused when it is another text or of another kind', async () => {
+test('a formatted key is parsed back, and any other text or kind is rejected', async () => {
   const { path } = await anchoredLedger();
   const text = formatKey(ownKey(path));
   const pem = `-----BEGIN PUBLIC KEY-----\n${text}\n-----END PUBLIC KEY-----\n`;
@@ -89,7 +89,7 @@ test('a key in its text form is read back, and refused when it is another text o
     expect(parseKey(other)).toBeNull();
 });
 
-test('a line that is no checkpoint is a fault, a file without any is none, and a log that cannot be written hurts nobody', async () => {
+test('a line that is not a checkpoint is a fault, a file without any is not accepted, and an unwritable log does no harm', async () => {
   const { connection, path, id } = await anchoredLedger();
   const [line = ''] = linesOf(path);
   expect(checkpointLines(`${line}\n\nsomething else`)).toEqual([line, 'something else']);

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 const MODULE = new URL('../../../../src/ledger/audit/anchor/checkpoint-log.ts', import.meta.url).href;
 const HEAD = { seq: 1, digest: '00'.repeat(32), at: '2026-03-20T12:00:00.000Z' };
 
-test('two processes that turn a full log over at once lose none of it', () => {
+test('two processes that rotate a full log at once lose none of it', () => {
   const folder = temporaryFolder();
   const path = join(folder, 'ledger.db');
   const settings = { keyFile: join(folder, 'checkpoint.key'), ledgerId: 'one' };
@@ -26,7 +26,7 @@ test('two processes that turn a full log over at once lose none of it', () => {
   expect(lines.map((line) => JSON.parse(line).seq)).toEqual([1, 2]);
 });
 
-test('a process that dies in the middle of writing the key leaves none, and the next one makes it', () => {
+test('a process that dies while writing the key leaves none, and the next one creates it', () => {
   const folder = temporaryFolder();
   const settings = { keyFile: join(folder, 'checkpoint.key'), ledgerId: 'one' };
   const dying = `

@@ -11,18 +11,18 @@ import {
 } from '../../../support/open-ledger.ts';
 import type { Applied } from '../../../support/sandbox-fixture.ts';
 
-test('a sound ledger verifies: its counts and the digest of its last run are told', async () => {
+test('a valid ledger passes: the report has its counts and the digest of its last run', async () => {
   const { connection, runIds, digest } = await openWithThreeRuns();
   expect(runIds).toHaveLength(3);
   expect(verifyLedger(connection)).toEqual({ faults: [], runs: 3, entries: 5, keys: 3, headDigest: digest });
 });
 
-test('an empty ledger verifies and its head is the beginning of the chain', async () => {
+test('an empty ledger passes, and its head is the genesis digest', async () => {
   const { connection } = openLedger();
   expect(verifyLedger(connection)).toEqual({ faults: [], runs: 0, entries: 0, keys: 0, headDigest: '0'.repeat(64) });
 });
 
-test('a ledger without its index by key is not sound, and the rest is told all the same', async () => {
+test('a ledger without its index by key fails, and the other checks still report', async () => {
   const { connection, digest } = await openWithThreeRuns();
   edit(connection, 'DROP INDEX usage_entries_by_key');
   const { faults, headDigest } = verifyLedger(connection);
@@ -32,7 +32,7 @@ test('a ledger without its index by key is not sound, and the rest is told all t
   );
 });
 
-test('the first bad run of the chain is named first', async () => {
+test('the first invalid run of the chain is named first', async () => {
   const { connection, runIds } = await openWithThreeRuns();
   edit(connection, 'UPDATE usage_entries SET credits_after = 1 WHERE entry_id IN (3, 5)');
   expect(verifyLedger(connection).faults[0]?.runId).toBe(runIds[1]);
@@ -41,7 +41,7 @@ test('the first bad run of the chain is named first', async () => {
 test.each([
   ['a month later than the first that was not closed then', '2026-04'],
   ['in a month that was closed then', '2026-02'],
-])('an adjustment that is booked %s is named', async (_, booked) => {
+])('an adjustment booked %s is named', async (_, booked) => {
   const { connection } = openLedger();
   const months = (credits: number) => [
     usageRecord('acme', credits, '2026-01'),
@@ -62,7 +62,7 @@ test.each([
   );
 });
 
-test('a ledger whose runs cannot be read on can be closed after that is said', async () => {
+test('a ledger with unreadable runs can still be closed after the report', async () => {
   const { connection } = await openWithThreeRuns();
   closeMonth(connection, '2026-02');
   reopenMonth(connection, '2026-02');

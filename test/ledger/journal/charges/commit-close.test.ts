@@ -130,7 +130,7 @@ async function closedLedger(commit: (period: PeriodAtEvent) => Commitment): Prom
 
 const FEBRUARY = { workspaceId: 'ws-1', period: '2026-02', nowMs: NOON };
 
-test('a close commits to the tree over what the views say: names, lines of all tiers and currencies, corrections', async () => {
+test('a close commits to the tree over the contents of the views: names, lines of all tiers and currencies, corrections', async () => {
   const connection = await closedLedger(commitClose);
   const committed = connection.prepare('SELECT leaves, root, salt FROM close_commitments ORDER BY event_seq').all();
   const [first, last] = committed as { leaves: number; root: string; salt: string }[];
@@ -147,7 +147,7 @@ test('a close commits to the tree over what the views say: names, lines of all t
   expect(verifyLedger(connection, [checkMoney]).faults).toEqual([]);
 });
 
-test('the line of a close says in public nothing of its tenants or of who closed, and has the hash of what it does say', async () => {
+test('the public line of a close reveals neither its tenants nor who closed, and contains the hash of its content', async () => {
   const connection = await closedLedger(commitClose);
   const [event] = rows(connection, 'SELECT * FROM finance_closes WHERE period = ?');
   const { proof } = readStatement(connection, FEBRUARY) as StatementDocument;
@@ -164,7 +164,7 @@ test('the line of a close says in public nothing of its tenants or of who closed
   expect(event?.system_user).toBe(userInfo().username);
 });
 
-test('all paths of a close are of one length, and the places that they name say nothing of how many there are', async () => {
+test('all proof paths of a close have one length, and their positions do not reveal the number of tenants', async () => {
   const { connection } = openLedger();
   const places: number[] = [];
   for (const [at, tenants] of [1, 2, 3, 9, 40].entries()) {
@@ -187,7 +187,7 @@ test('all paths of a close are of one length, and the places that they name say 
 test.each([
   { what: 'the next link', seq: 2 },
   { what: 'a run', seq: 1 },
-])('a commitment of $what is a fault, and a close that meets it says so', async ({ seq }) => {
+])('a commitment of $what is a fault, and a close that finds it reports it', async ({ seq }) => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 5, '2026-02')]);
   connection

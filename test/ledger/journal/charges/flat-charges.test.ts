@@ -25,7 +25,7 @@ const decimal = fc
 const credits = fc.oneof(fc.bigInt(0n, 10_000n), fc.bigInt(0n, 2n ** 53n), fc.bigInt(0n, LARGEST));
 const someCredits = fc.array(credits, { minLength: 3, maxLength: 3 });
 
-test('SQLite charges a flat price as an independent account does, or nothing at all', async () => {
+test('SQLite charges a flat price like an independent model, or not at all', async () => {
   const { connection } = openLedger();
   await publish(
     connection,
@@ -63,7 +63,7 @@ test('SQLite charges a flat price as an independent account does, or nothing at 
   expect(Math.min(met.charged, met.beyond)).toBeGreaterThan(100);
 });
 
-test('half a cent goes to the even one, or up', async () => {
+test('half a cent is rounded to the even cent, or up', async () => {
   for (const rounding of ['half_even', 'half_up'] as const) {
     const { connection } = openLedger();
     const card = { ...CARD, price_per_credit: '0.005', rounding };
@@ -79,7 +79,7 @@ test('half a cent goes to the even one, or up', async () => {
   }
 });
 
-test('a run that opens months in whole and changes others charges each key once', async () => {
+test('a run that opens whole months and changes others charges each key once', async () => {
   const { connection } = openLedger();
   setCards(connection, { cards: [CARD], source: 'import', nowMs: NOON });
   await publish(connection, [usageRecord('acme', 1000, '2026-02'), usageRecord('beta', 80, '2026-02')]);

@@ -45,7 +45,7 @@ async function namedLedger() {
   return { connection, path, forget, statement, expectWhole, nameNow, close };
 }
 
-test('names that no close in force has committed to are taken out, and chain and proofs stay whole', async () => {
+test('names without a commitment of a close in force are deleted, and chain and proofs stay valid', async () => {
   const { connection, forget, statement, expectWhole, nameNow } = await namedLedger();
   const before = ['2026-01', '2026-02'].map(statement);
   expect(forget(true)).toEqual({ forgotten: 1, named: ['2026-01', '2026-02'] });
@@ -64,7 +64,7 @@ test('names that no close in force has committed to are taken out, and chain and
   expectWhole();
 });
 
-test('once its months are reopened nothing is left of a name, not even bytes in the file, and they close without one', async () => {
+test('once its months are reopened, no trace of a name is left, not even bytes in the file, and they close without it', async () => {
   const { connection, path, forget, statement, expectWhole, nameNow, close } = await namedLedger();
   for (const period of ['2026-02', '2026-01']) {
     reopenMonth(connection, period);
@@ -83,7 +83,7 @@ test('once its months are reopened nothing is left of a name, not even bytes in 
   }
 });
 
-test('an unknown tenant is said, and a dry run changes nothing', async () => {
+test('an unknown tenant is reported, and a dry run changes nothing', async () => {
   const { connection, forget } = await namedLedger();
   expect(forgetNames(connection, { ...OF, tenantId: 'nobody', dryRun: false })).toBeNull();
   const rows = () => connection.prepare('SELECT * FROM tenant_names').all();

@@ -5,7 +5,7 @@ import { addLine } from '../../../../src/ledger/journal/charges/manual-lines.ts'
 import { closeMonth, openLedger, publish, reopenMonth, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
-test('what a late line by hand has booked is no part of the price: a later change books its own difference alone', async () => {
+test('the booking of a late manual line is not part of the price: a later change books only its own difference', async () => {
   const { connection } = openLedger();
   const [card, nowMs] = [{ name: 'flat', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' }, NOON];
   const listed = (credits: number) => [usageRecord('acme', credits, '2026-01'), usageRecord('acme', 1, '2026-02')];

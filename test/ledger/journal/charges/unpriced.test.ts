@@ -8,7 +8,7 @@ import { NOON } from '../../../support/time/test-clock.ts';
 const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '9', tenant: 'a*' };
 const HOUR_MS = 3_600_000;
 
-test('usage that no card prices, or whose price is beyond 64 bits, says so, and keeps nobody else waiting', async () => {
+test('usage without a card, or with a price over 64 bits, is reported and delays no other tenant', async () => {
   const { connection } = openLedger();
   let nowMs = NOON;
   const list = async (figures: Record<string, bigint>): Promise<void> => {

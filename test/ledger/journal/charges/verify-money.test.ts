@@ -3,7 +3,7 @@ import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { dropTriggers } from '../../../support/open-ledger.ts';
 import { buildChargedLedger, carryOut } from './charged-ledger.ts';
 
-test('a card that was changed past the program no longer gives the charges that stand', async () => {
+test('a card changed by another program no longer matches the stored charges', async () => {
   const connection = await buildChargedLedger();
   dropTriggers(connection);
   expect(carryOut(connection, `UPDATE rate_cards SET definition = replace(definition, '0.05', '0.06')`)).toBe(true);

@@ -31,7 +31,7 @@ test('9223372036854775807 alone is exact, closed and adjusted away', async () =>
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('adjustments of several closed periods that sum to more than 2^63-1 in one are refused', async () => {
+test('adjustments from several closed periods that sum to more than 2^63-1 in one period are refused', async () => {
   const { connection, path } = openLedger();
   const before = [usageRecord('a', 0, JANUARY), usageRecord('a', 0, FEBRUARY), MARCH_RECORD];
   await publish(connection, before, { nowMs: NOON });

@@ -21,7 +21,7 @@ const PERIOD = '2026-02';
 const END = Date.UTC(2026, 2, 1);
 const RECORDS = [usageRecord('a', 100, PERIOD), usageRecord('b', 50, PERIOD)];
 
-test('a period that is over, has settled and stood still over two walks 12 h apart is closed with its figures', async () => {
+test('a period that has ended, settled and not changed over two walks 12 h apart is closed with its figures', async () => {
   const { connection, view } = await openProven();
 
   const event = close(connection, { nowMs: NOON + 12 * HOUR });
@@ -54,7 +54,7 @@ test('a period that is over, has settled and stood still over two walks 12 h apa
   expect(verifyLedger(connection)).toMatchObject({ faults: [], headDigest: event.digest });
 });
 
-test('a period that is not over is refused until its last millisecond has passed', async () => {
+test('a period is refused until its last millisecond has passed', async () => {
   const { connection } = openLedger();
   await publish(connection, RECORDS, { nowMs: END - HOUR });
 
@@ -66,7 +66,7 @@ test('a period that is not over is refused until its last millisecond has passed
   ]);
 });
 
-test('a period that still settles is refused with the time until which it does', async () => {
+test('a settling period is refused with the end of its settling time', async () => {
   const { connection } = openLedger();
   await publish(connection, RECORDS, { nowMs: END });
   await publish(connection, RECORDS, { nowMs: END + 12 * HOUR });
@@ -77,7 +77,7 @@ test('a period that still settles is refused with the time until which it does',
   expect(close(connection, { nowMs: END + 48 * HOUR }).overridden).toEqual([]);
 });
 
-test('one walk is refused, and so is a second one less than 12 h later', async () => {
+test('one walk is not enough, nor is a second one less than 12 h later', async () => {
   const { connection } = openLedger();
   await publish(connection, RECORDS, { nowMs: NOON });
   const unproven = [expect.stringMatching(/^two complete walks 12 h apart.*sync again after 2026-03-21 00:00 UTC$/)];
@@ -90,7 +90,7 @@ test('one walk is refused, and so is a second one less than 12 h later', async (
   expect(close(connection, { nowMs: NOON + 24 * HOUR }).overridden).toEqual([]);
 });
 
-test('all reasons are told at once, with a way out', async () => {
+test('a refusal lists all reasons at once, with a remedy', async () => {
   const { connection } = openLedger();
   await publish(connection, RECORDS, { nowMs: END - HOUR });
   await publish(connection, RECORDS.slice(0, 1), { nowMs: END - HOUR });
@@ -106,7 +106,7 @@ test('all reasons are told at once, with a way out', async () => {
   ]);
 });
 
-test('a month without any record is closed like others, with a statement of nothing, and opened again', async () => {
+test('a month without records is closed like others, with an empty statement, and can be reopened', async () => {
   const { connection, view } = await openProven();
   const more = [...RECORDS, usageRecord('a', 1, '2025-12')];
   await publish(connection, more, { nowMs: NOON + 24 * HOUR });
@@ -145,7 +145,7 @@ test('a run under way blocks close and reopen until it has ended', async () => {
   expect(thrownBy(() => reopen(connection, { nowMs: NOON + 14 * HOUR }))).toMatchObject({ code: 'lease_held' });
 });
 
-test('a run that slept through its lease cannot publish after a close', async () => {
+test('a run that slept through its lease cannot be applied after a close', async () => {
   const { connection, path, view } = await openProven();
   const sleeper = beginRun(openLedger(path).connection, { nowMs: NOON + 13 * HOUR });
   stageWalk(sleeper, [usageRecord('a', 999, PERIOD)]);

@@ -8,7 +8,7 @@ import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
-test('tenants that two processes add between claim and apply get numbers of their own', async () => {
+test('tenants that two processes add between claim and apply get distinct numbers', async () => {
   const one = openLedger();
   const two = openLedger(one.path);
   await publish(one.connection, [usageRecord('known', 1)], { workspaceId: 'ws-2' });
@@ -75,7 +75,7 @@ test('thousands of entries of a run all reach the state and its digest', async (
   expect(createHash('sha256').update(text).digest('hex')).toBe(digest);
 });
 
-test('what fails after the merge takes the whole run back, and the run can be ended and done again', async () => {
+test('a failure after the merge rolls back the whole run, which can be ended and repeated', async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 10)]);
   const view = viewLedger(path);

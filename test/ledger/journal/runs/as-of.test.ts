@@ -9,7 +9,7 @@ import { NOON } from '../../../support/time/test-clock.ts';
 const HOUR = 3_600_000;
 const PERIOD = '2026-02';
 
-test('workspace, period and tenant that are asked for leave the rest out', async () => {
+test('filters for workspace, period and tenant exclude everything else', async () => {
   const { connection } = openLedger();
   const records = [usageRecord('a', 1), usageRecord('b', 2), usageRecord('a', 3, PERIOD), usageRecord('b', 4, PERIOD)];
   for (const workspaceId of ['ws-1', 'ws-2']) await publish(connection, records, { workspaceId, nowMs: NOON });
@@ -33,7 +33,7 @@ test('workspace, period and tenant that are asked for leave the rest out', async
   }
 });
 
-test('a row says all that is known of a key', async () => {
+test('a row contains everything known about a key', async () => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 2n ** 63n - 1n, PERIOD)], { nowMs: NOON });
   expect(usageAsOf(connection, new Date(NOON).toISOString())).toEqual([
@@ -54,7 +54,7 @@ test('a row says all that is known of a key', async () => {
   ]);
 });
 
-test('a run that failed is no part of the past', async () => {
+test('a failed run is not part of a past state', async () => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
   await publish(connection, [usageRecord('a', 2)], { nowMs: NOON + 2 * HOUR });

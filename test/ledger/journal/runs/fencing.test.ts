@@ -9,7 +9,7 @@ import { NOON } from '../../../support/time/test-clock.ts';
 
 const SLOT = '2026-03-20T12:00:00.000Z';
 
-test('a workspace whose lease is live cannot be claimed, and the error says how long to wait', () => {
+test('a workspace with a live lease cannot be claimed, and the error has the time to wait', () => {
   const { connection } = openLedger();
   beginRun(connection);
 
@@ -19,7 +19,7 @@ test('a workspace whose lease is live cannot be claimed, and the error says how 
   expect(error).toMatchObject({ code: 'lease_held', retryable: true, retryAfterMs: LEASE_MS - 1_000 });
 });
 
-test('a renewed lease holds for a whole term from its renewal', () => {
+test('a renewed lease lasts a full term from its renewal', () => {
   const { connection } = openLedger();
   const { run } = beginRun(connection);
   expect(renewLease(connection, run, NOON + 50_000)).toBe(true);
@@ -28,7 +28,7 @@ test('a renewed lease holds for a whole term from its renewal', () => {
   expect(beginRun(connection, { nowMs: NOON + 50_000 + LEASE_MS }).run.fencingToken).toBe(2);
 });
 
-test('a lease whose process on this machine is gone is taken over at once', () => {
+test('a lease of a dead process on this machine is taken over at once', () => {
   const { connection } = openLedger();
   beginRun(connection);
   // The highest process id of a 64-bit Linux is 2^22: this one cannot be alive.
@@ -37,7 +37,7 @@ test('a lease whose process on this machine is gone is taken over at once', () =
   expect(beginRun(connection).run.fencingToken).toBe(2);
 });
 
-test('a lease of an earlier process that had the same id is taken over at once', () => {
+test('a lease of an earlier process with the same id is taken over at once', () => {
   const { connection } = openLedger();
   for (const [index, pid] of [process.pid, process.ppid].entries()) {
     beginRun(connection);
@@ -56,7 +56,7 @@ test('a lease of another machine is respected until it expires, whatever its pro
   expect(thrownBy(() => beginRun(connection))).toBeInstanceOf(LeaseHeldError);
 });
 
-test('a slot that has been applied is not done again, and says by which run it was done', async () => {
+test('an applied slot is not repeated, and names the run that did it', async () => {
   const { connection, path } = openLedger();
   const { runId } = await publish(connection, [usageRecord('a', 1)], { kind: 'scheduled', slot: SLOT });
 
@@ -64,7 +64,7 @@ test('a slot that has been applied is not done again, and says by which run it w
   expect(viewLedger(path).value('SELECT count(*) FROM runs')).toBe(1n);
 });
 
-test('a slot whose run failed is done again, and so is the same slot of another kind', async () => {
+test('a slot with a failed run is repeated, and so is the same slot of another kind', async () => {
   const { connection } = openLedger();
   const { run } = beginRun(connection, { kind: 'scheduled', slot: SLOT });
   failRun(connection, run, { status: 'failed', code: 'network', message: '', pages: 0, records: 0 }, NOON);

@@ -80,7 +80,7 @@ test.each(
   expect(await codeOf(connection, [record('b', more)])).toBe('sum_too_large');
 });
 
-test('corrections of a tenant that a reopen could not take back are refused, wherever they are booked', async () => {
+test('corrections of a tenant that a reopen could not reverse are refused, wherever they are booked', async () => {
   const { connection } = openLedger();
   const others = [usageRecord('b', 1, FEBRUARY), usageRecord('b', 1, MARCH)];
   expect(await codeOf(connection, [usageRecord('a', LARGEST, JANUARY), ...others])).toBeNull();
@@ -92,7 +92,7 @@ test('corrections of a tenant that a reopen could not take back are refused, whe
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('verify names an entry of -2^63, also where the whole chain agrees with it', async () => {
+test('verify names an entry of -2^63 even when the whole chain agrees with it', async () => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', -LARGEST)], { nowMs: NOON });
   dropTriggers(connection);
@@ -119,7 +119,7 @@ test('verify names an entry of -2^63, also where the whole chain agrees with it'
   });
 });
 
-test('another failure of a sum is no sum that is too large', () => {
+test('another failure of a sum is not reported as too large', () => {
   const { connection } = openLedger();
   const failing = connection.prepare("SELECT json('no JSON')");
   expect(() => refuseTooLarge('The credits', failing)).toThrow('malformed JSON');

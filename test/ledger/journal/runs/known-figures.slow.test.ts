@@ -11,7 +11,7 @@ const figure = fc.oneof(fc.bigInt(-1n, 3n), fc.constantFrom(...large, 1n - LARGE
 const plain = (value: bigint): number | bigint => (isPlain(value) ? Number(value) : value);
 const isPlain = (value: bigint): boolean => value < LARGE && value > -LARGE;
 
-test('what is said to be held is held, exactly, and small figures that are held are always found', async () => {
+test('figures reported as equal are exactly equal, and equal small figures are always found', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(

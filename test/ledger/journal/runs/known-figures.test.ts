@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { KnownFigures, readKnown } from '../../../../src/ledger/journal/runs/known-figures.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 
-test('thousands of keys are read along, with keys between them that the ledger does not hold', async () => {
+test('thousands of keys are read in step, with keys between them that the ledger does not have', async () => {
   const { connection } = openLedger();
   await publish(
     connection,
@@ -38,7 +38,7 @@ test.each([1, 2, 4096, 4097, 4999])('key %i of five thousand that nobody asks fo
   expect(asking((key) => key < left)).toBe(false);
 });
 
-test('more requests for the same credits are an increase, fewer a decrease', async () => {
+test('more requests for the same credits are an increase, fewer are a decrease', async () => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('t1', 5)]);
   const periodKey = connection.prepare('SELECT period_key FROM periods').pluck().get() as number;

@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 const NOW = NOON + 2_000 * HOUR;
 const FAILURE = { status: 'failed', code: 'http_503', message: 'away', pages: 1, records: 3 } as const;
 
-test('old runs without entries lose their certificate and stay in the chain; those with entries keep it', async () => {
+test('old runs without entries lose their certificate but stay in the chain; those with entries keep it', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1, 1, 1, 2, 2]);
   const before = verifyLedger(connection);
@@ -22,7 +22,7 @@ test('old runs without entries lose their certificate and stay in the chain; tho
   expect(before).toMatchObject({ faults: [], runs: 5 });
 });
 
-test('old runs that applied nothing are forgotten, but not the last of a workspace or one under way', async () => {
+test('old runs that applied nothing are deleted, except the last of a workspace and running ones', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1]);
   for (const workspaceId of ['ws-1', 'ws-1', 'ws-2']) {
@@ -42,7 +42,7 @@ test('old runs that applied nothing are forgotten, but not the last of a workspa
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('what is younger stays, and so does everything after the first run that is younger', async () => {
+test('newer runs stay, and so does everything after the first newer run', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1, 1, 1]);
   await publish(connection, [usageRecord('a', 1)], { nowMs: NOON - 100 * HOUR });
@@ -52,7 +52,7 @@ test('what is younger stays, and so does everything after the first run that is 
   expect(certificates(connection)).toEqual([1, 3, 4]);
 });
 
-test('more runs of the future than one step looks at keep nothing behind them for ever', async () => {
+test('more future-dated runs than one step processes do not block later ones for ever', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1]);
   const add = connection.prepare(
@@ -66,7 +66,7 @@ test('more runs of the future than one step looks at keep nothing behind them fo
   expect(steps.reduce((sum, runs) => sum + runs)).toBe(1_210);
 });
 
-test('a long past is forgotten in steps', async () => {
+test('a long history is pruned in steps', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1]);
   const add = connection.prepare(
@@ -83,7 +83,7 @@ test('a long past is forgotten in steps', async () => {
 test.each([
   ['of a run with entries', 1],
   ['of a run that the retention has not reached', 3],
-])('a certificate %s is neither given up nor missing unnoticed', async (_, runKey) => {
+])('a certificate %s is neither deleted nor missing unnoticed', async (_, runKey) => {
   const { connection } = openLedger();
   await publishHourly(connection, [1, 1, 1]);
   pruneRuns(connection, hour(2), NOW);
@@ -97,7 +97,7 @@ test.each([
   expect(verifyLedger(connection).faults).toMatchObject([{ check: 'walks' }]);
 });
 
-test('an applied run is never given up', async () => {
+test('an applied run is never deleted', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1, 1]);
   pruneRuns(connection, hour(1_000), NOW);

@@ -17,7 +17,7 @@ async function run(fixture: Fixture, slot: string, status = 200): Promise<void> 
   } else await fixture.context.sync(order);
 }
 
-test('only an applied run does a slot; what failed since is counted, with when and whether we are refused', async () => {
+test('only an applied run does a slot; later failures are counted, with their time and whether the credentials were rejected', async () => {
   const fixture = await startFixture();
   await run(fixture, SLOTS[0]);
   const log = new SlotLog(fixture.context.reader().connection);
@@ -38,7 +38,7 @@ test('only an applied run does a slot; what failed since is counted, with when a
   expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2], failures: 0, refused: false });
 });
 
-test('who begins to look knows of each kind what has been done, whichever was done last', async () => {
+test('a new log knows the done slots of each kind, whichever was done last', async () => {
   const fixture = await startFixture();
   await fixture.context.sync(manualOrder({ kind: 'reconcile', slot: SLOTS[0] }));
   await run(fixture, SLOTS[1]);
@@ -48,7 +48,7 @@ test('who begins to look knows of each kind what has been done, whichever was do
   expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2], failures: 0 });
 });
 
-test('a look at many workspaces reads the ledger once as long as nothing is written, whatever runs', async () => {
+test('records of many workspaces are read once while nothing is written, whatever is running', async () => {
   const fixture = await startFixture();
   await fixture.sync();
   const statements: unknown[] = [];
@@ -73,7 +73,7 @@ test('a look at many workspaces reads the ledger once as long as nothing is writ
   connection.close();
 });
 
-test('what is new is found by the keys of the runs, however many there are', async () => {
+test('new runs are found by key, however many there are', async () => {
   const fixture = await startFixture();
   await fixture.sync();
   const statements: string[] = [];
@@ -93,7 +93,7 @@ test('what is new is found by the keys of the runs, however many there are', asy
   connection.close();
 });
 
-test('a run by hand that is published ends the failures and does no slot', async () => {
+test('an applied manual run ends the failures and does no slot', async () => {
   const fixture = await startFixture();
   await fixture.sync();
   const log = new SlotLog(fixture.context.reader().connection);
@@ -102,7 +102,7 @@ test('a run by hand that is published ends the failures and does no slot', async
   expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: null, failures: 0 });
 });
 
-test('a run that a stop has cut off is nobody’s failure', async () => {
+test('a run ended by a stop does not count as a failure', async () => {
   const fixture = await startFixture();
   await fixture.sync();
   const stop = new AbortController();
@@ -112,7 +112,7 @@ test('a run that a stop has cut off is nobody’s failure', async () => {
   expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: null, failures: 0 });
 });
 
-test('a workspace that the ledger does not know has done nothing', async () => {
+test('an unknown workspace has done no slot', async () => {
   const fixture = await startFixture();
   await fixture.sync();
   const log = new SlotLog(fixture.context.reader().connection);

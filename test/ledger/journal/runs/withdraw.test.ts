@@ -8,7 +8,7 @@ import { applied, type Fixture, manualOrder, startFixture } from '../../../suppo
 const PERIOD = '2026-02';
 const FOR_EVER = Number.POSITIVE_INFINITY;
 
-test('a record that is gone upstream is withdrawn by the second run that misses it: its deltas go back to zero', async () => {
+test('a record missing upstream is withdrawn by the second run that misses it: its deltas return to zero', async () => {
   const { sync, upstream, view, sandbox, config } = await startWithTwo();
   upstream.remove('gone', PERIOD);
   sandbox.requests.clear();
@@ -68,7 +68,7 @@ test.each(UNREADABLE)(
   },
 );
 
-test('a history that is not found is that of a tenant whom the service has forgotten', async () => {
+test('a history that is not found means that the service no longer knows the tenant', async () => {
   const { sync, upstream, sandbox } = await startWithTwo();
   upstream.remove('gone', PERIOD);
   await sync();
@@ -76,7 +76,7 @@ test('a history that is not found is that of a tenant whom the service has forgo
   expect(await sync()).toMatchObject({ counts: { withdrawn: 1 } });
 });
 
-test('a history whose second page is not found withdraws nothing', async () => {
+test('a history with a missing second page withdraws nothing', async () => {
   const fixture = await startWithTwo();
   const { upstream, sandbox, sync } = fixture;
   // The first page holds another month of theirs, and announces a second one.
@@ -98,7 +98,7 @@ test('a history whose second page is not found withdraws nothing', async () => {
   expect(lines).toEqual([expect.objectContaining({ code: 'not_found' })]);
 });
 
-test('of more absent tenants than a run asks for each has its turn, whatever other workspaces do meanwhile', async () => {
+test('with more absent tenants than a run asks for, each gets its turn, whatever other workspaces do', async () => {
   const { sync, upstream, sandbox } = await startFixture({
     workspaces: [{}, {}],
     settings: { suspiciousShrink: 1 },

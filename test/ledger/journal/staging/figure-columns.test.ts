@@ -11,7 +11,7 @@ const figures = fc.uniqueArray(fc.tuple(fc.nat(1_000_000), fc.oneof(whole, large
   maxLength: 200,
 });
 
-test('figures have one digest in whatever order they came, and another when any of them changes', () => {
+test('figures have one digest in any order, and another when any of them changes', () => {
   fc.assert(
     fc.property(figures, fc.nat(), fc.constantFrom(0, 1, 2), (given, pick, column) => {
       const digest = digestOf(given);

@@ -6,7 +6,7 @@ import { periodKeyOf } from '../../../../src/ledger/store/schema/keys.ts';
 const PERIODS = ['2026-01', '2026-02', '2026-03'].map((period) => periodKeyOf(1, period));
 type Key = [period: number, tenant: number];
 
-test('bits are a set of positions: each is new once, and all come back in order', () => {
+test('bits are a set of positions: each is new once, and iteration is in order', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(20_000)), (positions) => {
       const bits = new Bits();
@@ -20,7 +20,7 @@ test('bits are a set of positions: each is new once, and all come back in order'
   );
 });
 
-test('a key set counts distinct keys and says which are repeated', () => {
+test('a key set counts distinct keys and reports repeated ones', () => {
   fc.assert(
     fc.property(keys(), (given) => {
       const set = new KeySet();
@@ -44,7 +44,7 @@ test('two key sets are equal, and have one digest, exactly when they hold the sa
   );
 });
 
-test('neither order nor repetition nor periods that were only asked for make a difference', () => {
+test('order, repetition and merely requested periods make no difference', () => {
   fc.assert(
     fc.property(keys(), (given) => {
       const other = setOf([...given].reverse().concat(given));
@@ -56,7 +56,7 @@ test('neither order nor repetition nor periods that were only asked for make a d
   );
 });
 
-test('shifting moves every tenant above the base and no other', () => {
+test('shifting moves exactly the tenants above the base', () => {
   fc.assert(
     fc.property(keys(), fc.nat(300), fc.integer({ min: 1, max: 5_000 }), (given, base, shift) => {
       const moved = given.map(([period, tenant]): Key => [period, tenant > base ? tenant + shift : tenant]);
@@ -68,7 +68,7 @@ test('shifting moves every tenant above the base and no other', () => {
   );
 });
 
-test('the digest is the one that its description says, computed by hand', () => {
+test('the digest matches its description, computed independently', () => {
   // Tenants 1 and 9 of 2026-03: bit 1 of byte 0 and bit 1 of byte 1, after the period's name and a line feed.
   const set = setOf([
     [periodKeyOf(1, '2026-03'), 9],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { knownTenants } from '../../../../src/ledger/journal/staging/staging.ts';
 import { openLedger } from '../../../support/open-ledger.ts';
 
-test('the tenants of one workspace come with their numbers, whatever their ids are made of and however many', () => {
+test('the tenants of one workspace are read with their numbers, whatever their ids and however many', () => {
   const { connection } = openLedger();
   const workspace = connection.prepare('INSERT INTO workspaces (workspace_key, workspace_id, name) VALUES (?, ?, ?)');
   const tenant = connection.prepare('INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES (?, ?, ?)');

@@ -4,7 +4,7 @@ import { PageLog } from '../../../../src/ledger/journal/staging/page-log.ts';
 
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest();
 
-test('digests stand in page order, in whatever order the pages came', () => {
+test('digests are in page order, whatever order the pages arrived in', () => {
   const log = new PageLog();
   const pages = Array.from({ length: 200 }, (_, index) => index + 1);
   for (const page of [1, ...pages.slice(1).reverse()]) log.note(page, 10, sha256(`page ${page}`));
@@ -14,7 +14,7 @@ test('digests stand in page order, in whatever order the pages came', () => {
   expect(log.digests()).toEqual(Buffer.concat(digests));
 });
 
-test('pages that never came leave no trace, short and repeated ones are counted', () => {
+test('missing pages leave no trace; short and repeated ones are counted', () => {
   const log = new PageLog();
   const rows = [
     [1, 10, 'a'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TenantNumbers } from '../../../../src/ledger/journal/staging/tenant-numbers.ts';
 
-test('ids fill blocks and the table grows, and each is found again', () => {
+test('ids fill blocks, the table grows, and each id is found again', () => {
   const numbers = new TenantNumbers(0);
   const ids = Array.from({ length: 40_000 }, (_, at) => `tenant-${at}-${'x'.repeat(at % 1000)}`);
   for (const [at, id] of ids.entries()) expect(numbers.numberOf(id)).toBe(at + 1);

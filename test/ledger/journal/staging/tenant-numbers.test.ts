@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TenantNumbers } from '../../../../src/ledger/journal/staging/tenant-numbers.ts';
 
-test('a tenant has one number, by its id as text or as bytes, and new ones come in the order in which they were met', () => {
+test('a tenant has one number, by its id as text or as bytes, and new tenants are in order of appearance', () => {
   const id = fc.oneof(fc.string({ minLength: 1, maxLength: 8, unit: 'binary' }), fc.stringMatching(/^[ab]{1,3}$/));
   fc.assert(
     fc.property(fc.uniqueArray(id, { maxLength: 40 }), fc.array(fc.tuple(id, fc.boolean())), (known, met) => {

@@ -12,13 +12,13 @@ test.each([
   ['SQLITE_READONLY_DIRECTORY', 'ledger_unwritable', /write permission/],
   ['SQLITE_CORRUPT_VTAB', 'ledger_corrupt', /restore the ledger/],
   ['SQLITE_BUSY_SNAPSHOT', 'ledger_busy', /retried/],
-])('%s is %s, with what helps', (sqliteCode, code, hint) => {
+])('%s becomes %s, with a remedy', (sqliteCode, code, hint) => {
   const error = new Database.SqliteError('what SQLite says', sqliteCode);
   expect(ledgerErrorOf(error)).toMatchObject({ code, message: 'what SQLite says', cause: error });
   expect(ledgerErrorOf(error)?.hint).toMatch(hint);
 });
 
-test('what is not from SQLite stays what it is', () => {
+test('an error from elsewhere than SQLite is not converted', () => {
   expect(ledgerErrorOf(new Error('no'))).toBeNull();
   expect(ledgerErrorOf(Object.assign(new Error('no'), { code: 'ENOSPC' }))).toBeNull();
 });

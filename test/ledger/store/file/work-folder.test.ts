@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const MODULE = new URL('../../../../src/ledger/store/file/work-folder.ts', import.meta.url);
 
-test('a work folder goes when the work is done, and when it fails', async () => {
+test('a work folder is deleted when the work is done, and when it fails', async () => {
   const parent = temporaryFolder();
   const prefix = join(parent, 'ledger.db.exporting-');
   const said = await inWorkFolder(prefix, async (folder) => {
@@ -20,7 +20,7 @@ test('a work folder goes when the work is done, and when it fails', async () => 
   expect(readdirSync(parent)).toEqual([]);
 });
 
-test('what a killed process has left is removed by the next one, what a living one uses is not', async () => {
+test('the leftovers of a killed process are removed by the next one, those of a living one are not', async () => {
   const parent = temporaryFolder();
   const prefix = join(parent, 'ledger.db.exporting-');
   const living = await occupy(prefix);
@@ -37,7 +37,7 @@ test('what a killed process has left is removed by the next one, what a living o
   expect(readdirSync(parent)).toEqual([]);
 });
 
-test('nothing of another name is touched', () => {
+test('folders with other names are not touched', () => {
   const parent = temporaryFolder();
   const names = ['ledger.db', 'ledger.db.exporting-notes-of-mine', 'ledger.db.exporting-AbC12'];
   for (const name of names) mkdirSync(join(parent, name));

@@ -81,7 +81,7 @@ function expectedDays(readings: readonly Reading[]) {
   return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-test('the month to date and what each day brought are what a separate account of the readings says', async () => {
+test("the month to date and each day's usage match a separate model of the readings", async () => {
   await fc.assert(
     fc.asyncProperty(changes, async (list) => {
       const { connection } = openLedger();

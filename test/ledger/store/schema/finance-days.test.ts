@@ -3,7 +3,7 @@ import { expectSameInOlderSqlite } from '../../../support/machine-sqlite.ts';
 import { closeMonth, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { HOUR, MONTH, MONTH_START, NEXT_START, PREVIOUS, PREVIOUS_START, THIS_SECOND } from './day-readings.ts';
 
-test('a month beyond the length of the last one is compared with the whole of it, as it was closed', async () => {
+test('a month longer than the previous one is compared with all of that, as it was closed', async () => {
   const { connection } = openLedger();
   const read = (previous: number, nowMs: number) =>
     publish(connection, [usageRecord('acme', previous, PREVIOUS), usageRecord('acme', 900, MONTH)], { nowMs });
@@ -19,7 +19,7 @@ test('a month beyond the length of the last one is compared with the whole of it
   );
 });
 
-test('the same point of the month before is what the last run of the chain had read by then, also where a clock was ahead', async () => {
+test('the same point of the previous month is the state of the last run in the chain by then, even after a clock was ahead', async () => {
   const { connection } = openLedger();
   const pointMs = PREVIOUS_START + THIS_SECOND - MONTH_START;
   const read = (previous: number, nowMs: number) =>
@@ -32,7 +32,7 @@ test('the same point of the month before is what the last run of the chain had r
   expect(found).toBe(pointMs < MONTH_START ? 300 : 400);
 });
 
-test('who had credits at the same point and has no record yet stays in the month to date, with 0', async () => {
+test('a tenant with credits at the same point and no record yet stays in the month to date, with 0', async () => {
   const { connection } = openLedger();
   const last = [
     usageRecord('acme', 500, PREVIOUS),

@@ -38,7 +38,7 @@ test('a fresh ledger gets every migration, an id, and files that only its owner 
   connection.close();
 });
 
-test('a current ledger is left as it is', () => {
+test('a current ledger is not changed', () => {
   const { connection, path } = openLedger();
   expect(migrateLedger(connection, path, '9.9.9', NOON)).toEqual({ applied: 0, backup: null });
 });
@@ -52,7 +52,7 @@ test('a ledger of a newer version is refused for writing and reading, and the er
   }
 });
 
-test('a file that is no ledger, an older one and none at all are refused by the reader with what to do', () => {
+test('the reader refuses a file that is not a ledger, an older one and a missing one, with a remedy', () => {
   const folder = temporaryFolder();
   const text = join(folder, 'text.db');
   writeFileSync(text, 'this is not a database, but long enough to be taken for one'.repeat(20));
@@ -65,7 +65,7 @@ test('a file that is no ledger, an older one and none at all are refused by the 
   expect(existsSync(join(folder, 'none.db'))).toBe(false);
 });
 
-test('a ledger of before the first release is refused for writing and reading, with what to do', () => {
+test('a ledger from before the first release is refused for writing and reading, with a remedy', () => {
   const { connection, path } = openLedger();
   connection.exec('DELETE FROM schema_migrations');
   connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(1_795_264_272_427, 'x', '0.1.0', 'early');
@@ -111,7 +111,7 @@ test('an older ledger is copied before it is migrated, also when two processes d
   expect(() => openReader(path)).toThrow(expect.objectContaining({ code: 'ledger_newer' }));
 });
 
-test('the two newest copies of before migrations stay, and nothing else is removed', async () => {
+test('the two newest pre-migration copies are kept, and nothing else is removed', async () => {
   const { connection, path } = openLedger();
   connection.close();
   const copies = ['20250101T000000Z-00000001', '20250601T000000Z-00000002'].map((end) => `before-migration-${end}`);
@@ -125,7 +125,7 @@ test('the two newest copies of before migrations stay, and nothing else is remov
   expect(left.sort()).toEqual([...expected, basename(backup ?? '')].sort());
 });
 
-test('a view that somebody has added over one of ours is kept', async () => {
+test("a view added over one of the ledger's views is kept", async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
   connection.exec('CREATE VIEW of_finance AS SELECT tenant_id, credits_used FROM finance_usage');
@@ -153,7 +153,7 @@ test('a migration that fails changes nothing', async () => {
   expect(() => viewLedger(path).value('SELECT note FROM workspaces')).toThrow(/no such column/);
 });
 
-test('a migration that cannot be noted as done is not done', async () => {
+test('a migration that cannot be recorded is rolled back', async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
   connection.exec("CREATE TRIGGER full BEFORE INSERT ON schema_migrations BEGIN SELECT raise(ABORT, 'disk full'); END");
@@ -167,7 +167,7 @@ test('a migration that cannot be noted as done is not done', async () => {
   expect(() => viewLedger(path).value('SELECT note FROM workspaces')).toThrow(/no such column/);
 });
 
-test('rows that hang on a table which a migration rebuilds are kept, although they would go with its rows', async () => {
+test('rows that reference a rebuilt table are kept, although they would cascade with its rows', async () => {
   const path = join(temporaryFolder(), 'ledger.db');
   const first = `CREATE TABLE parents (id INTEGER PRIMARY KEY);
     CREATE TABLE children (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parents (id) ON DELETE CASCADE);
@@ -190,7 +190,7 @@ test('rows that hang on a table which a migration rebuilds are kept, although th
   expect(connection.pragma('foreign_key_check')).toEqual([]);
 });
 
-test('a migration that leaves rows without what they refer to is undone', async () => {
+test('a migration that leaves dangling references is rolled back', async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
   connection.close();
@@ -215,7 +215,7 @@ test.each([
   "UPDATE alert_feedback SET label = 'real'",
   'DELETE FROM alert_feedback',
   'DELETE FROM silences',
-])('%s is refused by the ledger itself', async (statement) => {
+])('the ledger itself refuses %s', async (statement) => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
   connection.exec(`INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, level, severity, state, last_changed_at,

@@ -26,7 +26,7 @@ interface TableShape {
 
 const dialect = new SQLiteSyncDialect();
 
-test('the schema file says what the migrations make: tables, columns, keys, indexes and references', () => {
+test('the schema files match the migrations: tables, columns, keys, indexes and references', () => {
   const connection = new Database(':memory:');
   onTestFinished(() => void connection.close());
   migrateInMemory(connection);
@@ -34,7 +34,7 @@ test('the schema file says what the migrations make: tables, columns, keys, inde
   expect(declaredTables()).toEqual(migratedTables(connection));
 });
 
-test('the views that the program reads have the columns that it expects', () => {
+test('the views that the program reads have the expected columns', () => {
   const connection = new Database(':memory:');
   onTestFinished(() => void connection.close());
   migrateInMemory(connection);
@@ -46,12 +46,12 @@ test('the views that the program reads have the columns that it expects', () => 
   }
 });
 
-test('the views name the kinds of entries as the program does', () => {
+test('the views and the program name the kinds of entries alike', () => {
   const views = readFileSync(new URL('../../../../drizzle/views.sql', import.meta.url), 'utf8');
   expect(views).toContain(entryKindSql('e.kind'));
 });
 
-test('what guards cover is what the row changes of older ledgers cover', () => {
+test('guards cover the same columns as the row changes of older ledgers', () => {
   const columns = Object.fromEntries(guardedTables().map(({ table, columns }) => [table, columns.join(' ')]));
   expect(columns).toMatchObject({
     silences:
@@ -84,7 +84,7 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
   }
 });
 
-test('triggers mark a row that is added, changed in a guarded column, and taken out, by its key', () => {
+test('triggers record the key of a row that is added, changed in a guarded column, or deleted', () => {
   const connection = new Database(':memory:');
   onTestFinished(() => void connection.close());
   migrateInMemory(connection);
@@ -120,7 +120,7 @@ test('triggers mark a row that is added, changed in a guarded column, and taken 
   }
 });
 
-test('guards that are made of other columns than before mark every row that is there, and no others do', () => {
+test('guards over other columns than before record every existing row, and no others do', () => {
   const connection = new Database(':memory:');
   onTestFinished(() => void connection.close());
   migrateInMemory(connection);
@@ -156,7 +156,7 @@ test.each([
     'what may be null',
     'DROP TABLE channel_states; CREATE TABLE channel_states (name TEXT PRIMARY KEY NOT NULL, disabled_at TEXT, reason TEXT NOT NULL) STRICT',
   ],
-])('a difference in %s is seen', (_, statements) => {
+])('a difference in %s is detected', (_, statements) => {
   const connection = new Database(':memory:');
   onTestFinished(() => void connection.close());
   migrateInMemory(connection);

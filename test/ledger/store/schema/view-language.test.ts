@@ -52,7 +52,7 @@ test.each([
   'string_agg(name, 1)',
   'if (a, b, c)',
   'x + 1_000',
-])('%s is seen as newer', (sql) => {
+])('%s counts as newer', (sql) => {
   expect(newerThan337(sql)).not.toEqual([]);
 });
 

@@ -22,7 +22,7 @@ test.each([
   "SELECT day, sum(credits_increase) FROM finance_daily WHERE workspace_id = 'ws-1' AND period = '2026-03' GROUP BY day",
   "SELECT * FROM finance_daily WHERE tenant_id = 'acme'",
   'SELECT * FROM finance_freshness',
-])('%s reads no large table as a whole', async (sql) => {
+])('%s does not scan a large table', async (sql) => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('acme', 10), usageRecord('bolt', 20)]);
   const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[];

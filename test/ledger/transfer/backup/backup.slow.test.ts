@@ -19,7 +19,7 @@ interface State {
   credits: number;
 }
 
-test('30 backups taken while another process publishes runs are each sound and a state between two runs', async () => {
+test('30 backups taken while another process applies runs are each valid and a state between two runs', async () => {
   const { path, connection } = openLedger();
   const folder = temporaryFolder();
   const writer = fork(WRITER, [path], { execArgv: [] });

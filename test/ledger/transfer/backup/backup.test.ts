@@ -27,7 +27,7 @@ async function ledgerWithRun() {
   return { path, connection, folder, target };
 }
 
-test('a backup holds what is only in the WAL, has mode 0600 and says what is in it', async () => {
+test("a backup includes the WAL's content, has mode 0600 and reports its content", async () => {
   const { path, target, connection } = await ledgerWithRun();
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
   const head = connection.prepare('SELECT digest FROM runs').pluck().get();
@@ -70,7 +70,7 @@ test('a file that appears while the backup is made is kept', async () => {
   expect(readdirSync(folder)).toEqual(['copy.db']);
 });
 
-test('the ledger and what belongs to it are never the target, by whatever name', async () => {
+test('the ledger and its sidecar files are never the target, by any name', async () => {
   const { path, folder } = await ledgerWithRun();
   const linked = join(folder, 'linked');
   symlinkSync(dirname(path), linked);
@@ -80,7 +80,7 @@ test('the ledger and what belongs to it are never the target, by whatever name',
   }
 });
 
-test('a folder in the place of the file, and a log beside it, are refused even with force', async () => {
+test('a folder at the target path, and a log next to it, are refused even with force', async () => {
   const { path, folder, target } = await ledgerWithRun();
   mkdirSync(target);
   const order = { ledgerPath: path, force: true, signal: never };
@@ -90,7 +90,7 @@ test('a folder in the place of the file, and a log beside it, are refused even w
   expect(await rejection(backupLedger({ ...order, target: used }))).toMatchObject({ code: 'bad_backup_target' });
 });
 
-test('a ledger that was changed behind its back fails the backup, which names the fault and leaves nothing', async () => {
+test('a ledger changed by another program fails the backup, which names the fault and leaves no file', async () => {
   const { path, connection, folder, target } = await ledgerWithRun();
   connection.exec('UPDATE tenant_usage SET credits_used = credits_used + 1 WHERE credits_used = 100');
   const error = await rejection(backupLedger({ ledgerPath: path, target, signal: never }));
@@ -98,7 +98,7 @@ test('a ledger that was changed behind its back fails the backup, which names th
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a ledger with a damaged page fails the backup, which leaves nothing', async () => {
+test('a ledger with a damaged page fails the backup, which leaves no file', async () => {
   const { path, connection, folder, target } = await ledgerWithRun();
   const page = connection.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'usage_entries'").pluck().get();
   connection.pragma('wal_checkpoint(TRUNCATE)');
@@ -112,7 +112,7 @@ test('a ledger with a damaged page fails the backup, which leaves nothing', asyn
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a truncated ledger fails the backup, which leaves nothing', async () => {
+test('a truncated ledger fails the backup, which leaves no file', async () => {
   const { path, connection, folder, target } = await ledgerWithRun();
   connection.pragma('wal_checkpoint(TRUNCATE)');
   connection.close();
@@ -122,7 +122,7 @@ test('a truncated ledger fails the backup, which leaves nothing', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a stop leaves nothing, whether it comes before or during the check', async () => {
+test('a stop before or during the check leaves no file', async () => {
   const { path, folder, target } = await ledgerWithRun();
   const stopped = new Error('stopped');
   for (const turns of [0, 1, 2, 3, 4]) {

@@ -25,7 +25,7 @@ test("another ledger's backup takes the place of a ledger only when that is aske
   expect(report).toMatchObject({ headDigest: theirs.head, replaced: { headDigest: ours.head } });
 });
 
-test('a restore through a link replaces the file that it leads to, and the link stays', async () => {
+test('a restore through a link replaces its target and keeps the link', async () => {
   const { path, backup, head } = await closedLedger(1);
   const disk = join(temporaryFolder(), 'disk');
   mkdirSync(disk);
@@ -40,7 +40,7 @@ test('a restore through a link replaces the file that it leads to, and the link 
   expect(headOf(file)).toBe(head);
 });
 
-test('a link to nothing is refused by everything that would open or make a ledger', async () => {
+test('everything that opens or creates a ledger refuses a dangling link', async () => {
   const { path, backup } = await closedLedger(1);
   const link = join(dirname(path), 'link.db');
   symlinkSync(join(dirname(path), 'gone', 'ledger.db'), link);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { forkRestore, headOf, prepare } from './restore-setup.ts';
 
-test('killed before any step of the exchange, the old ledger or the new one is in place, and the other is at hand', async () => {
+test('killed before any step of the swap, the old or the new ledger is in place, and the other is available', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const saved = join(temporaryFolder(), 'saved.db');
   copyFileSync(ledgerPath, saved);

@@ -31,7 +31,7 @@ function folderOf(ledgerPath: string): Record<string, string> {
   );
 }
 
-test('a restore puts the backup in place, keeps both the backup and the ledger before, and says which is which', async () => {
+test('a restore replaces the ledger, keeps both the backup and the old ledger, and names each', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const bytes = readFileSync(backup);
 
@@ -55,7 +55,7 @@ test('a restore puts the backup in place, keeps both the backup and the ledger b
   expect(headOf(ledgerPath)).toBe(heads.backup);
 });
 
-test('a ledger whose WAL was never written back, because its process was killed, is kept whole', async () => {
+test('a ledger with a WAL left by a killed process is kept complete', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const code = `
     const { openForWriting } = await import(${JSON.stringify(new URL('../../../../src/ledger/store/file/open.ts', import.meta.url))});
@@ -74,7 +74,7 @@ test('a ledger whose WAL was never written back, because its process was killed,
   expect(headOf(ledgerPath)).toBe(heads.backup);
 });
 
-test('a backup of an older version is put in place as it is, to be migrated at the next start', async () => {
+test('a backup of an older version is restored unchanged and migrated at the next start', async () => {
   const { ledgerPath, backup } = await prepare();
   const next = nextVersion('ALTER TABLE workspaces ADD COLUMN note TEXT;');
   const order = { file: backup, ledgerPath, replaceOther: true, version: '0.0.0', nowMs: NOON };
@@ -148,7 +148,7 @@ test.each(SPOILT)('a backup that is %s is refused, and the ledger is not touched
   expect(folderOf(ledgerPath)).toEqual(before);
 });
 
-test('the ledger itself is no backup to restore', async () => {
+test('the ledger itself cannot be restored as a backup', async () => {
   const { ledgerPath } = await prepare();
   expect(await rejection(restore(ledgerPath, ledgerPath))).toMatchObject({ code: 'not_a_backup' });
 });
@@ -156,7 +156,7 @@ test('the ledger itself is no backup to restore', async () => {
 test.each([
   ['writes', 'openForWriting(path)'],
   ['reads', 'openReader(path).connection'],
-])('while another process has the ledger open, although it idles, and %s, a restore is refused', async (_, open) => {
+])('while another process has the ledger open, even idle, and %s, a restore is refused', async (_, open) => {
   const { ledgerPath, backup, heads } = await prepare();
   const code = `
     const { openForWriting, openReader } = await import(${JSON.stringify(new URL('../../../../src/ledger/store/file/open.ts', import.meta.url))});
@@ -181,7 +181,7 @@ test.each([
   expect(await restore(backup, ledgerPath)).toMatchObject({ headDigest: heads.backup });
 });
 
-test('a process that opened the ledger before the exchange and writes after it is refused, and harms neither', async () => {
+test('a process that opened the ledger before the swap and writes after it is refused, and harms neither file', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const early = new Database(ledgerPath);
   const { replaced } = await restore(backup, ledgerPath);
@@ -197,7 +197,7 @@ test('a process that opened the ledger before the exchange and writes after it i
   expect(headOf(replaced?.path ?? '')).toBe(heads.ledger);
 });
 
-test('a ledger that cannot be read at all is kept as it is and replaced', async () => {
+test('an unreadable ledger is kept unchanged and replaced', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   writeFileSync(ledgerPath, 'ruined '.repeat(3000));
   const { replaced } = await restore(backup, ledgerPath);
@@ -206,7 +206,7 @@ test('a ledger that cannot be read at all is kept as it is and replaced', async 
   expect(headOf(ledgerPath)).toBe(heads.backup);
 });
 
-test('where the ledger is gone, its folder too, the backup is put in place', async () => {
+test('a missing ledger, with its folder missing too, is restored', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   rmSync(dirname(ledgerPath), { recursive: true });
   expect(await restore(backup, ledgerPath)).toMatchObject({ replaced: null, headDigest: heads.backup });
@@ -214,7 +214,7 @@ test('where the ledger is gone, its folder too, the backup is put in place', asy
   expect(statSync(dirname(ledgerPath)).mode & 0o777).toBe(0o700);
 });
 
-test('a log that a lost ledger has left is set aside, and not taken for a part of the new one', async () => {
+test('a log left by a lost ledger is moved aside, and not applied to the new one', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const connection = openForWriting(ledgerPath);
   connection.exec('CREATE TABLE stray (x)');
@@ -243,7 +243,7 @@ test('on a file system without hard links the replaced ledger is copied', async 
   expect(headOf(ledgerPath)).toBe(heads.backup);
 });
 
-test('a stop before the exchange leaves the ledger as it was', async () => {
+test('a stop before the swap leaves the ledger unchanged', async () => {
   const { ledgerPath, backup } = await prepare();
   const before = folderOf(ledgerPath);
   const stop = new AbortController();

@@ -31,7 +31,7 @@ interface Column {
   type: string;
 }
 
-test('whatever stands in a column of text or bytes, verify says what it finds and never ends with an error', async () => {
+test('whatever a text or byte column contains, verify reports its findings and never fails with an error', async () => {
   const connection = await buildRichLedger();
   const card = { name: 'List', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.01' };
   setCards(connection, { cards: [card], source: 'configuration', nowMs: Date.UTC(2026, 1, 5) });

@@ -9,7 +9,7 @@ import { buildRichLedger } from './rich-ledger.ts';
 
 const EDITS = 400;
 
-test('the quick look at all keys finds whatever the exact checks would name, and nothing in a sound ledger', async () => {
+test('the quick check of all keys finds whatever the exact checks would name, and nothing in a valid ledger', async () => {
   const connection = await buildRichLedger();
   expect(hasUnexpectedKey(connection)).toBe(false);
   const editor = new Editor(connection);

@@ -5,7 +5,7 @@ import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { publish, usageRecord } from '../../../../support/open-ledger.ts';
 import { buildRichLedger } from './rich-ledger.ts';
 
-test('the ledger that is edited holds everything that one can hold, and is sound', async () => {
+test('the ledger to be edited contains every kind of row, and is valid', async () => {
   const connection = await buildRichLedger();
   expect(verifyLedger(connection).faults).toEqual([]);
   const values = (sql: string): unknown[] => connection.prepare(sql).pluck().all();
@@ -99,7 +99,7 @@ test.each([
     'CREATE TRIGGER quiet AFTER INSERT ON usage_entries BEGIN DELETE FROM deliveries; END',
     'the trigger quiet does not belong to this program',
   ],
-])('a ledger whose views or guards were changed is not sound: %s', async (sql, message) => {
+])('a ledger with changed views or guards fails verification: %s', async (sql, message) => {
   const connection = await buildRichLedger();
   connection.exec(sql);
   expect(verifyLedger(connection).faults).toEqual([{ check: 'schema', runId: null, entryId: null, message }]);
@@ -113,7 +113,7 @@ test('tables, views and indexes that a reader added are no fault', async () => {
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('a forger who rewrites the digests too leaves a sound ledger: only the head digest, kept elsewhere, tells', async () => {
+test('a forger who rewrites the digests too leaves a valid ledger: only a head digest kept elsewhere reveals it', async () => {
   const { connection, headDigest } = await ledgerWithOneRunMore(5);
   editPastGuards(
     connection,
