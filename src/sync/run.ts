@@ -18,16 +18,16 @@ import type { StagingLease } from './staging-room.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { implausible, requirePlausible, walkPages } from './walk.ts';
 
-/** With fewer records, a missing part proves nothing. */
+/** Shrink detection is off below this many records: small listings vary too much. */
 const FEW_RECORDS = 10;
 
-/** From so many pages on, requests leave tens of MB behind. */
+/** From this many pages, requests leave tens of MB of garbage. */
 const MANY_PAGES = 10_000;
 
 export interface SyncRequest {
   kind: RunKind;
   slot: string | null;
-  /** When the schedule asks again at the latest, seen from a moment; absent for a run by hand. */
+  /** Returns the latest time of the next slot; absent for a manual run. */
   nextSlot?: NextSlot;
   window: Window;
   signal: AbortSignal;
@@ -45,10 +45,10 @@ export type SyncOutcome =
       ApplyResult<RunAlerts>,
       'extra'
     > & { alerts: RunAlerts })
-  /** The slot had been done by another run. */
+  /** Another run had already done the slot. */
   | { status: 'already_done'; workspaceId: string; runId: string };
 
-/** The run could not be proven complete; nothing was applied. */
+/** The listing could not be verified as complete; nothing was applied. */
 export class UnprovenError extends AppError {}
 
 interface ProvenWalk {
@@ -57,8 +57,8 @@ interface ProvenWalk {
 }
 
 /**
- * One sync of one workspace: claim, walk until the listing is proven complete, apply in one transaction. Whatever goes
- * wrong, nothing half-done is ever visible, the run's row says why, and the error is thrown to the caller.
+ * Syncs one workspace: claims it, walks the listing until it is verified, and applies it in one transaction. After any
+ * failure the ledger shows no partial state, the run's row has the reason, and the error is thrown.
  */
 export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promise<SyncOutcome> {
   const { writer, workspace, clock, logger } = deps;
@@ -90,7 +90,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const { id: workspaceId } = workspace;
     return { status: 'applied', workspaceId, window: request.window, walks: proven.walks, pages, records, ...applied };
   } catch (error) {
-    // After an abort its reason is the error, whatever the work under way threw.
+    // After an abort its reason is the error, whatever the interrupted work threw.
     const ended = signal.aborted ? signal.reason : error;
     const cause = nameWait(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
@@ -99,7 +99,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     try {
       await writer.failRun(end);
     } catch (second) {
-      // The run stays `running`, and the next one supersedes it: the first error matters more than this one.
+      // The run stays `running` until the next one supersedes it: the first error matters more than this one.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');
     }
     throw cause;
@@ -110,7 +110,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
   }
 }
 
-/** Asks for absent records, and then applies the run in one transaction. */
+/** Confirms withdrawals with the service, then applies the run in one transaction. */
 async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
   const { workspace, clock } = deps;
   const asked = await confirmWithdrawals(deps, claimed, signal);
@@ -191,7 +191,7 @@ const UNSTABLE_HINT =
   'Nothing was applied; the next run tries again. If it persists, report it to the service operator; for a listing that changes while it ' +
   'is read set `consistency: counted`, or a `cron` for a quieter hour';
 
-/** Copies the pieces into memory of their own, which can be transferred. */
+/** Copies the pieces into a buffer of their own, which can be transferred. */
 function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
   const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
   const whole = Buffer.allocUnsafeSlow(length);
@@ -203,7 +203,10 @@ function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
   return whole.buffer;
 }
 
-/** An empty listing, or one that lacks so much of what the ledger has, is more likely a fault of the service. */
+/**
+ * Throws for an empty listing, and for one that lacks a large share of the ledger's records: a fault of the service is
+ * more likely than a real loss.
+ */
 async function refuseSuspicious(
   { writer, workspace }: Pick<SyncDeps, 'writer' | 'workspace'>,
   { runKey }: ClaimedRun,
@@ -226,7 +229,7 @@ async function refuseSuspicious(
   });
 }
 
-/** Renews the lease while the run lasts; the signal aborts when another run takes the workspace. */
+/** Renews the lease during the run; the signal aborts when another run takes the workspace. */
 function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
   const lost = new AbortController();
   const stop = every(deps.clock, LEASE_MS / 3, () => {
@@ -241,7 +244,7 @@ function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; 
   return { signal: lost.signal, stop };
 }
 
-/** What an operator has to know. */
+/** Converts an error into the fault shown to operators. */
 function toFault(error: unknown): RunFault {
   const { code, message, retryable } = summarizeError(error);
   const clockSkewMs = error instanceof UnauthorizedError ? error.clockSkewMs : null;
@@ -255,12 +258,12 @@ function toFailure(error: unknown, walk: WalkRecord | null): RunFailure {
   return { status, code, message, pages: walk?.facts.pages ?? 0, records: walk?.facts.records ?? 0 };
 }
 
-/** With `auto`, listings up to this many pages are read until two walks in a row agree. */
+/** With `auto`, listings up to this many pages are read until two consecutive walks agree. */
 const AUTO_TWICE_PAGES = 50;
-/** Walks a run may take; after the last one it applies nothing. */
+/** Walks per run; after the last one nothing is applied. */
 const MAX_WALKS = 3;
 
-/** A sign that the listing moved, or is not complete. */
+/** A sign that the listing changed during the walk, or is incomplete. */
 export type Sign =
   | 'totals_moved'
   | 'pages_missing'
@@ -276,11 +279,11 @@ interface WalkJudgement {
 }
 
 /**
- * Judges one walk. Complete means: every page seen, the same totals on every page, as many distinct keys as records
- * were announced, nothing repeated and everything inside the window. Rows that only move are caught by the count (a
- * row missed means another one repeated); a deletion together with an addition is not, so `twice` also demands that
- * the walk before was clean and had the same keys. A listing whose every page has the bytes of the one that was proven last
- * has been read twice by that.
+ * Decides whether one walk is accepted. Complete means: every page read, the same totals on every page, as many
+ * distinct keys as the announced records, nothing repeated and everything inside the window. The count catches rows
+ * that only move (a missed row means a repeated one), but not a deletion combined with an addition, so `twice` also
+ * requires that the previous walk was complete and had the same keys. A listing with the same bytes on every page as
+ * the last verified one has thereby been read twice.
  */
 export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWasClean: boolean): WalkJudgement {
   const signs = signsOfMovement(facts);
@@ -292,7 +295,7 @@ export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWa
 
 export function signsOfMovement(facts: WalkFacts): Sign[] {
   const signs: Sign[] = [];
-  // An empty listing has no pages, yet its first one is always read.
+  // An empty listing has no pages, but its first one is always read.
   if (facts.pages !== Math.max(1, facts.totalPages)) signs.push('pages_missing');
   if (facts.totalsMoved) signs.push('totals_moved');
   if (facts.recordsOutsideWindow > 0) signs.push('outside_window');
@@ -304,20 +307,20 @@ export function signsOfMovement(facts: WalkFacts): Sign[] {
   return signs;
 }
 
-/** Tenants whose history one run asks for; the rest wait for the next run. */
+/** Histories that one run reads; the remaining tenants wait for the next run. */
 const MAX_HISTORIES = 200;
 const HISTORY_PER_PAGE = 100;
 
 interface AskedHistories {
-  /** Keys that two walks of different runs have missed and that the tenant's own history does not have either. */
+  /** Keys missing from two walks of different runs and from the tenant's own history. */
   withdrawals: AbsentKey[];
-  /** Keys that stay absent after their tenants were asked for: other keys come first next time. */
+  /** Keys still absent after the look at their history: other keys come first next time. */
   unconfirmed: AbsentKey[];
 }
 
 /**
- * Asks the tenants' own histories for the keys that two walks have missed, those first that have waited longest. Runs
- * before the transaction that applies. A history that cannot be read withdraws nothing.
+ * Reads the histories of tenants with keys that two walks missed, longest waiting first. Runs before the transaction
+ * that applies. A history that cannot be read withdraws nothing.
  */
 async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal: AbortSignal): Promise<AskedHistories> {
   const absent = await deps.writer.absentAgain({ runKey: run.runKey });
@@ -341,7 +344,7 @@ async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal: Abort
   return asked;
 }
 
-/** The periods of a tenant's own history; empty when the service does not know the tenant any more. */
+/** Returns the periods in a tenant's own history; empty when the service no longer knows the tenant. */
 async function readHistory(
   { source, pace, workspace }: SyncDeps,
   { window }: ClaimedRun,
@@ -365,7 +368,7 @@ async function readHistory(
         requirePlausible({ records: usage.length, totalPages: total_pages, totalRecords: total_records }, workspace);
       }
     } catch (error) {
-      // Only for the first page: if a later one is missing, the history moved.
+      // Only for the first page: a missing later page means that the history changed.
       if (page === 1 && summarizeError(error).code === 'not_found') return periods;
       throw error;
     }

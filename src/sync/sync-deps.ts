@@ -23,11 +23,11 @@ export interface FetchedPage {
   /** Of the response, for the error about a body that is not an answer of the API. */
   status?: number;
   contentType?: string | null;
-  /** To be called when the body is not needed any more: only so much may lie in memory over all runs. */
+  /** Call it when the body is no longer needed: the memory for bodies is limited over all runs. */
   release?: () => void;
 }
 
-/** Attempts after the first one wait for their turn like every other request. */
+/** Attempts after the first wait for their turn like every other request. */
 export interface FetchOptions {
   signal: AbortSignal;
   beforeRetry: Pacer;
@@ -47,9 +47,9 @@ export interface SyncDeps {
   writer: Writer;
   source: UsageSource;
   workspace: WorkspaceConfig;
-  /** Shared with all workspaces of the same host. */
+  /** Shared by all workspaces of a host. */
   pace: Pacer;
-  /** Shared with all runs of the process. */
+  /** Shared by all runs of the process. */
   staging: StagingRoom;
   clock: Clock;
   logger: Logger;

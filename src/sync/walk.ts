@@ -11,30 +11,33 @@ export interface WalkSource {
 }
 
 export interface WalkOptions {
-  /** Requests in flight. */
+  /** Number of requests in flight. */
   concurrency: number;
   pace: Pacer;
   limits: ListingLimits;
-  /** What has to be awaited before more is fetched, where so many records have been staged and announced. */
+  /**
+   * Returns a promise to await before fetching more, depending on the staged and announced records; undefined without a
+   * wait.
+   */
   room?: (staged: number, announced: number, signal: AbortSignal) => Promise<void> | undefined;
   signal: AbortSignal;
   onPage: (done: number, total: number) => void;
 }
 
-/** Pages that may lie between fetching and staging: bounds memory whatever the number of records. */
+/** Pages between fetching and staging: bounds memory for any number of records. */
 const MAX_UNSTAGED_PAGES = 64;
 
 /**
- * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency. Those that
- * were put aside as known are read once more when a later one is not as it was.
- * Stops early when a later page says other totals, is short before the last or brings nothing new, because that walk is
- * lost anyway. The first failure aborts what is in flight and is thrown.
+ * Reads every page of a listing once: page 1 has the number of pages, the rest follow with bounded concurrency. Pages
+ * skipped as unchanged are read again when a later one has changed. Stops early when a later page has other totals, is
+ * short before the last or has no new keys, because that walk is lost. The first failure aborts the requests in flight
+ * and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
   const { concurrency, pace, limits, onPage } = options;
   const failure = new AbortController();
   const signal = AbortSignal.any([options.signal, failure.signal]);
-  // As many as there are lanes may wait for their turn at once.
+  // Each lane adds one listener while it waits.
   setMaxListeners(concurrency, signal);
   const unstaged = new Set<Promise<void>>();
   const waiting: (() => void)[] = [];
@@ -85,36 +88,36 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       const room = options.room?.(records, first.totalRecords, signal);
       if (room !== undefined) {
         await room;
-        // Other lanes have gone on meanwhile.
+        // Other lanes have continued meanwhile.
         continue;
       }
       const page = takePage();
       await pace(signal);
       stage(page, await source.fetchPage(page, signal));
-      // Each page staged wakes one lane: so many lanes at most wait as there are pages to wake them.
+      // Each staged page wakes one lane, so that no more lanes wait than there are pages to wake them.
       if (unstaged.size >= MAX_UNSTAGED_PAGES) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
   const laneCount = Math.min(concurrency, Math.max(0, first.totalPages - 1));
-  // What is under way when the lanes end may show that pages put aside are needed after all.
+  // Pages still being staged when the lanes end may show that skipped pages are needed after all.
   while (isMore()) {
     const lanes = Array.from({ length: laneCount }, lane);
     await Promise.all(lanes.map((running) => running.catch((error: unknown) => failure.abort(error))));
     await Promise.all(unstaged);
   }
-  // The first failure wins: what aborting caused in the other lanes says nothing.
+  // The first failure wins: errors in other lanes after the abort are only its consequence.
   if (failure.signal.aborted && !options.signal.aborted) throw failure.signal.reason;
   options.signal.throwIfAborted();
 }
 
-/** Whether a page shows that the list has moved since its first one was read, or that it has no end. */
+/** Reports whether a page shows that the listing changed since page 1, or that it never ends. */
 function hasMoved(
   page: number,
   { totalPages, totalRecords, records, newKeys }: PageReceipt,
   first: PageReceipt,
 ): boolean {
   if (totalPages !== first.totalPages || totalRecords !== first.totalRecords) return true;
-  // A service that announces pages without end must run dry here, not in our memory.
+  // Stops here before a service that announces endless pages fills the memory.
   if (page < first.totalPages && records < first.records) return true;
   return records > 0 && newKeys === 0;
 }
@@ -125,8 +128,8 @@ interface ListingLimits {
 }
 
 /**
- * Looks at what the first page of a listing announces and refuses what cannot be true, or is longer than allowed, before
- * anything more is asked for. Throws `implausible_listing` (retryable) or `listing_too_long`.
+ * Checks the totals on the first page of a listing. Throws `implausible_listing` (retryable) when they contradict the
+ * page, and `listing_too_long` when they exceed the limits, before another page is requested.
  */
 export function requirePlausible(
   first: Pick<PageReceipt, 'records' | 'totalPages' | 'totalRecords'>,
@@ -147,7 +150,7 @@ export function requirePlausible(
   throw implausible(`${announced}, but its first page holds ${records}`);
 }
 
-/** A listing that contradicts itself; reading on would show nothing but more of the same. */
+/** Returns the error for a listing that contradicts itself; reading on would find more contradictions. */
 export function implausible(message: string): AppError {
   const hint = 'nothing was applied, the slot is tried again; if it persists, tell the service';
   return new AppError('implausible_listing', message, { retryable: true, hint });

@@ -3,7 +3,7 @@ import type { WalkFlaws } from './walk-flaws.ts';
 
 const DIGEST = 32;
 
-/** What a page is known by: the SHA-256 of its body. */
+/** Returns the SHA-256 of a page's body, which identifies the page. */
 export function digestOfPage(body: Uint8Array): Buffer {
   return createHash('sha256').update(body).digest();
 }
@@ -13,10 +13,10 @@ export function digestAt(digests: Buffer, page: number): Buffer {
   return digests.subarray((page - 1) * DIGEST, page * DIGEST);
 }
 
-/** What is remembered of each page of a walk, by page number from 1: digest of the body, and how many records it had. */
+/** The body digest and record count of each page of a walk, by page number from 1. */
 export class PageLog {
   #digests = Buffer.alloc(64 * DIGEST);
-  /** One more than the records of the page; 0 for a page that has not come. */
+  /** Number of records plus one; 0 for a page that was not read. */
   #records = new Uint32Array(64);
   #size = 0;
 
@@ -24,7 +24,7 @@ export class PageLog {
     return this.#size;
   }
 
-  /** Each page number comes once. */
+  /** Each page number occurs once. */
   note(page: number, records: number, digest: Buffer): void {
     if (page > this.#records.length) this.#grow(page);
     this.#digests.set(digest, (page - 1) * DIGEST);
@@ -61,7 +61,7 @@ export class PageLog {
     return this.#size - bodies.size;
   }
 
-  /** Those of all pages that have come, in page order. */
+  /** Returns the digests of all pages read, in page order. */
   digests(): Buffer {
     return Buffer.concat(this.#pages().map((index) => digestAt(this.#digests, index + 1)));
   }

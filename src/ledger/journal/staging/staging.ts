@@ -17,31 +17,31 @@ export interface Window {
   to: Period | null;
 }
 
-/** What one complete pass over the pages has shown. Facts only: src/sync/run.ts judges them. */
+/** The facts about one complete pass over the pages; src/sync/run.ts decides on them. */
 export interface WalkFacts {
   pages: number;
   records: number;
   distinctKeys: number;
-  /** As page 1 said. */
+  /** From page 1. */
   totalRecords: number;
   totalPages: number;
-  /** A later page said other totals than page 1. */
+  /** A later page had other totals than page 1. */
   totalsMoved: boolean;
   recordsOutsideWindow: number;
   /** Pages before the last with fewer records than the first page. */
   shortPages: number;
-  /** Pages whose body is that of another page. */
+  /** Pages with the same body as another page. */
   repeatedPages: number;
-  /** Whether the walk before this one in the run had the same keys; null for the first. */
+  /** Whether the previous walk of the run had the same keys; null for the first. */
   sameKeysAsPrevious: boolean | null;
   keySetDigest: string;
   /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
   contentDigest: string;
-  /** Each page had the bytes that it had when the listing was proven last: nothing was staged, for nothing has changed. */
+  /** Every page equals the last verified listing: nothing was staged, because nothing has changed. */
   isKnown: boolean;
 }
 
-/** The listing that was applied last: the SHA-256 of each page's body in page order, and what its walk has shown. */
+/** The last applied listing: the SHA-256 of each page's body in page order, and the facts of its walk. */
 export interface KnownListing {
   pageDigests: Buffer;
   facts: WalkFacts;
@@ -51,13 +51,12 @@ export interface KnownListing {
 const SAFE_SUM = 2 ** 62;
 
 /**
- * The records of one run on their way to the ledger: columns of numbers for each period, filled a page at a time, beside
- * one bit for each key seen. Mostly 12 bytes a record, so a listing of three million takes 36 MB.
+ * The records of one run on their way to the ledger: columns of numbers per period, filled page by page, plus one bit
+ * per key. Mostly 12 bytes a record, so a listing of three million takes 36 MB. New tenants get numbers above
+ * `tenantBase`, which become final when the run is applied.
  *
- * Tenants that the ledger does not know get numbers above `tenantBase`; they become real when the run is applied.
- *
- * Pages of a known listing are put aside as long as each that comes is as it was. With the first other one that ends, and
- * the pages put aside have to come once more.
+ * Pages of a known listing are skipped as long as every page equals it. The first changed page ends this, and the
+ * skipped pages must be read again.
  */
 export class RunStaging {
   readonly #connection: LedgerDb;
@@ -80,8 +79,8 @@ export class RunStaging {
   }
 
   /**
-   * Ends the walks and gives the tenants met for the first time, from `tenantBase + 1` on. Ids are forgotten here: of a
-   * million tenants they take as much memory as the merge that follows.
+   * Ends the walks and returns the new tenants, from `tenantBase + 1`. Releases their ids: those of a million tenants
+   * take as much memory as the merge that follows.
    */
   takeNewTenants(): Iterable<string> {
     return this.#numbered().takeNew();
@@ -91,7 +90,7 @@ export class RunStaging {
     return this.#currentWalk().keys;
   }
 
-  /** Whether the figures of the walk are so large that their sums might not fit into 64 bits. */
+  /** True when the walk's figures are so large that their sums might exceed 64 bits. */
   get sumsMayOverflow(): boolean {
     const { largest, keys } = this.#currentWalk();
     return Number(largest) * (keys.size + 1) > SAFE_SUM;
@@ -101,14 +100,14 @@ export class RunStaging {
     return [...this.#currentWalk().periods.values()].filter((period) => period.inside);
   }
 
-  /** The figures of a period that was met inside the window. */
+  /** Returns the figures of a period inside the window that the walk contained. */
   figuresOf(periodKey: number): FigureColumns {
     const found = [...this.#currentWalk().periods.values()].find((period) => period.periodKey === periodKey);
     if (found === undefined) throw new Error(`period ${periodKey} was not met`);
     return found.figures;
   }
 
-  /** Forgets the records of the walk before, but keeps its key set for comparison. */
+  /** Discards the records of the previous walk, but keeps its key set for comparison. */
   beginWalk(): void {
     this.#previousKeys = this.#walk?.keys ?? null;
     const suspects = this.#walk?.repeats.keys ?? [];
@@ -118,7 +117,7 @@ export class RunStaging {
     );
   }
 
-  /** Whether a page is as it was in the known listing, and put aside; never again once a page of the walk was not. */
+  /** Skips a page that equals the known listing; returns false for any page once one of the walk was different. */
   putAside(page: number, digest: Buffer): boolean {
     const walk = this.#currentWalk();
     walk.isAsKnown &&= this.#known !== null && digestAt(this.#known.pageDigests, page).equals(digest);
@@ -126,7 +125,7 @@ export class RunStaging {
     return walk.isAsKnown;
   }
 
-  /** Stages one page and returns how many new keys it has. Each page number may come once a walk. */
+  /** Stages one page and returns the number of new keys. Each page number may occur once per walk. */
   stagePage(page: number, content: StagedPage, digest: Buffer): number {
     const walk = this.#currentWalk();
     const keysBefore = walk.keys.size;
@@ -141,7 +140,7 @@ export class RunStaging {
     return walk.keys.size - keysBefore;
   }
 
-  /** The same with a page in columns. */
+  /** Stages a page in columns, like `stagePage`. */
   stagePlain(page: number, content: PlainPage, digest: Buffer): number {
     const walk = this.#currentWalk();
     const keysBefore = walk.keys.size;
@@ -201,7 +200,7 @@ export class RunStaging {
     return this.#walk;
   }
 
-  /** Read once a page has to be staged: a listing that is known needs none of them. */
+  /** Reads the known tenants when the first page is staged: an unchanged listing needs none. */
   #numbered(): TenantNumbers {
     this.#numbers ??= knownTenants(this.#connection, this.#workspaceKey);
     return this.#numbers;
@@ -229,7 +228,7 @@ export class RunStaging {
   }
 }
 
-/** Tenants that SQLite joins into one row: reading each as a row of its own would take three times as long. */
+/** Tenants per row that SQLite joins: reading each as its own row would take three times as long. */
 const TENANTS_PER_ROW = 4096;
 
 export function knownTenants(connection: LedgerDb, workspaceKey: number): TenantNumbers {
@@ -262,9 +261,9 @@ interface PeriodOnWalk extends SeenPeriod {
 }
 
 class StagedWalk {
-  /** Each page so far had the bytes of the known listing. */
+  /** Every page so far equals the known listing. */
   isAsKnown: boolean;
-  /** Pages put aside. */
+  /** Number of skipped pages. */
   aside = 0;
   readonly keys = new KeySet();
   readonly periods = new Map<Period, PeriodOnWalk>();
@@ -275,7 +274,7 @@ class StagedWalk {
   totalPages = 0;
   totalsMoved = false;
   lastPeriod: PeriodOnWalk | null = null;
-  /** The largest credits or requests by size. */
+  /** The largest credits or requests by absolute value. */
   largest: number | bigint = 0;
   readonly repeats: Repeats;
   changedTotals: WalkFlaws['changedTotals'] = null;

@@ -1,26 +1,29 @@
 import { systemRandomness } from '../../../core/randomness.ts';
 
-/** Bytes of a block, a power of two. */
+/** Bytes per block, a power of two. */
 const BLOCK = 1 << 16;
 const BLOCK_BITS = Math.log2(BLOCK);
 const IN_BLOCK = BLOCK - 1;
-/** Before each id stand its tenant's number, 32 bits, and its length in bytes, 16 bits. */
+/** Bytes before each id: its tenant number, 32 bits, and its length in bytes, 16 bits. */
 const HEAD = 6;
 const LONGEST = BLOCK - HEAD;
 
 /**
- * The numbers of tenants by their ids, which are kept as bytes of UTF-8: of a million they take half the memory of a Map of
- * texts, and an id that comes as bytes need not become a text.
+ * The numbers of tenants by id. Ids are stored as UTF-8 bytes: a million take half the memory of a Map of strings, and
+ * ids read as bytes need no conversion.
  */
 export class TenantNumbers {
-  /** The number that the first new tenant gets is one more. */
+  /** One less than the number of the first new tenant. */
   readonly base: number;
   readonly #blocks: DataView[] = [];
-  /** Bytes used of the last block. */
+  /** Bytes used in the last block. */
   #used = BLOCK;
   #size = 0;
   #known = 0;
-  /** The hash of an id beside the place of its head in the blocks, from 1; 0 is none. As many pairs as a power of two. */
+  /**
+   * Pairs of an id's hash and the position of its head in the blocks, from 1; 0 is free. The number of pairs is a power
+   * of two.
+   */
   #table = new Int32Array(2 * 2048);
   readonly #text = Buffer.alloc(BLOCK);
 
@@ -32,7 +35,7 @@ export class TenantNumbers {
     return this.#size;
   }
 
-  /** Adds a tenant that the ledger knows. Those that are new come after. */
+  /** Adds a tenant of the ledger. Call it before any new tenant is numbered. */
   addKnown(id: string, number: number): void {
     const length = this.#text.write(id);
     this.#add(this.#text, 0, length, number, this.#find(this.#text, 0, length));
@@ -43,7 +46,7 @@ export class TenantNumbers {
     return this.numberAt(this.#text, 0, this.#text.write(id));
   }
 
-  /** The number of the tenant whose id these bytes are; of one that is met for the first time the next one. */
+  /** Returns the number of the tenant with this id; a new tenant gets the next number. */
   numberAt(bytes: Uint8Array, start: number, end: number): number {
     const pair = this.#find(bytes, start, end);
     const place = this.#table[pair + 1] as number;
@@ -63,13 +66,13 @@ export class TenantNumbers {
     throw new Error(`no tenant has the number ${number}`);
   }
 
-  /** The ids of tenants that were met for the first time, in the order of their numbers; whoever asks for one later fails. */
+  /** Returns the ids of new tenants in the order of their numbers; looking up a tenant afterwards fails. */
   takeNew(): Iterable<string> {
     this.#table = new Int32Array();
     return idsIn(this.#blocks.splice(0), this.#known);
   }
 
-  /** Where the pair of the id stands in the table, or where its place is free: the hash stands there already. */
+  /** Returns the pair of an id, or a free pair for it, with the hash already set. */
   #find(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const table = this.#table;
@@ -129,7 +132,7 @@ export class TenantNumbers {
   }
 }
 
-/** Without so many of the first. */
+/** Yields the ids in the blocks, except the first `without`. */
 function* idsIn(blocks: readonly DataView[], without: number): Generator<string> {
   let place = 0;
   for (const block of blocks) {
@@ -144,10 +147,10 @@ function lengthAt(block: DataView, head: number): number {
   return block.getUint16(head + 4);
 }
 
-/** Whoever names tenants cannot know which ids fall together. */
+/** Random, so that whoever names tenants cannot provoke collisions. */
 const SEED = systemRandomness.bytes(4).readUInt32LE();
 
-/** FNV-1a with its bits mixed once more: ids differ in their last characters. */
+/** FNV-1a with its bits mixed once more, because ids differ mostly in their last characters. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = SEED;
   for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
