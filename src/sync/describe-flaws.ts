@@ -6,7 +6,7 @@ import type { RepeatedRecord, WalkFlaws } from '../ledger/journal/staging/walk-f
 const MAX_NAMED = 3;
 const MAX_NAMED_PAGES = 5;
 
-/** Says why a walk was not a consistent listing: `tenant "acme" is listed twice for 2026-11 (page 1)`. */
+/** Describes why a walk was not a consistent listing: `tenant "acme" is listed twice for 2026-11 (page 1)`. */
 export function describeFlaws(facts: WalkFacts, flaws: WalkFlaws): string {
   const { changedTotals, identicalPages, outside, shortPage, repeated } = flaws;
   const causes: string[] = [];

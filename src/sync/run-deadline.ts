@@ -26,7 +26,7 @@ export function startRunDeadline(
   const end = (what: string): void => {
     // A paused limit restarts when the wait ends.
     if (held > 0) return;
-    const hint = 'nothing was applied, the slot is tried again; run_minutes bounds how long a run may take';
+    const hint = 'nothing was applied; the slot is tried again. `run_minutes` limits how long a run may take';
     controller.abort(new AppError('run_timeout', what, { retryable: true, hint }));
   };
   const whole = watchFor(clock, runMs, () => end(`the run took longer than ${inMinutes(runMs)}`));
@@ -86,10 +86,9 @@ export type NextSlot = (nowMs: number) => number;
  */
 export function nameWait(error: unknown, nowMs: number, nextSlot?: NextSlot): unknown {
   if (!(error instanceof RateLimitedError) || error.retryAfterMs === null) return error;
-  const again =
-    nextSlot === undefined ? '' : `; it is asked again from ${isoTime(restEndMs(error, nowMs, nextSlot))} on`;
+  const again = nextSlot === undefined ? '' : `; the next attempt is at ${isoTime(restEndMs(error, nowMs, nextSlot))}`;
   const wait = error.retryAfterMs > YEAR_MS ? 'more than a year' : formatDuration(error.retryAfterMs);
-  const message = `${error.message}; the service wants no request for ${wait}${again}`;
+  const message = `${error.message}; the service asks to wait for ${wait}${again}`;
   const { endpoint, status, serverMessage, retryAfterMs } = error;
   return new RateLimitedError(message, { endpoint, status, serverMessage, retryAfterMs, cause: error });
 }

@@ -19,10 +19,10 @@ import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { implausible, requirePlausible, walkPages } from './walk.ts';
 
 /** Shrink detection is off below this many records: small listings vary too much. */
-const FEW_RECORDS = 10;
+const MIN_RECORDS_FOR_SHRINK_CHECK = 10;
 
 /** From this many pages, requests leave tens of MB of garbage. */
-const MANY_PAGES = 10_000;
+const MIN_PAGES_FOR_COLLECTION = 10_000;
 
 export interface SyncRequest {
   kind: RunKind;
@@ -49,9 +49,9 @@ export type SyncOutcome =
   | { status: 'already_done'; workspaceId: string; runId: string };
 
 /** The listing could not be verified as complete; nothing was applied. */
-export class UnprovenError extends AppError {}
+export class UnverifiedError extends AppError {}
 
-interface ProvenWalk {
+interface VerifiedWalk {
   walk: WalkRecord;
   walks: number;
 }
@@ -79,16 +79,24 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
   const signal = AbortSignal.any([request.signal, lease.signal, deadline.signal]);
   let last: WalkRecord | null = null;
   try {
-    const proven = await walkUntilProven(deps, request, claimed, { signal, deadline, room }, (walk) => {
+    const verified = await walkUntilVerified(deps, request, claimed, { signal, deadline, room }, (walk) => {
       last = walk;
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
-    if (!proven.walk.facts.isKnown) await refuseSuspicious(deps, claimed, proven.walk);
-    const { checkpointFault, ...applied } = await applyProven(deps, claimed, proven.walk, signal);
-    if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'no checkpoint of the head could be written');
-    const { pages, records } = proven.walk.facts;
+    if (!verified.walk.facts.unchanged) await refuseSuspicious(deps, claimed, verified.walk);
+    const { checkpointFault, ...applied } = await applyVerified(deps, claimed, verified.walk, signal);
+    if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'the checkpoint could not be written');
+    const { pages, records } = verified.walk.facts;
     const { id: workspaceId } = workspace;
-    return { status: 'applied', workspaceId, window: request.window, walks: proven.walks, pages, records, ...applied };
+    return {
+      status: 'applied',
+      workspaceId,
+      window: request.window,
+      walks: verified.walks,
+      pages,
+      records,
+      ...applied,
+    };
   } catch (error) {
     // After an abort its reason is the error, whatever the interrupted work threw.
     const ended = signal.aborted ? signal.reason : error;
@@ -100,7 +108,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       await writer.failRun(end);
     } catch (second) {
       // The run stays `running` until the next one supersedes it: the first error matters more than this one.
-      log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');
+      log.error({ reason: summarizeError(second).message }, 'the failed run could not be recorded');
     }
     throw cause;
   } finally {
@@ -111,7 +119,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
 }
 
 /** Confirms withdrawals with the service, then applies the run in one transaction. */
-async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
+async function applyVerified(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
   const { workspace, clock } = deps;
   const asked = await confirmWithdrawals(deps, claimed, signal);
   signal.throwIfAborted();
@@ -126,13 +134,13 @@ async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord
   return { ...result, alerts };
 }
 
-async function walkUntilProven(
+async function walkUntilVerified(
   deps: SyncDeps,
   request: SyncRequest,
   claimed: ClaimedRun,
   { signal, deadline, room }: { signal: AbortSignal; deadline: RunDeadline; room: StagingLease },
   onWalk: (walk: WalkRecord) => void,
-): Promise<ProvenWalk> {
+): Promise<VerifiedWalk> {
   const { writer, workspace, clock } = deps;
   const { runKey } = claimed;
   const { perPage } = workspace;
@@ -150,7 +158,7 @@ async function walkUntilProven(
             { signal: pageSignal, beforeRetry: deps.pace },
           ),
         stagePage: (page, { body: pieces, status, contentType }) => {
-          const body = joined(pieces);
+          const body = concatPieces(pieces);
           return writer.stagePage({ runKey, page, body, status, contentType }, [body]);
         },
       },
@@ -170,7 +178,7 @@ async function walkUntilProven(
       },
     );
     const facts = await writer.finishWalk({ runKey });
-    if (facts.pages >= MANY_PAGES) collectGarbage();
+    if (facts.pages >= MIN_PAGES_FOR_COLLECTION) collectGarbage();
     const judgement = judgeWalk(facts, workspace.consistency, previousWasClean);
     last = facts;
     const walk: WalkRecord = { walkNumber, startedAtMs, finishedAtMs: clock.now(), facts, ...judgement };
@@ -181,7 +189,7 @@ async function walkUntilProven(
   }
   const flaws = await writer.walkFlaws({ runKey });
   const why = last === null ? '' : describeFlaws(last, flaws);
-  throw new UnprovenError('unstable', `Could not read a consistent listing in ${MAX_WALKS} attempts: ${why}.`, {
+  throw new UnverifiedError('unstable', `Could not read a consistent listing in ${MAX_WALKS} attempts: ${why}.`, {
     retryable: true,
     hint: UNSTABLE_HINT,
   });
@@ -192,7 +200,7 @@ const UNSTABLE_HINT =
   'is read set `consistency: counted`, or a `cron` for a quieter hour';
 
 /** Copies the pieces into a buffer of their own, which can be transferred. */
-function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
+function concatPieces(pieces: readonly Uint8Array[]): ArrayBuffer {
   const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
   const whole = Buffer.allocUnsafeSlow(length);
   let at = 0;
@@ -215,16 +223,16 @@ async function refuseSuspicious(
   const compared = await writer.countMissing({ runKey, keySetDigest });
   if (compared === null || compared.known === 0) return;
   const { known, missing } = compared;
-  const ask = 'nothing was applied; check with the service whether the workspace really lost its usage';
+  const ask = 'nothing was applied; check with the service operator whether the workspace really lost its usage';
   if (records === 0) {
     const message = `the service returned no records; the ledger has ${counted(known, 'record')}`;
-    throw new UnprovenError('suspicious_empty', message, {
+    throw new UnverifiedError('suspicious_empty', message, {
       hint: ask,
     });
   }
   const share = workspace.suspiciousShrink;
-  if (share === 1 || known < FEW_RECORDS || missing < known * share) return;
-  throw new UnprovenError('suspicious_shrink', `the service no longer lists ${missing} of ${known} records`, {
+  if (share === 1 || known < MIN_RECORDS_FOR_SHRINK_CHECK || missing < known * share) return;
+  throw new UnverifiedError('suspicious_shrink', `the service no longer lists ${missing} of ${known} records`, {
     hint: `${ask}; if it did, let one run pass with \`suspicious_shrink: 1\``,
   });
 }
@@ -253,8 +261,8 @@ function toFault(error: unknown): RunFault {
 
 function toFailure(error: unknown, walk: WalkRecord | null): RunFailure {
   const { code, message } = summarizeError(error);
-  const isUnproven = code === 'unstable' || code === 'suspicious_empty' || code === 'suspicious_shrink';
-  const status = isUnproven ? code : 'failed';
+  const isUnverified = code === 'unstable' || code === 'suspicious_empty' || code === 'suspicious_shrink';
+  const status = isUnverified ? code : 'failed';
   return { status, code, message, pages: walk?.facts.pages ?? 0, records: walk?.facts.records ?? 0 };
 }
 
@@ -289,7 +297,7 @@ export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWa
   const signs = signsOfMovement(facts);
   if (signs.length > 0) return { verdict: 'moved', signs };
   const twice = consistency === 'twice' || (consistency === 'auto' && facts.totalPages <= AUTO_TWICE_PAGES);
-  const confirmed = facts.isKnown || (previousWasClean && facts.sameKeysAsPrevious === true);
+  const confirmed = facts.unchanged || (previousWasClean && facts.sameKeysAsPrevious === true);
   return { verdict: twice && !confirmed ? 'unconfirmed' : 'accepted', signs };
 }
 
@@ -337,7 +345,7 @@ async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal: Abort
       const { code, message } = summarizeError(error);
       deps.logger.warn(
         { runId: run.runId, code, reason: message },
-        'a history could not be read, nothing of it withdrawn',
+        'a history could not be read: none of its records is withdrawn',
       );
     }
   }
@@ -361,7 +369,7 @@ async function readHistory(
       const answer = await source.getTenantUsage(tenantId, query, { signal, beforeRetry: pace });
       const known = periods.size;
       for (const { period } of answer.usage) periods.add(period);
-      if (page > 1 && periods.size === known) throw implausible(`page ${page} of a history brings no other month`);
+      if (page > 1 && periods.size === known) throw implausible(`page ${page} of a history has no new month`);
       totalPages = answer.total_pages;
       if (page === 1) {
         const { usage, total_pages, total_records } = answer;

@@ -20,7 +20,7 @@ export function periodsOf({ from, to }: Window): Pick<PageQuery, 'fromPeriod' | 
 
 export interface FetchedPage {
   body: Uint8Array[];
-  /** Of the response, for the error about a body that is not an answer of the API. */
+  /** Status and type of the response, for the error about a body that is not an API response. */
   status?: number;
   contentType?: string | null;
   /** Call it when the body is no longer needed: the memory for bodies is limited over all runs. */

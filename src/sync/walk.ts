@@ -50,19 +50,19 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
 
   let next = 2;
   let done = 1;
-  let records = first.isKnown ? 0 : first.records;
+  let records = first.unchanged ? 0 : first.records;
   let moved = false;
-  let isKnown = first.isKnown;
-  const aside = isKnown ? [1] : [];
+  let unchanged = first.unchanged;
+  const skipped = unchanged ? [1] : [];
   const stage = (page: number, fetched: FetchedPage): void => {
     const staged = source
       .stagePage(page, fetched)
       .finally(fetched.release)
       .then((receipt) => {
         done += 1;
-        if (receipt.isKnown) aside.push(page);
+        if (receipt.unchanged) skipped.push(page);
         else {
-          isKnown = false;
+          unchanged = false;
           records += receipt.records;
           moved ||= hasMoved(page, receipt, first);
         }
@@ -76,9 +76,9 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
     unstaged.add(staged);
   };
   const isMore = (): boolean =>
-    !moved && !signal.aborted && (next <= first.totalPages || (!isKnown && aside.length > 0));
+    !moved && !signal.aborted && (next <= first.totalPages || (!unchanged && skipped.length > 0));
   const takePage = (): number => {
-    const again = next > first.totalPages ? aside.pop() : undefined;
+    const again = next > first.totalPages ? skipped.pop() : undefined;
     if (again === undefined) next += 1;
     else done -= 1;
     return again ?? next - 1;
@@ -139,19 +139,19 @@ export function requirePlausible(
   const announced = `the service announces ${counted(totalRecords, 'record')} on ${counted(totalPages, 'page')}`;
   if (totalRecords > maxRecords || totalPages > maxPages) {
     const most = totalRecords > maxRecords ? `max_records is ${maxRecords}` : `max_pages is ${maxPages}`;
-    throw new AppError('listing_too_long', `${announced}, and ${most}`, {
-      hint: 'ask the service whether that can be; if it can, raise the limit',
+    throw new AppError('listing_too_long', `${announced}, but ${most}`, {
+      hint: 'check with the service operator whether that is right; if so, raise the limit',
     });
   }
   // An empty listing may have one page or none.
   const expected = records === 0 ? Math.min(totalPages, 1) : Math.ceil(totalRecords / records);
   const empty = records === 0 && totalRecords > 0;
   if (totalPages === expected && !empty) return;
-  throw implausible(`${announced}, but its first page holds ${records}`);
+  throw implausible(`${announced}, but its first page has ${records}`);
 }
 
 /** Returns the error for a listing that contradicts itself; reading on would find more contradictions. */
 export function implausible(message: string): AppError {
-  const hint = 'nothing was applied, the slot is tried again; if it persists, tell the service';
+  const hint = 'nothing was applied; the slot is tried again. If it persists, report it to the service operator';
   return new AppError('implausible_listing', message, { retryable: true, hint });
 }

@@ -15,7 +15,7 @@ type ReadRequest =
 
 interface Answer {
   requestId: number;
-  /** Null when there is nothing to read from. */
+  /** The rows; null when there is nothing to read from. */
   rows: KnownRows | null;
 }
 

@@ -47,7 +47,7 @@ export interface PageReceipt {
   totalPages: number;
   totalRecords: number;
   /** The page equals the known listing and was skipped: only the first page then has counts of records and totals. */
-  isKnown: boolean;
+  unchanged: boolean;
 }
 
 interface ApplyRunOrder extends RunRef {
@@ -183,20 +183,20 @@ function endRun({ connection, runs }: Session, runKey: number): void {
 function stagePage(session: Session, { runKey, page, ...response }: FetchedPage, body: Uint8Array): PageReceipt {
   const { run, staging } = openRun(session, runKey);
   const digest = digestOfPage(body);
-  const isKnown = staging.putAside(page, digest);
+  const unchanged = staging.skip(page, digest);
   // The first page is always parsed, because its totals are checked.
-  if (isKnown && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown };
+  if (unchanged && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, unchanged };
   const where = { page, workspaceId: run.workspaceId, redact: session.redact, ...response };
   const plain = scanner.scan(body, where);
   if (plain !== null) {
-    const newKeys = isKnown ? 0 : staging.stagePlain(page, plain, digest);
+    const newKeys = unchanged ? 0 : staging.stagePlain(page, plain, digest);
     const { records, totalPages, totalRecords } = plain;
-    return { records, newKeys, totalPages, totalRecords, isKnown };
+    return { records, newKeys, totalPages, totalRecords, unchanged };
   }
   const content = toStagedPage(parseUsagePage(body, where));
-  const newKeys = isKnown ? 0 : staging.stagePage(page, content, digest);
+  const newKeys = unchanged ? 0 : staging.stagePage(page, content, digest);
   const { records, totalPages, totalRecords } = content;
-  return { records: records.length, newKeys, totalPages, totalRecords, isKnown };
+  return { records: records.length, newKeys, totalPages, totalRecords, unchanged };
 }
 
 /** Converts a checked page of the service to staged records; period bounds follow from the labels. */

@@ -35,7 +35,7 @@ export interface Session {
   routes: readonly ChannelRoute[];
   /** Removes secrets from a page's content before it becomes part of an error. */
   redact: Redactor;
-  /** Absent when heads are not logged. */
+  /** The log of heads; null when heads are not logged. */
   readonly checkpoints: CheckpointLog | null;
   /** Path of the key that signs checkpoints and links. */
   readonly keyFile: string | null;

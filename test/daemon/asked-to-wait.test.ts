@@ -43,7 +43,7 @@ test.each([
   const sources = { factsOf: syncFactsReader(connection), waitingSince: () => null, historyOf };
   const [line] = workspaceLines(fixture.config, workspaceStatuses(connection), sources, fixture.clock.now());
   const until = isoTime(fixture.clock.now() + restMs);
-  const said = `wants no request ${words}; it is asked again from ${until} on`;
+  const said = `asks to wait ${words}; the next attempt is at ${until}`;
   expect(line?.last_run?.error_message).toContain(said);
   const details = connection.prepare('SELECT detail FROM alerts').pluck().all();
   expect(details).toEqual([expect.stringContaining(said)]);
@@ -52,5 +52,5 @@ test.each([
 test('a run by hand names the wait alone: no schedule asks again for it', async () => {
   const { sandbox, sync } = await startFixture({ thread: true });
   sandbox.faults.push({ action: { type: 'status', status: 429, headers: { 'Retry-After': '3600' } } });
-  expect((await rejection(sync())).message).toMatch(/the service wants no request for 1 h$/);
+  expect((await rejection(sync())).message).toMatch(/the service asks to wait for 1 h$/);
 });

@@ -17,7 +17,7 @@ const CLEAN: WalkFacts = {
   sameKeysAsPrevious: null,
   keySetDigest: 'a',
   contentDigest: 'b',
-  isKnown: false,
+  unchanged: false,
 };
 
 test.each<{ what: string; change: Partial<WalkFacts>; signs: Sign[] }>([

@@ -72,7 +72,7 @@ test('a walk fetches nothing while it waits for room, and each page once afterwa
         newKeys: 10_000,
         totalPages: 12,
         totalRecords: 120_000,
-        isKnown: false,
+        unchanged: false,
       }),
     },
     {

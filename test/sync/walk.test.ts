@@ -151,7 +151,7 @@ test('pages that staging has not taken yet are bounded however fast they come', 
   expect(peak).toBeLessThanOrEqual(64 + 8);
 });
 
-test.each<[string, Omit<PageReceipt, 'newKeys' | 'isKnown'>, string]>([
+test.each<[string, Omit<PageReceipt, 'newKeys' | 'unchanged'>, string]>([
   ['more records than allowed', { records: 100, totalPages: 11, totalRecords: 1100 }, 'listing_too_long'],
   ['more pages than allowed', { records: 1, totalPages: 60, totalRecords: 60 }, 'listing_too_long'],
   ['more pages than its records fill', { records: 100, totalPages: 8, totalRecords: 200 }, 'implausible_listing'],
@@ -163,7 +163,7 @@ test.each<[string, Omit<PageReceipt, 'newKeys' | 'isKnown'>, string]>([
   const fetched: number[] = [];
   const source = sourceOf(1, {
     fetchPage: noted(fetched),
-    stagePage: async () => ({ ...receipt, newKeys: receipt.records, isKnown: false }),
+    stagePage: async () => ({ ...receipt, newKeys: receipt.records, unchanged: false }),
   });
   const limits = { maxRecords: 1000, maxPages: 50 };
   const retryable = code === 'implausible_listing';
@@ -258,7 +258,7 @@ test('what a page holds in memory is let go of once it is staged, and also when 
 });
 
 function totals(totalPages: number): PageReceipt {
-  return { records: 100, newKeys: 100, totalPages, totalRecords: totalPages * 100, isKnown: false };
+  return { records: 100, newKeys: 100, totalPages, totalRecords: totalPages * 100, unchanged: false };
 }
 
 function sourceOf(totalPages: number, some: Partial<WalkSource>): WalkSource {

@@ -84,7 +84,7 @@ describe.each([
 
     const receipt = await writer.stagePage({ runKey: run.runKey, page: 1, body }, [body]);
 
-    expect(receipt).toEqual({ records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, isKnown: false });
+    expect(receipt).toEqual({ records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, unchanged: false });
     expect(body.byteLength).toBe(0);
     Object.assign(run, { fencingToken: 99 });
     expect(await writer.renewLease({ runKey: run.runKey, nowMs: NOON })).toBe(true);

@@ -93,7 +93,7 @@ type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'> & { e
 /** Merges the run into entries, state, absences and adjustments, and records the walk's certificate. */
 function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): Figures {
   const { run, staging, facts, nowMs } = request;
-  if (facts.isKnown) return confirmFigures(connection, request);
+  if (facts.unchanged) return confirmFigures(connection, request);
   const shift = addTenants(connection, run, staging);
   const { keys, tenantBase } = staging;
   const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;

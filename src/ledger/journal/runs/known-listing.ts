@@ -51,7 +51,7 @@ export function knownListing(connection: LedgerDb, run: ClaimedRun, kind: string
     sameKeysAsPrevious: true,
     keySetDigest,
     contentDigest,
-    isKnown: true,
+    unchanged: true,
   };
   return { pageDigests, facts };
 }

@@ -8,7 +8,7 @@ export function digestOfPage(body: Uint8Array): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-/** The digest of one page among those of all pages, in page order. */
+/** Returns the digest of one page from the digests of all pages, in page order. */
 export function digestAt(digests: Buffer, page: number): Buffer {
   return digests.subarray((page - 1) * DIGEST, page * DIGEST);
 }
@@ -37,7 +37,7 @@ export class PageLog {
     return this.#pages().filter((index) => index + 1 < lastPage && (this.#records[index] as number) < full).length;
   }
 
-  /** The first page before the last with fewer records than page 1. */
+  /** Returns the first page before the last with fewer records than page 1. */
   shortPage(lastPage: number): WalkFlaws['shortPage'] {
     const full = this.#records[0] as number;
     const index = this.#pages().find((each) => each + 1 < lastPage && (this.#records[each] as number) < full);

@@ -32,13 +32,13 @@ export interface WalkFacts {
   shortPages: number;
   /** Pages with the same body as another page. */
   repeatedPages: number;
-  /** Whether the previous walk of the run had the same keys; null for the first. */
+  /** True when the previous walk of the run had the same keys; null for the first walk. */
   sameKeysAsPrevious: boolean | null;
   keySetDigest: string;
   /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
   contentDigest: string;
   /** Every page equals the last verified listing: nothing was staged, because nothing has changed. */
-  isKnown: boolean;
+  unchanged: boolean;
 }
 
 /** The last applied listing: the SHA-256 of each page's body in page order, and the facts of its walk. */
@@ -118,11 +118,11 @@ export class RunStaging {
   }
 
   /** Skips a page that equals the known listing; returns false for any page once one of the walk was different. */
-  putAside(page: number, digest: Buffer): boolean {
+  skip(page: number, digest: Buffer): boolean {
     const walk = this.#currentWalk();
-    walk.isAsKnown &&= this.#known !== null && digestAt(this.#known.pageDigests, page).equals(digest);
-    if (walk.isAsKnown) walk.aside += 1;
-    return walk.isAsKnown;
+    walk.isUnchanged &&= this.#known !== null && digestAt(this.#known.pageDigests, page).equals(digest);
+    if (walk.isUnchanged) walk.skipped += 1;
+    return walk.isUnchanged;
   }
 
   /** Stages one page and returns the number of new keys. Each page number may occur once per walk. */
@@ -160,7 +160,7 @@ export class RunStaging {
 
   finishWalk(): WalkFacts {
     const walk = this.#currentWalk();
-    if (walk.isAsKnown && walk.aside === this.#known?.facts.pages) return this.#known.facts;
+    if (walk.isUnchanged && walk.skipped === this.#known?.facts.pages) return this.#known.facts;
     return {
       pages: walk.pages.size,
       records: walk.records,
@@ -174,11 +174,11 @@ export class RunStaging {
       sameKeysAsPrevious: this.#previousKeys === null ? null : walk.keys.equals(this.#previousKeys),
       keySetDigest: walk.keys.digest(),
       contentDigest: createHash('sha256').update(walk.pages.digests()).digest('hex'),
-      isKnown: false,
+      unchanged: false,
     };
   }
 
-  /** Details of the signs that the walk has shown. */
+  /** Returns details of the walk's signs of movement. */
   flaws(): WalkFlaws {
     const { repeats, changedTotals, outside, pages, totalPages } = this.#currentWalk();
     return {
@@ -262,9 +262,9 @@ interface PeriodOnWalk extends SeenPeriod {
 
 class StagedWalk {
   /** Every page so far equals the known listing. */
-  isAsKnown: boolean;
+  isUnchanged: boolean;
   /** Number of skipped pages. */
-  aside = 0;
+  skipped = 0;
   readonly keys = new KeySet();
   readonly periods = new Map<Period, PeriodOnWalk>();
   readonly pages = new PageLog();
@@ -282,8 +282,8 @@ class StagedWalk {
   #page = 0;
   #firstPage = 0;
 
-  constructor(isAsKnown: boolean, suspects: ConstructorParameters<typeof Repeats>[0]) {
-    this.isAsKnown = isAsKnown;
+  constructor(isUnchanged: boolean, suspects: ConstructorParameters<typeof Repeats>[0]) {
+    this.isUnchanged = isUnchanged;
     this.repeats = new Repeats(suspects);
   }
 

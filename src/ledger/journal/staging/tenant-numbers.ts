@@ -56,7 +56,7 @@ export class TenantNumbers {
     return number;
   }
 
-  /** The id of a tenant by its number, found by reading all ids: for error messages. */
+  /** Returns the id of a tenant by its number. Reads all ids, so only for error messages. */
   idOf(number: number): string {
     for (const block of this.#blocks) {
       for (let at = 0; at + HEAD <= BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {

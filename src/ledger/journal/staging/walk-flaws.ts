@@ -1,10 +1,10 @@
 import type { Period } from '../../../core/period.ts';
 import type { PlainPage, StagedRecord } from './staged-record.ts';
 
-/** Repeated keys that are remembered: an error names the first few. */
+/** Repeated keys to record: an error names the first few. */
 const MAX_REPEATED = 8;
 
-/** A record that a walk has shown more than once. */
+/** A record that a walk contains more than once. */
 export interface RepeatedRecord {
   tenantId: string;
   period: Period;
@@ -15,10 +15,10 @@ export interface RepeatedRecord {
   differs: boolean;
 }
 
-/** Details of the signs that a walk has shown, for the error of the run. Collected only where a sign was found. */
+/** Details of a walk's signs of movement, for the error of the run. Collected only when there are signs. */
 export interface WalkFlaws {
   repeated: RepeatedRecord[];
-  /** The first page whose totals differ from those of the page read first. */
+  /** The first page with other totals than the page read first. */
   changedTotals: { page: number; totalRecords: number; totalPages: number; firstPage: number } | null;
   /** The first record outside the window. */
   outside: { period: Period; page: number } | null;
@@ -33,7 +33,7 @@ interface Sighting {
   requests: number | bigint;
 }
 
-/** A key that a walk has repeated. */
+/** A key that occurs again in a walk. */
 export interface RepeatedKey {
   period: Period;
   tenantKey: number;
@@ -46,12 +46,13 @@ interface Suspect {
 }
 
 /**
- * Finds out on which pages a record is repeated. The bits of a walk show that a key has come before, but not where; so the keys that one walk
- * has repeated are looked for in each page of the next walk. A walk after a clean one looks for nothing.
+ * Finds the pages that repeat a record. The bits of a walk reveal that a key has occurred before, but not where, so each
+ * page of the next walk is searched for the keys that the previous walk repeated. After a walk without repeated keys
+ * nothing is searched.
  */
 export class Repeats {
   readonly #suspects: Suspect[];
-  /** By key; the pages on which it came again. */
+  /** The pages that repeat a key, by key. */
   readonly #later = new Map<string, RepeatedKey & { pages: number[] }>();
 
   constructor(suspects: readonly { tenantId: string; period: Period }[] = []) {
@@ -80,7 +81,7 @@ export class Repeats {
     return [...this.#later.values()];
   }
 
-  /** Those with all their pages first. */
+  /** Lists the repeated records, those with all their pages first. */
   list(tenantIdOf: (tenantKey: number) => string): RepeatedRecord[] {
     const complete = this.#suspects
       .filter(({ sightings }) => sightings.length > 1)
@@ -102,7 +103,7 @@ export class Repeats {
   }
 }
 
-/** The records of a page in columns. */
+/** Yields the records of a page in columns. */
 export function* recordsOf(page: PlainPage): Generator<StagedRecord> {
   const body = Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
   for (let at = 0; at < page.records; at += 1) {

@@ -57,7 +57,7 @@ test.each(UNREADABLE)(
     expect(lines).toEqual([
       expect.objectContaining({
         level: 'warn',
-        msg: 'a history could not be read, nothing of it withdrawn',
+        msg: 'a history could not be read: none of its records is withdrawn',
         runId: outcome.runId,
         code,
       }),

@@ -5,8 +5,8 @@ export const FIGURES: Planted = {
   'src/sync/run.ts': {
     'nothing-is-believed': [
       'a service that says it has no records empties the month',
-      'if (!proven.walk.facts.isKnown) await',
-      'if (proven.walk.facts.records > 0) await',
+      'if (!verified.walk.facts.unchanged) await',
+      'if (verified.walk.facts.records > 0) await',
     ],
     'totals-not-compared': [
       'a listing that announces more records than it gives is published',
