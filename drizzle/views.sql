@@ -32,7 +32,7 @@ LEFT JOIN workspaces w ON w.workspace_key = a.workspace_key
 WHERE a.workspace_key IS NULL OR w.workspace_key IS NOT NULL;
 
 CREATE VIEW finance_alerts AS
-SELECT a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.level, a.severity, a.state, a.told_times,
+SELECT a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.level, a.severity, a.state, a.notified_count,
   a.previous_credits, a.current_credits, a.threshold, a.first_fired_at, a.last_changed_at,
   a.previous_requests, a.current_requests, x.silent_because AS muted_because, a.cause
 FROM alerts a

@@ -68,7 +68,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   ofPeriod(manualLines),
   copied(alerts, {
     only: `alert_key alert_id workspace_key period_key tenant_key rule cause level severity state threshold
-      previous_credits current_credits previous_requests current_requests first_fired_at last_changed_at revision told_times`,
+      previous_credits current_credits previous_requests current_requests first_fired_at last_changed_at revision notified_count`,
   }),
   copied(alertTransitions, { workspace: OF_ALERT }),
   copied(deliveries, {

@@ -172,7 +172,7 @@ export function plantMessage(connection: LedgerDb, message: PlantedMessage): voi
   if (alertKey === undefined) return;
   connection
     .prepare(
-      `INSERT INTO delivery_members (delivery_key, alert_key, revision, event, episode, level, told_times)
+      `INSERT INTO delivery_members (delivery_key, alert_key, revision, event, episode, level, notified_count)
        VALUES (?, ?, 1, 'opened', 1, 'happened', 0)`,
     )
     .run(deliveryKey, alertKey);

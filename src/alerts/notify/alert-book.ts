@@ -77,7 +77,7 @@ export class AlertBook {
     if (change !== null) {
       this.#change(alert, change);
       if (change === 'fired') alert.firstFiredAt ??= at;
-      if (NEWS.includes(change)) alert.toldTimes = 0;
+      if (NEWS.includes(change)) alert.notifiedCount = 0;
     }
     this.#rows.write(alert, known);
     this.#read?.set(alert.alertKey, alert);
@@ -141,10 +141,10 @@ export class AlertBook {
   }
 
   /** What was told without anything having happened to the alert stands in its history, too. */
-  #note(alert: StoredAlert, { news, toldTimes }: Planned, hasChanged: boolean): void {
+  #note(alert: StoredAlert, { news, notifiedCount }: Planned, hasChanged: boolean): void {
     const grows = news.includes('grown');
     if (hasChanged && !grows) return;
-    if (grows) Object.assign(alert, { toldTimes, ...(alert.state === 'acknowledged' ? { state: 'firing' } : {}) });
+    if (grows) Object.assign(alert, { notifiedCount, ...(alert.state === 'acknowledged' ? { state: 'firing' } : {}) });
     if (!hasChanged) this.#change(alert, grows ? 'grown' : 'told');
     this.#rows.write(alert, null);
   }

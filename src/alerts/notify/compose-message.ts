@@ -22,7 +22,7 @@ export type ComposedAlert = Omit<
   StoredAlert,
   | 'alertKey'
   | 'revision'
-  | 'toldTimes'
+  | 'notifiedCount'
   | 'measure'
   | 'pendingSinceMs'
   | 'clearRunKey'
@@ -35,7 +35,7 @@ export interface MessagePlace {
   route: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>;
   event: ToldEvent;
   revision: number;
-  toldTimes: number;
+  notifiedCount: number;
 }
 
 const lastApplied = prepared((db) =>
@@ -82,7 +82,7 @@ export class MessageComposer {
   message(
     alert: ComposedAlert,
     { tenantId, evidence }: { tenantId: string | null; evidence: Evidence },
-    { route, event, revision, toldTimes }: MessagePlace,
+    { route, event, revision, notifiedCount }: MessagePlace,
   ): Notification {
     const { workspaceId, runId, at } = this.#context;
     const { alertId, rule, cause, level, severity, threshold, previous, current } = alert;
@@ -98,7 +98,7 @@ export class MessageComposer {
       cause,
       rule_version: KINDS[rule].version,
       level,
-      told_times: toldTimes,
+      notified_count: notifiedCount,
       severity,
       state: event === 'closed' ? 'resolved' : 'firing',
       workspace_id: workspaceId,

@@ -164,10 +164,10 @@ class ChannelComposer {
     const { channel } = this.#route;
     const failures = Math.max(...members.map(({ due }) => due.wait.failures));
     const delivery = { notificationId, channel, form, payload, failures, at: this.#at };
-    const about = members.map(({ due: { alert, event, toldTimes }, revision }) => ({
+    const about = members.map(({ due: { alert, event, notifiedCount }, revision }) => ({
       alert,
       event,
-      toldTimes,
+      notifiedCount,
       revision,
     }));
     writeDelivery(this.#connection, delivery, about);

@@ -39,7 +39,7 @@ export interface AttemptRecord {
 export interface DeliveryMember {
   alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'measure'>;
   event: ToldEvent;
-  toldTimes: number;
+  notifiedCount: number;
   revision: number;
 }
 
@@ -62,9 +62,9 @@ export function writeDelivery(
   members: readonly DeliveryMember[],
 ): void {
   const deliveryKey = insertDelivery(connection).get(delivery) as number;
-  for (const { alert, event, toldTimes, revision } of members) {
+  for (const { alert, event, notifiedCount, revision } of members) {
     const { alertKey, episode, level, measure } = alert;
-    insertMember(connection)({ deliveryKey, alertKey, revision, event, episode, level, toldTimes, measure });
+    insertMember(connection)({ deliveryKey, alertKey, revision, event, episode, level, notifiedCount, measure });
     beginDelivery(connection).run({ deliveryKey, revision, alertKey, channel: delivery.channel });
   }
 }
@@ -231,7 +231,7 @@ const IS_MEMBER = `(alert_key, channel) IN (SELECT m.alert_key, d.channel FROM d
   JOIN deliveries d USING (delivery_key) WHERE m.delivery_key = @deliveryKey)`;
 /** What the channel was told last is what the message says, and no later one has said it again. */
 const IS_TOLD_BY = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_key = @deliveryKey
-  AND m.alert_key = n.alert_key AND (m.event, m.episode, m.level, m.told_times) = (n.event, n.episode, n.level, n.told_times)
+  AND m.alert_key = n.alert_key AND (m.event, m.episode, m.level, m.notified_count) = (n.event, n.episode, n.level, n.notified_count)
   AND NOT EXISTS (SELECT 1 FROM delivery_members later JOIN deliveries d USING (delivery_key)
     WHERE later.alert_key = n.alert_key AND later.revision > m.revision AND d.channel = n.channel AND d.state = 'delivered'))`;
 
@@ -242,7 +242,7 @@ const IS_TOLD_BY = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_ke
  */
 const EFFECTS: Record<MemberEffect, readonly string[]> = {
   notified: [
-    `UPDATE alert_notified AS n SET event = m.event, episode = m.episode, level = m.level, told_times = m.told_times,
+    `UPDATE alert_notified AS n SET event = m.event, episode = m.episode, level = m.level, notified_count = m.notified_count,
        measure = m.measure, open = m.event <> 'closed', at = iif(m.event <> 'closed' OR n.at IS NULL, @now, n.at),
        at_once = iif(m.event <> 'closed' OR n.at_once IS NULL, d.form <> 'digest', n.at_once),
        owed = NULL, owed_at = NULL, goes_with = NULL, failures = 0, given_up = 0, delivery_key = NULL, ${ASKED}

@@ -38,7 +38,7 @@ export function directMessages(
   return routes
     .filter((route) => takes(route, { ...alert, workspaceId: null, tenantId: null }))
     .map((route) => {
-      const place = { route, event: 'opened' as const, revision, toldTimes: 0 };
+      const place = { route, event: 'opened' as const, revision, notifiedCount: 0 };
       const notification = composer.message(alert, { tenantId: null, evidence }, place);
       const { notification_id: notificationId } = notification;
       const { channel } = route;
@@ -86,7 +86,7 @@ export function noteHeard(
   for (const { channel, notificationId, payload, revision, createdAt, isPossible } of heard) {
     const alert = requireAlert(connection, ownAlertId(connection, rule, cause));
     const delivery = { notificationId, channel, form: 'single' as const, payload, failures: 0, at: createdAt };
-    writeDelivery(connection, delivery, [{ alert, event: 'opened', toldTimes: 0, revision }]);
+    writeDelivery(connection, delivery, [{ alert, event: 'opened', notifiedCount: 0, revision }]);
     const nowMs = Date.parse(createdAt);
     claimDelivery(connection, { notificationId, routes, nowMs });
     const event = isPossible ? 'unknown' : 'accepted';

@@ -35,7 +35,7 @@ export interface Notified {
   event: ToldEvent;
   episode: number;
   level: Level;
-  toldTimes: number;
+  notifiedCount: number;
   measure: bigint | null;
   open: boolean;
   atMs: number;
@@ -55,7 +55,7 @@ export interface Policy {
 }
 
 export type News =
-  | { event: ToldEvent; toldTimes: number }
+  | { event: ToldEvent; notifiedCount: number }
   /** No message until then; null: until something changes. */
   | { event: null; because: string; evaluateAtMs: number | null };
 
@@ -72,33 +72,33 @@ export function news(alert: AlertNow, told: Notified | null, policy: Policy, now
   if (change === null) return remind(alert, told, policy, nowMs);
   if (alert.wanes) return nothing('waning');
   const waitMs = alert.own !== null || change.passed ? 0 : limitMs(change.event, alert, told, nowMs);
-  return waitMs > 0 ? nothing('daily', nowMs + waitMs) : { event: change.event, toldTimes: change.toldTimes };
+  return waitMs > 0 ? nothing('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
 }
 
 function changeOf(
   alert: AlertNow,
   told: Notified | null,
   { passed }: Policy,
-): { event: ToldEvent; toldTimes: number; passed?: boolean } | null {
+): { event: ToldEvent; notifiedCount: number; passed?: boolean } | null {
   if (told === null || told.episode < alert.episode || (!told.open && told.event !== 'baseline')) {
     const again = told !== null && told.event !== 'baseline';
-    return { event: again ? 'again' : 'opened', toldTimes: 0 };
+    return { event: again ? 'again' : 'opened', notifiedCount: 0 };
   }
   const steps = LEVEL_RANK[alert.level] - LEVEL_RANK[told.level];
-  if (steps !== 0) return { event: steps > 0 ? 'worse' : 'eased', toldTimes: 0 };
+  if (steps !== 0) return { event: steps > 0 ? 'worse' : 'eased', notifiedCount: 0 };
   const { measure } = alert;
   if (measure === null) return null;
   const within = told.measure;
   if (within !== null && passed.some((bound) => within <= bound)) {
-    return { event: 'grown', toldTimes: told.toldTimes + 1, passed: true };
+    return { event: 'grown', notifiedCount: told.notifiedCount + 1, passed: true };
   }
-  return hasGrown(alert, told) ? { event: 'grown', toldTimes: told.toldTimes + 1 } : null;
+  return hasGrown(alert, told) ? { event: 'grown', notifiedCount: told.notifiedCount + 1 } : null;
 }
 
 function hasGrown({ measure, isSet }: AlertNow, told: Notified): boolean {
   if (measure === null) return false;
   if (isSet) return (measure & ~(told.measure ?? 0n)) !== 0n;
-  const step = STEPS[Math.min(told.toldTimes, STEPS.length - 1)];
+  const step = STEPS[Math.min(told.notifiedCount, STEPS.length - 1)];
   if (step === undefined || told.measure === null || told.measure <= 0n) return false;
   return measure * step.denominator >= told.measure * step.numerator;
 }
@@ -116,7 +116,7 @@ function remind({ acknowledged }: AlertNow, told: Notified | null, { remindAfter
   if (remindAfterMs === null || told === null || !told.open) return nothing('told');
   const sinceMs = ageMs(told.atMs, nowMs) ?? 0;
   return sinceMs >= remindAfterMs
-    ? { event: 'reminder', toldTimes: told.toldTimes }
+    ? { event: 'reminder', notifiedCount: told.notifiedCount }
     : nothing('told', nowMs + remindAfterMs - sinceMs);
 }
 
@@ -131,7 +131,7 @@ function flaps(own: NonNullable<AlertNow['own']>, holding: boolean, told: Notifi
 }
 
 function send(event: ToldEvent): News {
-  return { event, toldTimes: 0 };
+  return { event, notifiedCount: 0 };
 }
 
 function nothing(because: string, evaluateAtMs: number | null = null): News {

@@ -52,14 +52,14 @@ export function readStandings(connection: LedgerDb, alertKeys: readonly number[]
   };
 }
 
-function notifiedOf({ event, episode, level, toldTimes, measure, open, at, atOnce }: Row): Notified | null {
+function notifiedOf({ event, episode, level, notifiedCount, measure, open, at, atOnce }: Row): Notified | null {
   if (event === null || episode === null || level === null || at === null) return null;
   return {
     event,
     episode,
     level,
     measure,
-    toldTimes: toldTimes ?? 0,
+    notifiedCount: notifiedCount ?? 0,
     open: open === 1,
     atMs: Date.parse(at),
     atOnce: atOnce === 1,
@@ -101,6 +101,6 @@ export function writeBaseline(connection: LedgerDb, alertKey: number): void {
   connection.prepare(`${BASELINE} AND a.alert_key = ? ON CONFLICT DO NOTHING`).run(alertKey);
 }
 
-const BASELINE = `INSERT INTO alert_notified (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once)
-  SELECT a.alert_key, '${EVERYBODY}', 'baseline', a.episode, a.level, a.told_times, a.measure, 0, a.last_changed_at, 0
+const BASELINE = `INSERT INTO alert_notified (alert_key, channel, event, episode, level, notified_count, measure, open, at, at_once)
+  SELECT a.alert_key, '${EVERYBODY}', 'baseline', a.episode, a.level, a.notified_count, a.measure, 0, a.last_changed_at, 0
   FROM alerts a WHERE a.state IN ('firing', 'acknowledged')`;

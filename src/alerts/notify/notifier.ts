@@ -22,7 +22,7 @@ export interface Planned {
   /** What somebody is owed that nobody was owed before. */
   news: ToldEvent[];
   /** How often somebody was told again because it grew, at most. */
-  toldTimes: number;
+  notifiedCount: number;
   /** Why nobody is told; null when somebody is, or something is on its way. */
   because: string | null;
   evidence: string | null;
@@ -33,7 +33,7 @@ export interface DueMessage {
   alert: StoredAlert;
   route: ChannelRoute;
   event: ToldEvent;
-  toldTimes: number;
+  notifiedCount: number;
   wait: Wait;
   revision: number;
   workspaceKey: number | null;
@@ -78,7 +78,7 @@ export class Notifier {
     const { connection, nowMs, at } = this.#context;
     const about = this.#about(alert);
     const now = this.#now(alert);
-    const planned: Planned = { news: [], toldTimes: 0, because: 'unrouted', evidence: null };
+    const planned: Planned = { news: [], notifiedCount: 0, because: 'unrouted', evidence: null };
     const silent: string[] = [];
     for (const route of this.#routes) {
       const { channel } = route;
@@ -103,14 +103,14 @@ export class Notifier {
         // It waits for somebody to replay it, unless there is something else to say.
         silent.push('given_up');
       } else {
-        const { toldTimes } = verdict;
+        const { notifiedCount } = verdict;
         planned.because = null;
         if (wait.owed !== before.owed) {
           planned.news.push(event);
-          planned.toldTimes = Math.max(planned.toldTimes, toldTimes);
+          planned.notifiedCount = Math.max(planned.notifiedCount, notifiedCount);
         }
         if (wait.dueAt !== null && wait.dueAt <= at) {
-          this.due.push(this.#dueMessage({ alert, route, event, toldTimes, wait, revision }, about));
+          this.due.push(this.#dueMessage({ alert, route, event, notifiedCount, wait, revision }, about));
           if (wait.owed !== before.owed) this.fresh += 1;
         }
       }
@@ -120,16 +120,16 @@ export class Notifier {
   }
 
   #dueMessage(
-    message: Pick<DueMessage, 'alert' | 'route' | 'event' | 'toldTimes' | 'wait' | 'revision'>,
+    message: Pick<DueMessage, 'alert' | 'route' | 'event' | 'notifiedCount' | 'wait' | 'revision'>,
     about: About,
   ): DueMessage {
-    const { alert, route, event, toldTimes } = message;
+    const { alert, route, event, notifiedCount } = message;
     return {
       ...message,
       workspaceKey: this.#context.workspaceKey,
       compose: (revision) => {
         const subject = { tenantId: about.tenantId, evidence: about.evidence() };
-        return this.#composer.message(alert, subject, { route, event, revision, toldTimes });
+        return this.#composer.message(alert, subject, { route, event, revision, notifiedCount });
       },
       countOfAll: () => {
         const { rule, periodKey } = alert;

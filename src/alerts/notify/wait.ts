@@ -44,7 +44,7 @@ export function nextWait(before: Wait, verdict: News, context: WaitContext): Wai
     const dueAt = verdict.evaluateAtMs === null ? null : isoTime(verdict.evaluateAtMs);
     return { ...NO_WAIT, dueAt, dueSetAt: dueAt === null ? null : dueAt === before.dueAt ? before.dueSetAt : now };
   }
-  const owed = `${verdict.event} ${alert.episode} ${alert.level} ${verdict.toldTimes}`;
+  const owed = `${verdict.event} ${alert.episode} ${alert.level} ${verdict.notifiedCount}`;
   if (before.owed === owed) {
     const leavesGroup = before.goesWith === 'group' && before.failures === 0 && isOutOfLine;
     return leavesGroup ? { ...before, goesWith: null, dueAt: now, dueSetAt: now } : before;

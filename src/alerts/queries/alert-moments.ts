@@ -51,8 +51,8 @@ export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMo
     const { tenant_id: tenantId, state } = alert;
     const evidence = composer.evidence(read, { tenantId, planned: told?.notification.evidence.planned_bounds ?? [] });
     const event = state === 'resolved' ? 'closed' : 'opened';
-    const { revision, toldTimes } = row;
-    const place = { route: { channel: '' }, event, revision, toldTimes } as const;
+    const { revision, notifiedCount } = row;
+    const place = { route: { channel: '' }, event, revision, notifiedCount } as const;
     const notification = { ...composer.message(read, { tenantId, evidence }, place), state };
     // Why it was resolved is said once: the figures may have moved on since.
     if (event === 'closed' && told?.notification.type === 'alert.resolved')

@@ -36,7 +36,7 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   firstFiredAt: string | null;
   lastChangedAt: string;
   /** How often somebody was told again because it grew, since it fired. */
-  toldTimes: number;
+  notifiedCount: number;
   /** What an alert about ourselves says. */
   detail: string | null;
   /** JSON of what its rule saw last beside the figures. */
@@ -52,7 +52,7 @@ export interface SubjectNames {
 
 /** What an evaluation works with, beside the version of the rule; the rest of a row never changes. */
 const WRITTEN = [
-  ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'toldTimes'],
+  ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'notifiedCount'],
   ...['measure', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
   ...Object.keys(figureColumns(NO_FIGURES)),
 ];

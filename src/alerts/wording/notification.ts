@@ -30,7 +30,7 @@ export interface Notification {
   rule_version: number;
   level: Level;
   /** How often the alert has been notified again because it grew. */
-  told_times: number;
+  notified_count: number;
   severity: Severity;
   state: AlertState;
   workspace_id: string | null;

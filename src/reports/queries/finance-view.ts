@@ -9,7 +9,10 @@ import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/colu
 const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
   [/^(alert|run|tenant|workspace)_id$|(^|_)digest$|^external_ref$/, 'id'],
   [/(^|_)credits(_|$)|^(projection|threshold)$/, 'credits'],
-  [/(^|_)requests?(_|$)|_minor$|^(attempts|entries|pages|priority|records|tenants|tier|revision|told_times)$/, 'count'],
+  [
+    /(^|_)requests?(_|$)|_minor$|^(attempts|entries|pages|priority|records|tenants|tier|revision|notified_count)$/,
+    'count',
+  ],
   [/^(currency_digits|entry_id|event_seq|line_id|line_number|matched|missing|extra|different)$/, 'count'],
   [/^(amount|revenue|cost|margin)$/, 'amount'],
   [/^unit_price$/, 'price'],

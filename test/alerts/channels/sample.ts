@@ -33,7 +33,7 @@ export function jumpFacts(changes: Partial<Told> = {}): Told {
     alert_id: 'alert_1',
     rule: 'jump',
     cause: null,
-    told_times: 0,
+    notified_count: 0,
     rule_version: 1,
     level: 'happened',
     severity: 'critical',

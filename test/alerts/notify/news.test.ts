@@ -18,7 +18,7 @@ const HOLDS: AlertNow = {
   },
 };
 const TOLD: Notified = {
-  ...{ event: 'opened', episode: 1, level: 'happened', toldTimes: 0, measure: 16_000n, open: true },
+  ...{ event: 'opened', episode: 1, level: 'happened', notifiedCount: 0, measure: 16_000n, open: true },
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
 const OPEN: Policy = { routed: true, explainedBy: null, mute: null, passed: [], remindAfterMs: null };
@@ -72,7 +72,7 @@ describe('a receiver hears', () => {
     ['that not within a day', '(daily)', { level: 'likely' }, { atMs: NOW - HOUR_MS }],
     ['growth by half', 'grown', { measure: 24_000n }, {}],
     ['no less growth', '(told)', { measure: 23_999n }, {}],
-    ['then growth to twice as much', '(told)', { measure: 24_000n }, { toldTimes: 1 }],
+    ['then growth to twice as much', '(told)', { measure: 24_000n }, { notifiedCount: 1 }],
     ['growth of what somebody looks after', 'grown', { measure: 24_000n, acknowledged: true }, {}],
     [
       'nothing else of what somebody looks after',

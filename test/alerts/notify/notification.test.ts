@@ -17,7 +17,7 @@ describe('a notification', () => {
       cause: null,
       rule_version: 1,
       level: 'happened',
-      told_times: 0,
+      notified_count: 0,
       severity: 'critical',
       state: 'firing',
       workspace_id: 'ws-123',

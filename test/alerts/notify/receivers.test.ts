@@ -211,7 +211,10 @@ test('acknowledged, and it grows: told, and it fires again', async () => {
   look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 24_000n }), 24_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened', 'grown']);
-  expect(connection.prepare('SELECT state, told_times FROM alerts').get()).toEqual({ state: 'firing', told_times: 1 });
+  expect(connection.prepare('SELECT state, notified_count FROM alerts').get()).toEqual({
+    state: 'firing',
+    notified_count: 1,
+  });
 });
 
 test('a correction takes what has happened back to what is likely: eased', async () => {

@@ -7,8 +7,8 @@ import { NOON } from '../../support/time/test-clock.ts';
 const HOUR_MS = 3_600_000;
 const NOW = isoTime(NOON);
 const later = (hours: number): string => isoTime(NOON + hours * HOUR_MS);
-const OPENED: News = { event: 'opened', toldTimes: 0 };
-const CLOSED: News = { event: 'closed', toldTimes: 0 };
+const OPENED: News = { event: 'opened', notifiedCount: 0 };
+const CLOSED: News = { event: 'closed', notifiedCount: 0 };
 
 function next(before: Wait, verdict: News, context: Partial<WaitContext> = {}): Wait {
   const about = { alert: { episode: 1, level: 'happened' as const }, isOutOfLine: false, digestAt: null, nowMs: NOON };

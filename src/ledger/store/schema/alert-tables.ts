@@ -33,7 +33,7 @@ export const alerts = sqliteTable(
     /** Number of transitions of the alert. */
     revision: integer('revision').notNull(),
     /** Number of notifications since it fired that were sent because it grew. */
-    toldTimes: integer('told_times').notNull().default(0),
+    notifiedCount: integer('notified_count').notNull().default(0),
     /** The current magnitude; for a set of facts, a bit mask of those that held since the alert fired. */
     measure: int64('measure'),
     pendingSince: text('pending_since'),
@@ -107,7 +107,7 @@ export const alertNotified = sqliteTable(
     episode: integer('episode'),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }),
     /** Number of notifications at this level that were sent because the alert grew. */
-    toldTimes: integer('told_times'),
+    notifiedCount: integer('notified_count'),
     measure: int64('measure'),
     /** 1 until the channel was notified that the alert ended. */
     open: integer('open').notNull().default(0),
@@ -154,7 +154,7 @@ export const deliveryMembers = sqliteTable(
     event: text('event', { enum: TOLD_EVENTS }).notNull(),
     episode: integer('episode').notNull(),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
-    toldTimes: integer('told_times').notNull(),
+    notifiedCount: integer('notified_count').notNull(),
     measure: int64('measure'),
   },
   (table) => [

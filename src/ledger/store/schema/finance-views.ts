@@ -42,7 +42,7 @@ export const financeAlerts = sqliteView('finance_alerts', {
   level: text().notNull(),
   severity: text({ enum: SEVERITIES }).notNull(),
   state: text({ enum: ALERT_STATES }).notNull(),
-  told_times: integer().notNull(),
+  notified_count: integer().notNull(),
   /** The figures are null for system alerts. */
   previous_credits: int64(),
   current_credits: int64(),

@@ -57,7 +57,7 @@ test('guards cover the same columns as the row changes of older ledgers', () => 
     silences:
       'silence_id kind workspace_key rule tenant period up_to_credits begins_at until weekdays hours days_of_month time_zone reason created_by created_at ended_at ended_by',
     alerts:
-      'alert_id rule workspace_key tenant_key period_key cause level severity state first_fired_at revision told_times detail episode began_at',
+      'alert_id rule workspace_key tenant_key period_key cause level severity state first_fired_at revision notified_count detail episode began_at',
     deliveries: 'notification_id channel form payload state attempts failures created_at delivered_at last_error',
   });
   expect(Object.keys(columns).sort()).toEqual([

@@ -20,8 +20,8 @@ export const MESSAGES: Planted = {
     ],
     'first-of-a-group': [
       'of a group the first counts as told: the others are told again and again',
-      'event, toldTimes, revision } of members) {',
-      'event, toldTimes, revision } of members.slice(0, 1)) {',
+      'event, notifiedCount, revision } of members) {',
+      'event, notifiedCount, revision } of members.slice(0, 1)) {',
     ],
   },
   'src/alerts/notify/due.ts': {

@@ -49,7 +49,16 @@ export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
     { alert_key: FIRST, revision: 1, change: 'pending', run_key: 1, current_credits: 7, ...transition },
     { alert_key: SECOND, revision: 1, change: 'fired', run_key: 2, current_credits: 9, ...transition },
   ]);
-  const told = { event: 'opened', episode: 1, level: 'likely', told_times: 0, open: 1, at, at_once: 1, revision: 1 };
+  const told = {
+    event: 'opened',
+    episode: 1,
+    level: 'likely',
+    notified_count: 0,
+    open: 1,
+    at,
+    at_once: 1,
+    revision: 1,
+  };
   insert('alert_notified', [
     { alert_key: FIRST, channel: 'ops', measure: 7, ...told },
     { alert_key: SECOND, channel: '*', measure: null, ...told },
@@ -64,7 +73,7 @@ export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
     { delivery_key: 2, notification_id: 'al_2.1.ops', payload: '{"id":2}', state: 'fresh', ...delivery },
     { delivery_key: 3, notification_id: 'old', payload: '{}', state: 'delivered', ...delivery },
   ]);
-  const said = { revision: 1, event: 'opened', episode: 1, level: 'likely', told_times: 0, measure: 7 };
+  const said = { revision: 1, event: 'opened', episode: 1, level: 'likely', notified_count: 0, measure: 7 };
   insert('delivery_members', [
     { delivery_key: 1, alert_key: FIRST, ...said },
     { delivery_key: 2, alert_key: SECOND, ...said },
