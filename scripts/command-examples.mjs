@@ -12,7 +12,7 @@ import { createLogger } from '../src/core/logger.ts';
 import { systemRandomness } from '../src/core/randomness.ts';
 import { closeForWriting } from '../src/ledger/store/file/open.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
-import { carryOut } from '../src/writer/commands.ts';
+import { execute } from '../src/writer/commands.ts';
 import { openSession } from '../src/writer/session.ts';
 import { writerOver } from '../src/writer/writer.ts';
 
@@ -257,7 +257,7 @@ async function openWriter(start) {
   return writerOver({
     migration,
     ended,
-    call: async (name, args) => structuredClone(carryOut(session, name, structuredClone(args))),
+    call: async (name, args) => structuredClone(execute(session, name, structuredClone(args))),
     async close() {
       closeForWriting(session.connection);
       resolve(null);

@@ -219,7 +219,10 @@ export class Context {
     }
     const lost = missingCheckpoints(connection, path, checkpointKeyFile);
     if (lost !== null) {
-      this.logger.warn({ reason: lost, hint: MISSING_CHECKPOINTS_REMEDY }, 'the checkpoint log of the ledger is missing');
+      this.logger.warn(
+        { reason: lost, hint: MISSING_CHECKPOINTS_REMEDY },
+        'the checkpoint log of the ledger is missing',
+      );
     }
   }
 

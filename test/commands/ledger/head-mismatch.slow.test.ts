@@ -65,7 +65,9 @@ it('that has another history, or is another ledger, is noticed with both heads',
   await sync(world, 7000n);
   copyFileSync(elsewhere, world.ledgerPath);
   world.configure({ workspaces });
-  expect(await judge(world)).toContain(`its history differs: link 2 is ${headOf(world).slice(8)}, but its last checkpoint is ${latest},`);
+  expect(await judge(world)).toContain(
+    `its history differs: link 2 is ${headOf(world).slice(8)}, but its last checkpoint is ${latest},`,
+  );
 
   copyFileSync(other.ledgerPath, world.ledgerPath);
   const said = await judge(world);

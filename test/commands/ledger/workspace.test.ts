@@ -36,7 +36,7 @@ test('a workspace that was ended is read and closed nowhere any more, and says s
   expect([named.code, named.err]).toEqual([1, expect.stringContaining(words)]);
   expect(await refused(world, 'close', '2026-02', '--workspace', 'ws-2', '--force')).toContain(words);
   expect(await refused(world, 'workspace', 'end', 'ws-2', ...WHY)).toContain(words);
-  expect((await world.run('doctor')).out).toMatch(/ended.*ws-2.*nothing reads it any more/);
+  expect((await world.run('doctor')).out).toMatch(/ended.*ws-2.*no longer read/);
   expect(await run(world, 'status', '--workspace', 'ws-2')).toMatch(/ended +ws-2/);
   expect(await run(world, 'status')).toMatch(/^1 of 1 workspaces are fresh\n/);
   expect(await run(world, 'export', 'finance_freshness', '--format', 'csv')).not.toContain('ws-2');
