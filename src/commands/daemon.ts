@@ -157,8 +157,8 @@ async function serve(
     logger.fatal({ code, reason: message, stack }, "the ledger's writer has died");
     ask("the ledger's writer has died", EXIT.failed, DEAD_WRITER_DEADLINE_MS);
   });
-  const { startWithRoom } = await import('../daemon/start-with-room.ts');
-  const daemon = await startWithRoom(context, signal);
+  const { startWhenDiskHasRoom } = await import('../daemon/start-when-disk-has-room.ts');
+  const daemon = await startWhenDiskHasRoom(context, signal);
   if (daemon === null) return;
   const reload = createReload({ context, daemon, load, lock });
   reloads.answerBy(reload.rerun);

@@ -6,70 +6,78 @@ import type { OutletException } from '../ledger/journal/outlets/outlet-book.ts';
 import type { OutletEntry } from '../ledger/journal/outlets/read-entries.ts';
 import type { ReceiverLimits, UsageEvent } from './receiver.ts';
 
-/** What an outlet takes of the ledger, as it was begun. */
+/** The part of the ledger that an outlet sends, fixed when it was begun. */
 export interface OutletScope {
   ledgerId: string;
   fromPeriod: string;
-  /** Null: all. */
+  /** Null: all workspaces. */
   workspaces: readonly string[] | null;
 }
 
-type Naming = Pick<OutletEntry, 'tenantId' | 'externalRef' | 'labels'>;
-type Sending = Pick<OutletConfig, 'customer' | 'send'>;
+type TenantNames = Pick<OutletEntry, 'tenantId' | 'externalRef' | 'labels'>;
+type OutletFields = Pick<OutletConfig, 'customer' | 'send'>;
 
-/** What the receiver calls a tenant; null: it has no name there. */
-export function customerOf({ tenantId, externalRef, labels }: Naming, { customer }: Sending): string | null {
+/** Returns the receiver's name for a tenant; null if it has none. */
+export function customerOf({ tenantId, externalRef, labels }: TenantNames, { customer }: OutletFields): string | null {
   if (customer === 'tenant_id') return tenantId;
   if (customer === 'external_ref') return externalRef || null;
   const named = JSON.parse(labels ?? '{}') as Record<string, string>;
   return named[customer.slice('label:'.length)] || null;
 }
 
-export function quantityOf({ credits, requests }: { credits: bigint; requests: bigint }, { send }: Sending): bigint {
+export function quantityOf(
+  { credits, requests }: { credits: bigint; requests: bigint },
+  { send }: OutletFields,
+): bigint {
   return send === 'credits' ? credits : requests;
 }
 
-interface Judging {
+interface EntryScope {
   scope: OutletScope;
-  outlet: Sending;
+  outlet: OutletFields;
   limits: ReceiverLimits;
   flightTo?: number;
 }
 
-export type Judged = { event: UsageEvent } | { exception: OutletException } | null;
+export type PreparedEntry = { event: UsageEvent } | { exception: OutletException } | null;
 
 /**
- * An entry as its receiver gets it, or why it does not get it now; null: it is not for this outlet. What was perhaps sent, up to
- * `flightTo`, goes again whoever reads its workspace since: else nobody would know whether its receiver has it.
+ * Converts an entry into an event, or into an exception with the reason why it is not sent now; null if it does not belong
+ * to the outlet. Entries up to `flightTo` may have been sent already and are sent again even if their workspace is retired:
+ * otherwise their delivery would stay unknown.
  */
-export function judgeEntry(
+export function prepareEntry(
   entry: OutletEntry,
-  { scope, outlet, limits, flightTo = 0 }: Judging,
+  { scope, outlet, limits, flightTo = 0 }: EntryScope,
   nowMs: number,
-): Judged {
+): PreparedEntry {
   const { workspaceId, tenantId, period, credits, requests } = entry;
   if (period < scope.fromPeriod || (scope.workspaces !== null && !scope.workspaces.includes(workspaceId))) return null;
   const quantity = quantityOf(entry, outlet);
-  if (quantity === 0n && !limits.carriesBoth) return null;
+  if (quantity === 0n && !limits.sendsBothQuantities) return null;
   const entryId = Number(entry.entryId);
-  const except = (state: OutletException['state'], reason: string): Judged => ({
+  const except = (state: OutletException['state'], reason: string): PreparedEntry => ({
     exception: { entryId, state, reason },
   });
-  if (entry.ended === 1n && entryId > flightTo) return except('held', 'its workspace is ended');
+  if (entry.ended === 1n && entryId > flightTo) return except('held', 'the workspace is retired');
   const customer = customerOf(entry, outlet);
   if (customer === null) return except('held', `the tenant has no ${outlet.customer}`);
-  if (quantity < 0n && !limits.takesNegative) return except('late', 'the receiver takes no negative quantity');
+  if (quantity < 0n && !limits.acceptsNegative) return except('late', 'the receiver accepts no negative quantities');
   const timeMs = timeOf(entry, nowMs);
-  if (limits.takesBackMs !== null && timeMs < nowMs - limits.takesBackMs) {
-    return except('late', `the receiver takes nothing older than ${Math.floor(limits.takesBackMs / 86_400_000)} days`);
+  if (limits.maxEventAgeMs !== null && timeMs < nowMs - limits.maxEventAgeMs) {
+    return except(
+      'late',
+      `the receiver accepts no events older than ${Math.floor(limits.maxEventAgeMs / 86_400_000)} days`,
+    );
   }
   const id = `${scope.ledgerId}_${entry.entryId}_${entry.digest.slice(0, 12)}`;
   return { event: { id, customer, quantity, timeMs, workspaceId, tenantId, period, credits, requests } };
 }
 
 /**
- * When the entry was recorded, and at most the last second of its own month: whatever the clock says, the usage counts in the
- * month that the service gave it to. One that lies ahead of the clock, which was wrong then, has the month's first second.
+ * Returns the time of an event: the time of recording, limited to the entry's own month, so that the usage counts in the
+ * month that the service reported. The first second of the month is used if the recorded time lies in the future (the clock
+ * was wrong then).
  */
 function timeOf({ recordedAt, period }: OutletEntry, nowMs: number): number {
   const recordedMs = Date.parse(recordedAt);
@@ -78,7 +86,7 @@ function timeOf({ recordedAt, period }: OutletEntry, nowMs: number): number {
   return Math.min(Math.max(recordedMs, firstMs), periodEndMs(period) - 1000);
 }
 
-/** The entry whose event has this id; null: it is not an id of this ledger. */
+/** Returns the entry id in an event id; null if the event id is not from this ledger. */
 export function entryOf(id: string, ledgerId: string): number | null {
   const [own, entryId = ''] = id.split('_');
   return own === ledgerId && /^\d+$/.test(entryId) ? Number(entryId) : null;
@@ -86,7 +94,7 @@ export function entryOf(id: string, ledgerId: string): number | null {
 
 export const USAGE_EVENT_TYPE = 'usage_ledger.usage.v1';
 
-/** An event as CloudEvents 1.0; its source is the ledger. */
+/** Converts an event to CloudEvents 1.0, with the ledger as its source. */
 export function cloudEvent(event: UsageEvent, ledgerId: string) {
   return {
     specversion: '1.0',
@@ -106,7 +114,7 @@ export function cloudEvent(event: UsageEvent, ledgerId: string) {
   };
 }
 
-/** As a number where every reader has it exactly, else as text. */
+/** Returns a number if every JSON reader represents it exactly, else text. */
 function jsonInteger(value: bigint): number | string {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);

@@ -19,7 +19,7 @@ export interface OpenDeps {
   dispatcher?: Dispatcher | undefined;
 }
 
-/** The receiver of an outlet. Nothing is asked of it yet. */
+/** Creates the receiver of an outlet. Makes no request. */
 export function openReceiver(
   outlet: OutletConfig,
   { ledgerId, clock, proxy, redact, dispatcher }: OpenDeps,

@@ -3,11 +3,11 @@ import { nextTurn } from '../core/clock.ts';
 import type { OutletRow } from '../ledger/journal/outlets/outlet-book.ts';
 import { entriesAfterCursor, lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import { customerOf, judgeEntry, type OutletScope } from './events.ts';
+import { customerOf, type OutletScope, prepareEntry } from './events.ts';
+import { scopeOf } from './forwarder.ts';
 import type { ReceiverLimits } from './receiver.ts';
-import { scopeOf } from './sweep.ts';
 
-/** What would be sent of a month, and how many events would be held or are too late. */
+/** Number and quantity of the events to send for one month, and number of held and late ones. */
 interface MonthPreview {
   period: string;
   events: number;
@@ -16,49 +16,49 @@ interface MonthPreview {
   late: number;
 }
 
-interface Beginning {
+interface StartRequest {
   outlet: OutletConfig;
   scope: OutletScope;
-  /** As it was begun before. */
+  /** The outlet's row if it was begun before. */
   before: OutletRow | undefined;
   limits: ReceiverLimits;
 }
 
-const STEP = 2000;
+const PREVIEW_STEP = 2000;
 
-/** What would be sent if the outlet was begun now, judged entry by entry as the sweep judges. */
-export async function previewBegin(
+/** Previews the events that beginning the outlet now would send, with the same checks as the forwarder. */
+export async function previewStart(
   connection: LedgerDb,
-  { outlet, scope, before, limits }: Beginning,
+  { outlet, scope, before, limits }: StartRequest,
   nowMs: number,
-): Promise<{ months: MonthPreview[]; unnamed: { workspaceId: string; tenantId: string }[] }> {
+): Promise<{ months: MonthPreview[]; unmapped: { workspaceId: string; tenantId: string }[] }> {
   const months = new Map<string, MonthPreview>();
-  const unnamed = new Map<bigint, { workspaceId: string; tenantId: string }>();
+  const unmapped = new Map<bigint, { workspaceId: string; tenantId: string }>();
   const passed = before && { cursor: before.cursor, scope: scopeOf(before, scope.ledgerId) };
   const to = lastEntryId(connection);
   for (let cursor = 0; cursor < to; ) {
-    const entries = entriesAfterCursor(connection, { cursor, to, limit: STEP });
+    const entries = entriesAfterCursor(connection, { cursor, to, limit: PREVIEW_STEP });
     for (const entry of entries) {
       cursor = Number(entry.entryId);
       const isPassed = passed !== undefined && cursor <= passed.cursor;
-      if (isPassed && judgeEntry(entry, { scope: passed.scope, outlet, limits }, nowMs) !== null) continue;
-      const judged = judgeEntry(entry, { scope, outlet, limits }, nowMs);
-      if (judged === null) continue;
+      if (isPassed && prepareEntry(entry, { scope: passed.scope, outlet, limits }, nowMs) !== null) continue;
+      const prepared = prepareEntry(entry, { scope, outlet, limits }, nowMs);
+      if (prepared === null) continue;
       const { period } = entry;
       const month = months.get(period) ?? { period, events: 0, quantity: 0n, held: 0, late: 0 };
       months.set(period, month);
-      if ('event' in judged) {
+      if ('event' in prepared) {
         month.events += 1;
-        month.quantity += judged.event.quantity;
-      } else if (judged.exception.state === 'late') month.late += 1;
+        month.quantity += prepared.event.quantity;
+      } else if (prepared.exception.state === 'late') month.late += 1;
       else {
         month.held += 1;
-        if (customerOf(entry, outlet) === null) unnamed.set(entry.tenantKey, entry);
+        if (customerOf(entry, outlet) === null) unmapped.set(entry.tenantKey, entry);
       }
     }
     if (entries.length === 0) break;
     await nextTurn();
   }
   const sorted = [...months.values()].sort((a, b) => (a.period < b.period ? -1 : 1));
-  return { months: sorted, unnamed: [...unnamed.values()] };
+  return { months: sorted, unmapped: [...unmapped.values()] };
 }

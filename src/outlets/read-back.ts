@@ -10,21 +10,21 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { customerOf, entryOf, quantityOf } from './events.ts';
 import type { Receiver, UsageEvent } from './receiver.ts';
 
-interface Asking {
+interface ReadBackDeps {
   outlet: OutletConfig;
   receiver: Receiver;
   connection: LedgerDb;
 }
 
-/** Whether the receiver has what was perhaps sent of a customer and month. */
+/** Result of checking whether the receiver has the events of a customer and month that may have been sent. */
 export type Verdict = 'there' | 'absent' | { unclear: string };
 
 /**
- * Asks the receiver what it has of every customer and month of which something was perhaps sent up to the entry `flightTo`.
- * Null: it cannot be asked.
+ * Queries the receiver's sums for every customer and month with entries up to `flightTo` that may have been sent, and returns
+ * a function that tells whether an event arrived. Null if the receiver cannot be queried.
  */
-export async function askAbout(
-  { outlet, receiver, connection }: Asking,
+export async function checkInFlight(
+  { outlet, receiver, connection }: ReadBackDeps,
   row: OutletRow,
   flightTo: number,
   signal: AbortSignal,
@@ -38,9 +38,9 @@ export async function askAbout(
     const there = await receiver.usage(period, [...withIt.keys()], signal);
     if (there === null) return null;
     for (const [customer, { quantity }] of withIt) {
-      const has = plain(there.get(customer));
+      const has = normalizeDecimal(there.get(customer));
       const before = without.get(customer)?.quantity ?? 0n;
-      const unclear = `it was perhaps sent: the receiver has ${has} of ${period}, the ledger ${before} without and ${quantity} with what was perhaps sent`;
+      const unclear = `may have been sent: the receiver has ${has} for ${period}, the ledger has ${before} without and ${quantity} with the events in flight`;
       const verdict = has === String(quantity) ? 'there' : has === String(before) ? 'absent' : { unclear };
       verdicts.set(`${period} ${customer}`, verdict);
     }
@@ -54,19 +54,19 @@ export interface OutletDifference {
   ledger: string;
   receiver: string;
   tenants: { workspace_id: string; tenant_id: string }[];
-  /** The last entries that make it up, the latest first. */
+  /** The last entries of these tenants and month, newest first. */
   entry_ids: number[];
 }
 
 export interface OutletCheck {
-  /** Null: the receiver cannot be asked. */
+  /** Number of compared customers; null if the receiver cannot be queried. */
   customers: number | null;
   differences: OutletDifference[];
 }
 
-/** Compares what the receiver has of a month with what the ledger has sent it, by customer. */
+/** Compares the receiver's sums of a month with the quantities that the ledger has sent, by customer. */
 export async function checkOutlet(
-  { outlet, receiver, connection }: Asking,
+  { outlet, receiver, connection }: ReadBackDeps,
   period: string,
   signal: AbortSignal,
 ): Promise<OutletCheck> {
@@ -79,7 +79,7 @@ export async function checkOutlet(
   const differences: OutletDifference[] = [];
   for (const customer of new Set([...ours.keys(), ...theirs.keys()])) {
     const { quantity, tenants } = ours.get(customer) ?? { quantity: 0n, tenants: [] };
-    const has = plain(theirs.get(customer));
+    const has = normalizeDecimal(theirs.get(customer));
     if (has === String(quantity)) continue;
     differences.push({
       period,
@@ -94,12 +94,11 @@ export async function checkOutlet(
 }
 
 /**
- * The entries among events that the receiver refused after it had taken them, by their ids with why: those of customers and
- * months of which it lacks something. A report outlives what was done about it, and an event that was sent again since and
- * is there must not be sent once more: by then the receiver may have forgotten its id.
+ * Returns the entries of refused events, limited to customers and months with a difference. A report may be older than a
+ * resend: an event that has arrived since must not be sent again, because the receiver may have forgotten its id by then.
  */
-export async function findRefused(
-  { ledgerId, ...asking }: Asking & { ledgerId: string },
+export async function findRefusedEntries(
+  { ledgerId, ...asking }: ReadBackDeps & { ledgerId: string },
   refused: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<Omit<OutletException, 'state'>[]> {
@@ -120,7 +119,7 @@ export async function findRefused(
     .map(({ entryId, reason }) => ({ entryId, reason }));
 }
 
-const ENTRIES_OF_A_DIFFERENCE = 20;
+const MAX_ENTRIES_PER_DIFFERENCE = 20;
 
 function lastEntries(connection: LedgerDb, { periodKey, tenantKey }: SentSum, upTo: number): number[] {
   return connection
@@ -129,14 +128,14 @@ function lastEntries(connection: LedgerDb, { periodKey, tenantKey }: SentSum, up
        ORDER BY entry_id DESC LIMIT ?`,
     )
     .pluck()
-    .all(periodKey, tenantKey, upTo, ENTRIES_OF_A_DIFFERENCE) as number[];
+    .all(periodKey, tenantKey, upTo, MAX_ENTRIES_PER_DIFFERENCE) as number[];
 }
 
 function workspacesOf({ workspaces }: OutletRow): readonly string[] | null {
   return workspaces === null ? null : (JSON.parse(workspaces) as string[]);
 }
 
-/** Several tenants may be one customer there. */
+/** Groups sums by customer: several tenants may be one customer at the receiver. */
 function byCustomer(sums: readonly SentSum[], outlet: OutletConfig) {
   const customers = new Map<string, { quantity: bigint; tenants: SentSum[] }>();
   for (const sum of sums) {
@@ -150,8 +149,8 @@ function byCustomer(sums: readonly SentSum[], outlet: OutletConfig) {
   return customers;
 }
 
-/** A whole number of a receiver that keeps decimals, as the ledger writes it. */
-function plain(text: string | undefined): string {
+/** Removes trailing decimal zeros, so that a receiver's decimal number compares with the ledger's integer. */
+function normalizeDecimal(text: string | undefined): string {
   const number = (text ?? '0').replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
   return number === '' || number === '-0' ? '0' : number;
 }

@@ -18,46 +18,47 @@ export interface HttpOptions {
   proxy: ProxySettings | null;
   redact: Redactor;
   clock: Clock;
-  /** Sends all requests instead of connections of our own; it stays open. */
+  /** Sends all requests instead of an own agent; `close` does not close it. */
   dispatcher?: Dispatcher | undefined;
 }
 
 export interface ReceiverCall {
   method: 'GET' | 'POST';
-  /** Instead of the outlet's `url`, for a receiver that takes events at another host. */
+  /** Base URL for a receiver that accepts events on another host; the default is the outlet's `url`. */
   base?: string;
-  /** Appended to the address; with its query. */
+  /** Path and query, appended to the base URL. */
   path?: string;
   headers?: Record<string, string>;
   body?: string;
 }
 
 export type Answer =
-  /** `retryAfterMs`: as a Retry-After says. `body` is the text as it came: nothing of it is shown or kept but by `shown`. */
+  /** `retryAfterMs`: from the Retry-After header. `body` is raw: pass it through `displayText` before showing or storing it. */
   | { status: number; body: string; retryAfterMs: number | null }
-  /** No answer. `certain`: the receiver has not got the request. */
+  /** No answer. `certain`: the receiver certainly did not get the request. */
   | { status: null; fault: string; certain: boolean };
 
-/** What each type is made with, beside its own settings. */
+/** The dependencies of every receiver type. */
 export interface ReceiverDeps {
-  /** Makes requests by the outlet's `url`, proxy, certificates and timeout; answers are read up to a bound and redacted. */
+  /** Makes requests with the outlet's `url`, proxy, certificates and timeout. The size of answers is limited. */
   http: ReceiverHttp;
   clock: Clock;
   /** The id of the ledger: the `source` of its events. */
   ledgerId: string;
 }
 
-const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
-const SHOWN_CHARACTERS = 300;
-/** Of a question that is one too many. */
-const MOST_WAITS = 10;
-const USUAL_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 30_000;
-const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const MAX_SHOWN_CHARACTERS = 300;
+/** Retries of a read after status 429. */
+const MAX_READ_RETRIES = 10;
+const DEFAULT_READ_RETRY_MS = 1000;
+const MAX_READ_RETRY_MS = 30_000;
+const MAX_RETRY_AFTER_MS = 60 * 60_000;
+/** Error codes that prove that no request was sent. */
 const NOTHING_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS_)/;
 
-/** The requests of one outlet. Connections are kept; redirects are not followed; no error quotes a header. */
+/** An HTTP client for one outlet. It keeps connections, follows no redirects, and quotes no headers in errors. */
 export class ReceiverHttp {
   readonly #options: HttpOptions;
   #agent: Agent | EnvHttpProxyAgent | null = null;
@@ -66,7 +67,7 @@ export class ReceiverHttp {
     this.#options = options;
   }
 
-  /** One request, once. Never rejects for what becomes of it. */
+  /** Makes one request without retries. Never rejects: network errors are answers, too. */
   async call({ method, base, path = '', headers = {}, body }: ReceiverCall, signal: AbortSignal): Promise<Answer> {
     const { url, allowPrivate, timeoutMs, clock } = this.#options;
     const { guardedAgent } = await import('../alerts/channels/outbound/guarded-agent.ts');
@@ -86,7 +87,7 @@ export class ReceiverHttp {
       });
       const after = parseRetryAfter([answer.headers['retry-after'] ?? []].flat()[0], clock.now());
       const text = await textOf(answer.body);
-      const retryAfterMs = after === null ? null : Math.min(after, LONGEST_RETRY_AFTER_MS);
+      const retryAfterMs = after === null ? null : Math.min(after, MAX_RETRY_AFTER_MS);
       return { status: answer.statusCode, body: text, retryAfterMs };
     } catch (error) {
       if (!signal.aborted && limit.signal.aborted) {
@@ -98,60 +99,60 @@ export class ReceiverHttp {
     }
   }
 
-  /** What a person may see of an answer: redacted, on one line, and short. */
-  shown(text: string): string {
+  /** Returns an answer's text for display: redacted, on one line, and truncated. */
+  displayText(text: string): string {
     const line = this.#options
       .redact(text)
       .replaceAll(/[\s\p{C}]+/gu, ' ')
       .trim();
-    return line.length > SHOWN_CHARACTERS ? `${line.slice(0, SHOWN_CHARACTERS)}…` : line;
+    return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)}…` : line;
   }
 
-  /** What an answer means for what was sent, where its receiver has no other meaning for its status. */
+  /** Converts an answer into the outcome of the events sent, by the usual meaning of the HTTP status. */
   outcomeOf(answer: Answer): Outcome {
-    if (answer.status === null) return { is: 'again', answer: answer.fault, certain: answer.certain, afterMs: null };
+    if (answer.status === null) return { is: 'retry', answer: answer.fault, certain: answer.certain, afterMs: null };
     const { status, retryAfterMs } = answer;
-    if (status >= 200 && status < 300) return { is: 'taken' };
-    const said = `HTTP ${status} ${this.shown(answer.body)}`.trim();
-    if (status === 401 || status === 403) return { is: 'unauthorised', answer: said };
-    // A broken ingress answers 404 and redirects: neither says anything about an event.
+    if (status >= 200 && status < 300) return { is: 'accepted' };
+    const text = `HTTP ${status} ${this.displayText(answer.body)}`.trim();
+    if (status === 401 || status === 403) return { is: 'unauthorised', answer: text };
+    // A broken ingress answers with 404 or a redirect, so neither is a verdict on an event.
     if (status === 429 || status === 404 || status < 400) {
-      return { is: 'again', answer: said, certain: true, afterMs: retryAfterMs };
+      return { is: 'retry', answer: text, certain: true, afterMs: retryAfterMs };
     }
-    if (status === 408 || status >= 500) return { is: 'again', answer: said, certain: false, afterMs: retryAfterMs };
-    return { is: 'refused', answer: said };
+    if (status === 408 || status >= 500) return { is: 'retry', answer: text, certain: false, afterMs: retryAfterMs };
+    return { is: 'refused', answer: text };
   }
 
-  /** The answer of a question, with a status from 200 to 299; raises what `Receiver.probe` raises for any other. */
+  /** Makes a read request and returns its body. Raises the errors of `Receiver.probe` unless the status is 2xx. */
   async ask(call: ReceiverCall, signal: AbortSignal): Promise<string> {
-    return this.usable(await this.question(call, signal));
+    return this.requireBody(await this.callRetrying(call, signal));
   }
 
-  /** A call that changes nothing, and waits as long as it is one too many: a month of many customers is many of them. */
-  async question(call: ReceiverCall, signal: AbortSignal): Promise<Answer> {
+  /** Makes a read request and retries it after status 429: comparing a month takes a request for each customer. */
+  async callRetrying(call: ReceiverCall, signal: AbortSignal): Promise<Answer> {
     const { clock } = this.#options;
     for (let waits = 0; ; waits += 1) {
       const answer = await this.call(call, signal);
-      if (answer.status !== 429 || waits === MOST_WAITS) return answer;
-      await sleep(clock, Math.min(answer.retryAfterMs ?? USUAL_WAIT_MS, LONGEST_WAIT_MS), signal);
+      if (answer.status !== 429 || waits === MAX_READ_RETRIES) return answer;
+      await sleep(clock, Math.min(answer.retryAfterMs ?? DEFAULT_READ_RETRY_MS, MAX_READ_RETRY_MS), signal);
     }
   }
 
-  /** What an answer says, as `ask` does. */
-  usable(answer: Answer): string {
+  /** Returns the body of a 2xx answer. Raises like `ask` for any other. */
+  requireBody(answer: Answer): string {
     const outcome = this.outcomeOf(answer);
-    if (outcome.is === 'taken' && answer.status !== null) return answer.body;
+    if (outcome.is === 'accepted' && answer.status !== null) return answer.body;
     if (outcome.is === 'unauthorised') {
-      const hint = 'check the credentials of the outlet, and what they may do';
-      throw new AppError('outlet_unauthorised', `it refuses the credentials: ${outcome.answer}`, { hint });
+      const hint = 'check the credentials of the outlet and their permissions';
+      throw new AppError('outlet_unauthorised', `the receiver refused the credentials: ${outcome.answer}`, { hint });
     }
     throw new AppError('outlet_unreachable', 'answer' in outcome ? outcome.answer : 'no usable answer', {
-      retryable: outcome.is === 'again',
-      hint: 'check the address of the outlet, the network and proxy between, and that the receiver runs',
+      retryable: outcome.is === 'retry',
+      hint: 'check the url of the outlet, the network and proxy, and that the receiver runs',
     });
   }
 
-  /** Closes the connections; those under way are cut. */
+  /** Closes all connections and aborts running requests. */
   async close(): Promise<void> {
     await this.#agent?.destroy();
     this.#agent = null;
@@ -163,8 +164,8 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   let bytes = 0;
   for await (const part of body) {
     bytes += part.length;
-    if (bytes > MOST_ANSWER_BYTES)
-      throw new AppError('answer_too_long', `an answer of over ${MOST_ANSWER_BYTES} bytes`);
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new AppError('answer_too_long', `the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
@@ -172,13 +173,13 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
 
 function noAnswer(error: unknown): Answer {
   if (error instanceof AddressRefusedError) {
-    const fault = `${error.message}; set \`allow_private: true\` on the outlet if that place is yours`;
+    const fault = `${error.message}; set \`allow_private: true\` on the outlet if the address is yours`;
     return { status: null, fault, certain: true };
   }
   if (error instanceof ProxyRefusedError) {
     return { status: null, fault: `${error.message}; ${error.hint}`, certain: true };
   }
-  // The code alone: messages may quote what was sent.
+  // Only the code: messages may quote the request.
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   const certain = NOTHING_SENT.test(code) || trustHint(code) !== '';
   return { status: null, fault: `no connection or no answer (${code})${trustHint(code)}`, certain };

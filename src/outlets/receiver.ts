@@ -1,69 +1,68 @@
 /**
- * A billing system that usage goes on to. A type of it (a file in `types/`) knows its requests and its answers, and nothing
- * of the ledger: what is sent, again, late or never is decided by who calls it.
+ * A billing system that receives usage. Each type (a file in `types/`) knows the requests and answers of its system and
+ * nothing about the ledger: the caller decides which events are sent, retried or given up.
  */
 export interface Receiver {
   readonly limits: ReceiverLimits;
   /**
-   * Posts these events, at most `eventsPerCall` of them, in order, each attempt of an event with the same id and the same
-   * time. Returns one outcome for each event, in the same order. It rejects for nothing but a mistake of ours: no answer, a
-   * refusal and an abort are outcomes.
+   * Posts at most `eventsPerCall` events, in order; a retried event has the same id and time. Returns one outcome per event,
+   * in the same order. A missing answer, a refusal and an abort are outcomes; only a defect rejects.
    */
   send(events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]>;
   /**
-   * What it has of these customers in that month (`YYYY-MM`, UTC), by customer: a whole or decimal number as text, `0` or
-   * absent where it has nothing. Null for a receiver that cannot be asked. Raises an AppError when it does not answer.
+   * Returns the receiver's sums of these customers in a month (`YYYY-MM`, UTC), by customer: a whole or decimal number as
+   * text; `0` or absent if it has none. Null for a receiver that cannot be queried. Raises an AppError without an answer.
    */
   usage(period: string, customers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string> | null>;
   /**
-   * A request with the credentials that changes nothing. Raises an AppError, `outlet_unauthorised` for credentials that
-   * are refused, `outlet_mismatch` for a meter there that would not sum what is sent, and `outlet_unreachable` for no
-   * usable answer; its hint says what to do.
+   * Checks credentials and meter without changing anything. Raises an AppError with a hint: `outlet_unauthorised` if the
+   * credentials are refused, `outlet_mismatch` if the meter would not sum the events, `outlet_unreachable` without a usable
+   * answer.
    */
   probe(signal: AbortSignal): Promise<void>;
   /**
-   * What it refused although it had answered that it took it, by its reports after that time. Absent: its answers say all.
-   * Raises as `usage` does.
+   * Returns the events that the receiver refused after accepting them, from its reports since that time. Absent if its
+   * answers are final. Raises like `usage`.
    */
-  refusedLater?(sinceMs: number, signal: AbortSignal): Promise<LateRefusals>;
+  readLateRefusals?(sinceMs: number, signal: AbortSignal): Promise<LateRefusals>;
 }
 
 export interface LateRefusals {
-  /** Ids of events, each with why. */
+  /** Reasons by event id. */
   refused: ReadonlyMap<string, string>;
-  /** Refused events that it counts and does not name: only `usage` shows that they are missing. */
+  /** Number of refused events without an id in the reports: only `usage` shows that they are missing. */
   unnamed: number;
-  /** When the last of these reports was made, by the receiver's clock; null: there is none. */
+  /** Time of the last report by the receiver's clock; null if there is none. */
   untilMs: number | null;
 }
 
-/** What its documentation says; a type's file names the page. */
+/** Limits from the documentation of the receiver; each type's file names the page. */
 export interface ReceiverLimits {
-  /** Of one `send`. A receiver that takes one event a request is given several, and sends them by itself. */
+  /** Maximum events per `send`. A type may split them into several requests. */
   eventsPerCall: number;
-  /** Calls of `send` that may begin in one second. */
+  /** Maximum calls of `send` that start in one second. */
   callsPerSecond: number;
-  /** For how long an id is counted once only: what was perhaps taken longer ago is not sent again without asking. */
+  /** How long the receiver deduplicates an id. Events that may have been sent before that are not sent again unchecked. */
   remembersMs: number;
-  /** How old the time of an event may be; null: of any age. What is older is late. */
-  takesBackMs: number | null;
-  /** False: an event with a negative quantity is not sent but named. */
-  takesNegative: boolean;
-  /** For how long after an event was taken `usage` may not show it yet. */
-  showsAfterMs: number;
-  /** True: an event says credits and requests; false: nothing is sent for an entry that leaves the one that is sent as it was. */
-  carriesBoth: boolean;
+  /** Maximum age of an event's time; older ones are `late`. Null: no limit. */
+  maxEventAgeMs: number | null;
+  /** False: events with a negative quantity are not sent but become exceptions. */
+  acceptsNegative: boolean;
+  /** Delay until `usage` includes an accepted event. */
+  visibleAfterMs: number;
+  /** True: events carry credits and requests. False: only the configured one, and entries that do not change it are skipped. */
+  sendsBothQuantities: boolean;
 }
 
-/** One entry of the ledger on its way out. */
+/** One ledger entry in the form sent to a receiver. */
 export interface UsageEvent {
-  /** Of ledger and entry; at most 80 characters of A-Z, a-z, 0-9, `-` and `_`. The receiver counts one id once. */
+  /** Unique id from ledger and entry: at most 80 characters of A-Z, a-z, 0-9, `-` and `_`. Receivers deduplicate by it. */
   id: string;
-  /** What the receiver calls the tenant. */
+  /** The receiver's name for the tenant. */
   customer: string;
-  /** Credits or requests, as the outlet's `send` says: the change, a whole number that may be negative. */
+  /** Change in credits or requests, depending on the outlet's `send`; may be negative. */
   quantity: bigint;
-  /** Inside the month that the usage belongs to, never later than that; the same on each attempt. */
+  /** Time within the month of the usage, in milliseconds since the epoch; the same for each attempt. */
   timeMs: number;
   workspaceId: string;
   tenantId: string;
@@ -74,16 +73,17 @@ export interface UsageEvent {
 }
 
 export type Outcome =
-  /** It has it now, or says that it has that id already. */
-  | { is: 'taken' }
-  /** This event will never be taken as it is, whatever others are. `answer` is what a person needs to see why. */
+  /** The receiver has the event now, or had its id already. */
+  | { is: 'accepted' }
+  /** The receiver will never accept this event. `answer` explains the reason to a person. */
   | { is: 'refused'; answer: string }
-  /** It is too old, or its month is closed there. */
+  /** The event is too old, or its month is closed at the receiver. */
   | { is: 'late'; answer: string }
   /**
-   * Later: no answer, too many requests, an error of its own, a time that lies ahead of its clock. `certain`: it was not
-   * taken, and that is sure; after no answer or a 5xx it is not. `afterMs`: as it asked for; null: as we like.
+   * Retry later: no answer, too many requests, a server error, or a time ahead of the receiver's clock. `certain`: the event
+   * was certainly not accepted, which a missing answer or a 5xx does not prove. `afterMs`: the delay that the receiver asked
+   * for; null: none.
    */
-  | { is: 'again'; answer: string; certain: boolean; afterMs: number | null }
-  /** The credentials are refused: nothing more is sent until a person has mended them. */
+  | { is: 'retry'; answer: string; certain: boolean; afterMs: number | null }
+  /** The credentials are refused: nothing more is sent until they are corrected. */
   | { is: 'unauthorised'; answer: string };

@@ -38,7 +38,7 @@ test('begun and pushed, all of it is there; status counts what is not', async ()
   });
   const { outlets } = parseJson((await world.run('outlets', 'status', '--json')).out);
   expect(outlets).toMatchObject([{ name: 'billing', state: 'sending', waiting: 0, refused: 1, late: 0, held: 0 }]);
-  expect((await world.run('status')).out).toContain('outlet  billing: 1 event of 5,000 credits refused');
+  expect((await world.run('status')).out).toContain('outlet  billing: 1 event (5,000 credits) refused');
   expect((await world.run('outlets', 'check', '2026-02')).out).toBe(
     'billing: its receiver cannot be asked what it has\n',
   );

@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
 import { startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
+import { Forwarder, receiverKind } from '../../src/outlets/forwarder.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
 import { checkOutlet } from '../../src/outlets/read-back.ts';
-import { receiverWord, Sweep } from '../../src/outlets/sweep.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { Random } from '../support/random.ts';
 import { writerOn } from '../support/run/real-run.ts';
@@ -52,10 +52,10 @@ async function world(type: string, faults: DoubleOptions['faults']) {
     await double.close();
   });
   const writer = writerOn(connection);
-  const sweep = new Sweep({ ...deps, outlet, receiver, connection, writer: async () => writer });
+  const sweep = new Forwarder({ ...deps, outlet, receiver, connection, writer: async () => writer });
   startOutlet(connection, {
     name: 'billing',
-    receiver: receiverWord(outlet),
+    receiver: receiverKind(outlet),
     workspaces: null,
     fromPeriod: '2026-01',
     by: 'Ada',
@@ -89,7 +89,7 @@ test.each(Object.keys(DOUBLES))('%s counts 10,000 entries once each though three
   expect([...counted.values()].filter((times) => times !== 1)).toEqual([]);
 
   it.double.setFaults(undefined);
-  it.clock.advance(it.receiver.limits.showsAfterMs);
+  it.clock.advance(it.receiver.limits.visibleAfterMs);
   expect(await checkOutlet(it, '2026-02', signal)).toEqual({ customers: 500, differences: [] });
   expect(await checkOutlet(it, '2026-03', signal)).toEqual({ customers: 500, differences: [] });
 

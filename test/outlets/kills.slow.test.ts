@@ -63,7 +63,7 @@ test('refused credentials raise an alert that ends when the receiver has all of 
   const alerts = () =>
     connection.prepare("SELECT cause, state FROM finance_alerts WHERE cause LIKE 'outlet:%'").raw().all();
   const daemon = startDaemonProcess(folder);
-  expect(await daemon.line('the outlet is paused')).toMatchObject({ outlet: 'billing', level: 'error' });
+  expect(await daemon.line('outlet paused')).toMatchObject({ outlet: 'billing', level: 'error' });
   await eventually(() => expect(alerts()).toEqual([['outlet:billing', 'firing']]));
   expect(double.requests).toBeLessThan(5);
 

@@ -5,9 +5,9 @@ import { createRedactor } from '../../src/core/text/redact.ts';
 import { readOutlet, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
+import { Forwarder, receiverKind, type StepReport } from '../../src/outlets/forwarder.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
 import type { Receiver, ReceiverLimits } from '../../src/outlets/receiver.ts';
-import { receiverWord, type StepReport, Sweep } from '../../src/outlets/sweep.ts';
 import type { Writer } from '../../src/writer/writer.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { writerOn } from '../support/run/real-run.ts';
@@ -24,7 +24,7 @@ export interface OutletWorld {
   outlet: OutletConfig;
   receiver: Receiver;
   /** A process that sends; each call is another one. */
-  sweep(): Sweep;
+  sweep(): Forwarder;
   begin(fromPeriod?: string): void;
   /** Steps of one process until nothing waits that could go now, or something is in the way. */
   run(): Promise<StepReport>;
@@ -57,7 +57,7 @@ export async function outletWorld(options: WorldOptions = {}): Promise<OutletWor
     usage: async (period) => (asked === undefined ? null : asked(period)),
   };
   const writer = writerOn(connection);
-  const sweep = () => new Sweep({ ...deps, outlet, receiver, connection, writer: async () => writer });
+  const sweep = () => new Forwarder({ ...deps, outlet, receiver, connection, writer: async () => writer });
   return {
     connection,
     path,
@@ -70,7 +70,7 @@ export async function outletWorld(options: WorldOptions = {}): Promise<OutletWor
     begin: (fromPeriod = '2026-01') =>
       startOutlet(connection, {
         name: outlet.name,
-        receiver: receiverWord(outlet),
+        receiver: receiverKind(outlet),
         workspaces: outlet.workspaces,
         fromPeriod,
         by: 'Ada',

@@ -55,7 +55,7 @@ test('where the receiver has neither sum, nothing is sent and the entry is named
       'acme',
       '2026-03',
       'refused',
-      'it was perhaps sent: the receiver has 105 of 2026-03, the ledger 0 without and 5 with what was perhaps sent',
+      'may have been sent: the receiver has 105 for 2026-03, the ledger has 0 without and 5 with the events in flight',
     ],
   ]);
 });

@@ -42,7 +42,7 @@ test('Stripe: a session is used until it is about to expire, and another one is 
   await receiver.send([usageEvent('b', 1n)], NEVER);
   expect(sessions()).toBe(1);
   clock.advance(15 * 60_000);
-  expect(await receiver.send([usageEvent('c', 1n)], NEVER)).toEqual([{ is: 'taken' }]);
+  expect(await receiver.send([usageEvent('c', 1n)], NEVER)).toEqual([{ is: 'accepted' }]);
   expect(sessions()).toBe(2);
 });
 
@@ -51,8 +51,8 @@ test('Stripe: a session that expired by its clock alone is no refusal of the cre
   const { receiver } = await stripe({ now: () => clock.now() });
   await receiver.send([usageEvent('a', 1n)], NEVER);
   clock.advance(15 * 60_000);
-  expect(await receiver.send([usageEvent('b', 1n)], NEVER)).toMatchObject([{ is: 'again', certain: true, afterMs: 0 }]);
-  expect(await receiver.send([usageEvent('b', 1n)], NEVER)).toEqual([{ is: 'taken' }]);
+  expect(await receiver.send([usageEvent('b', 1n)], NEVER)).toMatchObject([{ is: 'retry', certain: true, afterMs: 0 }]);
+  expect(await receiver.send([usageEvent('b', 1n)], NEVER)).toEqual([{ is: 'accepted' }]);
 });
 
 test('Stripe: what it refuses after its answer is found by id, and what it does not name is counted', async () => {
@@ -60,15 +60,15 @@ test('Stripe: what it refuses after its answer is found by id, and what it does 
   const strangers = Array.from({ length: 12 }, (_, at) => usageEvent(`nobody-${at}`, 1n, { customer: 'nobody' }));
   const old = usageEvent('old', 1n, { timeMs: NOON - 36 * DAY_MS });
   const outcomes = await receiver.send([...strangers, old, usageEvent('good', 1n)], NEVER);
-  expect(new Set(outcomes.map(({ is }) => is))).toEqual(new Set(['taken']));
+  expect(new Set(outcomes.map(({ is }) => is))).toEqual(new Set(['accepted']));
 
-  expect(await receiver.refusedLater?.(NOON, NEVER)).toEqual({ refused: new Map(), unnamed: 0, untilMs: null });
+  expect(await receiver.readLateRefusals?.(NOON, NEVER)).toEqual({ refused: new Map(), unnamed: 0, untilMs: null });
   clock.advance(12_000);
-  const { refused, unnamed } = (await receiver.refusedLater?.(NOON, NEVER)) ?? { refused: new Map(), unnamed: 0 };
+  const { refused, unnamed } = (await receiver.readLateRefusals?.(NOON, NEVER)) ?? { refused: new Map(), unnamed: 0 };
   expect([...refused.keys()]).toEqual([...strangers.slice(0, 10).map(({ id }) => id), 'old']);
   expect(refused.get('old')).toContain('timestamp_too_far_in_past');
   expect(unnamed).toBe(2);
-  expect(await receiver.refusedLater?.(NOON + 12_001, NEVER)).toEqual({
+  expect(await receiver.readLateRefusals?.(NOON + 12_001, NEVER)).toEqual({
     refused: new Map(),
     unnamed: 0,
     untilMs: null,
@@ -78,16 +78,16 @@ test('Stripe: what it refuses after its answer is found by id, and what it does 
 test('Stripe: all pages of its reports are read', async () => {
   const { receiver } = await stripe();
   for (let at = 0; at < 120; at += 1) await receiver.send([usageEvent(`e-${at}`, 1n, { customer: 'nobody' })], NEVER);
-  expect((await receiver.refusedLater?.(0, NEVER))?.refused.size).toBe(120);
+  expect((await receiver.readLateRefusals?.(0, NEVER))?.refused.size).toBe(120);
 });
 
 test('Stripe: an amount of more than 15 digits is refused here, with the amount', async () => {
   const { double, receiver } = await stripe();
   const big = 1_234_567_890_123_456n;
   expect(await receiver.send([usageEvent('a', 1n), usageEvent('b', -big), usageEvent('c', 2n)], NEVER)).toEqual([
-    { is: 'taken' },
-    { is: 'refused', answer: `Stripe takes at most 15 digits, not -${big}` },
-    { is: 'taken' },
+    { is: 'accepted' },
+    { is: 'refused', answer: `-${big} has more than the 15 digits that Stripe accepts` },
+    { is: 'accepted' },
   ]);
   expect(double.sums()).toEqual({ 'acme 2026-03': '3' });
 });
@@ -95,7 +95,7 @@ test('Stripe: an amount of more than 15 digits is refused here, with the amount'
 test('Stripe: a meter that keeps the last event of an hour is refused, and nothing is sent to it', async () => {
   const { double, receiver } = await stripe({ meter: { id: 'mtr_1', eventName: 'usage_credits', window: 'hour' } });
   expect(await rejection(receiver.probe(NEVER))).toMatchObject({ code: 'outlet_mismatch' });
-  expect(await receiver.send([usageEvent('a', 1n)], NEVER)).toMatchObject([{ is: 'again', certain: true }]);
+  expect(await receiver.send([usageEvent('a', 1n)], NEVER)).toMatchObject([{ is: 'retry', certain: true }]);
   expect(double.held).toEqual([]);
 });
 
@@ -122,7 +122,7 @@ test('Metronome: a customer is its own id, too, and one that it does not know ha
     usageEvent('b', 5n),
     usageEvent('c', 9n, { customer: 'nobody' }),
   ];
-  expect(await receiver.send(events, NEVER)).toEqual([{ is: 'taken' }, { is: 'taken' }, { is: 'taken' }]);
+  expect(await receiver.send(events, NEVER)).toEqual([{ is: 'accepted' }, { is: 'accepted' }, { is: 'accepted' }]);
   const usage = await receiver.usage('2026-03', [id, 'acme', 'nobody'], NEVER);
   expect([usage?.get(id), usage?.get('acme'), usage?.get('nobody')]).toEqual(['12', '12', undefined]);
   expect([...double.unmatched]).toEqual(['c']);
@@ -147,7 +147,7 @@ test('Metronome: an event that it refuses is found, and those beside it are take
   const ahead = usageEvent('ahead', 1n, { timeMs: NOON + 2 * DAY_MS });
   const events = [usageEvent('a', 1n), usageEvent('b', 2n), ahead, usageEvent('c', 4n)];
   const outcomes = await receiver.send(events, NEVER);
-  expect(outcomes.map(({ is }) => is)).toEqual(['taken', 'taken', 'refused', 'taken']);
+  expect(outcomes.map(({ is }) => is)).toEqual(['accepted', 'accepted', 'refused', 'accepted']);
   expect(JSON.stringify(outcomes[2])).toContain('more than 24 hours in the future');
   expect(double.sums()).toEqual({ 'id-1 2026-03': '7' });
 });
@@ -164,8 +164,8 @@ test('OpenMeter: an amount that a float does not hold is refused here, with the 
   const { double, receiver } = await openMeter();
   const big = 2n ** 53n + 1n;
   expect(await receiver.send([usageEvent('a', big), usageEvent('b', 2n ** 53n - 1n)], NEVER)).toEqual([
-    { is: 'refused', answer: `OpenMeter sums floats, which do not hold ${big} exactly` },
-    { is: 'taken' },
+    { is: 'refused', answer: `OpenMeter sums floats, which cannot represent ${big} exactly` },
+    { is: 'accepted' },
   ]);
   expect(double.sums()).toEqual({ 'acme 2026-03': String(2n ** 53n - 1n) });
 });
@@ -194,7 +194,7 @@ test.each(['postgres', 'clickhouse'] as const)('Lago on %s: a batch of which it 
   await receiver.send([usageEvent('b', 2n), usageEvent('d', 8n)], NEVER);
   const events = ['a', 'b', 'c', 'd', 'e'].map((id, at) => usageEvent(id, BigInt(2 ** at)));
   const outcomes = await receiver.send(events, NEVER);
-  expect(outcomes).toEqual(events.map(() => ({ is: 'taken' })));
+  expect(outcomes).toEqual(events.map(() => ({ is: 'accepted' })));
   expect(double.sums()).toEqual({ 'acme 2026-03': '31' });
 });
 
@@ -203,10 +203,10 @@ test('Lago: an event that is at fault is refused, and those beside it are taken'
   await receiver.send([usageEvent('c', 4n)], NEVER);
   const events = [usageEvent('a', 1n), usageEvent('', 2n), usageEvent('c', 4n), usageEvent('d', 8n)];
   expect(await receiver.send(events, NEVER)).toEqual([
-    { is: 'taken' },
+    { is: 'accepted' },
     { is: 'refused', answer: '{"transaction_id":["value_is_mandatory"]}' },
-    { is: 'taken' },
-    { is: 'taken' },
+    { is: 'accepted' },
+    { is: 'accepted' },
   ]);
   expect(double.sums()).toEqual({ 'acme 2026-03': '13' });
 });

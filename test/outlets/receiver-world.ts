@@ -56,9 +56,9 @@ export async function sendAll(receiver: Receiver, events: readonly UsageEvent[])
       for (const [place, outcome] of outcomes.entries()) {
         const event = part[place];
         if (event === undefined) throw new Error('more outcomes than events');
-        if (outcome.is === 'again') again.push(event);
-        else if (outcome.is !== 'taken') others.push(outcome);
-        if (outcome.is === 'again' && !outcome.certain) uncertain += 1;
+        if (outcome.is === 'retry') again.push(event);
+        else if (outcome.is !== 'accepted') others.push(outcome);
+        if (outcome.is === 'retry' && !outcome.certain) uncertain += 1;
       }
     }
     waiting = again;

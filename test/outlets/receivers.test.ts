@@ -64,7 +64,7 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
   test('a call too many is sent again, and was surely not taken', async () => {
     const { receiver } = await startWorld({ callsPerSecond: 0 });
     const outcomes = await receiver.send([usageEvent('a', 5n)], NEVER);
-    expect(outcomes).toMatchObject([{ is: 'again', certain: true }]);
+    expect(outcomes).toMatchObject([{ is: 'retry', certain: true }]);
   });
 
   test('a question too many waits until it is not', async () => {
@@ -83,7 +83,7 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     for (let seed = 0; seed < 40; seed += 1) {
       double.setFaults({ seed, share: 1 });
       const [outcome] = await receiver.send([usageEvent(`again-${seed}`, 5n)], NEVER);
-      if (outcome?.is === 'again')
+      if (outcome?.is === 'retry')
         seen.add(`${outcome.certain} ${/429|500|ECONNRESET|UND_ERR_SOCKET/.exec(outcome.answer)?.[0]}`);
     }
     expect([...seen].sort()).toEqual(['false 500', 'false UND_ERR_SOCKET', 'true 429']);
@@ -101,13 +101,13 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     const { double, receiver } = await startWorld();
     const { events } = manyEvents(receiver.limits.eventsPerCall, CUSTOMERS);
     const outcomes = await receiver.send(events, NEVER);
-    expect(outcomes.filter(({ is }) => is !== 'taken')).toEqual([]);
+    expect(outcomes.filter(({ is }) => is !== 'accepted')).toEqual([]);
     expect(double.calls.every(({ status }) => status < 400)).toBe(true);
   });
 
   test('an abort is an outcome', async () => {
     const { receiver } = await startWorld();
     const outcomes = await receiver.send([usageEvent('a', 5n)], AbortSignal.abort());
-    expect(outcomes).toMatchObject([{ is: 'again' }]);
+    expect(outcomes).toMatchObject([{ is: 'retry' }]);
   });
 });

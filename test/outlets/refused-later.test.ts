@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
 import { recordRejections, settleEvents, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
+import { Forwarder } from '../../src/outlets/forwarder.ts';
 import { openReceiver } from '../../src/outlets/open-receiver.ts';
-import { findRefused } from '../../src/outlets/read-back.ts';
-import { Sweep } from '../../src/outlets/sweep.ts';
+import { findRefusedEntries } from '../../src/outlets/read-back.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { writerOn } from '../support/run/real-run.ts';
 import { testClock } from '../support/time/test-clock.ts';
@@ -38,15 +38,15 @@ test('what Stripe refused after it had taken it is found until it was sent again
   startOutlet(connection, begun);
   const writer = writerOn(connection);
   const asking = { ...deps, outlet, receiver, connection, writer: async () => writer };
-  const sweep = new Sweep(asking);
+  const sweep = new Forwarder(asking);
   await sweep.step(NEVER);
   expect(double.sums()).toEqual({ 'acme 2026-03': '5' });
   // As a daemon does that has just started.
   const look = async () => {
     const { reportsUntil } = outletRow(connection);
     const sinceMs = reportsUntil === null ? 0 : Date.parse(reportsUntil);
-    const reports = await receiver.refusedLater?.(sinceMs, NEVER);
-    const refused = await findRefused(asking, reports?.refused ?? new Map(), NEVER);
+    const reports = await receiver.readLateRefusals?.(sinceMs, NEVER);
+    const refused = await findRefusedEntries(asking, reports?.refused ?? new Map(), NEVER);
     recordRejections(connection, { name: 'billing', refused, untilMs: reports?.untilMs ?? null, nowMs });
     return refused;
   };

@@ -81,9 +81,9 @@ const PLACEHOLDER_LEDGER_ID = 'usage-ledger-doctor';
 export async function checkOutlets(config: Config, clock: Clock): Promise<Finding[]> {
   const { outlets, ledger, proxy } = config;
   if (outlets.length === 0) return [];
-  const [{ openReceiver }, { outletStandings, troubleOf }] = await Promise.all([
+  const [{ openReceiver }, { outletStatuses, describeProblems }] = await Promise.all([
     import('../../outlets/open-receiver.ts'),
-    import('../../outlets/standing.ts'),
+    import('../../outlets/outlet-status.ts'),
   ]);
   const reader = existsSync(ledger.path) ? openReader(ledger.path) : null;
   try {
@@ -94,14 +94,14 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Findin
       proxy,
       redact,
     };
-    const standings = reader === null ? [] : outletStandings(reader.connection, outlets);
+    const standings = reader === null ? [] : outletStatuses(reader.connection, outlets);
     const findings: Finding[] = [];
     for (const outlet of outlets) {
       const { name } = outlet;
       findings.push(await probeOutlet(() => openReceiver(outlet, deps), name));
       const standing = standings.find((one) => one.name === name);
       if (standing === undefined) continue;
-      const trouble = troubleOf(standing, false);
+      const trouble = describeProblems(standing, false);
       if (trouble !== null) findings.push(warn('outlets', trouble, 'see `usage-ledger outlets status`', name));
       if (standing.state === 'not_begun') {
         const remedy = `see \`usage-ledger outlets begin ${name}\`, which shows what would be sent`;

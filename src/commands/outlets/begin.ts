@@ -5,8 +5,8 @@ import { inertText } from '../../core/text/inert-text.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
 import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { previewBegin } from '../../outlets/preview.ts';
-import { receiverWord } from '../../outlets/sweep.ts';
+import { receiverKind } from '../../outlets/forwarder.ts';
+import { previewStart } from '../../outlets/preview.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
@@ -36,7 +36,7 @@ export function beginCommand(cli: CliContext): CliCommand {
         const fromPeriod = parsePeriod(given, '--from');
         const { connection } = context.reader();
         const before = readOutlet(connection, name);
-        if (before !== undefined && before.receiver !== receiverWord(outlet)) {
+        if (before !== undefined && before.receiver !== receiverKind(outlet)) {
           throw new UsageError(`${name} was begun as ${before.receiver}`, 'give what is another receiver another name');
         }
         const { workspaces } = outlet;
@@ -44,18 +44,18 @@ export function beginCommand(cli: CliContext): CliCommand {
         const scope = { ledgerId: ledgerId(connection), fromPeriod, workspaces };
         const preview = await withReceiver(context, outlet, async (receiver) => {
           await withStopSignal((signal) => receiver.probe(signal));
-          return previewBegin(connection, { outlet, scope, before, limits: receiver.limits }, nowMs);
+          return previewStart(connection, { outlet, scope, before, limits: receiver.limits }, nowMs);
         });
         if (yes) {
-          const request = { name, receiver: receiverWord(outlet), workspaces, fromPeriod, by, nowMs };
+          const request = { name, receiver: receiverKind(outlet), workspaces, fromPeriod, by, nowMs };
           await (await context.existingWriter()).startOutlet(request);
         }
         const months = preview.months.map(({ quantity, ...month }) => ({ ...month, [outlet.send]: quantity }));
-        const unnamed = preview.unnamed.map(({ workspaceId, tenantId }) => {
+        const unmapped = preview.unmapped.map(({ workspaceId, tenantId }) => {
           return { workspace_id: workspaceId, tenant_id: tenantId };
         });
         if (cli.json) {
-          cli.printJson({ name, begun: yes, from_period: fromPeriod, months, tenants_without_name: unnamed });
+          cli.printJson({ name, begun: yes, from_period: fromPeriod, months, tenants_without_name: unmapped });
           return;
         }
         cli.print(
@@ -71,13 +71,13 @@ export function beginCommand(cli: CliContext): CliCommand {
             cli.tableOptions,
           ),
         );
-        if (unnamed.length > 0) {
+        if (unmapped.length > 0) {
           const names = firstOf(
-            unnamed.map(({ tenant_id: id }) => inertText(id)),
+            unmapped.map(({ tenant_id: id }) => inertText(id)),
             NAMED,
           );
           cli.print(
-            `${counted(unnamed.length, 'tenant')} without ${outlet.customer}, held until they have one: ${names}`,
+            `${counted(unmapped.length, 'tenant')} without ${outlet.customer}, held until they have one: ${names}`,
           );
         }
         const act = `\`usage-ledger outlets begin ${name} --from ${fromPeriod} --yes\` begins`;

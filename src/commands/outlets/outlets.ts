@@ -1,7 +1,7 @@
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
-import { outletStandings } from '../../outlets/standing.ts';
+import { outletStatuses } from '../../outlets/outlet-status.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
@@ -32,7 +32,7 @@ function statusCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger outlets status --json')
     .action(() =>
       cli.withContext((context) => {
-        const standings = outletStandings(context.reader().connection, chosenOutlets(context.config));
+        const standings = outletStatuses(context.reader().connection, chosenOutlets(context.config));
         const rows = standings.map(({ events, ...standing }) => ({
           name: standing.name,
           receiver: standing.type,

@@ -2,8 +2,8 @@ import type { OutletConfig } from '../../config/types.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { outletStandings } from '../../outlets/standing.ts';
-import { Sweep } from '../../outlets/sweep.ts';
+import { Forwarder } from '../../outlets/forwarder.ts';
+import { outletStatuses } from '../../outlets/outlet-status.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { chosenOutlets, withReceiver } from './chosen.ts';
@@ -35,7 +35,7 @@ function push(context: Context, outlet: OutletConfig) {
   return withReceiver(context, outlet, (receiver) =>
     withStopSignal(async (signal) => {
       const writer = () => context.writer();
-      const sweep = new Sweep({ outlet, receiver, ledgerId: ledgerId(connection), connection, writer, clock });
+      const sweep = new Forwarder({ outlet, receiver, ledgerId: ledgerId(connection), connection, writer, clock });
       let taken = 0;
       let fault: string | null = null;
       for (const step of [() => sweep.step(signal), () => sweep.stepHeld(signal)]) {
@@ -48,7 +48,7 @@ function push(context: Context, outlet: OutletConfig) {
           more = report.more && report.fault === null;
         }
       }
-      const [standing] = outletStandings(connection, [outlet]);
+      const [standing] = outletStatuses(connection, [outlet]);
       return { name: outlet.name, taken, fault, reason: standing?.reason ?? null };
     }),
   );

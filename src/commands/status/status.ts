@@ -6,7 +6,7 @@ import { createLogger } from '../../core/logger.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { firstOf } from '../../core/text/words.ts';
 import { createSlotHistory } from '../../daemon/schedules.ts';
-import { stillWaits, syncFactsReader } from '../../daemon/state/staleness.ts';
+import { isStillQueued, syncFactsReader } from '../../daemon/state/staleness.ts';
 import {
   type OutboxCounts,
   openAlertsOfLedger,
@@ -15,14 +15,14 @@ import {
   type WorkspaceState,
   workspaceLines,
   workspaceStatuses,
-  worstFirst,
+  sortWorstFirst,
 } from '../../daemon/state/status.ts';
 import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { describeOutlet, type OutletStanding, outletStandings, troubleOf } from '../../outlets/standing.ts';
+import { describeOutlet, type OutletStatus, outletStatuses, describeProblems } from '../../outlets/outlet-status.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
@@ -131,7 +131,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     historyOf: createSlotHistory(connection, context.clock, 0),
     waitingSince(id: string, lastAttemptAtMs: number | null) {
       const sinceMs = queue.waitingSince.get(id);
-      return sinceMs !== undefined && stillWaits(sinceMs, lastAttemptAtMs, nowMs) ? sinceMs : null;
+      return sinceMs !== undefined && isStillQueued(sinceMs, lastAttemptAtMs, nowMs) ? sinceMs : null;
     },
   };
   const workspaces = workspaceLines(context.config, stored, sources, nowMs).filter(
@@ -158,9 +158,9 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
       workspaces.some(({ workspace_id, configured }) => configured && workspace_id === id),
     ),
     publish: await readPublishStatus(context),
-    outlets: outletStandings(connection, context.config.outlets).map((standing) => ({
+    outlets: outletStatuses(connection, context.config.outlets).map((standing) => ({
       ...standing,
-      trouble: troubleOf(standing, false),
+      trouble: describeProblems(standing, false),
     })),
   };
 }
@@ -190,7 +190,7 @@ export interface StatusReport {
   short: ShortHistory[];
   /** The copy in Postgres; null when none is configured. */
   publish: { standing: CopyStanding; words: string } | null;
-  outlets: (OutletStanding & { trouble: string | null })[];
+  outlets: (OutletStatus & { trouble: string | null })[];
 }
 
 interface ScreenOptions extends TableOptions {
@@ -225,7 +225,7 @@ function configurationLines(notice: ConfigurationStatus | null): string[] {
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
   const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped, short } = report;
   const skippedMonths = describeSkipped(skipped);
-  const sorted = worstFirst(workspaces);
+  const sorted = sortWorstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const noJumpsYet = shortHistoryWords(
     short.filter(({ workspaceId }) => shown.some(({ workspace_id }) => workspace_id === workspaceId)),

@@ -9,23 +9,23 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { outletStandings } from '../../outlets/standing.ts';
+import { outletStatuses } from '../../outlets/outlet-status.ts';
 import { readExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { WorkspaceLine } from '../state/status.ts';
 
-const OLDEST_OWED = `SELECT min(owed_at) FROM alert_notified
+const SELECT_OLDEST_DUE = `SELECT min(owed_at) FROM alert_notified
   WHERE owed IS NOT NULL AND given_up = 0 AND (goes_with IS NULL OR failures > 0)`;
 
 export type Measurements = ReturnType<typeof createMeasurements>;
 
 export function createMeasurements(context: Context, queues: readonly Queue[], workspaces: () => WorkspaceLine[]) {
   const { connection } = context.reader();
-  const oldestOwed = connection.prepare(OLDEST_OWED).pluck();
+  const selectOldestDue = connection.prepare(SELECT_OLDEST_DUE).pluck();
   return {
     metricEvents: context.metricEvents,
     reservedBytes: () => context.reservedBytes,
-    /** When the daemon tries each workspace next; those that it does not try are left out. */
+    /** Returns the time of each workspace's next attempt; workspaces without one are omitted. */
     nextAttempts: () =>
       workspaces().flatMap(({ workspace_id: workspaceId, next_attempt_at: at }) =>
         at === null ? [] : [{ workspaceId, atMs: Date.parse(at) }],
@@ -41,19 +41,19 @@ export function createMeasurements(context: Context, queues: readonly Queue[], w
         const { name, failing, writtenAt } = readExportStatus(wanted);
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
-    outlets: () => outletStandings(connection, context.config.outlets),
-    /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
+    outlets: () => outletStatuses(connection, context.config.outlets),
+    /** Counts the alerts with a cause that has not ended, unconfirmed ones included. */
     alerts: (): Pick<AlertCount, 'rule' | 'state' | 'count'>[] => countAlerts(connection),
-    /** How long a channel has been owed what waits for no others; 0 without anything. */
+    /** Age of the oldest due notification that does not wait for a group or summary; 0 if there is none. */
     outboxAgeSeconds() {
-      const at = oldestOwed.get() as string | null;
+      const at = selectOldestDue.get() as string | null;
       return at === null ? 0 : Math.max(0, context.clock.now() - Date.parse(at)) / 1000;
     },
-    /** Age of the oldest job that could begin, by queue; 0 without one. Asks Redis; may reject. */
+    /** Age of the oldest waiting job by queue; 0 if none waits. Reads Redis; may reject. */
     async queueAgesSeconds(): Promise<Record<string, number>> {
       const ages = queues.map(async (queue) => {
         const [job] = await queue.getJobs(['waiting'], 0, 0, true);
-        // BullMQ asks the system's clock when it writes the time of a job.
+        // BullMQ takes a job's timestamp from the system clock.
         const age = job === undefined ? 0 : Math.max(0, systemClock.now() - job.timestamp) / 1000;
         return [queueLabel(queue.name), age] as const;
       });
@@ -62,7 +62,7 @@ export function createMeasurements(context: Context, queues: readonly Queue[], w
   };
 }
 
-/** `sync`: the name inside Redis also holds the id of the ledger. */
+/** Returns the short name of a queue, such as `sync`; its name in Redis also contains the id of the ledger. */
 export function queueLabel(name: string): string {
   return name.slice(name.lastIndexOf('-') + 1);
 }
@@ -75,7 +75,7 @@ export interface RunCount {
   workspaceId: string;
   status: string;
   count: number;
-  /** From claim to end, all of them together. */
+  /** Total duration from claim to end. */
   seconds: number;
   pages: number;
   records: number;
@@ -91,12 +91,12 @@ interface LatestRunRow {
   records: number | null;
 }
 
-/** Years of runs are read so many at a time. */
-const RUNS_A_READ = 5000;
+/** Runs per read: a ledger may hold years of them. */
+const RUNS_PER_READ = 5000;
 
 /**
- * Counts the ended runs of the ledger. Each call reads only what is new since the one before: a run that has
- * ended keeps its status, and what is pruned stays counted, so the counts only grow and years of runs cost nothing.
+ * Counts the ended runs of the ledger. Each call reads only the runs since the previous call: ended runs keep their status
+ * and pruned ones stay counted, so the counts never decrease.
  */
 export function createRunTally(connection: LedgerDb) {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
@@ -107,14 +107,14 @@ export function createRunTally(connection: LedgerDb) {
       .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
       .where(isInPeriods)
       .orderBy(asc(runKey))
-      .limit(RUNS_A_READ)
+      .limit(RUNS_PER_READ)
       .all();
   const counts = new Map<string, RunCount>();
   const running = new Set<number>();
   const listeners: ((seconds: number) => void)[] = [];
   let lastKey = 0;
 
-  const take = ({ runKey, workspaceId, status, startedAt, finishedAt, pages, records }: LatestRunRow): void => {
+  const countRun = ({ runKey, workspaceId, status, startedAt, finishedAt, pages, records }: LatestRunRow): void => {
     if (status === 'running') {
       running.add(runKey);
       return;
@@ -136,20 +136,20 @@ export function createRunTally(connection: LedgerDb) {
   };
 
   const countRuns = (): RunCount[] => {
-    // One that is gone by now applied nothing: the retention lets go of such runs.
+    // A run that is missing by now applied nothing: retention prunes such runs.
     const asked = [...running];
     running.clear();
-    for (const row of read(inArray(runKey, asked))) take(row);
+    for (const row of read(inArray(runKey, asked))) countRun(row);
     for (;;) {
       const rows = read(gt(runKey, lastKey));
-      for (const row of rows) take(row);
+      for (const row of rows) countRun(row);
       lastKey = rows.at(-1)?.runKey ?? lastKey;
-      if (rows.length < RUNS_A_READ) return [...counts.values()];
+      if (rows.length < RUNS_PER_READ) return [...counts.values()];
     }
   };
   return {
     counts: countRuns,
-    /** Tells from now on how long each run took that a call of `counts` finds to have ended, in seconds. */
+    /** Registers a listener that gets the duration, in seconds, of each ended run that a later call of `counts` finds. */
     onRun: (listener: (seconds: number) => void): void => void listeners.push(listener),
   };
 }

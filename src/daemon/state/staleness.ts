@@ -4,11 +4,11 @@ import { ageMs, knownTime } from '../../core/stored-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 export interface SyncFacts {
-  /** When its last complete run ended, milliseconds since the epoch; null when there never was one. */
+  /** End of the last complete run, in milliseconds since the epoch; null if there was none. */
   lastCompleteRunAtMs: number | null;
   lastAttemptAtMs: number | null;
   running: boolean;
-  /** A run has failed since one was applied. */
+  /** True if a run has failed since the last applied one. */
   failed: boolean;
   ended: boolean;
 }
@@ -26,7 +26,7 @@ interface FactsRow {
   ended: number;
 }
 
-/** Runs that somebody stopped are no failures. */
+// Runs that were stopped or cancelled do not count as failed.
 const SELECT_FACTS = `
   SELECT last_complete_run_at AS completeAt, last_attempt_at AS attemptAt, last_status AS status, EXISTS (
     SELECT 1 FROM runs r
@@ -38,7 +38,7 @@ const SELECT_FACTS = `
   ) AS failed, w.ended_seq IS NOT NULL AS ended
   FROM workspaces w LEFT JOIN finance_freshness USING (workspace_id) WHERE workspace_id = ?`;
 
-/** Returns what reads the facts of a workspace; of one that the ledger does not know they are empty. */
+/** Returns a function that reads the facts of a workspace; they are empty for one that the ledger does not know. */
 export function syncFactsReader(connection: LedgerDb): (workspaceId: string) => SyncFacts {
   const select = connection.prepare(SELECT_FACTS);
   return (workspaceId) => {
@@ -57,16 +57,15 @@ function timeOf(at: string | null | undefined): number | null {
   return typeof at === 'string' ? Date.parse(at) : null;
 }
 
-/** Whether a job that was put in line at `sinceMs` waits for its place still: an attempt since then has used it up. */
-export function stillWaits(sinceMs: number, lastAttemptAtMs: number | null, nowMs: number): boolean {
+/** Reports whether a job enqueued at `sinceMs` is still waiting: an attempt since then means that it has run. */
+export function isStillQueued(sinceMs: number, lastAttemptAtMs: number | null, nowMs: number): boolean {
   return (knownTime(lastAttemptAtMs, nowMs) ?? Number.NEGATIVE_INFINITY) < sinceMs;
 }
 
 /**
- * Whether a workspace is stale through a fault of its service or of ours: nothing was applied for longer than its
- * schedule allows, and a run has failed, or none has come although none waits. A run that reads for the first time since
- * then, or waits for its place since `waitingSinceMs`, is given as long as a run may take. A daemon gives the workspaces as
- * long from its own start on, which is `upMs` ago.
+ * Reports whether a workspace is stale: no run was applied for longer than its schedule allows, and a run has failed or
+ * none has started. A run that is in progress, or queued since `waitingSinceMs`, gets the time that a run may take. The
+ * limit also counts from the start of the daemon, which was `upMs` ago.
  */
 export function isStale(
   facts: SyncFacts,
@@ -81,28 +80,28 @@ export function isStale(
   return underWayMs === null || underWayMs > runMs;
 }
 
-/** A week and a day: every pause that a cron expression makes at night or on certain weekdays lies within. */
+/** Eight days contain every pause that a cron expression makes at night or on weekdays. */
 const LONGEST_SPAN_MS = 8 * DAY_MS;
-/** Each hour or day of these is like the next. */
+/** Cron patterns that repeat every hour or every day, with that span. */
 const SPANS_MS = [
   [/^\S+ \* \* \* \*$/, HOUR_MS],
   [/ \* \* \*$/, DAY_MS],
 ] as const;
-/** Expressions that come due more seldom still show a few pauses. */
+/** Minimum number of slots to look at, for expressions that rarely match. */
 const MIN_SLOTS = 4;
 
-/** A tick may come late and the run takes its time. */
+/** Allowance for a late tick and the duration of the run. */
 const STALE_GRACE_MS = 60_000;
 
-/** Without a complete run for this long a workspace is stale: two of the longest pauses of its cron, and a minute. */
+/** Returns the time without a complete run after which a workspace is stale: twice its longest pause plus a minute. */
 export function staleAfterMs(cron: string, nowMs: number): number {
   return 2 * longestPauseMs(cron, nowMs) + STALE_GRACE_MS;
 }
 
 /**
- * The longest pause, in milliseconds, between the next slots of a five-field cron expression in UTC. It is the pause
- * that counts, not the usual distance: working hours only must not look like an outage every night. Throws on an
- * expression that cannot be read: the configuration was checked before.
+ * Returns the longest pause, in milliseconds, between the next slots of a five-field cron expression in UTC. The longest
+ * pause counts rather than the usual one, so that a schedule for working hours does not look like an outage every night.
+ * Throws if the expression is invalid.
  */
 export function longestPauseMs(cron: string, nowMs: number): number {
   const spanMs = SPANS_MS.find(([shape]) => shape.test(cron))?.[1] ?? LONGEST_SPAN_MS;

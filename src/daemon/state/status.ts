@@ -34,8 +34,8 @@ const LAST_RUN = {
 
 export type LastRun = Pick<typeof financeRuns.$inferSelect, keyof typeof LAST_RUN>;
 
-/** What `finance_freshness` would say of the workspaces that were ended. */
-const ENDED = `SELECT w.workspace_id, r.finished_at AS last_complete_run_at, l.started_at AS last_attempt_at,
+/** Selects retired workspaces with the columns of `finance_freshness`, which omits them. */
+const SELECT_RETIRED = `SELECT w.workspace_id, r.finished_at AS last_complete_run_at, l.started_at AS last_attempt_at,
     l.status AS last_status, min(p.period) AS covers_from, max(p.period) AS covers_to
   FROM workspaces w
   LEFT JOIN runs r ON r.run_key = (SELECT max(run_key) FROM runs WHERE workspace_key = w.workspace_key AND status = 'applied')
@@ -47,7 +47,7 @@ export function workspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
   const open = Map.groupBy(countAlerts(connection), ({ workspaceId }) => workspaceId);
   const lastRun = lastRunOf(connection);
   const read = query(connection).select().from(financeFreshness).orderBy(asc(financeFreshness.workspace_id)).all();
-  const ended = connection.prepare(ENDED).all() as typeof read;
+  const ended = connection.prepare(SELECT_RETIRED).all() as typeof read;
   return [...read, ...ended].map((row) => ({
     ...row,
     last_run: lastRun.get({ workspaceId: row.workspace_id }) ?? null,
@@ -72,37 +72,37 @@ const lastRunOf = prepared((db) => {
 });
 
 export interface OutboxCounts {
-  /** On their way, or owed and not made yet: they go at once, with a group, or are tried again later. */
+  /** Notifications being sent, to be composed, waiting for a group, or waiting for a retry. */
   pending: number;
-  /** What is owed with a daily summary, and nothing is wrong with it. */
+  /** Notifications that wait for a daily summary and have not failed. */
   held: number;
   dead: number;
 }
 
-const COUNT_OWED =
+const COUNT_UNCOMPOSED =
   'SELECT count(*) FROM alert_notified WHERE owed IS NOT NULL AND delivery_key IS NULL AND given_up = 0';
 const IS_HELD = "goes_with IS 'digest' AND failures = 0";
 const selectCounts = preparedSql(
-  `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL) + (${COUNT_OWED} AND NOT (${IS_HELD})) AS pending,
-     (${COUNT_OWED} AND ${IS_HELD}) AS held, (SELECT count(*) FROM deliveries WHERE state = 'dead') AS dead`,
+  `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL) + (${COUNT_UNCOMPOSED} AND NOT (${IS_HELD})) AS pending,
+     (${COUNT_UNCOMPOSED} AND ${IS_HELD}) AS held, (SELECT count(*) FROM deliveries WHERE state = 'dead') AS dead`,
 );
 
 export function outboxCounts(connection: LedgerDb): OutboxCounts {
   return selectCounts(connection).get() as OutboxCounts;
 }
 
-/** From what is worst to what is well; one that was ended, or is not configured any more, is nobody's concern. */
+/** Workspace states, worst first. */
 const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'ended', 'not_configured'] as const;
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
 
 export interface WorkspaceLine extends WorkspaceStatus {
   name: string;
   configured: boolean;
-  /** `stale`: no complete run for longer than its cron allows; `failed`: the last run did, and the one before is fresh. */
+  /** `stale`: no complete run for longer than its cron allows; `failed`: the last run failed, but an earlier one is recent. */
   state: WorkspaceState;
   /**
-   * When a daemon tries it next, an ISO time; null for one that is not configured or was ended, and after a refusal for too
-   * many requests, whose message says it.
+   * ISO time of the next attempt; null for a workspace that is not configured or retired, and after the service refused a
+   * run for too many requests (its message names the time).
    */
   next_attempt_at: string | null;
 }
@@ -119,12 +119,12 @@ const NEVER_SYNCED = {
 
 interface LineSources {
   factsOf: (workspaceId: string) => SyncFacts;
-  /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
+  /** Returns the time since which a job of the workspace has been queued, see `QueuedJobs`. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   historyOf: ReturnType<typeof createSlotHistory>;
 }
 
-/** The configured workspaces in their order, then those that the ledger knows from before. */
+/** Lists the configured workspaces in their order, then the other workspaces of the ledger. */
 export function workspaceLines(
   config: Config,
   stored: readonly WorkspaceStatus[],
@@ -142,8 +142,8 @@ export function workspaceLines(
     const waitingSinceMs = waitingSince(id, facts.lastAttemptAtMs);
     const state = stateOf(status, { facts, waitingSinceMs }, bounds, nowMs);
     const history = historyOf({ workspaceId: id, kind: 'scheduled' });
-    const isSaid = state === 'ended' || status.last_run?.error_code === 'rate_limited';
-    const nextMs = isSaid ? null : nextAttempt(cron, history, nowMs);
+    const hasNoAttempt = state === 'ended' || status.last_run?.error_code === 'rate_limited';
+    const nextMs = hasNoAttempt ? null : nextAttempt(cron, history, nowMs);
     return { ...status, name, configured: true, state, next_attempt_at: nextMs === null ? null : isoTime(nextMs) };
   });
   const left = [...byId.values()].map((status): WorkspaceLine => {
@@ -153,7 +153,7 @@ export function workspaceLines(
   return [...configured, ...left];
 }
 
-/** Null for an expression that names no time. */
+/** Returns the time of the next attempt; null if the cron expression never matches. */
 function nextAttempt(cron: string, history: SlotHistory, nowMs: number): number | null {
   const span = createSlotFinder(cron)(nowMs);
   const atMs = span === null ? nextSlot(cron, nowMs) : nextAttemptMs(span, history, nowMs);
@@ -173,8 +173,8 @@ function stateOf(
   return lastStatus === 'failed' ? 'failed' : 'fresh';
 }
 
-/** What is wrong first, then what has open alerts; else as configured. */
-export function worstFirst(lines: readonly WorkspaceLine[]): WorkspaceLine[] {
+/** Sorts by state, worst first, then by open alerts; otherwise in the configured order. */
+export function sortWorstFirst(lines: readonly WorkspaceLine[]): WorkspaceLine[] {
   const rank = ({ state }: WorkspaceLine) => WORKSPACE_STATES.indexOf(state);
   return lines.toSorted((a, b) => rank(a) - rank(b) || Math.sign(b.open_alerts - a.open_alerts));
 }

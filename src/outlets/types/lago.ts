@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { askFor, mismatch, parsed } from '../answers.ts';
+import { getParsed, mismatchError, parseJson } from '../answers.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
 
@@ -30,13 +30,14 @@ const metricAnswer = z.object({
 });
 
 /**
- * Lago's batch of events (getlago.com/docs/api-reference/events/batch), at most 100, of any age. A customer is the external id
- * of a subscription. A batch is taken whole or not at all: its refusal names the events by their places, and those whose id
- * it has already (`value_already_exist`) are taken.
+ * Sends Lago event batches (getlago.com/docs/api-reference/events/batch): at most 100 events of any age. A customer is the
+ * external id of a subscription. Lago accepts a batch only as a whole: a refusal lists the faulty events by index, and those
+ * with a known id (`value_already_exist`) count as accepted.
  *
- * Ids are kept for ever, with the time where ClickHouse keeps them, so an attempt never changes the time. Negative events
- * are summed; a month below zero is invoiced as zero. An unknown subscription or code is taken and told by the webhook
- * `events.errors` alone. Usage is read back from its list of events, which knows any month and no billing period.
+ * Ids are deduplicated forever; with ClickHouse together with the time, so an attempt never changes the time. Negative events
+ * are summed; a month below zero is invoiced as zero. Events with an unknown subscription or code are accepted and only
+ * reported by the webhook `events.errors`. Usage is read back from the event list, which covers any month and does not
+ * depend on billing periods.
  */
 export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): Receiver {
   const headers = { authorization: `Bearer ${outlet.token}`, 'content-type': 'application/json' };
@@ -46,7 +47,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     const body = JSON.stringify({ events: events.map((event) => lagoEvent(event, outlet.meter)) });
     const answer = await http.call({ method: 'POST', path: '/events/batch', headers, body }, signal);
     const outcome = http.outcomeOf(answer);
-    const read = refusal.safeParse(outcome.is === 'refused' && answer.status !== null ? parsed(answer.body) : null);
+    const read = refusal.safeParse(outcome.is === 'refused' && answer.status !== null ? parseJson(answer.body) : null);
     if (!read.success) return events.map(() => outcome);
     const faults = read.data.error_details;
     const others = events.filter((_, at) => faults[at] === undefined);
@@ -54,7 +55,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     const rest = await post(others, signal);
     return events.map((_, at) => {
       const fault = faults[at];
-      if (fault !== undefined) return outcomeOfFault(fault, (text) => http.shown(text));
+      if (fault !== undefined) return outcomeOfFault(fault, (text) => http.displayText(text));
       return rest.shift() ?? outcome;
     });
   };
@@ -64,7 +65,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
       external_subscription_id: customer,
       code: outlet.meter,
       timestamp_from: isoTime(periodStartMs(period)),
-      // Both ends are included.
+      // Lago includes both ends.
       timestamp_to: isoTime(periodEndMs(period) - 1),
       per_page: '100',
     };
@@ -72,7 +73,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     let next: number | null | undefined = 1;
     while (next) {
       const path: string = `/events?${new URLSearchParams({ ...asked, page: String(next) })}`;
-      const { events, meta }: Page = await askFor(http, { method: 'GET', path, headers }, page, signal);
+      const { events, meta }: Page = await getParsed(http, { method: 'GET', path, headers }, page, signal);
       for (const { transaction_id, timestamp, properties } of events) {
         values.set(`${transaction_id} ${timestamp}`, String(properties?.[outlet.send] ?? 0));
       }
@@ -84,13 +85,13 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
   return {
     limits: {
       eventsPerCall: 100,
-      // Events have 500 requests a second, all others 50 (getlago.com/docs/api-reference/rate-limits).
+      // The limit is 500 requests per second for events, 50 for others (getlago.com/docs/api-reference/rate-limits).
       callsPerSecond: 40,
       remembersMs: 36_500 * DAY_MS,
-      takesBackMs: null,
-      takesNegative: true,
-      showsAfterMs: 60_000,
-      carriesBoth: true,
+      maxEventAgeMs: null,
+      acceptsNegative: true,
+      visibleAfterMs: 60_000,
+      sendsBothQuantities: true,
     },
     send: post,
     async usage(period, customers, signal) {
@@ -100,10 +101,10 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     },
     async probe(signal) {
       const path = `/billable_metrics/${encodeURIComponent(outlet.meter)}`;
-      const { billable_metric: metric } = await askFor(http, { method: 'GET', path, headers }, metricAnswer, signal);
+      const { billable_metric: metric } = await getParsed(http, { method: 'GET', path, headers }, metricAnswer, signal);
       if (metric.aggregation_type === 'sum_agg' && metric.field_name === outlet.send) return;
       const found = `${metric.aggregation_type} of ${metric.field_name ?? 'nothing'}`;
-      throw mismatch(`its billable metric is ${found}`, `make a billable metric that sums \`${outlet.send}\``);
+      throw mismatchError(`the billable metric is ${found}`, `create a billable metric that sums \`${outlet.send}\``);
     },
   };
 }
@@ -123,14 +124,14 @@ function lagoEvent(event: UsageEvent, code: string) {
   };
 }
 
-function outcomeOfFault(fault: unknown, shown: (text: string) => string): Outcome {
+function outcomeOfFault(fault: unknown, displayText: (text: string) => string): Outcome {
   const text = JSON.stringify(fault);
   const read = z.object({ transaction_id: z.array(z.string()) }).safeParse(fault);
-  if (read.success && read.data.transaction_id.includes('value_already_exist')) return { is: 'taken' };
-  return { is: 'refused', answer: shown(text) };
+  if (read.success && read.data.transaction_id.includes('value_already_exist')) return { is: 'accepted' };
+  return { is: 'refused', answer: displayText(text) };
 }
 
-/** Exact for whole numbers; others sent the fractions, if there are any. */
+/** Sums values, exactly for whole numbers. Fractions can only come from other senders. */
 function sumText(values: readonly string[]): string {
   const whole = values.filter((value) => /^-?\d+$/.test(value)).reduce((sum, value) => sum + BigInt(value), 0n);
   const rest = values.filter((value) => !/^-?\d+$/.test(value)).reduce((sum, value) => sum + Number(value), 0);

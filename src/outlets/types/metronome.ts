@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { askFor, inParts, mismatch, numberText, sendHalves } from '../answers.ts';
+import { chunks, getParsed, mismatchError, numberText, sendSplitting } from '../answers.ts';
 import { USAGE_EVENT_TYPE } from '../events.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
@@ -14,7 +14,7 @@ export interface MetronomeOutlet {
   send: 'credits' | 'requests';
 }
 
-const CUSTOMERS_PER_QUESTION = 50;
+const CUSTOMERS_PER_QUERY = 50;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const metricAnswer = z.object({
   data: z.object({
@@ -30,10 +30,10 @@ const usageAnswer = z.object({
 });
 
 /**
- * Metronome's ingest (docs.metronome.com/api-reference/usage/ingest-events), at most 100 events a call, up to 34 days back. It
- * ignores a transaction id for 34 days after it took it. A customer is an ingest alias or Metronome's own id; one that it does
- * not know yet is taken, and counted once the alias is given. Values are sent as text, which it sums exactly; that negative
- * ones are summed, too, is said nowhere. No rate is documented but 100,000 events a second.
+ * Sends to Metronome's ingest (docs.metronome.com/api-reference/usage/ingest-events): at most 100 events per call, up to 34
+ * days old. It deduplicates a transaction id for 34 days. A customer is an ingest alias or a Metronome id; events for an
+ * unknown alias are accepted and count once the alias exists. Values are sent as text and summed exactly; whether negative
+ * ones are summed is not documented. The only documented rate is 100,000 events per second.
  */
 export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: ReceiverDeps): Receiver {
   const headers = { authorization: `Bearer ${outlet.token}`, 'content-type': 'application/json' };
@@ -43,10 +43,10 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
     return http.outcomeOf(await http.call({ method: 'POST', path: '/v1/ingest', headers, body }, signal));
   };
 
-  /** Usage is asked by Metronome's own id; null: nobody has that name. */
+  /** Returns the Metronome id of a customer, which usage queries need; null if there is none. */
   const idOf = async (customer: string, signal: AbortSignal): Promise<string | null> => {
     const path = `/v1/customers?${new URLSearchParams({ ingest_alias: customer })}`;
-    const { data } = await askFor(http, { method: 'GET', path, headers }, customersAnswer, signal);
+    const { data } = await getParsed(http, { method: 'GET', path, headers }, customersAnswer, signal);
     const known = data[0]?.id;
     return known ?? (UUID.test(customer) ? customer : null);
   };
@@ -63,7 +63,7 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
     let query = '';
     do {
       const call = { method: 'POST' as const, path: `/v1/usage${query}`, headers, body };
-      const { data, next_page } = await askFor(http, call, usageAnswer, signal);
+      const { data, next_page } = await getParsed(http, call, usageAnswer, signal);
       for (const { customer_id, value } of data) found.set(customer_id, numberText(value ?? 0));
       query = next_page ? `?${new URLSearchParams({ next_page })}` : '';
     } while (query !== '');
@@ -75,15 +75,15 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
       eventsPerCall: 100,
       callsPerSecond: 40,
       remembersMs: 34 * DAY_MS,
-      takesBackMs: 34 * DAY_MS,
-      takesNegative: true,
-      showsAfterMs: 60_000,
-      carriesBoth: true,
+      maxEventAgeMs: 34 * DAY_MS,
+      acceptsNegative: true,
+      visibleAfterMs: 60_000,
+      sendsBothQuantities: true,
     },
-    send: (events, signal) => sendHalves(events, (part) => post(part, signal)),
+    send: (events, signal) => sendSplitting(events, (part) => post(part, signal)),
     async usage(period, customers, signal) {
       const found = new Map<string, string>();
-      for (const part of inParts(customers, CUSTOMERS_PER_QUESTION)) {
+      for (const part of chunks(customers, CUSTOMERS_PER_QUERY)) {
         const named = new Map<string, string>();
         for (const customer of part) {
           const id = await idOf(customer, signal);
@@ -96,14 +96,14 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
     },
     async probe(signal) {
       const path = `/v1/billable-metrics/${encodeURIComponent(outlet.meter)}`;
-      const { data } = await askFor(http, { method: 'GET', path, headers }, metricAnswer, signal);
+      const { data } = await getParsed(http, { method: 'GET', path, headers }, metricAnswer, signal);
       const types = data.event_type_filter?.in_values ?? [USAGE_EVENT_TYPE];
       const sums = data.aggregation_type === 'SUM' && data.aggregation_key === outlet.send;
       if (sums && types.includes(USAGE_EVENT_TYPE)) return;
       const found = `${data.aggregation_type} of ${data.aggregation_key} in events of type ${types.join(', ')}`;
-      throw mismatch(
-        `its billable metric is ${found}`,
-        `make a billable metric that sums \`${outlet.send}\` of events of type ${USAGE_EVENT_TYPE}`,
+      throw mismatchError(
+        `the billable metric is ${found}`,
+        `create a billable metric that sums \`${outlet.send}\` of events of type ${USAGE_EVENT_TYPE}`,
       );
     },
   };

@@ -2,28 +2,29 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { askFor, inParts, mismatch, numberText, sendFitting, sendHalves } from '../answers.ts';
+import { chunks, getParsed, mismatchError, numberText, sendRepresentable, sendSplitting } from '../answers.ts';
 import { cloudEvent, USAGE_EVENT_TYPE } from '../events.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
 
 export interface OpenMeterOutlet {
-  /** Null: one's own OpenMeter asks for none. */
+  /** Null for a self-hosted OpenMeter without authentication. */
   token: string | null;
   /** The slug of the meter. */
   meter: string;
   send: 'credits' | 'requests';
 }
 
-const SUBJECTS_PER_QUESTION = 50;
+const SUBJECTS_PER_QUERY = 50;
 const meterAnswer = z.object({ aggregation: z.string(), eventType: z.string(), valueProperty: z.string().nullish() });
 const queryAnswer = z.object({ data: z.array(z.object({ subject: z.string().nullish(), value: z.number() })) });
 
 /**
- * OpenMeter's CloudEvents (openmeter.io/docs/metering/events/overview), of any age; a customer is a subject. It counts a source
- * and id once within 32 days, as its configuration says (`dedupe`, off in its sample): without it, each attempt would count.
- * Negative values are summed. Sums are floats there: what a float does not hold exactly is refused here. What has no meter or
- * no value is taken and shown by its list of events alone, so `probe` looks at the meter.
+ * Sends OpenMeter CloudEvents (openmeter.io/docs/metering/events/overview). Events may have any age; a customer is a subject.
+ * OpenMeter deduplicates source and id for 32 days if its `dedupe` setting is on (it is off in the sample configuration);
+ * otherwise each attempt would count. Negative values are summed. Sums are floats, so quantities that a float does not
+ * represent exactly are refused here. Events without a meter or value are accepted and appear only in the event list, so
+ * `probe` checks the meter.
  */
 export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerId }: ReceiverDeps): Receiver {
   const headers: Record<string, string> = outlet.token === null ? {} : { authorization: `Bearer ${outlet.token}` };
@@ -41,16 +42,16 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
       eventsPerCall: 500,
       callsPerSecond: 20,
       remembersMs: 32 * DAY_MS,
-      takesBackMs: null,
-      takesNegative: true,
-      showsAfterMs: 60_000,
-      carriesBoth: true,
+      maxEventAgeMs: null,
+      acceptsNegative: true,
+      visibleAfterMs: 60_000,
+      sendsBothQuantities: true,
     },
     send: (events, signal) =>
-      sendFitting(events, misfit, (fitting) => sendHalves(fitting, (part) => post(part, signal))),
+      sendRepresentable(events, refusalReason, (fitting) => sendSplitting(fitting, (part) => post(part, signal))),
     async usage(period, customers, signal) {
       const found = new Map<string, string>();
-      for (const part of inParts(customers, SUBJECTS_PER_QUESTION)) {
+      for (const part of chunks(customers, SUBJECTS_PER_QUERY)) {
         const query = new URLSearchParams([
           ['from', isoTime(periodStartMs(period))],
           ['to', isoTime(periodEndMs(period))],
@@ -58,13 +59,13 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
           ...part.map((subject): [string, string] => ['subject', subject]),
         ]);
         const path = `${meter}/query?${query}`;
-        const { data } = await askFor(http, { method: 'GET', path, headers }, queryAnswer, signal);
+        const { data } = await getParsed(http, { method: 'GET', path, headers }, queryAnswer, signal);
         for (const { subject, value } of data) if (subject) found.set(subject, numberText(value));
       }
       return found;
     },
     async probe(signal) {
-      const { aggregation, eventType, valueProperty } = await askFor(
+      const { aggregation, eventType, valueProperty } = await getParsed(
         http,
         { method: 'GET', path: meter, headers },
         meterAnswer,
@@ -72,15 +73,15 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
       );
       if (aggregation === 'SUM' && eventType === USAGE_EVENT_TYPE && valueProperty === `$.${outlet.send}`) return;
       const found = `${aggregation} of ${valueProperty ?? 'nothing'} in events of type ${eventType}`;
-      throw mismatch(
-        `its meter is ${found}`,
-        `make a meter with eventType ${USAGE_EVENT_TYPE}, aggregation SUM and valueProperty $.${outlet.send}`,
+      throw mismatchError(
+        `the meter is ${found}`,
+        `create a meter with eventType ${USAGE_EVENT_TYPE}, aggregation SUM and valueProperty $.${outlet.send}`,
       );
     },
   };
 }
 
-function misfit({ quantity }: UsageEvent): string | null {
+function refusalReason({ quantity }: UsageEvent): string | null {
   const exact = Number.isSafeInteger(Number(quantity));
-  return exact ? null : `OpenMeter sums floats, which do not hold ${quantity} exactly`;
+  return exact ? null : `OpenMeter sums floats, which cannot represent ${quantity} exactly`;
 }

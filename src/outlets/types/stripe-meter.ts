@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
-import { mismatch } from '../answers.ts';
+import { mismatchError } from '../answers.ts';
 import type { LateRefusals, UsageEvent } from '../receiver.ts';
 
 export const meterAnswer = z.object({
@@ -13,14 +13,14 @@ export const meterAnswer = z.object({
 });
 export type StripeMeter = z.output<typeof meterAnswer>;
 
-/** Raises `outlet_mismatch` for a meter that would not count every event: Stripe itself would take them without a word. */
+/** Returns the meter, or raises `outlet_mismatch` if it would not count every event, which Stripe accepts without an error. */
 export function checkMeter(meter: StripeMeter): StripeMeter {
-  const hint = 'make a meter that is active, sums, and takes raw events';
-  if (meter.status !== 'active') throw mismatch(`its meter is ${meter.status}`, hint);
+  const hint = 'create an active meter that sums raw events';
+  if (meter.status !== 'active') throw mismatchError(`the meter is ${meter.status}`, hint);
   const { formula } = meter.default_aggregation;
-  if (formula !== 'sum') throw mismatch(`its meter has the formula ${formula}`, hint);
+  if (formula !== 'sum') throw mismatchError(`the meter has the formula ${formula}`, hint);
   const window = meter.event_time_window;
-  if (window) throw mismatch(`its meter keeps only the last event of each ${window}`, hint);
+  if (window) throw mismatchError(`the meter keeps only the last event of each ${window}`, hint);
   return meter;
 }
 
@@ -56,9 +56,9 @@ const reportAnswer = z.object({
 type Ask = <T>(path: string, schema: z.ZodType<T>) => Promise<T>;
 
 /**
- * What Stripe refused of a meter's stream after it had taken it, by its reports since that time (docs.stripe.com/api/v2/core/
- * events/event-types): it keeps them for 30 days. The list has the latest first and is read back to that time; what a report
- * says has to be asked of each.
+ * Reads Stripe's reports since `sinceMs` about events of a meter that it refused after accepting them
+ * (docs.stripe.com/api/v2/core/events/event-types). Stripe keeps reports for 30 days. The list is sorted newest first, and
+ * each report needs a request of its own.
  */
 export async function readStripeReports(
   ask: Ask,

@@ -1,20 +1,20 @@
 import { webhookKey, webhookSignature } from '../../alerts/channels/webhook-signature.ts';
 import { AppError } from '../../core/errors.ts';
-import { sendHalves } from '../answers.ts';
+import { sendSplitting } from '../answers.ts';
 import { cloudEvent } from '../events.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { Answer, ReceiverDeps } from '../receiver-http.ts';
 
 export interface WebhookOutlet {
-  /** Each of them signs. */
+  /** Each secret adds a signature. */
   secrets: readonly string[];
   eventsPerRequest: number;
   requestsPerSecond: number;
-  /** For how long its receiver counts an id once. */
+  /** How long the receiver deduplicates an id. */
   remembersMs: number;
 }
 
-/** Usage as CloudEvents, signed as Standard Webhooks says. */
+/** Sends usage as CloudEvents, signed according to Standard Webhooks. */
 export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledgerId }: ReceiverDeps): Receiver {
   const keys = outlet.secrets.map(webhookKey);
 
@@ -33,7 +33,7 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
 
   const single = outlet.eventsPerRequest === 1;
   const send = (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]> =>
-    sendHalves(events, async (part) => {
+    sendSplitting(events, async (part) => {
       const first = part[0]?.id ?? ledgerId;
       const id = single ? first : `${first}-${part.length}`;
       return http.outcomeOf(await post(id, part, single, signal));
@@ -44,19 +44,19 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
       eventsPerCall: outlet.eventsPerRequest,
       callsPerSecond: outlet.requestsPerSecond,
       remembersMs: outlet.remembersMs,
-      takesBackMs: null,
-      takesNegative: true,
-      showsAfterMs: 0,
-      carriesBoth: true,
+      maxEventAgeMs: null,
+      acceptsNegative: true,
+      visibleAfterMs: 0,
+      sendsBothQuantities: true,
     },
     send,
     usage: async () => null,
-    /** A batch of no events: whoever checks the signature answers as to any other. */
+    /** Posts an empty batch: a receiver that checks signatures answers as to any other. */
     async probe(signal) {
       const outcome = http.outcomeOf(await post(`${ledgerId}-probe`, [], false, signal));
-      if (outcome.is === 'taken' || outcome.is === 'refused') return;
+      if (outcome.is === 'accepted' || outcome.is === 'refused') return;
       const code = outcome.is === 'unauthorised' ? 'outlet_unauthorised' : 'outlet_unreachable';
-      const hint = 'check its url and secret, the network between, and that the receiver runs';
+      const hint = 'check the url and secret of the outlet, the network, and that the receiver runs';
       throw new AppError(code, outcome.answer, { hint });
     },
   };

@@ -1,13 +1,13 @@
 import type { Measurements } from '../../../src/daemon/http/measurements.ts';
 import type { Overview } from '../../../src/daemon/http/pages/overview-page.ts';
 import type { WorkspaceLine } from '../../../src/daemon/state/status.ts';
-import type { OutletStanding } from '../../../src/outlets/standing.ts';
+import type { OutletStatus } from '../../../src/outlets/outlet-status.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */
 const EVENTS = { events: 2, quantity: 5n };
-export const OUTLET: OutletStanding = {
+export const OUTLET: OutletStatus = {
   name: 'billing',
   type: 'webhook',
   send: 'credits',

@@ -5,17 +5,17 @@ import { isOfMonthEnd } from '../../../alerts/wording/summary.ts';
 import { withTimeout } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';
-import { describeOutlet } from '../../../outlets/standing.ts';
+import { describeOutlet } from '../../../outlets/outlet-status.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { createSlotHistory } from '../../schedules.ts';
 import { syncFactsReader } from '../../state/staleness.ts';
 import {
+  sortWorstFirst,
   type WorkspaceLine,
   type WorkspaceState,
   workspaceLines,
   workspaceStatuses,
-  worstFirst,
 } from '../../state/status.ts';
 import type { Measurements } from '../measurements.ts';
 import type { HealthProbe } from '../probe.ts';
@@ -25,13 +25,13 @@ import { readinessFaults } from '../readiness.ts';
 const SHOWN_ALERTS = 20;
 const REFRESH_SECONDS = 30;
 
-const STATES: Readonly<Record<WorkspaceState, { word: string; kind: 'bad' | 'odd' | 'good' | 'dim' }>> = {
-  stale: { word: 'stale', kind: 'bad' },
-  failed: { word: 'failed', kind: 'bad' },
-  never: { word: 'never synced', kind: 'odd' },
-  fresh: { word: 'fresh', kind: 'good' },
-  ended: { word: 'ended', kind: 'dim' },
-  not_configured: { word: 'not configured', kind: 'dim' },
+const STATES: Readonly<Record<WorkspaceState, { label: string; kind: 'bad' | 'odd' | 'good' | 'dim' }>> = {
+  stale: { label: 'stale', kind: 'bad' },
+  failed: { label: 'failed', kind: 'bad' },
+  never: { label: 'never synced', kind: 'odd' },
+  fresh: { label: 'fresh', kind: 'good' },
+  ended: { label: 'ended', kind: 'dim' },
+  not_configured: { label: 'not configured', kind: 'dim' },
 };
 
 const OVERVIEW_STYLE = `
@@ -55,7 +55,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; mar
   td::before { content: attr(data-label); color: var(--dim); }
 }`;
 
-/** The page `/`: complete in itself, without a script, nothing to change anything by. */
+/** Renders the page `/` as one read-only document without scripts. */
 export function overviewPage(overview: Overview): string {
   const { version, nowMs, uptimeSeconds, workspaces, alerts, hiddenAlerts } = overview;
   const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
@@ -66,7 +66,7 @@ export function overviewPage(overview: Overview): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="refresh" content="${REFRESH_SECONDS}">
 <link rel="icon" href="data:,">
-<title>${isWell(overview) ? 'ok' : 'attention'}: usage-ledger</title>
+<title>${isHealthy(overview) ? 'ok' : 'attention'}: usage-ledger</title>
 <style>${OVERVIEW_STYLE}</style>
 </head>
 <body>
@@ -80,19 +80,19 @@ ${table(
 <h2>Open alerts</h2>
 ${
   alerts.length === 0
-    ? '<p>No alert is open.</p>'
+    ? '<p>No open alerts.</p>'
     : table(
-        ['Severity', 'Since', 'What it says', '#Difference', 'Alert'],
+        ['Severity', 'Since', 'Summary', '#Credits at stake', 'Alert'],
         alerts.map((alert) => [
           `<span class="firm ${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
           `<span class="firm">${htmlText((alert.first_fired_at ?? '').slice(0, 10))}</span>`,
-          `${htmlText(alert.summary)}${quietWords(alert)}`,
-          stakeWords(alert),
+          `${htmlText(alert.summary)}${quietText(alert)}`,
+          stakeText(alert),
           `<code>${htmlText(alert.alert_id)}</code>`,
         ]),
       )
 }
-${hiddenAlerts > 0 ? `<p>and ${formatInteger(hiddenAlerts)} more: <code>usage-ledger alerts</code></p>` : ''}
+${hiddenAlerts > 0 ? `<p>and ${formatInteger(hiddenAlerts)} more: run <code>usage-ledger alerts</code></p>` : ''}
 <h2>Queues and storage</h2>
 ${facts(overview)}
 </body>
@@ -100,50 +100,50 @@ ${facts(overview)}
 `;
 }
 
-function stakeWords({ at_stake_credits: credits, period, isOfMonthEnd }: Overview['alerts'][number]): string {
+function stakeText({ at_stake_credits: credits, period, isOfMonthEnd }: Overview['alerts'][number]): string {
   if (credits === null || credits === 0n) return '';
   return `${formatInteger(credits)}${isOfMonthEnd ? ` <small>by the end of ${period}</small>` : ''}`;
 }
 
-function quietWords({ state, muted_because }: Overview['alerts'][number]): string {
-  const words = [state === 'acknowledged' ? 'acknowledged' : null, mutedWords(muted_because)].filter((word) => word);
+function quietText({ state, muted_because }: Overview['alerts'][number]): string {
+  const words = [state === 'acknowledged' ? 'acknowledged' : null, mutedWords(muted_because)].filter((label) => label);
   return words.length === 0 ? '' : ` <small>${htmlText(words.join(', '))}</small>`;
 }
 
-function isWell({ faults, workspaces, outbox }: Overview): boolean {
+function isHealthy({ faults, workspaces, outbox }: Overview): boolean {
   const wrong = workspaces.some(({ state }) => state === 'stale' || state === 'failed');
   return faults.length === 0 && !wrong && outbox.dead === 0;
 }
 
 function verdict(overview: Overview): string {
   const { faults, workspaces, outbox, alerts, hiddenAlerts } = overview;
-  if (isWell(overview)) {
+  if (isHealthy(overview)) {
     const open = alerts.length + hiddenAlerts;
-    if (open === 0) return '<p class="verdict good">All is well.</p>';
-    return `<p class="verdict odd">The daemon works, and ${counted(open, 'alert is', 'alerts are')} open.</p>`;
+    if (open === 0) return '<p class="verdict good">Running. No open alerts.</p>';
+    return `<p class="verdict odd">Running. ${counted(open, 'open alert')}.</p>`;
   }
-  const told = new Set(faults.map(({ workspace_id }) => workspace_id));
+  const reported = new Set(faults.map(({ workspace_id }) => workspace_id));
   const failing = workspaces.filter(
-    ({ state, workspace_id }) => (state === 'stale' || state === 'failed') && !told.has(workspace_id),
+    ({ state, workspace_id }) => (state === 'stale' || state === 'failed') && !reported.has(workspace_id),
   );
   const lines = [
     ...faults.map(({ message }) => message),
     ...failing.map(({ name, last_run: run }) => `${name}: ${run?.error_code ?? 'stale'}: ${run?.error_message ?? ''}`),
     ...(outbox.dead > 0
-      ? [`${formatInteger(outbox.dead)} notifications were given up: \`usage-ledger alerts replay\``]
+      ? [`${counted(outbox.dead, 'notification')} given up: run \`usage-ledger alerts replay\``]
       : []),
   ];
   const items = lines.map((line) => `<li>${htmlText(line)}</li>`).join('');
-  return `<div class="verdict bad">Something wants attention.<ul>${items}</ul></div>`;
+  return `<div class="verdict bad">Needs attention<ul>${items}</ul></div>`;
 }
 
 function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
-  const { word, kind } = STATES[line.state];
+  const { label, kind } = STATES[line.state];
   const ago = (at: string | null) => timeAgo(at, nowMs);
   const id = line.name === line.workspace_id ? '' : ` <small>${htmlText(line.workspace_id)}</small>`;
   return [
     `${htmlText(line.name)}${id}`,
-    `<span class="${kind}">${word}</span>`,
+    `<span class="${kind}">${label}</span>`,
     ago(line.last_complete_run_at),
     line.last_status === null ? 'none' : `${htmlText(line.last_status)} ${ago(line.last_attempt_at)}`,
     line.covers_from === null ? '' : `${htmlText(line.covers_from)} to ${htmlText(line.covers_to ?? '')}`,
@@ -157,9 +157,9 @@ function facts({ queues, outbox, outlets, storage }: Overview): string {
     `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed${failed > 0 ? ' in the last days' : ''}`,
   ]);
   const pairs = [
-    ...(queues === null ? [['queues', 'Redis does not answer']] : jobs),
+    ...(queues === null ? [['queues', 'Redis is not available']] : jobs),
     ...outlets.map((standing) => [`outlet ${standing.name}`, describeOutlet(standing)]),
-    ['unsent', `${outbox.pending} waiting, ${outbox.dead} given up, ${outbox.held} for the daily summary`],
+    ['notifications', `${outbox.pending} waiting, ${outbox.dead} given up, ${outbox.held} for the daily summary`],
     [
       'ledger',
       `${sizeOf(storage.ledgerBytes)}, write-ahead log ${sizeOf(storage.logBytes)}, ${sizeOf(storage.diskFreeBytes)} free`,
@@ -167,10 +167,10 @@ function facts({ queues, outbox, outlets, storage }: Overview): string {
   ];
   const list = pairs.map(([name, value]) => `<dt>${htmlText(name ?? '')}</dt><dd>${htmlText(value ?? '')}</dd>`);
   return `<dl>${list.join('')}</dl>
-<p><a href="/report">usage and money</a> · <a href="${QUEUE_BOARD_PATH}">jobs of the queues</a> · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a></p>`;
+<p><a href="/report">Usage and money</a> · <a href="${QUEUE_BOARD_PATH}">Queue jobs</a> · <a href="/metrics">Metrics</a> · <a href="/readyz">Readiness</a></p>`;
 }
 
-/** A header that begins with `#` is one of numbers. Cells are HTML. */
+/** Renders a table. A header that starts with `#` marks a column of numbers. Cells are HTML. */
 function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
   const kind = (header: string) => (header.startsWith('#') ? ' class="number"' : '');
   const label = (header: string) => header.replace('#', '');
@@ -192,7 +192,7 @@ function sizeOf(bytes: number): string {
   return bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(1)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 }
 
-const QUEUE_DEADLINE_MS = 2_000;
+const OVERVIEW_QUEUE_DEADLINE_MS = 2_000;
 
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
@@ -211,7 +211,9 @@ export async function readOverview(context: Context, probe: HealthProbe, measure
   const { clock, version } = context;
   const { connection } = context.reader();
   const nowMs = clock.now();
-  const queues = probe.redisUp() ? await withTimeout(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
+  const queues = probe.redisUp()
+    ? await withTimeout(probe.queueCounts(), OVERVIEW_QUEUE_DEADLINE_MS).catch(() => null)
+    : null;
   const open = alertRows(connection, { states: 'open', nowMs });
   const momentsOf = alertMoments(connection);
   return {
@@ -219,7 +221,7 @@ export async function readOverview(context: Context, probe: HealthProbe, measure
     nowMs,
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
-    workspaces: worstFirst(readWorkspaces(context, probe)),
+    workspaces: sortWorstFirst(readWorkspaces(context, probe)),
     alerts: open.slice(0, SHOWN_ALERTS).map((alert) => {
       const { notification } = momentsOf(alert).now;
       return { ...alert, summary: notification.summary, isOfMonthEnd: isOfMonthEnd(notification) };

@@ -50,8 +50,8 @@ export const COPIES: Planted = {
   'src/daemon/job-handlers.ts': {
     'taken-back-and-unread': [
       'a workspace whose end was taken back is not read for a day',
-      'const ENDED_REST_MS = 60 * 60_000;',
-      'const ENDED_REST_MS = 24 * 60 * 60_000;',
+      'const RETIRED_RETRY_DELAY_MS = 60 * 60_000;',
+      'const RETIRED_RETRY_DELAY_MS = 24 * 60 * 60_000;',
     ],
   },
   'src/ledger/journal/outlets/outlet-book.ts': {
@@ -61,7 +61,7 @@ export const COPIES: Planted = {
       'const flight = { cursor: flightTo };',
     ],
   },
-  'src/outlets/sweep.ts': {
+  'src/outlets/forwarder.ts': {
     'the-cursor-moves-whatever-the-answer-is': [
       'what a billing system was asked to take while it was away is never billed',
       'const upTo = stoppedAt == null ? lastId : stoppedAt.entryId - 1;',

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { importNames } from '../../src/ledger/journal/charges/names.ts';
-import { pauseOutlet, resumeOutlet, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
-import { resumeWorkspace, retireWorkspace } from '../../src/ledger/journal/retire-workspace.ts';
-import { receiverWord } from '../../src/outlets/sweep.ts';
+import { endWorkspace, resumeWorkspace } from '../../src/ledger/journal/end-workspace.ts';
+import { startOutlet, pauseOutlet, resumeOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { receiverKind } from '../../src/outlets/forwarder.ts';
 import { beginRun, publish, stageWalk, usageRecord } from '../support/open-ledger.ts';
 import { NOON } from '../support/time/test-clock.ts';
 import { exceptions, ledgerSums, type OutletWorld, outletRow, outletWorld } from './outlet-world.ts';
@@ -94,7 +94,7 @@ test('credentials that are refused pause the outlet at once', async () => {
   double.mood = () => ({ status: 401, body: 'who are you?' });
   await publish(connection, [usageRecord('acme', 5)]);
   world.begin();
-  expect((await world.run()).paused).toBe('it refuses the credentials: HTTP 401 who are you?');
+  expect((await world.run()).paused).toBe('the receiver refused the credentials: HTTP 401 who are you?');
   expect(outletRow(connection)).toMatchObject({ paused: 'unauthorised', cursor: 0, flightTo: null });
   await world.run();
   expect(double.requests).toBe(1);
@@ -156,7 +156,7 @@ test('a receiver that cannot be asked gets nothing again that it may have forgot
   clock.advance(2 * DAY);
   double.nowMs = clock.now();
 
-  expect((await world.run()).paused).toMatch(/^entries up to 1 were perhaps sent at 2026-03-20.*cannot be asked$/);
+  expect((await world.run()).paused).toMatch(/^entries up to 1 may have been sent at 2026-03-20.*cannot be queried$/);
   expect(outletRow(connection).paused).toBe('uncertain');
   expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
   // Somebody has looked there.
@@ -199,7 +199,7 @@ test('a correction of a month that is over has a time in that month', async () =
 });
 
 test('what a receiver no longer takes is late and named, with what it comes to', async () => {
-  const world = await outletWorld({ limits: { takesBackMs: 35 * DAY, takesNegative: false } });
+  const world = await outletWorld({ limits: { maxEventAgeMs: 35 * DAY, acceptsNegative: false } });
   const { connection, double } = world;
   await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 5, '2026-02')]);
   await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 3, '2026-02')]);
@@ -207,8 +207,8 @@ test('what a receiver no longer takes is late and named, with what it comes to',
   await world.run();
   expect(double.sums()).toEqual({ 'acme 2026-02': 5n });
   expect(exceptions(connection)).toEqual([
-    [1, 'acme', '2026-01', 'late', 'the receiver takes nothing older than 35 days'],
-    [3, 'acme', '2026-02', 'late', 'the receiver takes no negative quantity'],
+    [1, 'acme', '2026-01', 'late', 'the receiver accepts no events older than 35 days'],
+    [3, 'acme', '2026-02', 'late', 'the receiver accepts no negative quantities'],
   ]);
 });
 
@@ -231,7 +231,7 @@ test('an ended workspace is not sent until it is read again', async () => {
   retireWorkspace(connection, { ...act, elsewhere: false }, () => undefined);
   world.begin();
   await world.run();
-  expect([double.requests, exceptions(connection)[0]?.slice(3)]).toEqual([0, ['held', 'its workspace is ended']]);
+  expect([double.requests, exceptions(connection)[0]?.slice(3)]).toEqual([0, ['held', 'the workspace is retired']]);
   resumeWorkspace(connection, act, () => undefined);
   await world.run();
   expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
@@ -276,7 +276,7 @@ test('what was perhaps sent of a tenant that lost its name is not sent again onc
   name('C-1');
   await world.run();
   expect(double.sums()).toEqual({ 'C-1 2026-03': 5n });
-  expect(exceptions(connection)[0]?.slice(3)).toEqual(['refused', expect.stringContaining('perhaps sent')]);
+  expect(exceptions(connection)[0]?.slice(3)).toEqual(['refused', expect.stringContaining('may have been sent')]);
 });
 
 test.each([
@@ -330,7 +330,7 @@ test('begun again for more months and workspaces, it sends what it has passed ov
   expect(double.sums()).toEqual({ 'acme 2026-03': 6n });
 
   const wider = await outletWorld({ path: world.path, double });
-  const request = { name: outlet.name, receiver: receiverWord(outlet), workspaces: null, fromPeriod: '2026-01' };
+  const request = { name: outlet.name, receiver: receiverKind(outlet), workspaces: null, fromPeriod: '2026-01' };
   await wider.run();
   expect(double.sums()).toEqual({ 'acme 2026-03': 6n });
   startOutlet(connection, { ...request, by: 'Ada', nowMs: NOON });

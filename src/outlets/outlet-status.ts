@@ -4,27 +4,27 @@ import { type EventState, exceptionCounts, readOutlets } from '../ledger/journal
 import { lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { quantityOf } from './events.ts';
-import { whyNotSent } from './sweep.ts';
+import { reasonNotSending } from './forwarder.ts';
 
-export interface OutletStanding {
+export interface OutletStatus {
   name: string;
   type: OutletConfig['type'];
   send: OutletConfig['send'];
   state: 'sending' | 'paused' | 'not_begun' | 'differs';
-  /** Why it does not send; null: it does. */
+  /** The reason why it does not send; null while it sends. */
   reason: string | null;
   fromPeriod: string | null;
-  /** Entries of the ledger that were not looked at yet. */
+  /** Ledger entries after the cursor. */
   waiting: number;
-  /** Of what the receiver does not have from us: events, and what they come to. */
+  /** Number and total quantity of the exceptions, by state. */
   events: Record<EventState, { events: number; quantity: bigint }>;
   checkedAt: string | null;
-  /** What the last comparison has found; null: nothing, or there was none. */
+  /** Differences found by the last comparison; null if it found none or has not run. */
   differences: readonly unknown[] | null;
 }
 
-/** How the outlets of a configuration stand, by the ledger. */
-export function outletStandings(connection: LedgerDb, outlets: readonly OutletConfig[]): OutletStanding[] {
+/** Reads the status of the configured outlets from the ledger. */
+export function outletStatuses(connection: LedgerDb, outlets: readonly OutletConfig[]): OutletStatus[] {
   if (outlets.length === 0) return [];
   const begun = new Map(readOutlets(connection).map((row) => [row.name, row]));
   const counts = exceptionCounts(connection);
@@ -36,7 +36,7 @@ export function outletStandings(connection: LedgerDb, outlets: readonly OutletCo
       const found = counts.find((count) => count.outlet === name && count.state === state);
       return { events: found?.events ?? 0, quantity: found === undefined ? 0n : quantityOf(found, outlet) };
     };
-    const differs = row === undefined ? null : whyNotSent(row, outlet);
+    const differs = row === undefined ? null : reasonNotSending(row, outlet);
     const state =
       row === undefined ? 'not_begun' : row.paused !== null ? 'paused' : differs === null ? 'sending' : 'differs';
     const differences = row?.differences == null ? null : (JSON.parse(row.differences) as unknown[]);
@@ -45,7 +45,7 @@ export function outletStandings(connection: LedgerDb, outlets: readonly OutletCo
       type,
       send,
       state,
-      reason: row === undefined ? 'it was not begun' : (row.reason ?? differs),
+      reason: row === undefined ? 'not begun' : (row.reason ?? differs),
       fromPeriod: row?.fromPeriod ?? null,
       waiting: row === undefined ? 0 : Math.max(0, last - row.cursor),
       events: { held: of('held'), late: of('late'), refused: of('refused'), settled: of('settled') },
@@ -55,34 +55,34 @@ export function outletStandings(connection: LedgerDb, outlets: readonly OutletCo
   });
 }
 
-/** What somebody has to see to, in words; null: nothing. A pause by hand and one that was not begun are no news. */
-export function troubleOf(standing: OutletStanding, isByHand: boolean): string | null {
-  const { state, reason, send, events, differences } = standing;
+/** Describes the problems of an outlet; null if there are none. Manual pauses and outlets not begun are not problems. */
+export function describeProblems(status: OutletStatus, isByHand: boolean): string | null {
+  const { state, reason, send, events, differences } = status;
   const exceptions = (['late', 'refused', 'held'] as const).flatMap((name) => {
     const { events: number, quantity } = events[name];
-    const what = `${counted(number, 'event')} of ${withThousands(String(quantity))} ${send}`;
-    return number === 0 ? [] : [`${what} ${EXCEPTION_WORDS[name]}`];
+    const total = `${counted(number, 'event')} (${withThousands(String(quantity))} ${send})`;
+    return number === 0 ? [] : [`${total} ${EXCEPTION_LABELS[name]}`];
   });
   const parts = [
-    ...((state === 'paused' && !isByHand) || state === 'differs' ? [`nothing is sent: ${reason}`] : []),
+    ...((state === 'paused' && !isByHand) || state === 'differs' ? [`not sending: ${reason}`] : []),
     ...exceptions,
     ...(differences === null
       ? []
-      : [`${counted(differences.length, 'customer differs', 'customers differ')} from what was sent`]),
+      : [`${counted(differences.length, 'customer differs', 'customers differ')} from the ledger`]),
   ];
   return parts.length === 0 ? null : parts.join('; ');
 }
 
-/** How it stands, in a line for people. */
-export function describeOutlet(standing: OutletStanding): string {
-  const { state, waiting } = standing;
+/** Describes the status of an outlet in one line. */
+export function describeOutlet(status: OutletStatus): string {
+  const { state, waiting } = status;
   const how =
-    state === 'not_begun' ? 'not begun' : waiting === 0 ? 'nothing waits' : `${withThousands(String(waiting))} wait`;
-  return troubleOf(standing, false) ?? how;
+    state === 'not_begun' ? 'not begun' : waiting === 0 ? 'up to date' : `${withThousands(String(waiting))} waiting`;
+  return describeProblems(status, false) ?? how;
 }
 
-const EXCEPTION_WORDS = {
-  late: 'too late for the receiver',
+const EXCEPTION_LABELS = {
+  late: 'too old for the receiver',
   refused: 'refused',
-  held: 'held, for tenants without a name there',
+  held: 'held: tenants have no name at the receiver',
 } as const;

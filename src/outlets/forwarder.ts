@@ -13,16 +13,16 @@ import {
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { HostPacer } from '../sync/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
-import { judgeEntry, type OutletScope } from './events.ts';
-import { askAbout, type Verdict } from './read-back.ts';
+import { type OutletScope, prepareEntry } from './events.ts';
+import { checkInFlight, type Verdict } from './read-back.ts';
 import type { Outcome, Receiver, UsageEvent } from './receiver.ts';
 
-/** Entries that are read, marked, sent and noted at a time. */
-const ENTRIES_A_STEP = 1000;
-/** Calls under way at once. */
-const LANES = 4;
+/** Entries that are read, marked, sent and recorded in one step. */
+const ENTRIES_PER_STEP = 1000;
+/** Maximum number of concurrent calls. */
+const MAX_CONCURRENT_CALLS = 4;
 
-export interface SweepDeps {
+export interface ForwarderDeps {
   outlet: OutletConfig;
   receiver: Receiver;
   ledgerId: string;
@@ -32,19 +32,19 @@ export interface SweepDeps {
 }
 
 export interface StepReport {
-  /** Events that were taken. */
+  /** Number of accepted events. */
   taken: number;
-  /** False: nothing waits that could go now. */
+  /** True if another step may send more now. */
   more: boolean;
-  /** Why what waits was not taken, and when to try again; null: nothing was in the way. */
+  /** The reason why waiting events were not accepted, and the delay before the next attempt; null: no failure. */
   fault: { answer: string; afterMs: number | null } | null;
-  /** It was paused by this step. */
+  /** The reason if this step has paused the outlet. */
   paused: string | null;
 }
 
-const NOTHING_SENT_YET: StepReport = { taken: 0, more: false, fault: null, paused: null };
+const NOTHING_SENT_REPORT: StepReport = { taken: 0, more: false, fault: null, paused: null };
 
-export function receiverWord({ type, send }: Pick<OutletConfig, 'type' | 'send'>): string {
+export function receiverKind({ type, send }: Pick<OutletConfig, 'type' | 'send'>): string {
   return `${type} ${send}`;
 }
 
@@ -53,66 +53,66 @@ export function scopeOf(row: OutletRow, ledgerId: string): OutletScope {
   return { ledgerId, fromPeriod: row.fromPeriod, workspaces };
 }
 
-/** Why an outlet that was begun sends nothing, though nobody paused it; null: it sends. */
-export function whyNotSent(row: OutletRow, outlet: OutletConfig): string | null {
-  const begin = `\`usage-ledger outlets begin ${outlet.name}\` shows what would go there`;
-  if (row.receiver !== receiverWord(outlet)) {
-    return `it was begun as ${row.receiver}: give what is another receiver another name`;
+/** Returns the reason why an outlet that was begun and is not paused sends nothing; null if it sends. */
+export function reasonNotSending(row: OutletRow, outlet: OutletConfig): string | null {
+  const begin = `run \`usage-ledger outlets begin ${outlet.name}\` to preview the change`;
+  if (row.receiver !== receiverKind(outlet)) {
+    return `begun as ${row.receiver}: give another receiver another outlet name`;
   }
   return row.workspaces === (outlet.workspaces && JSON.stringify(outlet.workspaces))
     ? null
-    : `it was begun for other workspaces: ${begin}`;
+    : `begun for other workspaces: ${begin}`;
 }
 
-/** Sends the entries of the ledger on to one receiver, in steps that each leave the ledger saying what its receiver has. */
-export class Sweep {
-  readonly #deps: SweepDeps;
+/** Forwards ledger entries to one receiver. After each step the ledger records which entries the receiver has. */
+export class Forwarder {
+  readonly #deps: ForwarderDeps;
   readonly #pace: (signal: AbortSignal) => Promise<void>;
-  /** Of what was perhaps sent, up to that entry: what the receiver has of it. */
+  /** The receiver's answers about events up to entry `upTo` that may have been sent. */
   #verdicts: { upTo: number; askedMs: number; of: (event: UsageEvent) => Verdict } | null = null;
 
-  constructor(deps: SweepDeps) {
+  constructor(deps: ForwarderDeps) {
     this.#deps = deps;
     this.#pace = new HostPacer(deps.receiver.limits.callsPerSecond, deps.clock).lane('');
   }
 
-  /** The entries behind the cursor, at most a thousand. */
+  /** Sends the next entries after the cursor, at most a thousand. */
   async step(signal: AbortSignal): Promise<StepReport> {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
-    if (row === undefined || row.paused !== null || whyNotSent(row, outlet) !== null) return NOTHING_SENT_YET;
+    if (row === undefined || row.paused !== null || reasonNotSending(row, outlet) !== null) return NOTHING_SENT_REPORT;
     const { cursor, flightTo } = row;
     if (this.#verdicts !== null && !this.#counts(this.#verdicts, cursor)) this.#verdicts = null;
     const isUncertain = flightTo !== null && flightTo > cursor && this.#isForgotten(row.flightSince);
     if (isUncertain && (this.#verdicts?.upTo ?? 0) < flightTo) {
-      const of = await askAbout(this.#deps, row, flightTo, signal);
+      const of = await checkInFlight(this.#deps, row, flightTo, signal);
       if (of === null) return this.#pauseUncertain(row, flightTo);
       this.#verdicts = { upTo: flightTo, askedMs: clock.monotonic(), of };
     }
-    // What was perhaps sent lands before anything else is sent: so the receiver has all of it or nothing, by customer.
+    // Entries in flight are settled before others are sent, so that a customer's sum shows whether the receiver has them.
     const to = flightTo !== null && flightTo > cursor ? flightTo : lastEntryId(connection);
-    const entries = entriesAfterCursor(connection, { cursor, to, limit: ENTRIES_A_STEP });
+    const entries = entriesAfterCursor(connection, { cursor, to, limit: ENTRIES_PER_STEP });
     const last = entries.at(-1);
-    if (last === undefined) return NOTHING_SENT_YET;
+    if (last === undefined) return NOTHING_SENT_REPORT;
     const lastId = Number(last.entryId);
     const apart = exceptionIds(connection, { outlet: row.name, cursor, to: lastId });
-    const judged = this.#judge(
+    const prepared = this.#judge(
       entries.filter(({ entryId }) => !apart.has(entryId)),
       row,
     );
-    const exceptions = judged.exceptions.map((one) =>
+    const exceptions = prepared.exceptions.map((one) =>
       one.entryId > (flightTo ?? 0) ? one : { ...one, postedAt: row.flightSince },
     );
-    const sending = judged.events.map(({ event }) => event);
+    const sending = prepared.events.map(({ event }) => event);
     if (sending.length > 0) {
       const mark = { name: row.name, cursor, to: lastId, exceptions, held: [], nowMs: clock.now() };
       await (await this.#deps.writer()).markInFlight(mark);
     }
     const outcomes = await this.#send(sending, receiver, signal);
     const undecided = outcomes.findIndex(isUndecided);
-    const stoppedAt = undecided < 0 ? null : judged.events[undecided];
+    const stoppedAt = undecided < 0 ? null : prepared.events[undecided];
     const upTo = stoppedAt == null ? lastId : stoppedAt.entryId - 1;
-    const refused = judged.events.flatMap(({ entryId }, at) => exceptionOf(entryId, outcomes[at]));
+    const refused = prepared.events.flatMap(({ entryId }, at) => exceptionOf(entryId, outcomes[at]));
     return this.#note(row, outcomes, {
       to: upTo,
       exceptions: sending.length === 0 ? exceptions : refused.filter(({ entryId }) => entryId <= upTo),
@@ -122,14 +122,14 @@ export class Sweep {
     });
   }
 
-  /** Held entries of tenants that have a name there by now, and of workspaces that are read again. */
+  /** Sends held entries of one tenant that now has a name at the receiver or is in a resumed workspace. */
   async stepHeld(signal: AbortSignal): Promise<StepReport> {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
-    if (row === undefined || row.paused !== null || whyNotSent(row, outlet) !== null) return NOTHING_SENT_YET;
+    if (row === undefined || row.paused !== null || reasonNotSending(row, outlet) !== null) return NOTHING_SENT_REPORT;
     const free = heldTenants(connection, row.name).find((entry) => this.#judge([entry], row).held === 0);
-    if (free === undefined) return NOTHING_SENT_YET;
-    const entries = heldEntries(connection, { outlet: row.name, tenantKey: free.tenantKey, limit: ENTRIES_A_STEP });
+    if (free === undefined) return NOTHING_SENT_REPORT;
+    const entries = heldEntries(connection, { outlet: row.name, tenantKey: free.tenantKey, limit: ENTRIES_PER_STEP });
     const forgotten = entries.filter(({ postedAt }) => postedAt !== null && this.#isForgotten(postedAt));
     const { events, exceptions, left } = this.#judge(
       entries.filter((entry) => !forgotten.includes(entry)),
@@ -141,7 +141,7 @@ export class Sweep {
     await (await this.#deps.writer()).markInFlight(mark);
     const sending = events.map(({ event }) => event);
     const outcomes = await this.#send(sending, receiver, signal);
-    const perhaps = 'it was perhaps sent, and the receiver may no longer know its id: look there, then settle it';
+    const perhaps = 'may have been sent, and the receiver may have forgotten its id: check there, then settle it';
     return this.#note(row, outcomes, {
       to: row.cursor,
       exceptions: [
@@ -149,19 +149,19 @@ export class Sweep {
         ...forgotten.map(({ entryId }) => ({ entryId: Number(entryId), state: 'refused' as const, reason: perhaps })),
         ...events.flatMap(({ entryId }, at) => exceptionOf(entryId, outcomes[at])),
       ],
-      taken: [...held.filter((_, at) => outcomes[at]?.is === 'taken'), ...left],
+      taken: [...held.filter((_, at) => outcomes[at]?.is === 'accepted'), ...left],
       unposted: held.filter((id, at) => !before.has(id) && isUndecided(outcomes[at]) && isCertain(outcomes[at])),
       landed: false,
     });
   }
 
-  /** What it said counts while there is something of it to send, and while the receiver remembers what was sent since. */
+  /** Reports whether verdicts are still valid: entries remain up to theirs, and the receiver remembers ids sent since. */
   #counts({ upTo, askedMs }: { upTo: number; askedMs: number }, cursor: number): boolean {
     const { clock, receiver } = this.#deps;
     return upTo > cursor && clock.monotonic() - askedMs < receiver.limits.remembersMs;
   }
 
-  /** True: its receiver may count again what it got then, or it is not known when that was. */
+  /** Reports whether the receiver may have forgotten ids sent at that time and would count them twice; true if unknown. */
   #isForgotten(since: string | null): boolean {
     const age = since === null ? 0 : ageMs(Date.parse(since), this.#deps.clock.now());
     return age === null || age >= this.#deps.receiver.limits.remembersMs;
@@ -175,19 +175,19 @@ export class Sweep {
     const exceptions: OutletException[] = [];
     const left: number[] = [];
     for (const entry of entries) {
-      const judged = judgeEntry(entry, by, nowMs);
+      const prepared = prepareEntry(entry, by, nowMs);
       const entryId = Number(entry.entryId);
-      if (judged === null) left.push(entryId);
-      else if ('event' in judged) events.push({ entryId, event: judged.event });
-      else exceptions.push(judged.exception);
+      if (prepared === null) left.push(entryId);
+      else if ('event' in prepared) events.push({ entryId, event: prepared.event });
+      else exceptions.push(prepared.exception);
     }
     return { events, exceptions, left, held: exceptions.filter(({ state }) => state === 'held').length };
   }
 
-  /** One outcome for each event, also for those that were not sent because one before them has to wait. */
+  /** Sends the events and returns one outcome for each, including those not sent because an earlier one has to wait. */
   async #send(events: readonly UsageEvent[], receiver: Receiver, signal: AbortSignal): Promise<Outcome[]> {
-    const outcomes: Outcome[] = events.map((event) => this.#known(event) ?? UNSENT);
-    const open = [...events.keys()].filter((at) => outcomes[at] === UNSENT);
+    const outcomes: Outcome[] = events.map((event) => this.#known(event) ?? NOT_SENT);
+    const open = [...events.keys()].filter((at) => outcomes[at] === NOT_SENT);
     let next = 0;
     let stopped = false;
     const lane = async (): Promise<void> => {
@@ -198,18 +198,18 @@ export class Sweep {
         if (signal.aborted) return;
         const sent = call.map((at) => events[at] as UsageEvent);
         const answers = await receiver.send(sent, signal);
-        for (const [index, at] of call.entries()) outcomes[at] = answers[index] ?? UNKNOWN;
+        for (const [index, at] of call.entries()) outcomes[at] = answers[index] ?? NO_OUTCOME;
         stopped ||= answers.some(isUndecided);
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_CALLS }, lane));
     return outcomes;
   }
 
   #known(event: UsageEvent): Outcome | null {
     const verdict = this.#verdicts?.of(event) ?? 'absent';
     if (verdict === 'absent') return null;
-    return verdict === 'there' ? { is: 'taken' } : { is: 'refused', answer: verdict.unclear };
+    return verdict === 'there' ? { is: 'accepted' } : { is: 'refused', answer: verdict.unclear };
   }
 
   async #note(
@@ -224,39 +224,44 @@ export class Sweep {
     },
   ): Promise<StepReport> {
     const refusal = outcomes.find((outcome) => outcome.is === 'unauthorised');
-    const waiting = outcomes.find((outcome) => outcome.is === 'again' && outcome !== UNSENT);
+    const waiting = outcomes.find((outcome) => outcome.is === 'retry' && outcome !== NOT_SENT);
     const pause: { paused: Pause; reason: string } | null =
       refusal === undefined
         ? null
-        : { paused: 'unauthorised', reason: `it refuses the credentials: ${refusal.answer}` };
+        : { paused: 'unauthorised', reason: `the receiver refused the credentials: ${refusal.answer}` };
     const nowMs = this.#deps.clock.now();
     await (await this.#deps.writer()).advanceOutlet({ name, cursor, ...what, pause, nowMs });
     return {
-      taken: outcomes.filter(({ is }) => is === 'taken').length,
+      taken: outcomes.filter(({ is }) => is === 'accepted').length,
       more: pause === null && !outcomes.some(isUndecided),
-      fault: waiting?.is === 'again' ? { answer: waiting.answer, afterMs: waiting.afterMs } : null,
+      fault: waiting?.is === 'retry' ? { answer: waiting.answer, afterMs: waiting.afterMs } : null,
       paused: pause?.reason ?? null,
     };
   }
 
   async #pauseUncertain({ name, flightSince }: OutletRow, flightTo: number): Promise<StepReport> {
-    const reason = `entries up to ${flightTo} were perhaps sent at ${flightSince}, which is longer ago than the receiver remembers, and it cannot be asked`;
+    const reason = `entries up to ${flightTo} may have been sent at ${flightSince}, the receiver has forgotten ids of that time, and it cannot be queried`;
     const writer = await this.#deps.writer();
     await writer.pauseOutlet({ name, paused: 'uncertain', reason, nowMs: this.#deps.clock.now() });
-    return { ...NOTHING_SENT_YET, paused: reason };
+    return { ...NOTHING_SENT_REPORT, paused: reason };
   }
 }
 
-const UNSENT: Outcome = { is: 'again', answer: 'not sent yet', certain: true, afterMs: null };
-const UNKNOWN: Outcome = { is: 'again', answer: 'its type said nothing of it', certain: false, afterMs: null };
+const NOT_SENT: Outcome = { is: 'retry', answer: 'not sent yet', certain: true, afterMs: null };
+const NO_OUTCOME: Outcome = {
+  is: 'retry',
+  answer: 'the receiver type returned no outcome',
+  certain: false,
+  afterMs: null,
+};
 
 function isUndecided(outcome: Outcome | undefined): boolean {
-  return outcome === undefined || outcome.is === 'again' || outcome.is === 'unauthorised';
+  return outcome === undefined || outcome.is === 'retry' || outcome.is === 'unauthorised';
 }
 
-/** Certainly not taken. */
+/** Reports whether an event was certainly not accepted. */
 function isCertain(outcome: Outcome | undefined): boolean {
-  return outcome?.is === 'unauthorised' || (outcome?.is === 'again' && outcome.certain) || outcome?.is === 'refused';
+  return outcome?.is === 'unauthorised' || (outcome?.is === 'retry' && outcome.certain) || outcome?.is === 'refused';
 }
 
 function exceptionOf(entryId: number, outcome: Outcome | undefined): OutletException[] {
