@@ -2,67 +2,71 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { AppError, type PackedError, packError, unpackError } from '../core/errors.ts';
 
-/** What a process of ours says at its end: what has come of its work, or why nothing has. */
-export type ChildAnswer<Done extends object> = Done | { error: PackedError };
+/** The final message of a child process: its result, or its error. */
+export type ChildResult<Done extends object> = Done | { error: PackedError };
 
-/** The code of the error when a process says nothing, and what the process is for. */
-interface ChildWords {
+/** Words for errors of a child: the code for one that ends without a result, and a verb phrase such as "makes the backup". */
+interface ChildLabels {
   crashed: string;
   does: string;
 }
 
-export interface ChildOrder extends ChildWords {
-  /** The script; it calls `answerParent`. */
+export interface ChildJob extends ChildLabels {
+  /** The script to run; it has to call `runParentJob`. */
   file: URL;
-  /** Sent to it: what it is given on its command line could be read by everybody on this machine. */
+  /** Sent over IPC, because every user of the machine can read command lines. */
   job: object;
   stopping: AbortSignal;
 }
 
-export async function askChild<Done extends object>({ file, job, stopping, ...words }: ChildOrder): Promise<Done> {
+/** Runs a job in a child process and returns its result. An abort of `stopping` kills the child. */
+export async function runInChild<Done extends object>({ file, job, stopping, ...words }: ChildJob): Promise<Done> {
   const child = fork(file, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   child.send(job, () => undefined);
   const end = (): boolean => child.kill('SIGKILL');
   stopping.addEventListener('abort', end, { once: true });
   try {
-    return await answerOf<Done>(child, words);
+    return await waitForResult<Done>(child, words);
   } finally {
     stopping.removeEventListener('abort', end);
   }
 }
 
-/** In the process itself: does the job that it is sent, and says what has come of it. The signal aborts when the parent is gone. */
-export async function answerParent<Job, Done extends object>(
+/** Runs in the child process: receives one job, does it, and sends the result or the error. The signal aborts when the parent exits. */
+export async function runParentJob<Job, Done extends object>(
   work: (job: Job, signal: AbortSignal) => Promise<Done>,
 ): Promise<void> {
   const stop = new AbortController();
-  process.once('disconnect', () => stop.abort(new AppError('cancelled', 'the daemon is gone')));
+  process.once('disconnect', () => stop.abort(new AppError('cancelled', 'the daemon has exited')));
   const [job] = (await once(process, 'message')) as [Job];
   const reply = await work(job, stop.signal).catch(
-    (error: unknown): ChildAnswer<Done> => ({ error: packError(error) }),
+    (error: unknown): ChildResult<Done> => ({ error: packError(error) }),
   );
   if (process.connected) process.send?.(reply, () => process.disconnect());
 }
 
 /**
- * Waits for the end of a process and for what it said. Throws the error that it tells of, or one with the code `crashed`
- * when it could not be started or ended without a word.
+ * Waits until a child process ends and returns its result. Throws the error that the child sent, or one with the code
+ * `crashed` if the child could not be started or ended without a message.
  */
-export async function answerOf<Done extends object>(child: ChildProcess, { crashed, does }: ChildWords): Promise<Done> {
-  let answer: ChildAnswer<Done> | null = null;
+export async function waitForResult<Done extends object>(
+  child: ChildProcess,
+  { crashed, does }: ChildLabels,
+): Promise<Done> {
+  let answer: ChildResult<Done> | null = null;
   child.on('message', (message) => {
-    answer = message as ChildAnswer<Done>;
+    answer = message as ChildResult<Done>;
   });
   const end = await endOf(child).catch((cause: Error) => {
-    const message = `the process that ${does} could not be started: ${cause.message}`;
+    const message = `could not start the process that ${does}: ${cause.message}`;
     throw new AppError(crashed, message, { cause, retryable: true });
   });
-  // Words that are still on their way arrive before the channel closes.
+  // A message in transit arrives before the channel closes.
   if (child.connected) await new Promise<void>((resolve) => child.once('disconnect', resolve));
-  return doneOf(answer as ChildAnswer<Done> | null, `the process that ${does} ended with ${end}`, crashed);
+  return resultOf(answer as ChildResult<Done> | null, `the process that ${does} ended with ${end}`, crashed);
 }
 
-/** Rejects when the process cannot be started: then nothing else is heard of it. */
+/** Resolves with the exit code or signal; rejects if the process cannot be started, because then no `exit` event follows. */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -70,7 +74,7 @@ function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-function doneOf<Done extends object>(answer: ChildAnswer<Done> | null, end: string, crashed: string): Done {
+function resultOf<Done extends object>(answer: ChildResult<Done> | null, end: string, crashed: string): Done {
   if (answer === null) throw new AppError(crashed, end);
   if ('error' in answer) throw unpackError(answer.error);
   return answer;

@@ -17,72 +17,72 @@ import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
 import type { Context } from '../wiring/context.ts';
 import { createDaemonEvents, Deliveries } from './deliveries.ts';
-import type { UnwrittenFault } from './disk-watch.ts';
+import type { UnrecordedFault } from './disk-watch.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { readiness } from './http/readiness.ts';
-import { createSyncHandler, JobWaits } from './job-handlers.ts';
+import { createSyncHandler, QueuedJobs } from './job-handlers.ts';
 import { bullmqOpener, type OpenQueue } from './open-queue.ts';
 import type { PublishWatch } from './publish-watch.ts';
 import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from './schedules.ts';
-import { startFileSchedules, startUpkeep, startWatchOfClock, startWatchOfDisk } from './upkeep.ts';
+import { startBackupsAndExports, startLedgerClockWatch, startLedgerDiskWatch, startUpkeep } from './upkeep.ts';
 
 /**
- * A stop waits so long for running jobs and then cuts them off: a run that is cut off applies nothing, and the next daemon
- * begins it anew. All waits together lie below pm2's kill_timeout.
+ * Time that a stop gives running jobs before it aborts them. An aborted run applies nothing; the next daemon repeats it.
+ * All waits together stay below pm2's kill_timeout.
  */
 const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
-/** Then a stop waits so long for deliveries: the next daemon sends again what a receiver has not answered. */
+/** Time that a stop then gives deliveries. The next daemon repeats those that no receiver answered. */
 const DELIVERIES_TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
 export interface DaemonOverrides {
   openQueue?: OpenQueue;
-  /** Calls at the times of a cron expression; false: the scheduler only polls for what is due. */
+  /** Timer for cron expressions; false: the scheduler only polls for due slots. */
   ticks?: StartTicks | false;
   freeBytes?: () => number;
-  /** The fault that kept it from starting before, and was sent without the ledger. */
-  unwritten?: UnwrittenFault | null;
+  /** A disk fault that delayed the start and was reported by emergency notifications, without the ledger. */
+  unrecorded?: UnrecordedFault | null;
 }
 
 export interface Daemon {
   readonly queue: SyncQueue;
   readonly probe: HealthProbe;
-  /** Takes up another configuration; runs under way go on. One reload at a time. */
+  /** Applies another configuration; running syncs continue. Must not be called while another reload runs. */
   reload(config: Config): Promise<void>;
-  notified(): void;
+  /** Sends due notifications soon. */
+  wakeDeliveries(): void;
   stop(): Promise<void>;
 }
 
-/** Releases parts that take work in; then, when the work is done, the parts that it needs. */
-interface Ends {
+/** The two stages of a shutdown: `intake` stops accepting work; after running work has ended, `rest` releases its resources. */
+interface ShutdownStages {
   intake: Releasers;
   rest: Releasers;
 }
 
 /**
- * Starts everything that runs by itself: the ledger's writer, Redis (a private one when none is configured), workers,
- * the deliveries and the ticks. Resolves once ticks are enqueued and jobs are taken. Closing the context is left to
- * the caller.
+ * Starts the daemon: the ledger's writer, Redis (a private one unless one is configured), workers, deliveries and
+ * schedules. Resolves once slots are enqueued and jobs are processed. The caller closes the context.
  */
 export async function startDaemon(context: Context, overrides: DaemonOverrides = {}): Promise<Daemon> {
-  const ends: Ends = { intake: new Releasers(), rest: new Releasers() };
+  const stages: ShutdownStages = { intake: new Releasers(), rest: new Releasers() };
   try {
-    const { queue, probe, deliveries, reload, notified } = await startParts(context, overrides, ends);
+    const { queue, probe, deliveries, reload, wakeDeliveries } = await startParts(context, overrides, stages);
     logStarted(context, queue);
     const stop = async (): Promise<void> => {
-      await release(ends, async () => {
+      await release(stages, async () => {
         await queue.stop(JOBS_TIMES);
-        // Messages of the last runs are sent before deliveries end.
+        // Deliveries stop last, so that messages of the last runs are still sent.
         await deliveries.stop(DELIVERIES_TIMES);
       });
     };
-    return { queue, probe, reload, notified, stop };
+    return { queue, probe, reload, wakeDeliveries, stop };
   } catch (error) {
-    await release(ends);
+    await release(stages);
     throw error;
   }
 }
 
-/** A daemon whose Redis refuses commands has started, sends messages and serves pages, but is not ready. */
+/** Logs whether the daemon is ready. While Redis refuses commands, it sends notifications and serves pages but is not ready. */
 function logStarted({ config, logger, version }: Context, queue: SyncQueue): void {
   const fields = { version, workspaces: config.workspaces.length, ledger: config.ledger.path };
   const { redisFault } = queue;
@@ -98,7 +98,7 @@ function logStarted({ config, logger, version }: Context, queue: SyncQueue): voi
   });
 }
 
-async function release({ intake, rest }: Ends, drain?: () => Promise<void>): Promise<void> {
+async function release({ intake, rest }: ShutdownStages, drain?: () => Promise<void>): Promise<void> {
   try {
     await intake.release();
     await drain?.();
@@ -110,7 +110,7 @@ async function release({ intake, rest }: Ends, drain?: () => Promise<void>): Pro
 async function startParts(
   context: Context,
   overrides: DaemonOverrides,
-  { intake, rest }: Ends,
+  { intake, rest }: ShutdownStages,
 ): Promise<Omit<Daemon, 'stop'> & { deliveries: Deliveries }> {
   const openQueue = overrides.openQueue ?? bullmqOpener(context, rest);
   await Promise.all([context.warm(), context.warmDelivery()]);
@@ -119,22 +119,22 @@ async function startParts(
   await applyConfiguredRates(context);
   const { connection } = context.reader();
   const events = createDaemonEvents();
-  const notified = (): void => void events.emit('notified');
+  const wakeDeliveries = (): void => void events.emit('notificationsDue');
   await startUpkeep(context, rest);
   const queue = await openQueue({ ledgerId: ledgerId(connection), concurrency: context.config.workers });
   rest.push(async () => void (await queue.stop(JOBS_TIMES)));
-  const publishing = new RemadePart(
+  const publishing = new Reloadable(
     ({ publish }) => publish,
-    () => startPublishing(context, notified),
+    () => startPublishing(context, wakeDeliveries),
   );
   rest.push(() => publishing.stop());
-  const outlets = new RemadePart(
+  const outlets = new Reloadable(
     ({ outlets, proxy }) => ({ outlets, proxy }),
-    () => startSendingOn(context, notified),
+    () => startForwarding(context, wakeDeliveries),
   );
   intake.push(() => outlets.stop());
-  const waits = new JobWaits(context.clock);
-  const scheduling = new RemadePart(
+  const waits = new QueuedJobs(context.clock);
+  const scheduling = new Reloadable(
     (config) => config,
     async () => startSchedules(context, queue, { waits, ticks: overrides.ticks }),
   );
@@ -144,53 +144,54 @@ async function startParts(
   const watch = startStaleWatch({
     stale: () => staleChecks(probe, context.clock),
     raise: (stale) => context.raiseStale(stale),
-    notified,
+    wakeDeliveries,
     clock: context.clock,
     logger: context.logger,
   });
   intake.push(() => watch.stop());
-  const beating = new RemadePart(
+  const heartbeats = new Reloadable(
     ({ heartbeats, proxy }) => ({ heartbeats, proxy }),
     async () => startHeartbeats(context, probe),
   );
-  intake.push(() => beating.stop());
-  await publishing.follow(context.config);
-  await outlets.follow(context.config);
-  await scheduling.follow(context.config);
-  await beating.follow(context.config);
+  intake.push(() => heartbeats.stop());
+  await publishing.apply(context.config);
+  await outlets.apply(context.config);
+  await scheduling.apply(context.config);
+  await heartbeats.apply(context.config);
   if (context.config.http.port !== 0) {
-    // Loaded only here: the pages take longer to load than all that other commands need.
+    // Loaded on demand: the pages take longer to load than everything that other commands need.
     const { startDaemonHttp } = await import('./http/server.ts');
     const http = await startDaemonHttp(context, probe, queue);
     intake.push(() => http.close());
   }
   const deliveries = new Deliveries(context);
-  events.on('notified', () => void deliveries.sweep());
+  events.on('notificationsDue', () => void deliveries.sendDue());
   rest.push(() => deliveries.stop(DELIVERIES_TIMES));
-  const onBegin = (workspaceId: string): void => waits.begun(workspaceId);
+  const onStart = (workspaceId: string): void => waits.started(workspaceId);
   const postpone: Scheduler['postpone'] = (key, delayMs) => scheduling.part?.postpone(key, delayMs);
-  queue.start(createSyncHandler(context, { notified, onBegin, postpone }));
-  const files = new RemadePart(
+  queue.start(createSyncHandler(context, { wakeDeliveries, onStart, postpone }));
+  const files = new Reloadable(
     ({ backup, exports, focus, workspaces }) => ({ backup, exports, focus, ids: workspaces.map(({ id }) => id) }),
-    async () => startFileSchedules(context, events),
+    async () => startBackupsAndExports(context, events),
   );
   intake.push(() => files.stop());
-  await files.follow(context.config);
-  startWatchOfClock(context, events, intake);
-  startWatchOfDisk(context, events, intake, overrides);
+  await files.apply(context.config);
+  startLedgerClockWatch(context, events, intake);
+  startLedgerDiskWatch(context, events, intake, overrides);
   const reload = async (config: Config): Promise<void> => {
     await context.reconfigure(config);
     await applyConfiguredRates(context);
-    for (const part of [publishing, outlets, scheduling, beating, files]) await part.follow(config);
-    notified();
+    for (const part of [publishing, outlets, scheduling, heartbeats, files]) await part.apply(config);
+    wakeDeliveries();
   };
-  return { queue, probe, deliveries, reload, notified };
+  return { queue, probe, deliveries, reload, wakeDeliveries };
 }
 
-class RemadePart<Part extends { stop(): Promise<void> }> {
+/** A part of the daemon that is restarted when a reload changes the settings it depends on. */
+class Reloadable<Part extends { stop(): Promise<void> }> {
   readonly #of: (config: Config) => unknown;
   readonly #start: () => Promise<Part | null>;
-  #madeOf: unknown;
+  #startedWith: unknown;
   #stopped = false;
   part: Part | null = null;
 
@@ -199,14 +200,14 @@ class RemadePart<Part extends { stop(): Promise<void> }> {
     this.#start = start;
   }
 
-  async follow(config: Config): Promise<void> {
-    const madeOf = this.#of(config);
-    if (this.#stopped || (this.part !== null && isDeepStrictEqual(this.#madeOf, madeOf))) return;
+  async apply(config: Config): Promise<void> {
+    const startedWith = this.#of(config);
+    if (this.#stopped || (this.part !== null && isDeepStrictEqual(this.#startedWith, startedWith))) return;
     await this.part?.stop();
-    // If it does not start, the next reload tries again.
+    // Set first: if the start fails, the next reload tries again.
     this.part = null;
     this.part = await this.#start();
-    this.#madeOf = madeOf;
+    this.#startedWith = startedWith;
     if (this.#stopped) await this.part?.stop();
   }
 
@@ -216,8 +217,8 @@ class RemadePart<Part extends { stop(): Promise<void> }> {
   }
 }
 
-/** Loads the code for Postgres only where `publish:` is set. */
-async function startPublishing(context: Context, notified: () => void): Promise<PublishWatch | null> {
+/** Starts publishing to Postgres; null without `publish:`. The Postgres client is loaded only when needed. */
+async function startPublishing(context: Context, wakeDeliveries: () => void): Promise<PublishWatch | null> {
   const { clock, logger } = context;
   const { publish: target, ledger } = context.config;
   if (target === null) return null;
@@ -232,22 +233,25 @@ async function startPublishing(context: Context, notified: () => void): Promise<
     staleMs: target.staleMs,
     unreadyWhenStale: target.unreadyWhenStale,
     publish: (signal) => publishLedger({ target, ledgerPath: ledger.path, nowMs: clock.now(), signal }),
-    tell: async (detail) => {
-      if ((await context.reportJobHealth({ job: 'replica', detail })) > 0) notified();
+    reportHealth: async (detail) => {
+      if ((await context.reportJobHealth({ job: 'replica', detail })) > 0) wakeDeliveries();
     },
   });
 }
 
-/** Nothing of the billing systems is loaded where usage goes to none. */
-async function startSendingOn(context: Context, notified: () => void): Promise<{ stop(): Promise<void> } | null> {
+/** Starts forwarding to the outlets; null without any, so that their code is loaded only when needed. */
+async function startForwarding(
+  context: Context,
+  wakeDeliveries: () => void,
+): Promise<{ stop(): Promise<void> } | null> {
   if (context.config.outlets.length === 0) return null;
-  return (await import('./outlet-watch.ts')).startOutlets(context, notified);
+  return (await import('./outlet-watch.ts')).startOutlets(context, wakeDeliveries);
 }
 
 function startSchedules(
   context: Context,
   queue: SyncQueue,
-  { waits, ticks }: { waits: JobWaits; ticks: DaemonOverrides['ticks'] },
+  { waits, ticks }: { waits: QueuedJobs; ticks: DaemonOverrides['ticks'] },
 ): Scheduler {
   const { config, clock, logger } = context;
   return startScheduler<WorkspaceSchedule>({
@@ -275,8 +279,8 @@ function staleChecks(probe: HealthProbe, clock: WallClock): StaleCheck[] {
 }
 
 /**
- * Puts the rate cards of the configuration into force when they differ from those in force. If that fails, the cards before
- * them stay, and usage is recorded all the same.
+ * Activates the configured rate cards if they differ from the active ones. If the cards are ambiguous, the active ones
+ * stay and usage is still recorded.
  */
 export async function applyConfiguredRates(context: Context): Promise<void> {
   const { config, clock, logger } = context;
@@ -291,36 +295,33 @@ export async function applyConfiguredRates(context: Context): Promise<void> {
       source: 'configuration',
       nowMs: clock.now(),
     });
-    const priced = periods.map(({ workspaceId, period }) => `${period} of ${workspaceId}`);
-    logger.info(
-      { added, retired, priced },
-      'the rate cards of the configuration are in force; open periods are priced anew',
-    );
+    const priced = periods.map(({ workspaceId, period }) => `${workspaceId}, ${period}`);
+    logger.info({ added, retired, priced }, 'activated the configured rate cards and repriced open months');
   } catch (error) {
     const { code, message: reason } = summarizeError(error);
     if (code !== 'unclear_cards') throw error;
     logger.error(
-      { reason, hint: '`usage-ledger rates check` prices the history by them' },
-      'the rate cards of the configuration are not put into force',
+      { reason, hint: 'run `usage-ledger rates check` to price the history with them' },
+      'could not activate the configured rate cards, the previous ones stay active',
     );
   }
 }
 
 function startHeartbeats({ config, clock, logger }: Context, probe: HealthProbe): { stop(): Promise<void> } {
-  const isWell = (): boolean => readiness(probe).status === 'ready';
+  const isReady = (): boolean => readiness(probe).status === 'ready';
   const { proxy } = config;
-  const beating = config.heartbeats.map((heartbeat) => startHeartbeat({ heartbeat, proxy, isWell, clock, logger }));
-  return { stop: async () => void (await Promise.all(beating.map((task) => task.stop()))) };
+  const heartbeats = config.heartbeats.map((heartbeat) => startHeartbeat({ heartbeat, proxy, isReady, clock, logger }));
+  return { stop: async () => void (await Promise.all(heartbeats.map((task) => task.stop()))) };
 }
 
 interface HeartbeatOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   heartbeat: HeartbeatConfig;
   proxy: ProxySettings | null;
-  isWell(): boolean;
+  isReady(): boolean;
 }
 
-/** Tells a watcher elsewhere at intervals that all is well: its silence there is the alarm. */
-export function startHeartbeat({ heartbeat, proxy, isWell, clock, logger }: HeartbeatOptions): PeriodicTask {
+/** Posts to an external monitor at intervals while the daemon is ready; the monitor alerts when the posts stop. */
+export function startHeartbeat({ heartbeat, proxy, isReady, clock, logger }: HeartbeatOptions): PeriodicTask {
   const { name, allowPrivate, timeoutMs, everyMs, ca } = heartbeat;
   const url = channelUrl(heartbeat);
   return startPeriodicTask({
@@ -328,41 +329,42 @@ export function startHeartbeat({ heartbeat, proxy, isWell, clock, logger }: Hear
     logger,
     intervalMs: everyMs,
     atOnce: true,
-    failed: 'heartbeat not sent',
+    failed: 'could not send a heartbeat',
     async work(signal) {
-      if (!isWell()) return;
+      if (!isReady()) return;
       const body = JSON.stringify({ status: 'ok', at: isoTime(clock.now()) });
       const post = { url, headers: {}, body, policy: { allowPrivate }, timeoutMs, ca, proxy, clock, signal };
       const result = await postJson(post);
-      if ('reason' in result) logger.warn({ channel: name, reason: result.reason }, 'heartbeat not taken');
+      if ('reason' in result) logger.warn({ channel: name, reason: result.reason }, 'heartbeat rejected');
     },
   });
 }
 
-const CHECK_INTERVAL_MS = 60_000;
+const STALE_CHECK_INTERVAL_MS = 60_000;
 
 interface StaleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   stale(): StaleCheck[];
   raise(workspaces: StaleCheck[]): Promise<number>;
-  notified(): void;
+  wakeDeliveries(): void;
 }
 
 /**
- * Looks every minute for workspaces without a complete run, since no run can report that none comes. An alert needs two looks:
- * a process that was suspended finds all workspaces stale when it wakes, and then reads them at once.
+ * Checks every minute for workspaces without a recent complete run, because no run can report its own absence. A
+ * workspace must be stale in two checks in a row: after a suspend of the machine all workspaces look stale until they are
+ * read.
  */
-export function startStaleWatch({ stale, raise, notified, clock, logger }: StaleWatchOptions): PeriodicTask {
+export function startStaleWatch({ stale, raise, wakeDeliveries, clock, logger }: StaleWatchOptions): PeriodicTask {
   let before = new Set<string>();
   return startPeriodicTask({
     clock,
     logger,
-    intervalMs: CHECK_INTERVAL_MS,
-    failed: 'stale workspaces could not be looked for',
+    intervalMs: STALE_CHECK_INTERVAL_MS,
+    failed: 'could not check for stale workspaces',
     async work() {
       const found = stale();
       const workspaces = found.filter(({ workspaceId }) => before.has(workspaceId));
       before = new Set(found.map(({ workspaceId }) => workspaceId));
-      if (workspaces.length > 0 && (await raise(workspaces)) > 0) notified();
+      if (workspaces.length > 0 && (await raise(workspaces)) > 0) wakeDeliveries();
     },
   });
 }

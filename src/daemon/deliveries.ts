@@ -7,29 +7,28 @@ import { createRepeatLimit, type RepeatLimit } from '../core/repeat-limit.ts';
 import { StoppingError } from '../queue/errors.ts';
 import type { Context } from '../wiring/context.ts';
 
-const SWEEP_INTERVAL_MS = 30_000;
-/** Messages of one channel that are under way at once. */
-const SLOTS = 4;
-/** Messages of one channel that one sweep looks at; more are looked at once these have had their turn. */
-const MOST_A_SWEEP = 1000;
-/** A sweep comes so long after what asks for it at the earliest: much that happens at once is one sweep. */
-const SHORTEST_REST_MS = 100;
+const OUTBOX_INTERVAL_MS = 30_000;
+/** Messages that are sent to one channel at the same time. */
+const MAX_CONCURRENT_PER_CHANNEL = 4;
+/** Due messages read per channel; the next ones are read once these have been tried. */
+const MAX_DUE_PER_CHANNEL = 1000;
+/** Minimum delay before the outbox is read again, so that many simultaneous events cause one read. */
+const MIN_OUTBOX_DELAY_MS = 100;
 
-/** A line that says the same as one before comes this late at the earliest, with the number of those that were left out. */
-const SAME_LINE_MS = 60_000;
+/** A repeated log line is written at most once in this time, with the number of omitted ones. */
+const REPEATED_LINE_INTERVAL_MS = 60_000;
 
 export type Outbox = Pick<Context, 'compose' | 'dueDeliveries' | 'untilNextDueMs' | 'deliver' | 'clock' | 'logger'>;
 
 interface Lane {
   channel: string;
   due: string[];
-  underWay: Map<string, Promise<void>>;
+  inFlight: Map<string, Promise<void>>;
 }
 
 /**
- * Sends what is due: at the start, whenever a sweep is asked for, when something becomes due, and every half minute. The ledger
- * alone says what is due, so that no crash loses any. Each channel has slots of its own: a receiver that hangs keeps no other
- * waiting.
+ * Sends due notifications: at the start, on request, when the next one becomes due, and every 30 seconds. The outbox is in
+ * the ledger, so a crash loses none. Each channel has its own slots: a receiver that hangs does not delay the others.
  */
 export class Deliveries {
   readonly #outbox: Outbox;
@@ -44,62 +43,65 @@ export class Deliveries {
   constructor(outbox: Outbox) {
     const { clock, logger } = outbox;
     this.#outbox = outbox;
-    this.#repeats = createRepeatLimit(SAME_LINE_MS, clock);
+    this.#repeats = createRepeatLimit(REPEATED_LINE_INTERVAL_MS, clock);
     this.#task = startPeriodicTask({
       clock,
       logger,
-      intervalMs: SWEEP_INTERVAL_MS,
+      intervalMs: OUTBOX_INTERVAL_MS,
       atOnce: true,
-      failed: 'notifications not looked for, they stay in the ledger',
-      work: () => this.#look(),
+      failed: 'could not read due notifications, they stay in the ledger',
+      work: () => this.#readOutbox(),
     });
   }
 
-  /** Looks for what is due and has it sent; resolves when that has begun. Never rejects. */
-  sweep(): Promise<void> {
+  /** Starts to send due notifications; resolves once their sending has started. Never rejects. */
+  sendDue(): Promise<void> {
     return this.#task.rerun();
   }
 
-  /** Begins no more; after `graceMs` what is under way is cut off, uncounted. Resolves when all have ended, or by the deadline. */
+  /**
+   * Starts no further attempts, and after `graceMs` aborts running ones without counting them. Resolves when all have ended,
+   * at the latest after `deadlineMs`.
+   */
   async stop({ graceMs, deadlineMs }: { graceMs: number; deadlineMs: number }): Promise<void> {
     const { clock } = this.#outbox;
     this.#stopped = true;
     this.#endRest();
     const endGrace = clock.after(graceMs, () => this.#stopper.abort(new StoppingError()));
     await this.#task.stop();
-    const underWay = [...this.#lanes.values()].flatMap((lane) => [...lane.underWay.values()]);
-    await settlesWithin(Promise.all(underWay), deadlineMs, clock);
+    const inFlight = [...this.#lanes.values()].flatMap((lane) => [...lane.inFlight.values()]);
+    await settlesWithin(Promise.all(inFlight), deadlineMs, clock);
     endGrace();
   }
 
-  async #look(): Promise<void> {
+  async #readOutbox(): Promise<void> {
     const outbox = this.#outbox;
     await outbox.compose().catch((error: unknown) => {
       const { code, message } = summarizeError(error);
-      outbox.logger.warn({ code, reason: message }, 'what is due to be told was not composed, it stays in the ledger');
+      outbox.logger.warn({ code, reason: message }, 'could not compose due notifications, they stay in the ledger');
     });
-    const due = outbox.dueDeliveries(MOST_A_SWEEP);
+    const due = outbox.dueDeliveries(MAX_DUE_PER_CHANNEL);
     for (const [channel, own] of Map.groupBy(due, (delivery) => delivery.channel)) {
-      const lane = this.#lanes.get(channel) ?? { channel, due: [], underWay: new Map() };
+      const lane = this.#lanes.get(channel) ?? { channel, due: [], inFlight: new Map() };
       this.#lanes.set(channel, lane);
-      lane.due = own.map(({ notificationId }) => notificationId).filter((id) => !lane.underWay.has(id));
+      lane.due = own.map(({ notificationId }) => notificationId).filter((id) => !lane.inFlight.has(id));
       this.#fill(lane);
     }
     const restMs = outbox.untilNextDueMs();
-    if (restMs !== null) this.#sweepIn(restMs);
+    if (restMs !== null) this.#sendDueIn(restMs);
   }
 
   #fill(lane: Lane): void {
-    while (!this.#stopped && lane.underWay.size < SLOTS) {
+    while (!this.#stopped && lane.inFlight.size < MAX_CONCURRENT_PER_CHANNEL) {
       const notificationId = lane.due.shift();
       if (notificationId === undefined) break;
       const ended = this.#attempt(lane, notificationId).then((isHandled) => {
-        lane.underWay.delete(notificationId);
+        lane.inFlight.delete(notificationId);
         this.#fill(lane);
-        // More may be due to who has had all of this, and others are told of a channel that fails.
-        if (isHandled && lane.due.length === 0) this.#sweepIn(0);
+        // The channel may have more due messages than were read, and its failure may be an alert for other channels.
+        if (isHandled && lane.due.length === 0) this.#sendDueIn(0);
       });
-      lane.underWay.set(notificationId, ended);
+      lane.inFlight.set(notificationId, ended);
     }
   }
 
@@ -131,29 +133,32 @@ export class Deliveries {
     } catch (error) {
       if (this.#stopper.signal.aborted) return false;
       const { code, message } = summarizeError(error);
-      logger.warn({ notificationId, code, reason: message }, 'notification not handled, it stays in the ledger');
-      // What keeps one out keeps the others out, too.
+      logger.warn(
+        { notificationId, code, reason: message },
+        'could not deliver a notification, it stays in the ledger',
+      );
+      // The same fault would stop the other messages of this channel.
       lane.due = [];
       return false;
     }
   }
 
-  #sweepIn(delayMs: number): void {
+  #sendDueIn(delayMs: number): void {
     const { clock } = this.#outbox;
-    const atMs = clock.monotonic() + Math.max(SHORTEST_REST_MS, delayMs);
-    if (this.#stopped || delayMs >= SWEEP_INTERVAL_MS || atMs >= this.#restEndsMs) return;
+    const atMs = clock.monotonic() + Math.max(MIN_OUTBOX_DELAY_MS, delayMs);
+    if (this.#stopped || delayMs >= OUTBOX_INTERVAL_MS || atMs >= this.#restEndsMs) return;
     this.#endRest();
     this.#restEndsMs = atMs;
     const wake = (): void => {
       this.#restEndsMs = Number.POSITIVE_INFINITY;
-      void this.sweep();
+      void this.sendDue();
     };
     this.#endRest = clock.after(atMs - clock.monotonic(), wake, { background: true });
   }
 }
 
 interface DaemonEventMap {
-  notified: [];
+  notificationsDue: [];
 }
 
 export type DaemonEvents = EventEmitter<DaemonEventMap>;

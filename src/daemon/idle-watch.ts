@@ -1,39 +1,34 @@
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 
 const IDLE_CHECK_INTERVAL_MS = 60_000;
-/** Who takes less than this share of one processor does nothing. */
-const IDLE_SHARE = 0.01;
+/** Below this share of one processor the process counts as idle. */
+const IDLE_CPU_SHARE = 0.01;
 
 export interface IdleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   collect(): Promise<void>;
-  /** The processor time that this process has taken. */
+  /** Total processor time used by this process, in milliseconds. */
   processorMs?: () => number;
 }
 
-/** Collects once, when a process comes to rest, what its start or its last runs have left: V8 would do it with the next work. */
-export function startIdleWatch({
-  collect,
-  processorMs = ownProcessorMs,
-  clock,
-  logger,
-}: IdleWatchOptions): PeriodicTask {
+/** Collects garbage once when the process becomes idle: V8 alone would keep the memory of the last runs until the next work. */
+export function startIdleWatch({ collect, processorMs = processCpuMs, clock, logger }: IdleWatchOptions): PeriodicTask {
   let beforeMs = processorMs();
   let isAtRest = false;
   return startPeriodicTask({
     clock,
     logger,
     intervalMs: IDLE_CHECK_INTERVAL_MS,
-    failed: 'memory could not be given back',
+    failed: 'could not release memory',
     async work() {
       const wasAtRest = isAtRest;
-      isAtRest = processorMs() - beforeMs < IDLE_SHARE * IDLE_CHECK_INTERVAL_MS;
+      isAtRest = processorMs() - beforeMs < IDLE_CPU_SHARE * IDLE_CHECK_INTERVAL_MS;
       if (isAtRest && !wasAtRest) await collect();
       beforeMs = processorMs();
     },
   });
 }
 
-function ownProcessorMs(): number {
+function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }

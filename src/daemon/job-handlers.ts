@@ -8,36 +8,36 @@ import { nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/run-deadline.ts';
 import type { Context } from '../wiring/context.ts';
 import { cronOf, scheduleKey } from './schedules.ts';
-import { stillWaits } from './state/staleness.ts';
+import { isStillQueued } from './state/staleness.ts';
 
-export interface AfterJobs {
-  onBegin(workspaceId: string): void;
-  notified(): void;
+export interface SyncHooks {
+  onStart(workspaceId: string): void;
+  wakeDeliveries(): void;
   postpone(key: string, delayMs: number): void;
 }
 
-/** A failure that leaves nothing in the ledger, such as a workspace that another run holds, is tried again after this. */
-const UNRECORDED_REST_MS = 15_000;
-/** A workspace that was ended is asked about again after this: somebody may have taken the end back. */
-const ENDED_REST_MS = 60 * 60_000;
-/** Nothing that fails rests for longer than a day, however rare its slots. */
-const LONGEST_REST_MS = 24 * 60 * 60_000;
+/** Retry delay after a failure that the ledger does not record, such as a workspace leased by another run. */
+const UNRECORDED_RETRY_DELAY_MS = 15_000;
+/** Delay before a retired workspace is checked again: it may have been resumed. */
+const RETIRED_RETRY_DELAY_MS = 60 * 60_000;
+/** A failed slot is retried within a day, however rare the slots are. */
+const MAX_RETRY_DELAY_MS = 24 * 60 * 60_000;
 
-export function createSyncHandler(context: Context, { onBegin, notified, postpone }: AfterJobs): SyncHandler {
+export function createSyncHandler(context: Context, { onStart, wakeDeliveries, postpone }: SyncHooks): SyncHandler {
   const { clock, logger } = context;
   return async ({ workspaceId, kind, slot, attempt }, job) => {
-    onBegin(workspaceId);
+    onStart(workspaceId);
     if (retiredWorkspaces(context.reader().connection).includes(workspaceId)) {
-      postpone(scheduleKey(workspaceId, kind), ENDED_REST_MS);
-      logger.info({ workspaceId, kind, slot }, 'the workspace was ended: this ledger no longer reads it');
+      postpone(scheduleKey(workspaceId, kind), RETIRED_RETRY_DELAY_MS);
+      logger.info({ workspaceId, kind, slot }, 'skipped a retired workspace');
       return { status: 'ended' };
     }
     if (!context.config.workspaces.some(({ id }) => id === workspaceId)) {
-      logger.info({ workspaceId, kind, slot }, 'the workspace is no longer configured');
+      logger.info({ workspaceId, kind, slot }, 'skipped a workspace that is no longer configured');
       return { status: 'not_configured' };
     }
     const cron = cronOf(context.workspace(workspaceId), kind);
-    const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + LONGEST_REST_MS);
+    const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + MAX_RETRY_DELAY_MS);
     try {
       const outcome = await context.sync({
         workspaceId,
@@ -50,32 +50,32 @@ export function createSyncHandler(context: Context, { onBegin, notified, postpon
         },
       });
       if (outcome.status === 'already_done') {
-        logger.info({ workspaceId, slot, runId: outcome.runId }, 'slot was done already');
+        logger.info({ workspaceId, slot, runId: outcome.runId }, 'slot already done');
         return { status: outcome.status, runId: outcome.runId };
       }
       const { status, runId, records, entries, walks } = outcome;
       const alerts = outcome.alerts.changes.length;
       const head = { link: outcome.appliedSeq, head: outcome.digest };
       logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts, ...head }, 'run applied');
-      if (outcome.alerts.due > 0) notified();
+      if (outcome.alerts.due > 0) wakeDeliveries();
       return { status, runId, records, entries, alerts };
     } catch (error) {
       const { code, message, hint } = summarizeError(error);
       const nowMs = clock.now();
-      const restMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_REST_MS) - nowMs;
+      const restMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_RETRY_DELAY_MS) - nowMs;
       if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restMs);
       const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
       const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };
       logger.error(fields, 'run failed, the slot will be tried again');
-      notified();
+      wakeDeliveries();
       throw error;
     }
   };
 }
 
 /**
- * A job that has waited past the next tick does the later slot: what was missed is done once. So does one whose slot has
- * not come since the clock was set back.
+ * Returns the slot that a job should run: the latest one if the job has waited past the next, so that missed slots are
+ * done once; also the latest one if the job's slot lies in the future because the clock was set back.
  */
 function latestOf(slot: string, cron: string, nowMs: number): string {
   const latestMs = latestTime(cron, nowMs);
@@ -83,7 +83,8 @@ function latestOf(slot: string, cron: string, nowMs: number): string {
   return latestMs !== null && (latestMs > slotMs || !canHaveHappened(slotMs, nowMs)) ? isoTime(latestMs) : slot;
 }
 
-export class JobWaits {
+/** Remembers when the queued job of each workspace was enqueued. */
+export class QueuedJobs {
   readonly #sinceMs = new Map<string, number>();
   readonly #clock: WallClock;
 
@@ -95,14 +96,14 @@ export class JobWaits {
     if (!this.#sinceMs.has(workspaceId)) this.#sinceMs.set(workspaceId, nowMs);
   }
 
-  begun(workspaceId: string): void {
+  started(workspaceId: string): void {
     this.#sinceMs.delete(workspaceId);
   }
 
-  /** Null when no job waits. `lastAttemptAtMs` is of the ledger. */
+  /** Returns the enqueue time of the waiting job; null if none waits. `lastAttemptAtMs` comes from the ledger. */
   since(workspaceId: string, lastAttemptAtMs: number | null): number | null {
     const sinceMs = this.#sinceMs.get(workspaceId);
-    if (sinceMs === undefined || stillWaits(sinceMs, lastAttemptAtMs, this.#clock.now())) return sinceMs ?? null;
+    if (sinceMs === undefined || isStillQueued(sinceMs, lastAttemptAtMs, this.#clock.now())) return sinceMs ?? null;
     this.#sinceMs.delete(workspaceId);
     return null;
   }

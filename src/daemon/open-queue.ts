@@ -13,13 +13,13 @@ export interface QueueOrder {
 export type OpenQueue = (order: QueueOrder) => Promise<SyncQueue>;
 
 /**
- * BullMQ on the configured Redis, or on a private one that runs as long as its releaser is not called. A private one starts
- * at once, while the ledger is opened.
+ * Returns a function that opens BullMQ on the configured Redis, or on a private one that runs until its releaser is called.
+ * The private one starts immediately, in parallel with opening the ledger.
  */
 export function bullmqOpener(context: Context, releasers: Releasers): OpenQueue {
   const { logger } = context;
   const target = openRedis(context, releasers);
-  // Whoever opens the queue hears of it.
+  // The returned function awaits `target` and reports the error.
   target.catch(() => undefined);
   return async ({ ledgerId, concurrency }) =>
     openBullmqQueue({ ledgerId, target: await target, logger, settings: { syncConcurrency: concurrency } });

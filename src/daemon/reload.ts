@@ -9,53 +9,53 @@ import type { Daemon } from './daemon.ts';
 
 export interface ReloadOptions {
   context: Context;
-  daemon: Pick<Daemon, 'reload' | 'notified'>;
+  daemon: Pick<Daemon, 'reload' | 'wakeDeliveries'>;
   load(): Promise<Config>;
   lock: Pick<DaemonLock, 'configuration' | 'publishConfiguration'>;
 }
 
 /**
- * Reads the configuration each time it is called. One that is right counts from then on, but for what only a start can change.
- * One with a mistake is refused whole: the one before stays, and `status` and an alert say so.
+ * Returns a function that reloads the configuration. A valid one is applied, except for settings that need a restart. An
+ * invalid one is rejected as a whole: the previous one stays active, and `status` and an alert report the mistakes.
  */
 export function createReload({ context, daemon, load, lock }: ReloadOptions): OneAtATime<void> {
   const { logger, clock } = context;
-  const say = async (notice: Partial<ConfigurationStatus>, detail: string | null): Promise<void> => {
+  const publishResult = async (notice: Partial<ConfigurationStatus>, detail: string | null): Promise<void> => {
     const { reads } = lock.configuration;
     lock.publishConfiguration({ ...lock.configuration, refused: null, ...notice, reads: reads + 1 });
-    if ((await context.reportJobHealth({ job: 'configuration', detail })) > 0) daemon.notified();
+    if ((await context.reportJobHealth({ job: 'configuration', detail })) > 0) daemon.wakeDeliveries();
   };
   const read = async (): Promise<void> => {
     const at = isoTime(clock.now());
     try {
-      const { config, needsRestart } = takeUp(await load(), context.config);
+      const { config, needsRestart } = mergeReload(await load(), context.config);
       await daemon.reload(config);
-      logger.info({ workspaces: config.workspaces.length, needsRestart }, 'configuration read again');
-      await say({ readAt: at, needsRestart }, null);
+      logger.info({ workspaces: config.workspaces.length, needsRestart }, 'configuration reloaded');
+      await publishResult({ readAt: at, needsRestart }, null);
     } catch (error) {
       const faults = faultsOf(error);
-      const words = faults.map(({ path, message }) => `${path} ${message}`);
-      logger.error({ reason: words.join('; ') }, 'configuration refused, the one before stays');
-      await say({ refused: { at, faults } }, words.join('; '));
+      const texts = faults.map(({ path, message }) => `${path} ${message}`);
+      logger.error({ reason: texts.join('; ') }, 'configuration rejected, the previous one stays active');
+      await publishResult({ refused: { at, faults } }, texts.join('; '));
     }
   };
   return oneAtATime(async () => {
     try {
       await read();
     } catch (error) {
-      logger.error({ reason: summarizeError(error).message }, 'what came of a configuration could not be recorded');
+      logger.error({ reason: summarizeError(error).message }, 'could not record the result of a configuration reload');
     }
   });
 }
 
 function faultsOf(error: unknown): readonly ConfigFault[] {
   if (error instanceof ConfigError) return error.faults;
-  const { message, hint = 'Run `usage-ledger doctor`' } = summarizeError(error);
+  const { message, hint = 'run `usage-ledger doctor`' } = summarizeError(error);
   return [{ path: 'configuration', message, hint }];
 }
 
-/** What is made once, at the start, of these settings. */
-const OF_THE_START: Readonly<Record<string, (config: Config) => unknown>> = {
+/** Settings that only a restart can change. */
+const RESTART_SETTINGS: Readonly<Record<string, (config: Config) => unknown>> = {
   'ledger.path': ({ ledger }) => ledger.path,
   'ledger.retention_days': ({ ledger }) => ledger.retentionDays,
   'ledger.checkpoint_key_file': ({ ledger }) => ledger.checkpointKeyFile,
@@ -67,12 +67,12 @@ const OF_THE_START: Readonly<Record<string, (config: Config) => unknown>> = {
   'http.port': ({ http }) => http.port,
 };
 
-/** What counts of a configuration without a restart, and which of its settings wait for one. */
-export function takeUp(next: Config, now: Config): { config: Config; needsRestart: string[] } {
-  const needsRestart = Object.entries(OF_THE_START)
+/** Merges a reloaded configuration into the active one, and lists the changed settings that need a restart. */
+export function mergeReload(next: Config, now: Config): { config: Config; needsRestart: string[] } {
+  const needsRestart = Object.entries(RESTART_SETTINGS)
     .filter(([, settingOf]) => !isDeepStrictEqual(settingOf(next), settingOf(now)))
     .map(([name]) => name);
-  // With another ledger all is another: folders lie beside it.
+  // Other paths derive from the ledger's path, so nothing is applied if that changes.
   if (needsRestart.includes('ledger.path')) return { config: now, needsRestart: ['ledger.path'] };
   const { ledger, redisUrl, workers, logLevel } = now;
   const { host, port } = now.http;

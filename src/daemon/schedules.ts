@@ -37,8 +37,8 @@ export function cronOf({ cron, reconcileCron }: WorkspaceConfig, kind: SlotKind)
 }
 
 /**
- * Tells the scheduler which slots of a workspace are done, from the ledger, for a daemon that has started after the run
- * `lastRunKey`: one that starts now when absent.
+ * Returns a function that reads from the ledger which slots of a workspace are done. `lastRunKey` is the last run before
+ * this daemon started; the default is the newest run.
  */
 export function createSlotHistory(
   connection: LedgerDb,
@@ -48,10 +48,10 @@ export function createSlotHistory(
   const slots = new SlotLog(connection);
   return ({ workspaceId, kind }) => {
     const record = slots.record(workspaceId, kind);
-    // Whoever starts the daemon may have put the credentials right.
+    // Refusals from before the start do not count: the credentials may have been corrected since.
     const refused = record.refused && (record.failedRunKey ?? 0) > lastRunKey;
     if (kind === 'scheduled' || record.doneSlot !== null) return { ...record, refused };
-    // The daemon's first run of a workspace reads the whole history: none is owed before it or for an earlier slot.
+    // The first run reads the whole history, so earlier reconcile slots need no run.
     const first = firstRun(connection, workspaceId);
     return { ...record, refused, doneSlot: first === null ? isoTime(clock.now()) : first.wholeReadAt };
   };

@@ -4,27 +4,28 @@ import { AppError, summarizeError } from '../core/errors.ts';
 import { freeBytesAt } from '../core/process/disk.ts';
 import type { Context } from '../wiring/context.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
-import { freeWords, UnwrittenFault } from './disk-watch.ts';
-import { pastLedger } from './upkeep.ts';
+import { describeFreeSpace, UnrecordedFault } from './disk-watch.ts';
+import { emergencyNotifier } from './upkeep.ts';
 
 const AGAIN_MS = 10_000;
-/** With less neither the ledger nor a private Redis can be written. */
-const START_LEAST_BYTES = 1024 ** 2;
+/** Below this, neither the ledger nor a private Redis can be written. */
+const MIN_FREE_BYTES_AT_START = 1024 ** 2;
 
 /**
- * Starts the daemon once the disk of the ledger has room. As long as it has none, each channel is told so, once, past the ledger,
- * and the start is tried again every ten seconds. Null: `signal` was aborted meanwhile.
+ * Starts the daemon once the ledger's disk has room. Until then it retries every ten seconds and sends one emergency
+ * notification per channel. Returns null if `signal` is aborted first.
  */
-export async function startWithRoom(context: Context, signal: AbortSignal): Promise<Daemon | null> {
+export async function startWhenDiskHasRoom(context: Context, signal: AbortSignal): Promise<Daemon | null> {
   const { clock, logger, config } = context;
-  let unwritten: UnwrittenFault | null = null;
+  let unrecorded: UnrecordedFault | null = null;
   while (!signal.aborted) {
-    const fault = faultOf(freeBytesAt(dirname(config.ledger.path))) ?? (await tryStart(context, unwritten));
+    const fault = faultOf(freeBytesAt(dirname(config.ledger.path))) ?? (await tryStart(context, unrecorded));
     if (typeof fault !== 'string') return fault;
-    if (unwritten === null) logger.error({ reason: fault }, 'the ledger cannot be written: the start waits for room');
-    unwritten ??= new UnwrittenFault(fault);
-    await unwritten.tell(pastLedger(context), signal).catch((error: unknown) => {
-      logger.error({ reason: summarizeError(error).message }, 'nobody could be told of it');
+    if (unrecorded === null)
+      logger.error({ reason: fault }, 'cannot write the ledger: the start waits for free disk space');
+    unrecorded ??= new UnrecordedFault(fault);
+    await unrecorded.send(emergencyNotifier(context), signal).catch((error: unknown) => {
+      logger.error({ reason: summarizeError(error).message }, 'could not send emergency notifications');
     });
     await sleep(clock, AGAIN_MS, signal).catch(() => undefined);
   }
@@ -32,15 +33,15 @@ export async function startWithRoom(context: Context, signal: AbortSignal): Prom
 }
 
 function faultOf(bytes: number): string | null {
-  return bytes < START_LEAST_BYTES ? freeWords(bytes) : null;
+  return bytes < MIN_FREE_BYTES_AT_START ? describeFreeSpace(bytes) : null;
 }
 
-/** In words what the disk has against it. */
-async function tryStart(context: Context, unwritten: UnwrittenFault | null): Promise<Daemon | string> {
+/** Starts the daemon, or returns a description of the disk fault that prevents the start. */
+async function tryStart(context: Context, unrecorded: UnrecordedFault | null): Promise<Daemon | string> {
   try {
-    return await startDaemon(context, { unwritten });
+    return await startDaemon(context, { unrecorded });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'ledger_disk') throw error;
-    return `it cannot be written: ${error.message}`;
+    return `cannot write the ledger: ${error.message}`;
   }
 }

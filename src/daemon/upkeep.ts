@@ -13,19 +13,19 @@ import type { Pruned } from '../writer/commands.ts';
 import { DISK_FAULTS } from '../writer/writer.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
 import type { DaemonEvents } from './deliveries.ts';
-import { type DiskWatchOptions, type PastLedger, startDiskWatch } from './disk-watch.ts';
+import { type DiskWatchOptions, type EmergencyNotifier, startDiskWatch } from './disk-watch.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
 
-const INTERVAL_MS = 3_600_000;
-/** Transactions of one tick, each a few milliseconds long: what is left over waits for the next tick. */
-const STEPS_A_TICK = 40;
+const PRUNE_INTERVAL_MS = 3_600_000;
+/** Maximum transactions per tick, each a few milliseconds long; the rest waits for the next tick. */
+const MAX_PRUNE_STEPS_PER_TICK = 40;
 
 export interface RetentionOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   prune(request: { beforeMs: number; nowMs: number }): Promise<Pruned>;
   retentionDays: number;
 }
 
-/** What keeps the ledger's file small. It asks the writer, and so is stopped when no run's merge keeps that busy any more. */
+/** Starts the jobs that keep the ledger file small. They use the writer, so they stop after the last run has been merged. */
 export async function startUpkeep(context: Context, releasers: Releasers): Promise<void> {
   const { config, clock, logger } = context;
   const { path: ledgerPath, retentionDays } = config.ledger;
@@ -38,92 +38,92 @@ export async function startUpkeep(context: Context, releasers: Releasers): Promi
   releasers.push(() => retention.stop());
 }
 
-export function startWatchOfClock(context: Context, events: DaemonEvents, releasers: Releasers): void {
+export function startLedgerClockWatch(context: Context, events: DaemonEvents, releasers: Releasers): void {
   const { clock, logger } = context;
   const { connection } = context.reader();
-  const tell = tellBy(context, events, 'clock');
-  const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), tell, clock, logger });
+  const reportHealth = healthReporter(context, events, 'clock');
+  const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), reportHealth, clock, logger });
   releasers.push(() => watch.stop());
 }
 
-export function pastLedger(context: Context): PastLedger {
+export function emergencyNotifier(context: Context): EmergencyNotifier {
   return {
     messages: (detail) => context.directMessages({ job: 'disk', detail }),
     send: (message, signal) => context.sendDirectly(message, signal),
   };
 }
 
-export function startWatchOfDisk(
+export function startLedgerDiskWatch(
   context: Context,
   events: DaemonEvents,
   releasers: Releasers,
   {
     freeBytes = () => freeBytesAt(dirname(context.config.ledger.path)),
-    unwritten = null,
-  }: Partial<Pick<DiskWatchOptions, 'freeBytes' | 'unwritten'>>,
+    unrecorded = null,
+  }: Partial<Pick<DiskWatchOptions, 'freeBytes' | 'unrecorded'>>,
 ): void {
   const { clock, logger } = context;
   const watch = startDiskWatch({
     freeBytes,
     writeFault: () => context.diskFault,
-    async tell(detail, heard) {
+    async reportHealth(detail, alreadySent) {
       try {
-        if ((await context.reportJobHealth({ job: 'disk', detail }, heard)) > 0) events.emit('notified');
+        if ((await context.reportJobHealth({ job: 'disk', detail }, alreadySent)) > 0) events.emit('notificationsDue');
         return true;
       } catch (error) {
         if (error instanceof AppError && DISK_FAULTS.includes(error.code)) return false;
         throw error;
       }
     },
-    ...pastLedger(context),
-    unwritten,
+    ...emergencyNotifier(context),
+    unrecorded,
     clock,
     logger,
   });
   releasers.push(() => watch.stop());
 }
 
-function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: string | null) => Promise<void> {
+function healthReporter(context: Context, events: DaemonEvents, job: Job): (detail: string | null) => Promise<void> {
   return async (detail) => {
-    if ((await context.reportJobHealth({ job, detail })) > 0) events.emit('notified');
+    if ((await context.reportJobHealth({ job, detail })) > 0) events.emit('notificationsDue');
   };
 }
 
-export function startFileSchedules(context: Context, events: DaemonEvents): { stop(): Promise<void> } {
+export function startBackupsAndExports(context: Context, events: DaemonEvents): { stop(): Promise<void> } {
   const releasers = new Releasers();
   const stop = (): Promise<void> => releasers.release();
   const { config, clock, logger } = context;
   const { connection } = context.reader();
   if (config.backup !== null) {
     const { path: ledgerPath } = config.ledger;
-    const tell = tellBy(context, events, 'backup');
-    const backups = startBackupSchedule({ ledgerPath, backup: config.backup, tell, clock, logger });
+    const reportHealth = healthReporter(context, events, 'backup');
+    const backups = startBackupSchedule({ ledgerPath, backup: config.backup, reportHealth, clock, logger });
     releasers.push(() => backups.stop());
   }
   if (config.exports.length === 0) return { stop };
   const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
-  const tell = tellBy(context, events, 'export');
-  const exports = startExportSchedule({ config, closesAfter, tell, clock, logger });
+  const reportHealth = healthReporter(context, events, 'export');
+  const exports = startExportSchedule({ config, closesAfter, reportHealth, clock, logger });
   releasers.push(() => exports.stop());
   return { stop };
 }
 
-/** Forgets every hour, and at the start, what the ledger need not keep for longer than `retentionDays`. */
+/** Prunes records older than `retentionDays` at the start and every hour. */
 export function startRetention({ prune, retentionDays, clock, logger }: RetentionOptions): PeriodicTask {
   return startPeriodicTask({
     clock,
     logger,
-    intervalMs: INTERVAL_MS,
+    intervalMs: PRUNE_INTERVAL_MS,
     atOnce: true,
-    failed: 'what the ledger need not keep could not be forgotten',
+    failed: 'could not prune the ledger',
     async work(stopping) {
       const total = { certificates: 0, runs: 0, notifications: 0 };
-      for (let step = 0; step < STEPS_A_TICK && !stopping.aborted; step += 1) {
+      for (let step = 0; step < MAX_PRUNE_STEPS_PER_TICK && !stopping.aborted; step += 1) {
         const nowMs = clock.now();
-        const { more, ...gone } = await prune({ beforeMs: nowMs - retentionDays * DAY_MS, nowMs });
-        total.certificates += gone.certificates;
-        total.runs += gone.runs;
-        total.notifications += gone.notifications;
+        const { more, ...pruned } = await prune({ beforeMs: nowMs - retentionDays * DAY_MS, nowMs });
+        total.certificates += pruned.certificates;
+        total.runs += pruned.runs;
+        total.notifications += pruned.notifications;
         if (!more) break;
       }
       if (Object.values(total).some((count) => count > 0)) logger.info({ ...total, retentionDays }, 'ledger pruned');
@@ -131,65 +131,65 @@ export function startRetention({ prune, retentionDays, clock, logger }: Retentio
   });
 }
 
-const CHECK_INTERVAL_MS = 60_000;
-/** What is so is said again after this: a command, whose clock shows another time, may have told otherwise. */
-const SAID_AGAIN_MS = 10 * 60_000;
+const CLOCK_CHECK_INTERVAL_MS = 60_000;
+/** The state is reported again after this: a command on a machine with another clock may have changed the alert. */
+const CLOCK_REPORT_INTERVAL_MS = 10 * 60_000;
 
 interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   timesAhead(nowMs: number): TimesAhead | null;
-  tell(detail: string | null): Promise<void>;
+  reportHealth(detail: string | null): Promise<void>;
 }
 
-/** Says it once when the ledger holds times to come, and when it does no more. */
-export function startClockWatch({ timesAhead, tell, clock, logger }: ClockWatchOptions): PeriodicTask {
-  let told: boolean | null = null;
-  let toldMs = 0;
+/** Raises an alert while the ledger holds times in the future, and ends it afterwards. */
+export function startClockWatch({ timesAhead, reportHealth, clock, logger }: ClockWatchOptions): PeriodicTask {
+  let reported: boolean | null = null;
+  let reportedMs = 0;
   return startPeriodicTask({
     clock,
     logger,
-    intervalMs: CHECK_INTERVAL_MS,
+    intervalMs: CLOCK_CHECK_INTERVAL_MS,
     atOnce: true,
-    failed: 'times to come could not be looked for',
+    failed: 'could not check for times in the future',
     async work() {
       const nowMs = clock.now();
       const found = timesAhead(nowMs);
-      const isNews = (found !== null) !== told;
-      if (!isNews && clock.monotonic() - toldMs < SAID_AGAIN_MS) return;
+      const isChanged = (found !== null) !== reported;
+      if (!isChanged && clock.monotonic() - reportedMs < CLOCK_REPORT_INTERVAL_MS) return;
       const detail = found === null ? null : describeAhead(found, nowMs);
-      if (isNews && detail !== null)
-        logger.warn({ reason: detail, hint: TIMES_AHEAD_REMEDY }, 'the ledger holds times to come');
-      await tell(detail);
-      told = found !== null;
-      toldMs = clock.monotonic();
+      if (isChanged && detail !== null)
+        logger.warn({ reason: detail, hint: TIMES_AHEAD_REMEDY }, 'the ledger holds times in the future');
+      await reportHealth(detail);
+      reported = found !== null;
+      reportedMs = clock.monotonic();
     },
   });
 }
 
-const LOOK_INTERVAL_MS = 15_000;
-/** A write-ahead log longer than this is written back and cut. */
-const NOTABLE_BYTES = 16 * 1024 * 1024;
+const WAL_CHECK_INTERVAL_MS = 15_000;
+/** A write-ahead log larger than this is checkpointed and truncated. */
+const MAX_WAL_BYTES = 16 * 1024 * 1024;
 
 interface WalWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   ledgerPath: string;
-  /** Writes the log back and cuts it; false while a reader still needs it. */
+  /** Checkpoints and truncates the log; returns false while a reader still needs it. */
   checkpoint(): Promise<boolean>;
 }
 
 /**
- * Looks after the ledger's write-ahead log: SQLite cuts it at a commit only, and a reader that stayed open for long may
- * have gone when no commit comes.
+ * Truncates a large write-ahead log. SQLite truncates it only at a commit, and none may follow after a long reader has
+ * closed.
  */
 export function startWalWatch({ ledgerPath, checkpoint, clock, logger }: WalWatchOptions): PeriodicTask {
   return startPeriodicTask({
     clock,
     logger,
-    intervalMs: LOOK_INTERVAL_MS,
-    failed: 'the write-ahead log could not be written back',
+    intervalMs: WAL_CHECK_INTERVAL_MS,
+    failed: 'could not checkpoint the write-ahead log',
     async work() {
       const bytes = statSync(`${ledgerPath}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-      if (bytes <= NOTABLE_BYTES) return;
+      if (bytes <= MAX_WAL_BYTES) return;
       const cut = await checkpoint();
-      logger.debug({ bytes, cut }, 'write-ahead log of the ledger looked after');
+      logger.debug({ bytes, cut }, 'write-ahead log checkpointed');
     },
   });
 }

@@ -61,15 +61,15 @@ playTable([
       const { before, wrong, right } = shownBy(jump);
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
-      const tell = (detail: string | null, nowMs: number) => {
+      const reportHealth = (detail: string | null, nowMs: number) => {
         const news = { job: 'export', detail } as const;
         const { due } = evaluateJob(connection, news, notifying(connection, nowMs));
         acceptAll(connection, notifying(connection, nowMs));
         return due;
       };
-      expect([tell('disk full', wrong), tell(null, wrong + 1)]).toEqual([1, 1]);
-      expect([tell('disk full', right + MINUTE_MS), tell(null, right + 2 * MINUTE_MS)]).toEqual([1, 1]);
-      expect(tell('disk full', right + 3 * MINUTE_MS)).toBe(1);
+      expect([reportHealth('disk full', wrong), reportHealth(null, wrong + 1)]).toEqual([1, 1]);
+      expect([reportHealth('disk full', right + MINUTE_MS), reportHealth(null, right + 2 * MINUTE_MS)]).toEqual([1, 1]);
+      expect(reportHealth('disk full', right + 3 * MINUTE_MS)).toBe(1);
     },
   },
   {

@@ -32,7 +32,7 @@ playTable([
       const warnings: { reason: string; hint: string }[] = [];
       stage.world.logged = (_, line) => {
         const entry = JSON.parse(line);
-        if (entry.msg === 'the ledger holds times to come') warnings.push(entry);
+        if (entry.msg === 'the ledger holds times in the future') warnings.push(entry);
       };
       await runWhileWrong(stage, jump);
       await stage.until('the clock is told', () => stage.told('job_failed').length > 0, LOOK_MINUTES);

@@ -10,7 +10,7 @@ import type { PeriodicTask } from '../../src/core/periodic-task.ts';
 import { startBackupSchedule } from '../../src/daemon/backup/backup-schedule.ts';
 import { startExportSchedule } from '../../src/daemon/exports/export-schedule.ts';
 import { createReportMaker } from '../../src/daemon/http/reports/report-maker.ts';
-import { JobWaits } from '../../src/daemon/job-handlers.ts';
+import { QueuedJobs } from '../../src/daemon/job-handlers.ts';
 import { PublishWatch } from '../../src/daemon/publish-watch.ts';
 import { createSlotHistory } from '../../src/daemon/schedules.ts';
 import { failRun } from '../../src/ledger/journal/runs/fail-run.ts';
@@ -37,7 +37,7 @@ playTable([
       const { folder, ledgerPath } = await filledLedger('backups');
       const start = (clock: TestClock) =>
         startBackupSchedule({
-          tell: async () => undefined,
+          reportHealth: async () => undefined,
           ledgerPath,
           backup: { cron: '0 * * * *', keep: 2, folder, to: null },
           clock,
@@ -62,7 +62,7 @@ playTable([
         ...{ exports: [wanted], focus: focus.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
         workspaces: [{ id: 'ws-1' }] as never,
       };
-      const rest = { closesAfter: () => [], tell: async () => undefined, logger };
+      const rest = { closesAfter: () => [], reportHealth: async () => undefined, logger };
       const start = (clock: TestClock) => startExportSchedule({ config, clock, ...rest });
       const files = () => readdirSync(folder).filter((name) => !name.startsWith('.'));
       await filesOf(jump, start, () => files().length);
@@ -145,7 +145,7 @@ playTable([
     play(jump) {
       const { wrong, right } = shownBy(jump);
       const clock = testClock(right);
-      const waits = new JobWaits(clock);
+      const waits = new QueuedJobs(clock);
       waits.enqueued('ws-1', right);
       expect(waits.since('ws-1', wrong)).toBe(right);
       clock.advance(MINUTE_MS);
@@ -166,7 +166,7 @@ playTable([
         staleMs: 30 * MINUTE_MS,
         unreadyWhenStale: false,
         publish: () => Promise.reject(away),
-        tell: async () => undefined,
+        reportHealth: async () => undefined,
       });
       onTestFinished(() => watch.stop());
       clock.set(wrong);

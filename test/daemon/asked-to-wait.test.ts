@@ -17,8 +17,8 @@ async function restAfter429(fixture: Fixture, retryAfter: string): Promise<numbe
   sandbox.faults.push({ times: 1, action });
   const rests: number[] = [];
   const handle = createSyncHandler(context, {
-    onBegin: () => undefined,
-    notified: () => undefined,
+    onStart: () => undefined,
+    wakeDeliveries: () => undefined,
     postpone: (_, delayMs) => void rests.push(delayMs),
   });
   const job = { workspaceId: WORKSPACE, kind: 'scheduled', slot: isoTime(clock.now()), attempt: 1 } as const;

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { answerOf } from '../../src/daemon/child-answer.ts';
+import { waitForResult } from '../../src/daemon/child-process.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -15,12 +15,12 @@ function childThat(script: string) {
 }
 
 test('what a process says is given, its error is thrown, and one that ends without a word is an error of its own', async () => {
-  expect(await answerOf(childThat('process.send({ rows: 3 }, () => process.disconnect())'), WORDS)).toEqual({
+  expect(await waitForResult(childThat('process.send({ rows: 3 }, () => process.disconnect())'), WORDS)).toEqual({
     rows: 3,
   });
   const error = { code: 'disk_full', message: 'no room', retryable: true };
   const told = childThat(`process.send(${JSON.stringify({ error })}, () => process.disconnect())`);
-  expect(await rejection(answerOf(told, WORDS))).toMatchObject(error);
-  const mute = await rejection(answerOf(childThat('process.exit(7)'), WORDS));
+  expect(await rejection(waitForResult(told, WORDS))).toMatchObject(error);
+  const mute = await rejection(waitForResult(childThat('process.exit(7)'), WORDS));
   expect(mute).toMatchObject({ code: 'it_crashed', message: 'the process that does it ended with code 7' });
 });

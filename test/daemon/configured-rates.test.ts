@@ -29,7 +29,7 @@ const amounts = ({ view }: Fixture) => view().rows('SELECT amount_minor FROM fin
 test('a daemon puts the cards of its configuration into force, once, and says what it has priced anew', async () => {
   const fixture = await createSynced();
   expect(await startWith(fixture, [CARD])).toEqual([
-    expect.objectContaining({ added: ['standard'], retired: [], priced: ['2026-03 of ws-1'] }),
+    expect.objectContaining({ added: ['standard'], retired: [], priced: ['ws-1, 2026-03'] }),
   ]);
   expect(amounts(fixture)).toEqual([{ amount_minor: 5000n }]);
   expect(await startWith(fixture, [CARD])).toEqual([]);

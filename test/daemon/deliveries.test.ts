@@ -154,7 +154,7 @@ test('a stop begins no more, cuts off what is under way when the grace is over, 
   await stop;
   expect(stopped).toBe(true);
   expect(ids()).toHaveLength(4);
-  await deliveries.sweep();
+  await deliveries.sendDue();
   await clock.advance(120_000);
   expect(ids()).toHaveLength(4);
   expect(looks()).toBe(1);

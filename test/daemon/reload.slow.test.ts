@@ -60,7 +60,7 @@ test('reload takes up workspaces and channels, names what waits for a restart, a
   configure(folder, { ...wider, workers: 'many', workspaces: [] });
   expect((await command(folder, 'reload')).status).toBe(2);
   daemon.child.kill('SIGHUP');
-  await daemon.line('configuration refused, the one before stays');
+  await daemon.line('configuration rejected, the previous one stays active');
   await eventually(() => expect(summaries().join()).toContain('refused a configuration'));
   configure(folder, wider);
   expect((await statusOf(folder)).configuration).toMatchObject({
@@ -95,7 +95,7 @@ test('the daemon answers while a command takes its time over a secret, in a relo
   await eventually(() => expect(existsSync(asked)).toBe(true));
   const signal = AbortSignal.timeout(1_000);
   expect((await fetch(`http://127.0.0.1:${http.port}/healthz`, { signal })).status).toBe(200);
-  const wasRead = () => daemon.lines.some(({ msg }) => msg === 'configuration read again');
+  const wasRead = () => daemon.lines.some(({ msg }) => msg === 'configuration reloaded');
   expect(wasRead()).toBe(false);
   await eventually(() => expect(wasRead()).toBe(true));
   daemon.child.kill('SIGTERM');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { takeUp } from '../../src/daemon/reload.ts';
+import { mergeReload } from '../../src/daemon/reload.ts';
 import { configure } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
@@ -18,7 +18,7 @@ test('a run under way goes on when the key that it began with is exchanged and n
     const keys = [{ api_key_id: 'ak_new', secret_key: 'sk_that_is_new' }];
     configure(folder, { ...settings('ws-1'), workspaces: [{ ...own, keys }] });
     daemon.child.kill('SIGHUP');
-    await daemon.line('configuration read again');
+    await daemon.line('configuration reloaded');
     sandbox.keys.delete(String(api_key_id));
   };
   sandbox.faults.push({ when: { page: 2 }, action: { type: 'before', run: exchange } });
@@ -39,7 +39,7 @@ test('only what a start cannot do again waits for one', async () => {
     http: { ...config.http, port: 1, publicUrl: 'https://x.example' },
     workspaces: config.workspaces.map((workspace) => ({ ...workspace, cron: '0 0 * * *' })),
   };
-  const { config: taken, needsRestart } = takeUp(next, config);
+  const { config: taken, needsRestart } = mergeReload(next, config);
   expect(needsRestart).toEqual(['workers', 'http.port']);
   expect(taken).toMatchObject({
     workers: config.workers,
@@ -47,5 +47,5 @@ test('only what a start cannot do again waits for one', async () => {
   });
   expect(taken.workspaces[0]?.cron).toBe('0 0 * * *');
   const other = { ...next, ledger: { ...config.ledger, path: join(temporaryFolder(), 'other.db') } };
-  expect(takeUp(other, config)).toEqual({ config, needsRestart: ['ledger.path'] });
+  expect(mergeReload(other, config)).toEqual({ config, needsRestart: ['ledger.path'] });
 });

@@ -56,7 +56,7 @@ it('makes the daemon unready from the first write that it refuses until it is go
   expect(await rejection(sync())).toMatchObject({ code: 'ledger_busy' });
   expect(readiness(probe)).toMatchObject({
     status: 'not_ready',
-    reasons: [{ code: 'ledger_unwritable', message: `the ledger cannot be written: ${words} holds the write lock` }],
+    reasons: [{ code: 'ledger_unwritable', message: `cannot write the ledger: ${words} holds the write lock` }],
   });
   await release();
   expect(readiness(probe)).toEqual({ status: 'ready' });

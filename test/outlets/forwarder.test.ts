@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { importNames } from '../../src/ledger/journal/charges/names.ts';
-import { endWorkspace, resumeWorkspace } from '../../src/ledger/journal/end-workspace.ts';
-import { startOutlet, pauseOutlet, resumeOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { pauseOutlet, resumeOutlet, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
+import { resumeWorkspace, retireWorkspace } from '../../src/ledger/journal/retire-workspace.ts';
 import { receiverKind } from '../../src/outlets/forwarder.ts';
 import { beginRun, publish, stageWalk, usageRecord } from '../support/open-ledger.ts';
 import { NOON } from '../support/time/test-clock.ts';

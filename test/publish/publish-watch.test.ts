@@ -38,7 +38,7 @@ function play(
       logger: createLogger({ level: 'silent', redact: (text) => text }),
     },
     publish: publishOnce,
-    tell: async (detail) => void told.push(detail),
+    reportHealth: async (detail) => void told.push(detail),
   });
   onTestFinished(() => watch.stop());
   return { watch, clock, told, connection };
@@ -54,17 +54,17 @@ test('the alert comes when something has waited for too long, and ends with the 
   const { watch, clock, told } = play(() => answer());
   await rejection(watch.publish());
   clock.advance(29 * MINUTE_MS);
-  await watch.tell();
+  await watch.reportHealth();
   expect(told).toEqual([]);
   clock.advance(2 * MINUTE_MS);
   await rejection(watch.publish());
-  await watch.tell();
+  await watch.reportHealth();
   expect(told).toEqual(['nothing published for 31 minutes: nobody answers']);
   expect(watch.health()).toMatchObject({ stale: true, fault: { code: 'publish_unreachable' } });
   answer = async () => reportTo(0);
   await watch.publish();
-  await watch.tell();
-  await watch.tell();
+  await watch.reportHealth();
+  await watch.reportHealth();
   expect(told.slice(1)).toEqual([null]);
 });
 
@@ -74,11 +74,11 @@ test('a process that was frozen tells nobody that it is late before it has tried
   await rejection(watch.publish());
   answer = async () => reportTo(0);
   clock.advance(60 * MINUTE_MS);
-  const telling = watch.tell();
+  const telling = watch.reportHealth();
   expect(watch.health().stale).toBe(false);
   await telling;
   await watch.publish();
-  await watch.tell();
+  await watch.reportHealth();
   expect(told).toEqual([null]);
 });
 
@@ -95,12 +95,12 @@ test('an alert that a daemon which died has left open ends once the next one has
   let answer: () => Promise<PublishReport> = away;
   const { watch, told } = play(() => answer());
   await rejection(watch.publish());
-  await watch.tell();
+  await watch.reportHealth();
   expect(told).toEqual([]);
   answer = async () => reportTo(0);
   await watch.publish();
-  await watch.tell();
-  await watch.tell();
+  await watch.reportHealth();
+  await watch.reportHealth();
   expect(told).toEqual([null]);
 });
 

@@ -11,18 +11,18 @@ import {
   type OutboxCounts,
   openAlertsOfLedger,
   outboxCounts,
+  sortWorstFirst,
   type WorkspaceLine,
   type WorkspaceState,
   workspaceLines,
   workspaceStatuses,
-  sortWorstFirst,
 } from '../../daemon/state/status.ts';
 import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { describeOutlet, type OutletStatus, outletStatuses, describeProblems } from '../../outlets/outlet-status.ts';
+import { describeOutlet, describeProblems, type OutletStatus, outletStatuses } from '../../outlets/outlet-status.ts';
 import type { CopyStanding } from '../../publish/standing.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';

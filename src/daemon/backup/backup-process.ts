@@ -3,20 +3,20 @@ import type { S3Place } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
 import { type BackupReport, backupLedger, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
 import { backupToBucket } from '../../s3/bucket-backup.ts';
-import { answerParent } from '../child-answer.ts';
+import { runParentJob } from '../child-process.ts';
 
 export interface BackupJob {
   ledgerPath: string;
-  /** The file to write; with `to` it is only put together beside it. */
+  /** The file to write; with `to`, the backup is only built in its folder and then uploaded. */
   target: string;
   to: S3Place | null;
 }
 
 /**
- * Makes one backup: the daemon starts this as a process of its own, which can be ended at any moment and takes nothing
- * down with it when a damaged file crashes SQLite. This file is started, never imported.
+ * Makes one backup in a child process of the daemon. The child can be killed at any time, and a damaged file that crashes
+ * SQLite does not crash the daemon. This file is run, never imported.
  */
-await answerParent(async ({ ledgerPath, target, to }: BackupJob, signal): Promise<{ report: BackupReport }> => {
+await runParentJob(async ({ ledgerPath, target, to }: BackupJob, signal): Promise<{ report: BackupReport }> => {
   if (to === null) return { report: await backupLedger({ ledgerPath, target, signal }) };
   const way = { place: to, clock: systemClock, signal };
   const report = await backupToBucket({

@@ -20,48 +20,54 @@ import { dueSlot } from '../../queue/slots.ts';
 import { withBucket } from '../../s3/bucket.ts';
 import { isMendedElsewhere } from '../../s3/refusals.ts';
 import { tryWriting } from '../../s3/try-place.ts';
-import { askChild } from '../child-answer.ts';
+import { runInChild } from '../child-process.ts';
 import type { BackupJob } from './backup-process.ts';
 
-const CHECK_INTERVAL_MS = 15_000;
+const BACKUP_CHECK_INTERVAL_MS = 15_000;
 
 export interface BackupScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   ledgerPath: string;
   backup: BackupConfig;
-  tell(detail: string | null): Promise<void>;
+  reportHealth(detail: string | null): Promise<void>;
 }
 
 export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of the folder';
 
-const REST_MS = 15 * 60_000;
+const BACKUP_RETRY_DELAY_MS = 15 * 60_000;
 
-/** A place that refuses is tried after these, with a small object before anything is backed up again. */
-const REFUSED_REST = { baseMs: 30_000, maxMs: REST_MS };
+/** Delays before a place that refused a right is tested again with a small object; a backup follows only if that succeeds. */
+const REFUSED_BACKUP_RETRY = { baseMs: 30_000, maxMs: BACKUP_RETRY_DELAY_MS };
 
 /**
- * Makes a backup at each slot of the cron expression, and now when the newest one is older than the latest slot. A slot
- * is tried once, and again after a quarter of an hour where that may help, or sooner where the place refuses a right; what
- * fails is told. The work is done by a process of its own, which the stop ends at once; nothing of its backup is left.
+ * Makes a backup at each slot of the cron expression, and at the start if the newest backup is older than the last slot. A
+ * slot is retried after 15 minutes if the error is retryable, or sooner if the place refused a right; each failure raises
+ * an alert. A child process does the work: a stop kills it and removes the unfinished backup.
  */
-export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }: BackupScheduleOptions): PeriodicTask {
+export function startBackupSchedule({
+  ledgerPath,
+  backup,
+  reportHealth,
+  clock,
+  logger,
+}: BackupScheduleOptions): PeriodicTask {
   const { cron, keep, folder, to } = backup;
   const place = backupPlace(backup, clock);
-  /** The last slot that was tried, or the last backup that was found; ISO time. */
+  /** ISO time of the last attempted slot or of the newest existing backup, whichever is later. */
   let last = '';
-  /** By the monotonic clock. */
+  /** Monotonic time before which nothing is retried. */
   let restUntilMs = 0;
-  /** The place refused this many times in a row. */
+  /** Refusals by the place in a row. */
   let refusals = 0;
-  /** The backup whose older ones are still to be removed; null when none are. */
+  /** The new backup after which old ones could not be removed yet; null if there is none. */
   let unrotated: string | null = null;
 
   const makeBackup = async (path: string, stopping: AbortSignal): Promise<void> => {
     makeFolder(folder, BACKUP_FOLDER_REMEDY);
-    const job: BackupJob = { ledgerPath, target: path, to };
+    const order: BackupJob = { ledgerPath, target: path, to };
     try {
-      const { report } = await askChild<{ report: BackupReport }>({
+      const { report } = await runInChild<{ report: BackupReport }>({
         file: siblingModule(import.meta.url, 'backup-process'),
-        job,
+        job: order,
         stopping,
         crashed: 'backup_crashed',
         does: 'makes the backup',
@@ -88,7 +94,7 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
     let failure: string | null = null;
     try {
       if (isDue()) {
-        // A large ledger is not copied again for a place that still refuses.
+        // Avoids copying a large ledger for a place that still refuses it.
         if (refusals > 0 && unrotated === null) await place.tryWriting(stopping);
         const newest = newestBackup(await place.names(stopping), nowMs);
         last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
@@ -103,7 +109,7 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
     } catch (error) {
       const { code, message, hint, retryable } = summarizeError(error);
       if (stopping.aborted) {
-        logger.info({ path: place.addressOf(name) }, 'backup ended by the stop');
+        logger.info({ path: place.addressOf(name) }, 'backup aborted by the stop');
         return;
       }
       const isRefusal = isMendedElsewhere(code) && !retryable;
@@ -112,29 +118,29 @@ export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }:
       const made = unrotated === null ? '' : `${unrotated} was made, but old ones could not be removed: `;
       failure = `${made}${isMendedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
       if (unrotated === null) last = retryable || isRefusal ? before : isoTime(nowMs);
-      restUntilMs = clock.monotonic() + (isRefusal ? backoffMs(refusals, REFUSED_REST) : REST_MS);
+      restUntilMs = clock.monotonic() + (isRefusal ? backoffMs(refusals, REFUSED_BACKUP_RETRY) : BACKUP_RETRY_DELAY_MS);
       refusals = isRefusal ? refusals + 1 : 0;
     }
-    await tell(failure);
+    await reportHealth(failure);
   };
   return startPeriodicTask({
     clock,
     logger,
-    intervalMs: CHECK_INTERVAL_MS,
+    intervalMs: BACKUP_CHECK_INTERVAL_MS,
     atOnce: true,
     failed: 'backup failed',
     work: makeIfDue,
   });
 }
 
-/** The folder in which a backup is put together, up to what its name has at random. */
+/** Matches the name of a folder in which a backup is built, up to its random suffix. */
 const UNFINISHED_NAME = /^ledger-\d{8}T\d{6}Z\.db\.part-/;
 
 interface BackupPlace {
   addressOf(name: string): string;
   names(signal: AbortSignal): Promise<string[]>;
   remove(names: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Throws what a small object is refused for. */
+  /** Writes a small object; throws the refusal if there is one. */
   tryWriting(signal: AbortSignal): Promise<void>;
 }
 

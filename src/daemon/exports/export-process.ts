@@ -14,27 +14,24 @@ import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import { withBucket } from '../../s3/bucket.ts';
 import { uploadFile } from '../../s3/upload.ts';
-import { answerParent } from '../child-answer.ts';
+import { runParentJob } from '../child-process.ts';
 
 export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'> {
   ledgerPath: string;
-  /** The file to write; its folder is there. */
+  /** The file to write; its folder exists. */
   path: string;
-  /** With it the file is only made in that folder. */
+  /** The bucket to upload to; null: the file stays at `path`. */
   to: S3Place | null;
-  /** Of a FOCUS file; of a view its rows are filtered by one workspace at most. */
+  /** The workspaces of a FOCUS file. The rows of a view can be filtered by the first of them only. */
   workspaceIds: readonly string[];
-  /** True: rows of these workspaces only, where the view has workspaces. */
+  /** True: a view with a workspace column contains only rows of `workspaceIds`. */
   onlyThese: boolean;
   period: Period | null;
   focus: FocusConfig;
   nowMs: number;
 }
 
-/**
- * Writes one export: the daemon starts this as a process of its own, so that writing holds up nothing in it. This file is
- * started, never imported.
- */
+/** Writes one export in a child process, so that the daemon is not blocked. This file is run, never imported. */
 async function writeExport(job: ExportJob, signal: AbortSignal): Promise<{ rows: number }> {
   const { path, to } = job;
   if (to === null) return { rows: await writeRows(job) };
@@ -51,7 +48,7 @@ async function writeExport(job: ExportJob, signal: AbortSignal): Promise<{ rows:
 async function writeRows(job: ExportJob): Promise<number> {
   const { connection, close } = openReader(job.ledgerPath);
   try {
-    // One transaction, so that all rows are of one moment.
+    // One transaction, so that all rows come from one snapshot.
     connection.exec('BEGIN');
     const given = sheetOfJob(connection, job);
     let count = 0;
@@ -72,13 +69,13 @@ async function writeRows(job: ExportJob): Promise<number> {
 function sheetOfJob(connection: LedgerDb, job: ExportJob): Sheet {
   const { view, workspaceIds, onlyThese, period, focus, nowMs } = job;
   if (view === 'focus') {
-    if (period === null) throw new AppError('export_failed', 'a FOCUS file is of one month');
+    if (period === null) throw new AppError('export_failed', 'a FOCUS file needs a month');
     return readFocusSheet(connection, { workspaceIds, period, focus, nowMs }).sheet;
   }
   const columns = viewColumns(connection, `finance_${view}`).map(({ name }) => name);
   const [workspaceId] = workspaceIds;
   return viewSheet(connection, view, {
-    // A view without months or workspaces is written whole.
+    // Views without a workspace or period column are written in full.
     workspaceId: onlyThese && columns.includes('workspace_id') ? workspaceId : undefined,
     period: period !== null && columns.includes('period') ? period : undefined,
   });
@@ -86,4 +83,4 @@ function sheetOfJob(connection: LedgerDb, job: ExportJob): Sheet {
 
 process.once('disconnect', () => process.exit());
 keepYoungGenerationSmall();
-await answerParent(writeExport);
+await runParentJob(writeExport);

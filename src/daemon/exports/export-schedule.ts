@@ -19,19 +19,19 @@ import {
 } from '../../reports/files/export-folder.ts';
 import { withBucket } from '../../s3/bucket.ts';
 import { isMendedElsewhere } from '../../s3/refusals.ts';
-import { askChild } from '../child-answer.ts';
+import { runInChild } from '../child-process.ts';
 import type { ExportJob } from './export-process.ts';
 
-const CHECK_INTERVAL_MS = 15_000;
-const REST_MS = 5 * 60_000;
+const EXPORT_CHECK_INTERVAL_MS = 15_000;
+const EXPORT_RETRY_DELAY_MS = 5 * 60_000;
 
-const FAILED = 'export failed, it will be tried again';
+const FAILED = 'export failed, it will be retried';
 
 export interface ExportScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
-  /** The closes that are in force and newer than this one, oldest first. */
+  /** Returns the effective closes that are newer than this one, oldest first. */
   closesAfter: (eventSeq: number) => CloseInForce[];
-  tell(detail: string | null): Promise<void>;
+  reportHealth(detail: string | null): Promise<void>;
 }
 
 interface Due {
@@ -42,37 +42,37 @@ interface Due {
 }
 
 /**
- * Writes each export at the slots of its cron expression, or after each close, in a process of its own. What was missed is
- * made good: the latest slot once, every close. What fails is told as an error, noted beside the files for `doctor`, and
- * tried again every five minutes, when it is told as an alert, too; it keeps no other export back. The stop ends a file
- * under way at once, and nothing of it is left.
+ * Writes each export in a child process, at the slots of its cron expression or after each close. After a downtime the
+ * last missed slot and every missed close are exported. A failed export is logged, noted in its folder for `doctor`, and
+ * retried every five minutes; the second failure raises an alert. It does not delay other exports. A stop kills the child
+ * and removes the unfinished file.
  */
 export function startExportSchedule(options: ExportScheduleOptions): PeriodicTask {
-  const { config, closesAfter, tell, clock, logger } = options;
+  const { config, closesAfter, reportHealth, clock, logger } = options;
   const ids = config.workspaces.map(({ id }) => id);
-  /** By the monotonic clock. */
+  /** By export: the monotonic time before which it is not retried. */
   const restUntilMs = new Map<string, number>();
-  /** Why each export fails that has failed at two tries in a row; a first one is no news yet. */
+  /** By export: its failures in a row. The first one raises no alert yet. */
   const faults = new Map<string, { tries: number; reason: string }>();
-  let told: string | null | undefined;
+  let reported: string | null | undefined;
 
-  const makeDue = async (wanted: ExportConfig, stopping: AbortSignal): Promise<void> => {
+  const writeDueFiles = async (wanted: ExportConfig, stopping: AbortSignal): Promise<void> => {
     const { name, folder } = wanted;
     if ((restUntilMs.get(name) ?? 0) > clock.monotonic()) return;
     let state = readExportState(folder, name);
     let isWritten = false;
     let isRemoving = false;
     try {
-      for (const due of dueOf(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
-        // The folder is made with the state, and a place that cannot be written to shows before any work is done.
+      for (const due of listDue(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
+        // Creates the folder, so that an unwritable one fails before the export is computed.
         await writeExportState(folder, name, state);
         if (stopping.aborted) return;
         await writeExport(options, wanted, due, stopping);
-        state = { ...state, ...doneOf(due.occasion), writtenAt: isoTime(clock.now()) };
+        state = { ...state, ...stateAfter(due.occasion), writtenAt: isoTime(clock.now()) };
         isWritten = true;
         await writeExportState(folder, name, state);
       }
-      // What failed before and is not due any more was written: its old files are left.
+      // An export that failed and is no longer due was written: only its old files remain to be removed.
       if (!isWritten && state.failing === null) return;
       isRemoving = true;
       const removed = await rotate(wanted, clock, stopping);
@@ -86,33 +86,33 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
       const made = isRemoving ? 'the file was written, but old ones could not be removed: ' : '';
       const reason = `${made}${isMendedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
       logger.error({ export: name, folder, code, reason: `${made}${message}`, hint }, FAILED);
-      restUntilMs.set(name, clock.monotonic() + REST_MS);
+      restUntilMs.set(name, clock.monotonic() + EXPORT_RETRY_DELAY_MS);
       faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason });
       const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason };
       await writeExportState(folder, name, { ...state, failing }).catch(() => undefined);
     }
   };
-  const makeAll = async (stopping: AbortSignal): Promise<void> => {
-    for (const wanted of config.exports) await makeDue(wanted, stopping);
+  const writeAllDue = async (stopping: AbortSignal): Promise<void> => {
+    for (const wanted of config.exports) await writeDueFiles(wanted, stopping);
     const lasting = [...faults].filter(([, { tries }]) => tries > 1);
-    // Whether one that has failed once fails for good is not known yet: nothing is told, and nothing taken back.
+    // After a single failure the alert is neither raised nor ended: the retry decides.
     if (stopping.aborted || (lasting.length === 0 && faults.size > 0)) return;
     const detail = lasting.length === 0 ? null : lasting.map(([name, { reason }]) => `${name}: ${reason}`).join('; ');
-    if (detail === told) return;
-    await tell(detail);
-    told = detail;
+    if (detail === reported) return;
+    await reportHealth(detail);
+    reported = detail;
   };
   return startPeriodicTask({
     clock,
     logger,
-    intervalMs: CHECK_INTERVAL_MS,
+    intervalMs: EXPORT_CHECK_INTERVAL_MS,
     atOnce: true,
-    failed: 'the alert about exports was not written',
-    work: makeAll,
+    failed: 'could not write the alert about exports',
+    work: writeAllDue,
   });
 }
 
-/** Writes one file, in a process of its own. Nothing is left of one that was not finished. */
+/** Writes one file in a child process. An unfinished file is removed. */
 async function writeExport(
   { config, clock, logger }: ExportScheduleOptions,
   wanted: ExportConfig,
@@ -136,7 +136,7 @@ async function writeExport(
     nowMs: clock.now(),
   };
   try {
-    const { rows } = await askChild<{ rows: number }>({
+    const { rows } = await runInChild<{ rows: number }>({
       file: siblingModule(import.meta.url, 'export-process'),
       job: order,
       stopping,
@@ -150,7 +150,7 @@ async function writeExport(
   }
 }
 
-/** Deletes what is too old, in the bucket or the folder; returns the names. */
+/** Deletes expired exports from the bucket or folder and returns their names. */
 async function rotate({ name, folder, keep, to }: ExportConfig, clock: Clock, signal: AbortSignal): Promise<string[]> {
   const limits = { keep, nowMs: clock.now() };
   const removed = rotateExports(folder, name, limits);
@@ -162,13 +162,13 @@ async function rotate({ name, folder, keep, to }: ExportConfig, clock: Clock, si
   });
 }
 
-interface Facts {
+interface DueContext {
   ids: readonly string[];
   closesAfter: ExportScheduleOptions['closesAfter'];
   nowMs: number;
 }
 
-function dueOf(wanted: ExportConfig, state: ExportState, { ids, closesAfter, nowMs }: Facts): Due[] {
+function listDue(wanted: ExportConfig, state: ExportState, { ids, closesAfter, nowMs }: DueContext): Due[] {
   const { cron, period, workspaceId, keep } = wanted;
   if (cron !== null) {
     if (dueSlot(cron, state.at, nowMs) === null) return [];
@@ -179,7 +179,7 @@ function dueOf(wanted: ExportConfig, state: ExportState, { ids, closesAfter, now
   const closes = closesAfter(state.eventSeq ?? 0).filter(
     (close) => (workspaceId ?? close.workspaceId) === close.workspaceId,
   );
-  // What would be deleted at once is not made.
+  // Rotation would delete older ones immediately.
   return closes.slice(-keep).map(({ eventSeq, period: closed, workspaceId: of }) => ({
     occasion: { period: closed, eventSeq },
     period: closed,
@@ -188,6 +188,6 @@ function dueOf(wanted: ExportConfig, state: ExportState, { ids, closesAfter, now
   }));
 }
 
-function doneOf(occasion: ExportOccasion): Pick<ExportState, 'at'> | Pick<ExportState, 'eventSeq'> {
+function stateAfter(occasion: ExportOccasion): Pick<ExportState, 'at'> | Pick<ExportState, 'eventSeq'> {
   return 'at' in occasion ? { at: occasion.at } : { eventSeq: occasion.eventSeq };
 }

@@ -14,7 +14,7 @@ import { pageOf } from '../../reports/page/page-parts.ts';
 
 export interface AcknowledgePageOptions {
   connection: LedgerDb;
-  /** What signs the links; null where there is none. */
+  /** The key that signs the links; null if there is none, which makes all links invalid. */
   linkKey: string | null;
   acknowledge(request: AcknowledgeRequest): Promise<unknown>;
   clock: WallClock;
@@ -23,53 +23,53 @@ export interface AcknowledgePageOptions {
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
 const HTML = 'text/html; charset=utf-8';
 const FORM = 'application/x-www-form-urlencoded';
-const MOST_FORM_BYTES = 4096;
-const NAME_CHARACTERS = 80;
-/** The page has nothing but its own form. */
-const POLICY =
+const MAX_FORM_BYTES = 4096;
+const MAX_NAME_CHARACTERS = 80;
+/** The page contains only its own form. */
+const FORM_PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-type Wanted = Record<'id' | 'episode' | 'channel' | 'signature', string>;
+type LinkParams = Record<'id' | 'episode' | 'channel' | 'signature', string>;
 
 /**
- * Serves what the signed links of messages open: the alert, or those of a group, and a button. Opening changes nothing, because
- * whoever scans mail follows its links; posting acknowledges. A link is good for as long as its alert is open.
+ * Serves the page behind the signed links in messages: one alert or a group, and a form. GET changes nothing, because mail
+ * scanners follow links; POST acknowledges. A link works while its alert is open.
  */
 export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePageOptions): void {
   const { connection, linkKey, acknowledge, clock } = options;
-  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MOST_FORM_BYTES }, (_request, body, done) => {
+  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))));
   });
   const openOf = (request: FastifyRequest): AlertRecord[] | null => {
-    const { id, episode, channel, signature } = request.params as Wanted;
+    const { id, episode, channel, signature } = request.params as LinkParams;
     const target = { id, episode: Number(episode), channel };
     if (linkKey === null || !isSigned(linkKey, target, signature)) return null;
-    return known(connection, id)
+    return findAlerts(connection, id)
       .filter((alert) => isOpen(alert.state) && (target.episode === 0 || alert.episode === target.episode))
       .map((alert) => alertRecord(connection, alert.alertId));
   };
   const answer = (reply: FastifyReply, code: number, page: string): FastifyReply =>
-    reply.code(code).header('content-security-policy', POLICY).type(HTML).send(page);
+    reply.code(code).header('content-security-policy', FORM_PAGE_POLICY).type(HTML).send(page);
   app.get(ACKNOWLEDGE_ROUTE, (request, reply) => {
     const open = openOf(request);
     if (open === null) return reply.code(404).send({ error: 'not_found' });
-    return open.length === 0 ? answer(reply, 410, OVER) : answer(reply, 200, alertPage(connection, open));
+    return open.length === 0 ? answer(reply, 410, EXPIRED_PAGE) : answer(reply, 200, alertPage(connection, open));
   });
   app.post(ACKNOWLEDGE_ROUTE, async (request, reply) => {
     const open = openOf(request);
     if (open === null) return reply.code(404).send({ error: 'not_found' });
-    if (open.length === 0) return answer(reply, 410, OVER);
-    const { id, channel } = request.params as Wanted;
+    if (open.length === 0) return answer(reply, 410, EXPIRED_PAGE);
+    const { id, channel } = request.params as LinkParams;
     const { name = '', note = '' } = request.body as { name?: string; note?: string };
-    const by = Array.from(inertText(name.trim())).slice(0, NAME_CHARACTERS).join('');
-    if (by === '') return answer(reply, 400, alertPage(connection, open, 'Say who you are.'));
+    const by = Array.from(inertText(name.trim())).slice(0, MAX_NAME_CHARACTERS).join('');
+    if (by === '') return answer(reply, 400, alertPage(connection, open, 'Enter your name.'));
     if (open.some(({ alert }) => alert.state === 'firing')) {
       const who = `${by} (link sent to ${channel})`;
       try {
         await acknowledge({ alertId: id, by: who, note: note.trim() || null, nowMs: clock.now() });
       } catch (error) {
-        // It has ended meanwhile, or another ledger has it.
-        if (error instanceof AppError && !error.retryable) return answer(reply, 410, OVER);
+        // The alert has ended in the meantime, or belongs to another ledger.
+        if (error instanceof AppError && !error.retryable) return answer(reply, 410, EXPIRED_PAGE);
         throw error;
       }
     }
@@ -77,7 +77,7 @@ export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePag
   });
 }
 
-function known(connection: LedgerDb, id: string): ReturnType<typeof requireAlerts> {
+function findAlerts(connection: LedgerDb, id: string): ReturnType<typeof requireAlerts> {
   try {
     return requireAlerts(connection, id);
   } catch (error) {
@@ -90,7 +90,7 @@ function isOpen(state: string): boolean {
   return state === 'firing' || state === 'acknowledged';
 }
 
-const OVER = pageOf('This link is over', '<p>What it was about has ended, or the message is forgotten.</p>');
+const EXPIRED_PAGE = pageOf('Link expired', '<p>The alert has ended, or its message is no longer stored.</p>');
 
 function alertPage(connection: LedgerDb, open: readonly AlertRecord[], fault = ''): string {
   const momentsOf = alertMoments(connection);
@@ -115,8 +115,8 @@ function alertPage(connection: LedgerDb, open: readonly AlertRecord[], fault = '
 function form(fault: string): string {
   return `<form method="post">
 ${fault === '' ? '' : `<p><strong>${fault}</strong></p>`}
-<p><label>Your name <input name="name" required maxlength="${NAME_CHARACTERS}" autocomplete="name"></label></p>
-<p><label>What is known <input name="note" maxlength="500"></label></p>
+<p><label>Your name <input name="name" required maxlength="${MAX_NAME_CHARACTERS}" autocomplete="name"></label></p>
+<p><label>Note <input name="note" maxlength="500"></label></p>
 <p><button>Acknowledge</button></p>
 </form>`;
 }

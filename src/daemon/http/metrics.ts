@@ -5,20 +5,20 @@ import type { PublishHealth } from '../publish-watch.ts';
 import type { Measurements, RunCount } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
 
-/** Prometheus gives up on a scrape after 10 s by default. */
-const QUEUE_DEADLINE_MS = 2_000;
+/** Prometheus aborts a scrape after 10 s by default. */
+const METRICS_QUEUE_DEADLINE_MS = 2_000;
 
-/** An hour: the monitor of the event loop is a timer, and at its default of 10 ms it would wake an idle daemon. */
+/** One hour: the event loop monitor is a timer, and its default of 10 ms would keep waking an idle daemon. */
 const EVENT_LOOP_SAMPLE_MS = 3_600_000;
-/** What such a rare sample says nothing about. `nodejs_eventloop_lag_seconds` stays: it is measured by the scrape. */
+/** Statistics that are meaningless with rare samples. `nodejs_eventloop_lag_seconds` stays: each scrape measures it. */
 const EVENT_LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 
-/** So many a double holds exactly. */
+/** Hex digits (48 bits) that a double represents exactly. */
 const HEAD_DIGITS = 12;
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-/** A metric without `usage_ledger_` before its name; what is read at a scrape is all that it says. */
+/** A metric, named without the prefix `usage_ledger_`. Each scrape replaces all its samples. */
 interface Family {
   name: string;
   help: string;
@@ -28,8 +28,8 @@ interface Family {
 }
 
 /**
- * The metrics of the daemon in a registry of their own, read from the probe at each scrape. While Redis is away the
- * gauges of the queues are left out. The process's own metrics are watched until it ends: make one registry a process.
+ * Creates a registry with the daemon's metrics, read from the probe at each scrape. While Redis is unavailable the queue
+ * gauges are absent. Create one registry per process: collecting the process metrics cannot be stopped.
  */
 export function createMetrics(probe: HealthProbe, measured: Measurements, version: string): Registry {
   const registry = new Registry();
@@ -41,7 +41,7 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
   const families: Family[] = [
     {
       name: 'build_info',
-      help: 'Always 1; the label says the version that runs.',
+      help: 'Always 1; the label holds the running version.',
       labels: ['version'],
       read: () => [[{ version }, 1]],
     },
@@ -54,10 +54,10 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     ...exportFamilies(measured),
   ];
   for (const family of families) addFamily(family, registers);
-  // Its runs are found when the counter of runs is read, which comes first in every scrape.
+  // Collecting `runs_total`, which every scrape does first, reports the ended runs to this histogram.
   const runTook = new Histogram({
     name: 'usage_ledger_run_duration_seconds',
-    help: 'How long each of them took, from claim to end.',
+    help: 'Duration of ended runs, from claim to end.',
     buckets: [1, 5, 15, 30, 60, 120, 300, 600, 1800],
     registers,
   });
@@ -74,14 +74,14 @@ function addFamily({ name, help, kind, labels = [], read }: Family, registers: R
     labelNames: [...labels],
     registers,
     collect() {
-      const put = (samples: readonly Sample[]): void => {
+      const setSamples = (samples: readonly Sample[]): void => {
         this.reset();
-        // Where there is nothing to say, a 0 that nobody has measured would be a lie.
+        // `reset` leaves a 0 that nobody has measured.
         if (samples.length === 0) this.remove({});
         for (const [of, value] of samples) this.inc({ ...of }, value);
       };
       const samples = read();
-      return samples instanceof Promise ? samples.then(put) : put(samples);
+      return samples instanceof Promise ? samples.then(setSamples) : setSamples(samples);
     },
   });
 }
@@ -108,31 +108,31 @@ function runFamilies(probe: HealthProbe, measured: Measurements): Family[] {
     },
     {
       name: 'runs_total',
-      help: 'Runs in the ledger that have ended, by workspace and status.',
+      help: 'Ended runs in the ledger, by workspace and status.',
       ...ofRuns,
       read: () => runs(({ count }) => count),
     },
     {
       name: 'run_seconds_total',
-      help: 'How long the runs that have ended took.',
+      help: 'Total duration of ended runs.',
       ...ofRuns,
       read: () => runs(({ seconds }) => seconds),
     },
     {
       name: 'run_pages_total',
-      help: 'Pages that they read.',
+      help: 'Pages read by ended runs.',
       ...ofRuns,
       read: () => runs(({ pages }) => pages),
     },
     {
       name: 'run_records_total',
-      help: 'Records that they read.',
+      help: 'Records read by ended runs.',
       ...ofRuns,
       read: () => runs(({ records }) => records),
     },
     {
       name: 'next_attempt_timestamp_seconds',
-      help: 'Unix time at which a workspace is read next; absent where a refusal says when, or nobody reads it.',
+      help: 'Unix time of the next run of a workspace; absent for a retired one and while the service limits the rate.',
       labels: ['workspace'],
       read: () => measured.nextAttempts().map(({ workspaceId, atMs }) => [{ workspace: workspaceId }, atMs / 1000]),
     },
@@ -150,12 +150,12 @@ function countMetricEvents(metricEvents: MetricEvents, registers: Registry[]): v
     new Counter({ name: `usage_ledger_${name}`, help, labelNames, registers });
   const attempts = counter(
     'http_attempts_total',
-    'Attempts of requests to the service, by status, or by a word such as timeout or network.',
+    'Request attempts to the service, by HTTP status or by error such as timeout or network.',
     ['workspace', 'status'],
   );
   const attemptTook = new Histogram({
     name: 'usage_ledger_http_attempt_seconds',
-    help: 'How long attempts of requests to the service took.',
+    help: 'Duration of request attempts to the service.',
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
@@ -163,12 +163,12 @@ function countMetricEvents(metricEvents: MetricEvents, registers: Registry[]): v
     attempts.inc({ workspace, status });
     attemptTook.observe(seconds);
   });
-  const waits = counter(
-    'rate_waits_total',
-    'Requests that had to wait for their turn of the request rate of a host name of the service.',
-    ['workspace'],
-  );
-  const waited = counter('rate_wait_seconds_total', 'How long they waited.', ['workspace']);
+  const waits = counter('rate_waits_total', 'Requests delayed by the request rate limit of a service host.', [
+    'workspace',
+  ]);
+  const waited = counter('rate_wait_seconds_total', 'Total delay of requests by the request rate limit.', [
+    'workspace',
+  ]);
   metricEvents.on('wait', (workspace, seconds) => {
     waits.inc({ workspace });
     waited.inc({ workspace }, seconds);
@@ -185,7 +185,7 @@ function ledgerFamilies(measured: Measurements): Family[] {
   return [
     {
       name: 'reserved_bytes',
-      help: 'What the answers of the service that are under way may take in memory.',
+      help: 'Memory reserved for service responses in progress.',
       read: () => only(measured.reservedBytes()),
     },
     {
@@ -202,7 +202,7 @@ function ledgerFamilies(measured: Measurements): Family[] {
     },
     {
       name: 'disk_free_bytes',
-      help: 'Room that is left on the disk of the ledger.',
+      help: 'Free space on the disk of the ledger.',
       read: () => only(measured.storage().diskFreeBytes),
     },
     {
@@ -212,7 +212,7 @@ function ledgerFamilies(measured: Measurements): Family[] {
     },
     {
       name: 'chain_head',
-      help: 'The first 12 hex digits of the digest of the last link, as a number: whoever stores metrics is a witness of it.',
+      help: 'First 12 hex digits of the digest of the last chain link, as a number: stored metrics witness the chain.',
       read: () => only(Number.parseInt(measured.head().digest.slice(0, HEAD_DIGITS), 16)),
     },
   ];
@@ -222,25 +222,25 @@ function alertFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   return [
     {
       name: 'alerts',
-      help: 'Alerts whose cause has not ended, by rule and state.',
+      help: 'Alerts with a cause that has not ended, by rule and state.',
       labels: ['rule', 'state'],
       read: () => measured.alerts().map(({ rule, state, count }) => [{ rule, state }, count]),
     },
     {
       name: 'alerts_open',
-      help: 'Alerts whose cause has not ended, by severity.',
+      help: 'Alerts with a cause that has not ended, by severity.',
       labels: ['severity'],
       read: () => probe.openAlerts().map(({ severity, count }) => [{ severity }, count]),
     },
     {
       name: 'outbox_notifications',
-      help: 'Notifications that wait for delivery (pending), for a daily summary (held), or were given up (dead).',
+      help: 'Notifications waiting for delivery (pending), waiting for a daily summary (held), or given up (dead).',
       labels: ['state'],
       read: () => Object.entries(probe.outbox()).map(([state, count]) => [{ state }, count]),
     },
     {
       name: 'outbox_oldest_age_seconds',
-      help: 'Age of the oldest notification that is to be delivered; 0 without one.',
+      help: 'Age of the oldest notification to deliver; 0 if there is none.',
       read: () => only(measured.outboxAgeSeconds()),
     },
   ];
@@ -250,7 +250,7 @@ function queueFamilies(probe: HealthProbe, measured: Measurements): Family[] {
   return [
     {
       name: 'queue_oldest_age_seconds',
-      help: 'Age of the oldest job that waits, by queue; absent while Redis is away.',
+      help: 'Age of the oldest waiting job, by queue; absent while Redis is unavailable.',
       labels: ['queue'],
       async read() {
         const ages = await fromRedis(probe, () => measured.queueAgesSeconds());
@@ -259,7 +259,7 @@ function queueFamilies(probe: HealthProbe, measured: Measurements): Family[] {
     },
     {
       name: 'queue_jobs',
-      help: 'Jobs by queue and state; absent while Redis is away.',
+      help: 'Jobs by queue and state; absent while Redis is unavailable.',
       labels: ['queue', 'state'],
       async read() {
         const queues = await fromRedis(probe, () => probe.queueCounts());
@@ -275,13 +275,13 @@ function exportFamilies(measured: Measurements): Family[] {
   return [
     {
       name: 'export_failing',
-      help: '1 for a scheduled export that fails, else 0.',
+      help: '1 for a failing scheduled export, else 0.',
       labels: ['export'],
       read: () => measured.exports().map(({ name, failing }) => [{ export: name }, failing ? 1 : 0]),
     },
     {
       name: 'export_last_file_timestamp_seconds',
-      help: 'Unix time at which the last file of a scheduled export was written; absent before the first.',
+      help: 'Unix time of the last file of a scheduled export; absent before the first.',
       labels: ['export'],
       read: () =>
         measured
@@ -295,19 +295,19 @@ function outletFamilies(measured: Measurements): Family[] {
   return [
     {
       name: 'outlet_sending',
-      help: '1 for an outlet that sends, 0 for one that is paused, was not begun, or was begun otherwise.',
+      help: '1 for a sending outlet, 0 for one that is paused, not begun, or begun with other settings.',
       labels: ['outlet'],
       read: () => measured.outlets().map(({ name, state }) => [{ outlet: name }, state === 'sending' ? 1 : 0]),
     },
     {
       name: 'outlet_waiting_entries',
-      help: 'Entries of the ledger that an outlet has not looked at yet.',
+      help: 'Ledger entries that an outlet has not processed yet.',
       labels: ['outlet'],
       read: () => measured.outlets().map(({ name, waiting }) => [{ outlet: name }, waiting]),
     },
     {
       name: 'outlet_events',
-      help: 'Events that its receiver does not have: held, late, refused or settled.',
+      help: 'Events not accepted by the receiver: held, late, refused or settled.',
       labels: ['outlet', 'state'],
       read: () =>
         measured
@@ -319,12 +319,12 @@ function outletFamilies(measured: Measurements): Family[] {
   ];
 }
 
-/** Empty where the ledger is not published; a reload can begin that. */
+/** The samples are empty while the ledger is not published; a reload can start publishing. */
 function publishFamilies({ publishing }: HealthProbe): Family[] {
   const families: [name: string, help: string, value: (health: PublishHealth) => number][] = [
-    ['position', 'Link of the chain that Postgres holds; 0 before its first answer.', ({ position }) => position ?? 0],
-    ['lag_links', 'Links of the chain that wait to be published.', ({ lagLinks }) => lagLinks],
-    ['lag_seconds', 'How long the first of them has waited.', ({ lagSeconds }) => lagSeconds],
+    ['position', 'Last chain link in Postgres; 0 before the first connection.', ({ position }) => position ?? 0],
+    ['lag_links', 'Chain links waiting to be published.', ({ lagLinks }) => lagLinks],
+    ['lag_seconds', 'Age of the oldest chain link waiting to be published.', ({ lagSeconds }) => lagSeconds],
     ['fault', '1 while publishing fails, else 0.', ({ fault }) => (fault === null ? 0 : 1)],
   ];
   return families.map(([name, help, value]) => ({
@@ -337,8 +337,8 @@ function publishFamilies({ publishing }: HealthProbe): Family[] {
   }));
 }
 
-/** No queues when Redis does not answer: its absence must not take the other metrics with it. */
+/** Returns an empty record if Redis does not answer, so that the other metrics are still served. */
 async function fromRedis<T>(probe: HealthProbe, ask: () => Promise<Record<string, T>>): Promise<Record<string, T>> {
   if (!probe.redisUp()) return {};
-  return withTimeout(ask(), QUEUE_DEADLINE_MS).catch(() => ({}));
+  return withTimeout(ask(), METRICS_QUEUE_DEADLINE_MS).catch(() => ({}));
 }

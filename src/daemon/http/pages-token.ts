@@ -3,16 +3,16 @@ import type { Config } from '../../config/types.ts';
 import { AppError, messageOf } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
 
-const BYTES = 24;
+const TOKEN_BYTES = 24;
 
 /**
- * What the pages ask for: the token of the configuration, else that of a file which only the daemon's user can read.
- * The first start makes it. Raises `http_token` where the file cannot be made or read.
+ * Returns the token that protects the pages: the configured one, or the one in a file that only the daemon's user can
+ * read, which the first start creates. Raises `http_token` if the file cannot be created or read.
  */
 export function makePagesToken(http: Config['http']): string {
   if (http.token === null) {
     try {
-      writeFileSync(http.tokenFile, `${systemRandomness.bytes(BYTES).toString('base64url')}\n`, {
+      writeFileSync(http.tokenFile, `${systemRandomness.bytes(TOKEN_BYTES).toString('base64url')}\n`, {
         flag: 'wx',
         mode: 0o600,
       });
@@ -23,7 +23,7 @@ export function makePagesToken(http: Config['http']): string {
   return readPagesToken(http);
 }
 
-/** The token as it is now. Raises `http_token` where there is none. */
+/** Reads the current token without creating one. Raises `http_token` if there is none. */
 export function readPagesToken({ token, tokenFile }: Config['http']): string {
   if (token !== null) return token;
   try {
@@ -32,16 +32,16 @@ export function readPagesToken({ token, tokenFile }: Config['http']): string {
   } catch (error) {
     throw unusable(tokenFile, error);
   }
-  throw new AppError('http_token', `${tokenFile} holds no token`, {
-    hint: 'remove it: the daemon makes a new one when it starts',
+  throw new AppError('http_token', `the token file ${tokenFile} is empty`, {
+    hint: 'remove the file and restart the daemon, which creates a new one',
   });
 }
 
 function unusable(file: string, error: unknown): AppError {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-  const message = isMissing ? `there is no ${file} yet` : messageOf(error);
-  return new AppError('http_token', `the token of the pages cannot be had: ${message}`, {
-    hint: isMissing ? 'start the daemon: it makes the file' : `see whether this user can write and read ${file}`,
+  const message = isMissing ? `${file} does not exist yet` : messageOf(error);
+  return new AppError('http_token', `cannot read the token for the pages: ${message}`, {
+    hint: isMissing ? 'start the daemon, which creates the file' : `give this user write and read access to ${file}`,
     cause: error,
   });
 }

@@ -16,14 +16,14 @@ const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
 
 export interface Freshness {
   workspaceId: string;
-  /** When the last complete run ended, in milliseconds since the epoch; null when there never was one. */
+  /** End of the last complete run, in milliseconds since the epoch; null if there was none. */
   lastCompleteRunAtMs: number | null;
   staleAfterMs: number;
-  /** No complete run for longer than that, nor has the daemon run for less; by a fault of the service or of ours. */
+  /** True without a complete run for longer than `staleAfterMs`, if the daemon has run at least as long. See `isStale`. */
   stale: boolean;
 }
 
-/** What the pages of health and metrics ask. Only `queueCounts` goes beyond this machine; it may reject. */
+/** Answers the queries of the health and metrics pages. Only `queueCounts` uses the network; it may reject. */
 export type HealthProbe = ReturnType<typeof createHealthProbe>;
 
 export interface ProbedContext extends Pick<Context, 'clock' | 'reader' | 'writerFault'> {
@@ -31,8 +31,8 @@ export interface ProbedContext extends Pick<Context, 'clock' | 'reader' | 'write
 }
 
 /**
- * The probe of a running daemon; make it when the daemon starts, because from then on, or from when it comes into the
- * configuration, a workspace has time for its first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
+ * Creates the probe of a running daemon. Create it when the daemon starts: the time that a workspace has for its first run
+ * counts from then, or from the reload that adds the workspace.
  */
 export function createHealthProbe(
   context: ProbedContext,
@@ -42,7 +42,7 @@ export function createHealthProbe(
 ) {
   const { clock } = context;
   const { connection } = context.reader();
-  /** Since when each workspace is to be read by this daemon. */
+  /** Monotonic time since which this daemon has read each workspace. */
   const knownMs = new Map(context.config.workspaces.map(({ id }) => [id, clock.monotonic()]));
   const limits = new Map<string, number>();
   const limitOf = (cron: string): number => {
@@ -53,14 +53,14 @@ export function createHealthProbe(
   const factsOf = syncFactsReader(connection);
   const tally = createRunTally(connection);
 
-  // While Redis is away a job does not wait for its place: that is our fault.
+  // While Redis is unavailable, a queued job does not excuse a stale workspace.
   const waitingWhileUp = (id: string, lastAttemptAtMs: number | null): number | null =>
     queueSystem.redisUp ? waitingSince(id, lastAttemptAtMs) : null;
 
   return {
     redisUp: () => queueSystem.redisUp,
     redisFault: () => queueSystem.redisFault,
-    ledgerWritable: () => context.writerFault ?? ledgerFault(context.config.ledger.path),
+    writeFault: () => context.writerFault ?? ledgerFault(context.config.ledger.path),
     freshness(): Freshness[] {
       const nowMs = clock.now();
       return context.config.workspaces.map(({ id, cron, runMinutes }) => {
@@ -75,11 +75,11 @@ export function createHealthProbe(
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },
-    get mostStale(): number {
+    get maxToleratedStale(): number {
       const { workspaces, http } = context.config;
       return Math.floor((workspaces.length * http.readyWhenStalePercent) / 100);
     },
-    /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */
+    /** Returns the time since which a job of the workspace has been queued; null if none is, or Redis is unavailable. */
     waitingSince: waitingWhileUp,
     async queueCounts(): Promise<Readonly<Record<string, QueueCounts>>> {
       return { sync: await queueSystem.counts() };
@@ -98,12 +98,12 @@ export function createHealthProbe(
   };
 }
 
-/** With less than this on the disk, nothing is begun. */
+/** Nothing is started with less free space than this. */
 export const MIN_FREE_BYTES = 10 * 1024 * 1024;
 
 /**
- * Why the ledger at `path` cannot be written, in words, or null when it can: the file and its folder must be open to
- * this user, because SQLite writes its log beside the file, and the disk must have more than `minFreeBytes` left.
+ * Returns the reason why the ledger at `path` cannot be written; null if it can. This user needs write access to the file
+ * and to its folder, where SQLite writes its log, and the disk needs more than `minFreeBytes` of free space.
  */
 export function ledgerFault(path: string, minFreeBytes = MIN_FREE_BYTES): string | null {
   const folder = dirname(path);
@@ -111,7 +111,7 @@ export function ledgerFault(path: string, minFreeBytes = MIN_FREE_BYTES): string
     accessSync(path, constants.W_OK);
     accessSync(folder, constants.W_OK);
     const freeBytes = freeBytesAt(folder);
-    return freeBytes > minFreeBytes ? null : `only ${freeBytes} bytes are free in ${folder}`;
+    return freeBytes > minFreeBytes ? null : `only ${freeBytes} bytes free in ${folder}`;
   } catch (error) {
     return summarizeError(error).message;
   }

@@ -6,8 +6,8 @@ import { queueLabel } from './measurements.ts';
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
 /**
- * Registers bull-board over these queues, to look at only: what is due is for the ledger to say. Loaded here, because it
- * takes a tenth of a daemon's memory and most daemons are never asked for it.
+ * Registers a read-only bull-board for these queues: the ledger decides which slots are due. It is loaded on demand,
+ * because it takes a tenth of a daemon's memory and is rarely used.
  */
 export async function registerQueueBoard(app: FastifyInstance, queues: readonly Queue[]): Promise<void> {
   const [{ createBullBoard }, { BullMQAdapter }, { FastifyAdapter }] = await Promise.all([
@@ -19,7 +19,7 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
   createBullBoard({
     queues: queues.map((queue) => {
       const shown = new BullMQAdapter(queue, { readOnlyMode: true });
-      // The board's menu and addresses go by this name and by no other.
+      // The board's menu and URLs use only this name.
       shown.getName = () => queueLabel(queue.name);
       shown.setFormatter('name', nameOf);
       return shown;
@@ -29,14 +29,14 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
       uiConfig: { boardTitle: 'usage-ledger', hideDocsLink: true, hideRedisDetails: true },
     },
   });
-  // Its page asks for fonts elsewhere, which the policy of this server forbids: every visit would be a complaint.
+  // The board loads external fonts, which this server's policy blocks with an error on every visit.
   app.addHook('onSend', async (_request, _reply, payload) =>
     typeof payload === 'string' ? payload.replace(/<link\b[^>]*\bfonts\.g[^>]*>/g, '') : payload,
   );
   await app.register(adapter.registerPlugin(), { prefix: QUEUE_BOARD_PATH });
 }
 
-/** What a job is about, in place of the word that all jobs of a queue have in common. */
+/** Builds a job title from its workspace, slot or notification, because all jobs of a queue have the same name. */
 function nameOf({ name, data }: { name?: string; data?: Partial<Record<string, unknown>> }): string {
   const { workspaceId, slot, notificationId } = data ?? {};
   const about = [workspaceId, slot, notificationId].filter((part) => typeof part === 'string');

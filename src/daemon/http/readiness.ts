@@ -3,14 +3,14 @@ import { summarizeError } from '../../core/errors.ts';
 import type { PublishHealth } from '../publish-watch.ts';
 import type { Freshness, HealthProbe } from './probe.ts';
 
-/** Why the daemon is not ready; `code` is stable, `message` is for people. */
+/** A reason why the daemon is not ready; `code` is stable, `message` is for people. */
 export interface ReadinessFault {
   code: 'workspace_stale' | 'redis_unavailable' | 'ledger_unwritable' | 'ledger_unreadable' | 'publish_stale';
   message: string;
   workspace_id?: string;
 }
 
-/** What `/readyz` says. `publish` is there where the ledger is published. */
+/** The body of `/readyz`. `publish` is present if the ledger is published. */
 export interface Readiness {
   status: 'ready' | 'not_ready';
   reasons?: ReadinessFault[];
@@ -22,7 +22,7 @@ export function readiness(probe: HealthProbe): Readiness {
   const publish = publishOf(probe);
   const faults = readinessFaults(probe);
   const stale = faults.filter(({ code }) => code === 'workspace_stale');
-  const tolerated = stale.length <= probe.mostStale ? stale : [];
+  const tolerated = stale.length <= probe.maxToleratedStale ? stale : [];
   const reasons = faults.filter((fault) => !tolerated.includes(fault));
   return {
     status: reasons.length === 0 ? 'ready' : 'not_ready',
@@ -44,7 +44,7 @@ function publishOf(probe: HealthProbe): NonNullable<Readiness['publish']> | null
   };
 }
 
-/** Null where there is none, and for a ledger that cannot be read, which is a reason of its own. */
+/** Returns null if the ledger is not published or cannot be read; the latter is a fault of its own. */
 function healthOf({ publishing }: HealthProbe): PublishHealth | null {
   try {
     return publishing();
@@ -53,7 +53,7 @@ function healthOf({ publishing }: HealthProbe): PublishHealth | null {
   }
 }
 
-/** Everything that is wrong; all but some stale workspaces keeps the daemon from being ready. */
+/** Lists all faults. Each makes the daemon not ready, except a tolerated number of stale workspaces. */
 export function readinessFaults(probe: HealthProbe): ReadinessFault[] {
   const faults = freshnessFaults(probe);
   if (!probe.redisUp()) {
@@ -61,14 +61,14 @@ export function readinessFaults(probe: HealthProbe): ReadinessFault[] {
     const why = fault === null ? '' : `: ${fault.reason}`;
     faults.push({ code: 'redis_unavailable', message: `Redis is not available${why}` });
   }
-  const unwritable = probe.ledgerWritable();
+  const unwritable = probe.writeFault();
   if (unwritable !== null) {
-    faults.push({ code: 'ledger_unwritable', message: `the ledger cannot be written: ${unwritable}` });
+    faults.push({ code: 'ledger_unwritable', message: `cannot write the ledger: ${unwritable}` });
   }
   const publishing = healthOf(probe);
   if (publishing?.unready === true) {
     const why = publishing.fault === null ? '' : `: ${publishing.fault.message}`;
-    faults.push({ code: 'publish_stale', message: `the copy in Postgres is late${why}` });
+    faults.push({ code: 'publish_stale', message: `the Postgres copy is out of date${why}` });
   }
   return faults;
 }
@@ -84,13 +84,13 @@ function freshnessFaults(probe: HealthProbe): ReadinessFault[] {
         workspace_id: workspace.workspaceId,
       }));
   } catch (error) {
-    const message = `the ledger cannot be read: ${summarizeError(error).message}`;
+    const message = `cannot read the ledger: ${summarizeError(error).message}`;
     return [{ code: 'ledger_unreadable', message }];
   }
 }
 
 function staleMessage({ workspaceId, lastCompleteRunAtMs, staleAfterMs }: Freshness): string {
-  const last = lastCompleteRunAtMs === null ? 'there was none' : `the last was at ${isoTime(lastCompleteRunAtMs)}`;
+  const last = lastCompleteRunAtMs === null ? 'there was none' : `the last one was at ${isoTime(lastCompleteRunAtMs)}`;
   const minutes = Math.round(staleAfterMs / 60_000);
   return `workspace ${JSON.stringify(workspaceId)}: no complete run for more than ${minutes} minutes, ${last}`;
 }

@@ -22,16 +22,16 @@ import { readiness } from './readiness.ts';
 import { addReportPages, createReportMaker, type ReportPagesOptions } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
-/** A signed link of a message needs no token. */
+/** Paths that need no token; the links in messages carry a signature. */
 const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
 const METRICS_PATH = '/metrics';
 
-/** No page here has a schema: without this, two compilers of them would be in memory for nothing. */
+/** No page has a schema, so Fastify's two schema compilers are not loaded. */
 const WITHOUT_SCHEMAS = {
   schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
 };
 
-/** Nothing here may be framed, cached or sent elsewhere; bull-board's page brings styles and a worker of its own. */
+/** Forbids framing, caching and external resources. bull-board's page needs inline styles and a worker. */
 const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
@@ -45,11 +45,11 @@ const SECURITY_HEADERS = {
 
 export interface HttpOptions {
   host: string;
-  /** 0 takes any free port: whoever reads `http.port: 0` as "off" does not call this. */
+  /** 0 takes any free port. (In the configuration `http.port: 0` means off; the caller handles that.) */
   port: number;
-  /** What every page but /healthz and /readyz asks for. */
+  /** Returns the token that every page except /healthz and /readyz requires. */
   token: () => string;
-  /** Whether /metrics asks for none, either. */
+  /** Reports whether /metrics needs no token, either. */
   openMetrics: () => boolean;
   logger: Logger;
   version: string;
@@ -58,19 +58,19 @@ export interface HttpOptions {
   overview: () => Promise<Overview>;
   queues: readonly Queue[];
   reports: ReportPagesOptions;
-  /** What the pages are made of on which alerts are acknowledged; null: there are none. */
+  /** Options of the page that acknowledges alerts; null: the page is not served. */
   acknowledging: AcknowledgePageOptions | null;
 }
 
 export interface HttpServer {
   readonly url: string;
-  /** Stops at once, whatever connections are open. May be called twice. */
+  /** Stops immediately and cuts open connections. May be called twice. */
   close(): Promise<void>;
 }
 
 /**
- * Serves `/`, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens. Fails with `http_port` when it
- * cannot. Bound to a loopback address it answers only requests for one, with or without a token.
+ * Serves `/`, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens, and fails with
+ * `http_port` if it cannot. On a loopback address it answers only requests with a loopback Host header, even with a token.
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const { host, port, logger } = options;
@@ -90,24 +90,24 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     throw error;
   }
   const url = urlOf(host, portOf(app));
-  logger.info({ url }, 'health, metrics and queue pages are served');
+  logger.info({ url }, 'serving health, metrics and queue pages');
   return { url, close: () => app.close() };
 }
 
 function refuseSchema(): never {
-  throw new Error('give the pages a schema compiler before giving one of them a schema');
+  throw new Error('a route has a schema, but the schema compilers are disabled: remove WITHOUT_SCHEMAS first');
 }
 
 function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: HttpOptions): void {
   const loopback = isLoopbackHost(host);
   app.addHook('onRequest', async (request, reply) => {
-    if (loopback && !namesLoopback(request.headers.host)) {
-      return reply.code(421).send({ error: 'unknown_host', hint: 'ask for 127.0.0.1 or localhost' });
+    if (loopback && !isLoopbackHostHeader(request.headers.host)) {
+      return reply.code(421).send({ error: 'unknown_host', hint: 'use 127.0.0.1 or localhost as the host' });
     }
-    // The route and not the address: however an address is written, only the one route is open.
+    // Compares the matched route rather than the URL, so that no spelling of a URL bypasses the token.
     const { url = '' } = request.routeOptions;
     const open = OPEN_PATHS.includes(url) || (url === METRICS_PATH && openMetrics());
-    if (!open && !isToken(givenToken(request.headers, request.url), token())) {
+    if (!open && !isToken(tokenOfRequest(request.headers, request.url), token())) {
       return reply
         .code(401)
         .header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"'])
@@ -116,10 +116,10 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
           hint: 'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
         });
     }
-    // The link of `usage-ledger open`: the browser keeps the token, and neither its address nor its history shows it.
+    // The link of `usage-ledger open`: a cookie keeps the token, so that it does not stay in the address bar or the history.
     const clean = withoutToken(request.url);
     if (!open && clean !== null) return reply.header('set-cookie', cookieOf(token())).redirect(clean, 303);
-    // bull-board has routes that change queues, and its own switch for them is only one of the two bars.
+    // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
     if (request.method !== 'GET' && request.method !== 'HEAD' && url !== ACKNOWLEDGE_ROUTE) {
       return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'read_only' });
     }
@@ -128,13 +128,13 @@ function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: H
     const [path] = request.url.split('?', 1);
     logger.debug({ method: request.method, path, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'http');
   });
-  addCommon(app, logger);
+  addCommonHandlers(app, logger);
 }
 
-/** What holds for every answer, of bull-board's too. */
-function addCommon(app: FastifyInstance, logger: Logger): void {
+/** Adds the security headers and error handlers of all responses, including bull-board's. */
+function addCommonHandlers(app: FastifyInstance, logger: Logger): void {
   app.addHook('onSend', async (_request, reply) => {
-    // The one page with a form has a policy of its own.
+    // The acknowledge page sets its own policy, which allows its form.
     const own = reply.getHeader('content-security-policy');
     reply.headers(own === undefined ? SECURITY_HEADERS : { ...SECURITY_HEADERS, 'content-security-policy': own });
   });
@@ -162,16 +162,16 @@ function addPages(app: FastifyInstance, { version, probe, measured, overview }: 
   });
 }
 
-/** bull-board wants a server of its own, since one that listens takes no more routes; requests are passed on to it. */
+/** Forwards requests to a second Fastify instance with bull-board: a listening server accepts no more routes. */
 function addQueueBoard(app: FastifyInstance, { queues, logger }: HttpOptions): void {
   let opening: Promise<FastifyInstance> | null = null;
   const open = async (): Promise<FastifyInstance> => {
     const board = fastify();
-    addCommon(board, logger);
+    addCommonHandlers(board, logger);
     await registerQueueBoard(board, queues);
     return board.ready().then(() => board);
   };
-  const passOn = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const forward = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     opening ??= open();
     const board = await opening.catch((error: unknown) => {
       opening = null;
@@ -180,8 +180,8 @@ function addQueueBoard(app: FastifyInstance, { queues, logger }: HttpOptions): v
     reply.hijack();
     board.routing(request.raw, reply.raw);
   };
-  app.get(QUEUE_BOARD_PATH, passOn);
-  app.get(`${QUEUE_BOARD_PATH}/*`, passOn);
+  app.get(QUEUE_BOARD_PATH, forward);
+  app.get(`${QUEUE_BOARD_PATH}/*`, forward);
   app.addHook('onClose', async () => {
     const board = await opening?.catch(() => null);
     await board?.close();
@@ -197,14 +197,14 @@ function listenError(host: string, port: number, error: NodeJS.ErrnoException): 
   const inUse = error.code === 'EADDRINUSE';
   const reason = inUse ? 'the port is in use' : error.message;
   return new AppError('http_port', `cannot listen on ${host}, port ${port}: ${reason}`, {
-    hint: `${inUse ? 'stop what listens there, or ' : ''}choose another http.host or http.port; http.port: 0 switches the pages off`,
+    hint: `${inUse ? 'stop the process that uses it, or ' : ''}choose another http.host or http.port; http.port: 0 turns the pages off`,
     cause: error,
   });
 }
 
 function portOf(app: FastifyInstance): number {
   const address = app.server.address();
-  if (address === null || typeof address === 'string') throw new Error('a TCP address is expected');
+  if (address === null || typeof address === 'string') throw new Error('expected a TCP address');
   return address.port;
 }
 
@@ -243,7 +243,7 @@ export function startDaemonHttp(context: Context, probe: HealthProbe, queue: Syn
   });
 }
 
-/** The token by the configuration that counts, which is looked for once for each. */
+/** Returns a function that reads the token of the active configuration, once per configuration. */
 function pagesToken(config: () => Config): () => string {
   let known: { http: Config['http']; token: string } | null = null;
   return () => {
@@ -253,43 +253,43 @@ function pagesToken(config: () => Config): () => string {
   };
 }
 
-const COOKIE = 'usage_ledger_token';
-const PARAMETER = 'token';
+const TOKEN_COOKIE = 'usage_ledger_token';
+const TOKEN_PARAMETER = 'token';
 
 /**
- * The token that a request brings: as `Bearer`, as the password of `Basic` with any user name, in the link of
- * `usage-ledger open`, or in the cookie that this link has set; null where there is none.
+ * Returns the token of a request: a `Bearer` token, the `Basic` password with any user name, the parameter of the link that
+ * `usage-ledger open` prints, or the cookie that this link sets. Null if there is none.
  */
-function givenToken(headers: IncomingHttpHeaders, url: string): Buffer | null {
+function tokenOfRequest(headers: IncomingHttpHeaders, url: string): Buffer | null {
   if (headers.authorization !== undefined) {
     const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/s.exec(headers.authorization) ?? [];
     return tokenOf(scheme.toLowerCase(), credentials);
   }
-  const inLink = parametersOf(url).get(PARAMETER);
+  const inLink = parametersOf(url).get(TOKEN_PARAMETER);
   if (inLink !== null) return Buffer.from(inLink, 'utf8');
-  const [, inCookie] = new RegExp(`(?:^|; *)${COOKIE}=([^;]*)`).exec(headers.cookie ?? '') ?? [];
+  const [, inCookie] = new RegExp(`(?:^|; *)${TOKEN_COOKIE}=([^;]*)`).exec(headers.cookie ?? '') ?? [];
   return inCookie === undefined ? null : Buffer.from(inCookie, 'base64url');
 }
 
-/** Takes the same time whatever was given. */
+/** Compares in constant time. */
 function isToken(given: Buffer | null, token: string): boolean {
-  // Digests are of one length, so that the comparison tells nothing about that of the token.
+  // Digests have a fixed length, so the comparison does not reveal the length of the token.
   return given !== null && timingSafeEqual(digest(given), digest(Buffer.from(token, 'utf8')));
 }
 
-/** The address of a link without its token; null for one that has none. */
+/** Returns a URL without its token parameter; null if it has none. */
 function withoutToken(url: string): string | null {
   const parameters = parametersOf(url);
-  if (!parameters.has(PARAMETER)) return null;
-  parameters.delete(PARAMETER);
+  if (!parameters.has(TOKEN_PARAMETER)) return null;
+  parameters.delete(TOKEN_PARAMETER);
   const [path = '/'] = url.split('?', 1);
-  // One slash: two would name another host.
+  // A single slash: `//name` would redirect to another host.
   return `/${path.replace(/^\/+/, '')}${parameters.size === 0 ? '' : `?${parameters}`}`;
 }
 
-/** What a browser keeps until it is closed, out of reach of scripts and of other sites. */
+/** Builds a session cookie with the token that scripts and other sites cannot read. */
 function cookieOf(token: string): string {
-  return `${COOKIE}=${Buffer.from(token, 'utf8').toString('base64url')}; Path=/; HttpOnly; SameSite=Lax`;
+  return `${TOKEN_COOKIE}=${Buffer.from(token, 'utf8').toString('base64url')}; Path=/; HttpOnly; SameSite=Lax`;
 }
 
 function parametersOf(url: string): URLSearchParams {
@@ -298,7 +298,7 @@ function parametersOf(url: string): URLSearchParams {
 }
 
 function tokenOf(scheme: string, credentials: string): Buffer | null {
-  // Node hands out header values as latin1, byte for byte.
+  // Node decodes header values as latin1, one character per byte.
   if (scheme === 'bearer') return Buffer.from(credentials, 'latin1');
   if (scheme !== 'basic') return null;
   const pair = Buffer.from(credentials, 'base64');
@@ -311,10 +311,10 @@ function digest(bytes: Buffer): Buffer {
 }
 
 /**
- * Whether a Host header names this machine. A page on the web can let its own name resolve to 127.0.0.1 and would then
- * read what is served here; the browser still sends that name.
+ * Reports whether a Host header names a loopback address. This stops DNS rebinding: a website can point its own name to
+ * 127.0.0.1 to read these pages, but the browser still sends that name.
  */
-function namesLoopback(hostHeader: string | undefined): boolean {
+function isLoopbackHostHeader(hostHeader: string | undefined): boolean {
   const [, host = ''] = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(hostHeader ?? '') ?? [];
   return isLoopbackHost(host);
 }

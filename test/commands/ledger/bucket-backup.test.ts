@@ -207,7 +207,7 @@ async function backUp(world: World): Promise<void> {
   const schedule = startBackupSchedule({
     ledgerPath: ledger.path,
     backup,
-    tell: async (detail) => void faults.push(detail),
+    reportHealth: async (detail) => void faults.push(detail),
     clock: clockThat(() => world.clock.nowMs),
     logger: createLogger({ level: 'silent' }),
   });

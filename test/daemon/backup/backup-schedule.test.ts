@@ -37,7 +37,7 @@ async function prepare(): Promise<Scheduled> {
     const schedule = startBackupSchedule({
       ledgerPath,
       backup: { cron: '0 2 * * *', keep: 3, folder, to: null },
-      tell: async (detail) => void told.push(detail),
+      reportHealth: async (detail) => void told.push(detail),
       clock,
       logger,
     });
@@ -134,7 +134,12 @@ test('a process that cannot be started is an error in the log, and the next slot
   const schedule = start();
   await schedule.run();
   expect(lines).toMatchObject([
-    { level: 'error', msg: 'backup failed', code: 'backup_crashed', reason: expect.stringContaining('not be started') },
+    {
+      level: 'error',
+      msg: 'backup failed',
+      code: 'backup_crashed',
+      reason: expect.stringContaining('could not start the process'),
+    },
   ]);
   process.execPath = execPath;
   clock.advance(DAY_MS);
@@ -145,7 +150,7 @@ test('a process that cannot be started is an error in the log, and the next slot
 test('a stop ends a backup under way at once and leaves nothing of it', async () => {
   const { folder, schedule, lines } = await stopDuringBackup();
   expect(readdirSync(folder)).toEqual([]);
-  expect(lines).toMatchObject([{ level: 'info', msg: 'backup ended by the stop' }]);
+  expect(lines).toMatchObject([{ level: 'info', msg: 'backup aborted by the stop' }]);
   await schedule.stop();
   await schedule.run();
   expect(readdirSync(folder)).toEqual([]);

@@ -35,7 +35,7 @@ export async function prepare(records = [usageRecord('a', 100)]): Promise<Schedu
   const lines: Scheduled['lines'] = [];
   const told: Scheduled['told'] = [];
   const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
-  const tell = async (detail: string | null) => void told.push(detail);
+  const reportHealth = async (detail: string | null) => void told.push(detail);
   const started = (schedule: PeriodicTask): PeriodicTask => {
     onTestFinished(() => schedule.stop());
     return schedule;
@@ -59,7 +59,7 @@ export async function prepare(records = [usageRecord('a', 100)]): Promise<Schedu
     told,
     startBackups(more = {}) {
       const backup = { cron: '0 2 * * *', keep: 3, folder, to: server.place('ledger-1/'), ...more };
-      return started(startBackupSchedule({ ledgerPath, backup, tell, clock, logger }));
+      return started(startBackupSchedule({ ledgerPath, backup, reportHealth, clock, logger }));
     },
     startExports() {
       const config = {
@@ -68,7 +68,7 @@ export async function prepare(records = [usageRecord('a', 100)]): Promise<Schedu
         ledger: { path: ledgerPath, retentionDays: 400 },
         workspaces: [{ id: 'ws-1' }] as never,
       };
-      return started(startExportSchedule({ config, closesAfter: () => [], tell, clock, logger }));
+      return started(startExportSchedule({ config, closesAfter: () => [], reportHealth, clock, logger }));
     },
     names: (prefix) => [...server.objects.keys()].filter((key) => key.startsWith(prefix)).sort(),
   };

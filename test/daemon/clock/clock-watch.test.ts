@@ -17,14 +17,19 @@ function clockWorld() {
   const clock = createVirtualClock(NOON);
   const lines: string[] = [];
   const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line).msg) } });
-  const tell = async (detail: string | null): Promise<void> => {
+  const reportHealth = async (detail: string | null): Promise<void> => {
     evaluateJob(connection, { job: 'clock', detail }, notifying(connection, clock.now()));
   };
   const states = () =>
     connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'").pluck().all();
   /** Of a daemon whose clock is ahead by so much. */
   const start = (aheadMs = 0) => {
-    const options = { tell, clock, logger, timesAhead: (nowMs: number) => timesAhead(connection, nowMs + aheadMs) };
+    const options = {
+      reportHealth,
+      clock,
+      logger,
+      timesAhead: (nowMs: number) => timesAhead(connection, nowMs + aheadMs),
+    };
     const watch = startClockWatch(options);
     onTestFinished(() => watch.stop());
     return watch;
@@ -41,7 +46,7 @@ test('times to come are said once, in the log, by an alert and by doctor, until 
 
   await publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + 9 * HOUR_MS });
   await clock.advance(5 * 60_000);
-  expect(lines).toEqual(['the ledger holds times to come']);
+  expect(lines).toEqual(['the ledger holds times in the future']);
   expect(states()).toEqual(['firing']);
   expect(checkTimes(path, clock.now())).toMatchObject([
     {
@@ -82,5 +87,5 @@ test('what a daemon has ended whose clock was ahead, and which has stopped, anot
 
   await clock.advance(10 * 60_000);
   expect(states()).toEqual(['firing']);
-  expect(lines).toEqual(['the ledger holds times to come']);
+  expect(lines).toEqual(['the ledger holds times in the future']);
 });

@@ -48,7 +48,7 @@ test('a daemon writes the files that are due, removes old ones, follows a close,
   expect(files()).toEqual([expect.stringMatching(/^usage-daily-\d{8}T\d{6}Z\.csv$/)]);
   expect(readFileSync(join(exports, first), 'utf8').trimEnd().split('\r\n')).toHaveLength(4);
   expect(statSync(join(exports, first)).mode & 0o777).toBe(0o600);
-  expect(await daemon.line('export failed, it will be tried again', PATIENCE_MS)).toMatchObject({ export: 'broken' });
+  expect(await daemon.line('export failed, it will be retried', PATIENCE_MS)).toMatchObject({ export: 'broken' });
 
   const closed = await run('close', CLOSED, '--by', 'Ada', '--force');
   expect(closed.code, closed.out).toBe(0);

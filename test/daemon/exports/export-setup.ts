@@ -45,10 +45,10 @@ export async function prepare(...wanted: Partial<ExportConfig>[]) {
   };
   const start = (): PeriodicTask => {
     const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
-    const tell = async (detail: string | null) => {
+    const reportHealth = async (detail: string | null) => {
       evaluateJob(connection, { job: 'export', detail }, notifying(connection, clock.now()));
     };
-    const schedule = startExportSchedule({ config, closesAfter, tell, clock, logger });
+    const schedule = startExportSchedule({ config, closesAfter, reportHealth, clock, logger });
     onTestFinished(() => schedule.stop());
     return schedule;
   };

@@ -51,7 +51,7 @@ test('posting acknowledges, and the history says who it was and whom the link wa
   const link = linkOf(0);
   const nameless = await post(link, { name: ' ' });
   expect([nameless.status, stateOf()]).toEqual([400, 'firing']);
-  expect(nameless.body).toContain('Say who you are.');
+  expect(nameless.body).toContain('Enter your name.');
   expect((await post(link, { name: 'Ada <b>', note: 'load test' })).status).toBe(303);
   expect(stateOf()).toBe('acknowledged');
   const last = 'SELECT actor, note FROM alert_transitions ORDER BY revision DESC LIMIT 1';

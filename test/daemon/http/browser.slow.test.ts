@@ -56,7 +56,7 @@ describe('in a browser', () => {
       expect(await page.evaluate('location.href')).toBe(`${url}/`);
       const text = String(await page.evaluate('document.body.innerText'));
       expect(text).toContain('Production of the northern region');
-      expect(text).toContain('Something wants attention');
+      expect(text).toContain('Needs attention');
       expect(text).toMatch(/Trial: unauthorized/);
       expect(await page.evaluate(OVERFLOWING), `at ${width}`).toEqual([]);
       expect(await page.evaluate(SCROLLS), `at ${width}`).toBe(false);

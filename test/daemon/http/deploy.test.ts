@@ -16,9 +16,9 @@ const run = promisify(execFile);
 const probe: HealthProbe = {
   redisUp: () => true,
   redisFault: () => null,
-  ledgerWritable: () => null,
+  writeFault: () => null,
   freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: 1, staleAfterMs: 1, stale: false }],
-  mostStale: 0,
+  maxToleratedStale: 0,
   waitingSince: () => null,
   queueCounts: async () => ({ sync: { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 } }),
   openAlerts: () => [{ severity: 'critical', count: 1 }],

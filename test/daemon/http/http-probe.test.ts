@@ -156,8 +156,8 @@ test('a job that waits to begin, or a run that has begun, at a time to come give
 });
 
 test('a ledger whose writer has died cannot be written, whatever its file says', () => {
-  expect(probed().probe.ledgerWritable()).toBeNull();
-  expect(probed({}, openLedger(), 'the writer has ended').probe.ledgerWritable()).toBe('the writer has ended');
+  expect(probed().probe.writeFault()).toBeNull();
+  expect(probed({}, openLedger(), 'the writer has ended').probe.writeFault()).toBe('the writer has ended');
 });
 
 test('a failed run does not make a workspace fresh', async () => {
@@ -247,8 +247,8 @@ test('alerts are counted by severity while open, notifications by what became of
 
 test('a ledger can be written while it is there and its disk has room', () => {
   const { ledger, probe } = probed();
-  expect(probe.ledgerWritable()).toBeNull();
-  expect(ledgerFault(ledger.path, Number.MAX_SAFE_INTEGER)).toMatch(/^only \d+ bytes are free in /);
+  expect(probe.writeFault()).toBeNull();
+  expect(ledgerFault(ledger.path, Number.MAX_SAFE_INTEGER)).toMatch(/^only \d+ bytes free in /);
   rmSync(ledger.path);
-  expect(probe.ledgerWritable()).toContain('ENOENT');
+  expect(probe.writeFault()).toContain('ENOENT');
 });

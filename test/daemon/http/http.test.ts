@@ -27,7 +27,7 @@ test('/readyz gives every reason at once: stale workspaces, Redis away, a ledger
   const probe = probeOf({
     redisUp: () => false,
     redisFault: () => null,
-    ledgerWritable: () => 'the disk is full',
+    writeFault: () => 'the disk is full',
     freshness: () => [
       { workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 31 * 60_000, stale: true },
       { workspaceId: 'ws-2', lastCompleteRunAtMs: NOON, staleAfterMs: 31 * 60_000, stale: false },
@@ -42,7 +42,8 @@ test('/readyz gives every reason at once: stale workspaces, Redis away, a ledger
       {
         code: 'workspace_stale',
         workspace_id: 'ws-1',
-        message: 'workspace "ws-1": no complete run for more than 31 minutes, the last was at 2026-03-20T12:00:00.000Z',
+        message:
+          'workspace "ws-1": no complete run for more than 31 minutes, the last one was at 2026-03-20T12:00:00.000Z',
       },
       {
         code: 'workspace_stale',
@@ -50,7 +51,7 @@ test('/readyz gives every reason at once: stale workspaces, Redis away, a ledger
         message: 'workspace "ws-3": no complete run for more than 31 minutes, there was none',
       },
       { code: 'redis_unavailable', message: 'Redis is not available' },
-      { code: 'ledger_unwritable', message: 'the ledger cannot be written: the disk is full' },
+      { code: 'ledger_unwritable', message: 'cannot write the ledger: the disk is full' },
     ],
   });
 });
@@ -62,7 +63,7 @@ test('a ledger that cannot be read makes the daemon not ready, and is no broken 
   const { status, body } = await ask(await serve({ probe: probeOf({ freshness }) }), '/readyz');
   expect(status).toBe(503);
   expect(JSON.parse(body).reasons).toEqual([
-    { code: 'ledger_unreadable', message: 'the ledger cannot be read: database disk image is malformed' },
+    { code: 'ledger_unreadable', message: 'cannot read the ledger: database disk image is malformed' },
   ]);
 });
 

@@ -7,17 +7,17 @@ const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
 
 describe('the page /', () => {
   it('says in its title and first line whether all is well', () => {
-    expect(overviewPage(overviewOf())).toMatch(/<title>ok: usage-ledger<\/title>[\s\S]*All is well\./);
+    expect(overviewPage(overviewOf())).toMatch(/<title>ok: usage-ledger<\/title>[\s\S]*Running\. No open alerts\./);
     const open = overviewPage(overviewOf({ hiddenAlerts: 3 }));
-    expect(open).toMatch(/<title>ok: [\s\S]*The daemon works, and 3 alerts are open\./);
-    expect(open).not.toContain('All is well');
+    expect(open).toMatch(/<title>ok: [\s\S]*Running\. 3 open alerts\./);
+    expect(open).not.toContain('Running. No open alerts');
     const failed = lineOf({ state: 'failed', last_status: 'failed' });
     for (const some of [
       { workspaces: [failed] },
       { faults: [{ code: 'redis_unavailable', message: 'Redis is not available' } as const] },
       { outbox: { pending: 0, held: 0, dead: 3 } },
     ]) {
-      expect(overviewPage(overviewOf(some))).toMatch(/<title>attention: [\s\S]*Something wants attention/);
+      expect(overviewPage(overviewOf(some))).toMatch(/<title>attention: [\s\S]*Needs attention/);
     }
   });
 
@@ -41,13 +41,13 @@ describe('the page /', () => {
     const none = { held: NONE, late: NONE, refused: NONE, settled: NONE };
     const outlets = [OUTLET, { ...OUTLET, name: 'other', waiting: 1200, events: none }];
     const page = overviewPage(overviewOf({ outlets }));
-    expect(page).toContain('<dt>outlet billing</dt><dd>2 events of 5 credits too late for the receiver; 2 events');
-    expect(page).toContain('<dt>outlet other</dt><dd>1,200 wait</dd>');
+    expect(page).toContain('<dt>outlet billing</dt><dd>2 events (5 credits) too old for the receiver; 2 events');
+    expect(page).toContain('<dt>outlet other</dt><dd>1,200 waiting</dd>');
   });
 
   it('tells a Redis that is away from queues that are empty', () => {
     expect(overviewPage(overviewOf())).toContain('0 waiting, 0 active');
-    expect(overviewPage(overviewOf({ queues: null }))).toContain('Redis does not answer');
+    expect(overviewPage(overviewOf({ queues: null }))).toContain('Redis is not available');
   });
 });
 

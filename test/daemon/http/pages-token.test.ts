@@ -24,10 +24,12 @@ test('the token of the configuration comes first, and makes no file', () => {
 test('a token that is not there yet, or empty, is said with what to do', () => {
   const http = httpIn(temporaryFolder());
   expect(() => readPagesToken(http)).toThrow(
-    expect.objectContaining({ code: 'http_token', hint: 'start the daemon: it makes the file' }),
+    expect.objectContaining({ code: 'http_token', hint: 'start the daemon, which creates the file' }),
   );
   writeFileSync(http.tokenFile, '\n');
-  expect(() => makePagesToken(http)).toThrow(expect.objectContaining({ hint: expect.stringMatching(/^remove it/) }));
+  expect(() => makePagesToken(http)).toThrow(
+    expect.objectContaining({ hint: expect.stringMatching(/^remove the file/) }),
+  );
 });
 
 function httpIn(folder: string) {

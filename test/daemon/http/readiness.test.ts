@@ -12,9 +12,9 @@ function probeOf(publishing: () => PublishHealth | null = () => null): HealthPro
   const probe = {
     redisUp: () => true,
     redisFault: () => null,
-    ledgerWritable: () => null,
+    writeFault: () => null,
     freshness: () => [],
-    mostStale: 0,
+    maxToleratedStale: 0,
   };
   return { ...probe, publishing } as Partial<HealthProbe> as HealthProbe;
 }
@@ -33,7 +33,7 @@ test('a late copy in Postgres is told of, and leaves the daemon ready', () => {
 test('where the configuration says so, a late copy in Postgres is a reason not to be ready', () => {
   expect(readiness(probeOf(() => ({ ...late, unready: true })))).toMatchObject({
     status: 'not_ready',
-    reasons: [{ code: 'publish_stale', message: 'the copy in Postgres is late: nobody answers' }],
+    reasons: [{ code: 'publish_stale', message: 'the Postgres copy is out of date: nobody answers' }],
     publish: { lag_links: 3 },
   });
 });
@@ -54,7 +54,7 @@ test.each([
     Array.from({ length: 20 }, (_, index) => {
       return { workspaceId: `ws-${index}`, lastCompleteRunAtMs: 0, staleAfterMs: 60_000, stale: index < count };
     });
-  const probe = { ...probeOf(), freshness, mostStale: 2 };
+  const probe = { ...probeOf(), freshness, maxToleratedStale: 2 };
   const answer = readiness(probe);
   expect(answer.status).toBe(status);
   expect((status === 'ready' ? answer.tolerated : answer.reasons)?.map((fault) => fault.workspace_id)).toHaveLength(

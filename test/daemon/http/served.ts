@@ -17,7 +17,7 @@ export function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
   return {
     redisUp: () => true,
     redisFault: () => null,
-    ...{ ledgerWritable: () => null, waitingSince: () => null, mostStale: 0 },
+    ...{ writeFault: () => null, waitingSince: () => null, maxToleratedStale: 0 },
     freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 60_000, stale: false }],
     queueCounts: async () => ({ sync: COUNTS }),
     openAlerts: () => [{ severity: 'critical', count: 7 }],

@@ -3,7 +3,7 @@ import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { type DirectMessage, directMessages } from '../../../src/alerts/notify/direct-message.ts';
 import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startDiskWatch, UnwrittenFault } from '../../../src/daemon/disk-watch.ts';
+import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/disk-watch.ts';
 import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
 import { DISK_FAULTS } from '../../../src/writer/writer.ts';
 import { answerWaiting, messages, owedMessages } from '../../support/messages.ts';
@@ -21,7 +21,7 @@ function watchOf(options: Partial<Options>) {
   const watch = startDiskWatch({
     freeBytes: () => 100 * GIB,
     writeFault: () => null,
-    tell: async () => true,
+    reportHealth: async () => true,
     messages: async () => [],
     send: async () => 'accepted',
     clock,
@@ -42,8 +42,8 @@ function watchOf(options: Partial<Options>) {
 test('a disk that fills within a day is told after an hour, and that it has room again', async () => {
   let free = 10 * GIB;
   const told: (string | null)[] = [];
-  const tell: Options['tell'] = async (detail) => told.push(detail) > 0;
-  const { pass } = watchOf({ freeBytes: () => free, tell });
+  const reportHealth: Options['reportHealth'] = async (detail) => told.push(detail) > 0;
+  const { pass } = watchOf({ freeBytes: () => free, reportHealth });
   const fill = (perHour: number) => () => {
     free -= perHour / 60;
   };
@@ -52,7 +52,7 @@ test('a disk that fills within a day is told after an hour, and that it has room
   expect(told.splice(0)).toEqual([null]);
   await pass(30, fill(GIB));
   expect(told).toEqual([
-    expect.stringMatching(/^\d,\d{3} MiB are free, enough for [89] hours at the rate of the last three hours$/),
+    expect.stringMatching(/^\d,\d{3} MiB free, enough for [89] hours at the rate of the last three hours$/),
   ]);
   free = 100 * GIB;
   await pass(200, fill(0));
@@ -62,8 +62,8 @@ test('a disk that fills within a day is told after an hour, and that it has room
 test('a backup, and a slow fill, are nothing to tell; little room is', async () => {
   let free = 10 * GIB;
   const told: (string | null)[] = [];
-  const tell: Options['tell'] = async (detail) => told.push(detail) > 0;
-  const { pass } = watchOf({ freeBytes: () => free, tell });
+  const reportHealth: Options['reportHealth'] = async (detail) => told.push(detail) > 0;
+  const { pass } = watchOf({ freeBytes: () => free, reportHealth });
   await pass(100, () => {
     free -= MIB;
   });
@@ -75,12 +75,12 @@ test('a backup, and a slow fill, are nothing to tell; little room is', async () 
   expect(told.splice(0)).toEqual([null]);
   free = 499 * MIB;
   await pass(3);
-  expect(told).toEqual(['499 MiB are free']);
+  expect(told).toEqual(['499 MiB free']);
   free = 600 * MIB;
   await pass(3);
   free = 700 * MIB;
   await pass(3);
-  expect(told).toEqual(['499 MiB are free', null]);
+  expect(told).toEqual(['499 MiB free', null]);
 });
 
 test('what the ledger cannot take goes straight to the channels, once, and into the ledger when that can be written', async () => {
@@ -101,7 +101,7 @@ test('what the ledger cannot take goes straight to the channels, once, and into 
   let fault: string | null = null;
   const { clock, pass } = watchOf({
     writeFault: () => fault,
-    async tell(detail, heard) {
+    async reportHealth(detail, heard) {
       try {
         evaluateJob(connection, { job: 'disk', detail }, notifying(connection, clock.now()), heard);
         fault = null;
@@ -133,7 +133,7 @@ test('what the ledger cannot take goes straight to the channels, once, and into 
     severity: 'critical',
     state: 'firing',
   });
-  expect(told.summary).toContain('it cannot be written: database or disk is full');
+  expect(told.summary).toContain('cannot write the ledger: database or disk is full');
   away = [];
   await pass(5);
   expect(sent.map(({ channel }) => channel)).toEqual(['a', 'b']);
@@ -162,7 +162,7 @@ test('what may have arrived past the ledger is tried again there under its id', 
   setRoutes(connection, routes, NOON);
   const news = { job: 'disk', detail: 'it cannot be written' } as const;
   const sent: DirectMessage[] = [];
-  const unwritten = new UnwrittenFault(news.detail);
+  const unrecorded = new UnrecordedFault(news.detail);
   const past = {
     messages: async () => directMessages(connection, routes, news, NOON),
     send: async (message: DirectMessage) => {
@@ -170,8 +170,8 @@ test('what may have arrived past the ledger is tried again there under its id', 
       return sent.length === 1 ? ('unknown' as const) : ('refused' as const);
     },
   };
-  for (let pass = 0; pass < 2; pass += 1) await unwritten.tell(past, new AbortController().signal);
-  evaluateJob(connection, news, notifying(connection, NOON), unwritten.told);
+  for (let pass = 0; pass < 2; pass += 1) await unrecorded.send(past, new AbortController().signal);
+  evaluateJob(connection, news, notifying(connection, NOON), unrecorded.alreadySent);
 
   expect(messages(connection).map(({ id, state }) => [id, state])).toEqual([[sent[0]?.notificationId, 'pending']]);
   expect(new Set(sent.map(({ notificationId }) => notificationId)).size).toBe(1);

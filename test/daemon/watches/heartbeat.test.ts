@@ -16,11 +16,11 @@ test('a place elsewhere is told that all is well, again and again, for as long a
   onTestFinished(receiver.close);
   const lines: string[] = [];
   const clock = createVirtualClock(Date.parse('2026-03-01T12:00:00Z'));
-  let isWell = true;
+  let isReady = true;
   const task = startHeartbeat({
     heartbeat: { name: 'watch', url: receiver.url, allowPrivate: true, timeoutMs: 5000, everyMs: 5 * MINUTE_MS },
     proxy: null,
-    isWell: () => isWell,
+    isReady: () => isReady,
     clock,
     logger: createLogger({ destination: { write: (line: string) => void lines.push(line) } }),
   });
@@ -31,9 +31,9 @@ test('a place elsewhere is told that all is well, again and again, for as long a
   expect(bodies()).toEqual([{ status: 'ok', at: '2026-03-01T12:00:00.000Z' }]);
   await clock.advance(5 * MINUTE_MS);
   await eventually(() => expect(bodies()).toHaveLength(2));
-  isWell = false;
+  isReady = false;
   await clock.advance(20 * MINUTE_MS);
-  isWell = true;
+  isReady = true;
   status = 500;
   await clock.advance(5 * MINUTE_MS);
   await eventually(() => expect(lines).toHaveLength(1));

@@ -16,13 +16,13 @@ test('stale workspaces are raised, and notifications looked after only when ther
       seen.push(`raise ${workspace?.workspaceId}`);
       return answers.shift() ?? 0;
     },
-    notified: () => void seen.push('notified'),
+    wakeDeliveries: () => void seen.push('wake'),
   });
   await watch.run();
   await watch.run();
   await watch.run();
 
-  expect(seen).toEqual(['raise ws-1', 'notified', 'raise ws-1']);
+  expect(seen).toEqual(['raise ws-1', 'wake', 'raise ws-1']);
 });
 
 test('what only one look finds stale is not raised, as after a process stood still', async () => {
@@ -55,7 +55,7 @@ function start(options: Partial<Parameters<typeof startStaleWatch>[0]>): Periodi
   const watch = startStaleWatch({
     stale: () => [],
     raise: async () => 0,
-    notified: () => undefined,
+    wakeDeliveries: () => undefined,
     clock: testClock(),
     logger: createLogger({ level: 'silent' }),
     ...options,

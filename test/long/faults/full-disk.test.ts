@@ -22,7 +22,7 @@ test('a daemon that starts on a full disk tells each channel once, and begins it
   fill(join(data, 'filler'));
 
   const stopped = startDaemonProcess(folder);
-  await stopped.line('the ledger cannot be written: the start waits for room');
+  await stopped.line('cannot write the ledger: the start waits for free disk space');
   await eventually(() => expect(receiver.received).toHaveLength(1));
   stopped.child.kill('SIGTERM');
   expect(await stopped.exit()).toBe(0);
@@ -30,10 +30,10 @@ test('a daemon that starts on a full disk tells each channel once, and begins it
   expect(toldBy()).toMatchObject([{ rule: 'job_failed', cause: 'disk', event: 'opened', severity: 'critical' }]);
 
   const daemon = startDaemonProcess(folder);
-  await daemon.line('the ledger cannot be written: the start waits for room');
+  await daemon.line('cannot write the ledger: the start waits for free disk space');
   await eventually(() => expect(receiver.received).toHaveLength(1));
   const [told] = toldBy();
-  expect(told.summary).toContain('The disk of the ledger needs attention: 0 MiB are free.');
+  expect(told.summary).toContain('The disk of the ledger needs attention: 0 MiB free.');
   rmSync(join(data, 'filler'));
   await daemon.line('ready');
   const ledger = viewLedger(join(data, 'ledger.db'));

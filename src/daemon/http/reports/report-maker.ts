@@ -10,33 +10,33 @@ import { htmlText } from '../../../core/text/html-text.ts';
 import { pageOf } from '../../../reports/page/page-parts.ts';
 import type { ReportOrder, ReportReply } from './report-thread.ts';
 
-/** A thread that nobody has asked for so long is ended: what draws takes memory. */
-const IDLE_MS = 60_000;
-/** Pages that wait at once; whoever asks for more is told to come again. */
-const MOST_WAITING = 16;
-const MEMORY_MB = 512;
+/** The thread ends after this time without a request, because the chart library takes memory. */
+const THREAD_IDLE_MS = 60_000;
+/** Maximum number of waiting pages; further requests fail with `report_busy`. */
+const MAX_WAITING_PAGES = 16;
+const THREAD_MEMORY_MB = 512;
 
 interface Waiting {
   resolve: (html: string | null) => void;
   reject: (error: unknown) => void;
 }
 
-interface Kept {
+interface CachedPage {
   head: string;
   madeAtMs: number;
   html: Promise<string | null>;
 }
 
-const PAGE_KEPT_MS = 60_000;
-const MOST_KEPT = 32;
+const PAGE_CACHE_MS = 60_000;
+const MAX_CACHED_PAGES = 32;
 
 export interface ReportMakerOptions {
   ledgerPath: string;
-  /** The head of the ledger's chain: another one, another page. */
+  /** Returns the head of the ledger's chain; a cached page is valid for one head. */
   head: () => string;
 }
 
-/** The thread that makes pages: started with the first one, ended when nobody asks any more. */
+/** Creates a handle on the thread that renders pages. It starts with the first request and ends when idle. */
 function createReportThread(ledgerPath: string) {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | null = null;
@@ -53,7 +53,7 @@ function createReportThread(ledgerPath: string) {
   const start = (): Worker => {
     const started = new Worker(siblingModule(import.meta.url, 'report-thread'), {
       workerData: ledgerPath,
-      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
     });
     started.unref();
     started.on('message', (reply: ReportReply) => {
@@ -65,21 +65,23 @@ function createReportThread(ledgerPath: string) {
     });
     started.on('error', (cause) => {
       if (worker !== started) return;
-      void end(new AppError('report_failed', `the page cannot be made: ${cause.message}`, { cause }));
+      void end(new AppError('report_failed', `could not render the page: ${cause.message}`, { cause }));
     });
     return started;
   };
   const rest = (): void => {
     endIdle?.();
     const retire = (): void => {
-      if (waiting.size === 0) void end(new AppError('report_failed', 'the thread was ended'));
+      if (waiting.size === 0) void end(new AppError('report_failed', 'the page thread has stopped'));
     };
-    endIdle = systemClock.after(IDLE_MS, retire, { background: true });
+    endIdle = systemClock.after(THREAD_IDLE_MS, retire, { background: true });
   };
   const make = (order: ReportOrder): Promise<string | null> => {
-    if (waiting.size >= MOST_WAITING) {
-      const hint = 'ask again in a moment';
-      return Promise.reject(new AppError('report_busy', 'too many pages are being made', { hint, retryable: true }));
+    if (waiting.size >= MAX_WAITING_PAGES) {
+      const hint = 'try again in a few seconds';
+      return Promise.reject(
+        new AppError('report_busy', 'too many pages are being rendered', { hint, retryable: true }),
+      );
     }
     worker ??= start();
     lastId += 1;
@@ -91,37 +93,38 @@ function createReportThread(ledgerPath: string) {
   };
   const stop = (): Promise<void> => {
     endIdle?.();
-    return end(new AppError('report_failed', 'the daemon stops'));
+    return end(new AppError('report_failed', 'the daemon is stopping'));
   };
   return { make, stop };
 }
 
 export function createReportMaker({ ledgerPath, head }: ReportMakerOptions) {
   const thread = createReportThread(ledgerPath);
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, CachedPage>();
   return {
     /**
-     * The page as HTML, or null when the ledger has nothing of it. A page is kept while the head of the ledger's chain
-     * stands, for a minute at most: names and alerts change without it. Throws `report_busy` when too many pages wait.
+     * Returns the page as HTML, or null if the ledger has no data for it. Pages are cached until the head of the chain
+     * changes, at most for a minute, because names and alerts change without a new head. Throws `report_busy` if too many
+     * pages wait.
      */
     page(order: ReportOrder): Promise<string | null> {
       const { workspaceId, tenantId, period, nowMs } = order;
       const key = JSON.stringify([workspaceId, tenantId ?? null, period ?? null]);
       const now = head();
-      const known = kept.get(key);
-      if (known !== undefined && known.head === now && (ageMs(known.madeAtMs, nowMs) ?? PAGE_KEPT_MS) < PAGE_KEPT_MS)
+      const known = cache.get(key);
+      if (known !== undefined && known.head === now && (ageMs(known.madeAtMs, nowMs) ?? PAGE_CACHE_MS) < PAGE_CACHE_MS)
         return known.html;
       const html = thread.make(order);
-      kept.delete(key);
-      kept.set(key, { head: now, madeAtMs: nowMs, html });
+      cache.delete(key);
+      cache.set(key, { head: now, madeAtMs: nowMs, html });
       html.catch(() => {
-        if (kept.get(key)?.html === html) kept.delete(key);
+        if (cache.get(key)?.html === html) cache.delete(key);
       });
-      for (const old of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(old);
+      for (const old of cache.keys()) if (cache.size > MAX_CACHED_PAGES) cache.delete(old);
       return html;
     },
     stop(): Promise<void> {
-      kept.clear();
+      cache.clear();
       return thread.stop();
     },
   };
@@ -135,7 +138,10 @@ export interface ReportPagesOptions {
 
 const HTML = 'text/html; charset=utf-8';
 
-/** Serves `/report?workspace=&period=` and `/report/tenant?workspace=&tenant=&period=`; the only workspace need not be named. */
+/**
+ * Serves `/report?workspace=&period=` and `/report/tenant?workspace=&tenant=&period=`. `workspace` is optional if only one
+ * is configured.
+ */
 export function addReportPages(
   app: FastifyInstance,
   { workspaces: configured, maker, clock }: ReportPagesOptions,
@@ -149,8 +155,7 @@ export function addReportPages(
     if (period !== undefined && !isPeriod(period)) {
       return reply.code(400).send({ error: 'bad_request', hint: 'write the month as YYYY-MM' });
     }
-    if (found === undefined)
-      return reply.code(404).send({ error: 'not_found', hint: 'no such workspace is configured' });
+    if (found === undefined) return reply.code(404).send({ error: 'not_found', hint: 'name a configured workspace' });
     const budgets = found.alerts.budgets ?? [];
     const order = { workspaceId: found.id, period, tenantId, nowMs: clock.now(), budgets };
     try {

@@ -41,7 +41,7 @@ function linksOf(workspaceId: string, period: string): PageLinks {
   };
 }
 
-/** This file is started as a thread, never imported. Orders are carried out one after the other. */
+/** This file runs as a worker thread and is never imported. Rendering is synchronous, so orders run one after another. */
 parentPort?.on('message', async ({ id, order }: { id: number; order: ReportOrder }) => {
   const reply = await makePage(workerData as string, order).then(
     (html): ReportReply => ({ id, html }),

@@ -57,13 +57,13 @@ export const CLOCKS: Planted = {
   'src/daemon/upkeep.ts': {
     'times-ahead-untold': [
       'nobody hears that the clock was ahead',
-      '      await tell(detail);',
-      '      if (detail === null) await tell(detail);',
+      '      await reportHealth(detail);',
+      '      if (detail === null) await reportHealth(detail);',
     ],
     'times-ahead-for-ever': [
       'that the clock was ahead is told and never ends',
-      '      await tell(detail);',
-      '      if (detail !== null) await tell(detail);',
+      '      await reportHealth(detail);',
+      '      if (detail !== null) await reportHealth(detail);',
     ],
   },
   'src/alerts/notify/due.ts': {
