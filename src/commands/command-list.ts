@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { StartedThread } from '../writer/start-thread.ts';
 import type { CliContext } from './shared/cli-context.ts';
 
-/** A command as `--help` shows it. Its code is loaded when it is called: see "Loading" in docs/architecture.md. */
+/** A command as `--help` lists it. Its code is loaded when it is called: see "Loading" in docs/architecture.md. */
 export interface CommandEntry {
   name: string;
   takes: string;
   description: string;
-  /** It writes to the ledger whenever it does its work. */
+  /** True when the command always writes to the ledger. */
   writes?: true;
   load: () => Promise<(cli: CliContext) => Command>;
 }
@@ -16,13 +16,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'init',
     takes: '[options]',
-    description: 'Write usage-ledger.yml, .env.example and ecosystem.config.cjs into this folder. Overwrites nothing.',
+    description: 'Write usage-ledger.yml, .env.example and ecosystem.config.cjs to this folder. Overwrites nothing.',
     load: async () => (await import('./init.ts')).initCommand,
   },
   {
     name: 'demo',
     takes: '[options]',
-    description: 'See the whole job in seconds, against a sandbox: two runs, a jump, the alert, a statement.',
+    description: 'Show the product in seconds, against a sandbox: two runs, a jump, its alert and a statement.',
     load: async () => (await import('./demo.ts')).demoCommand,
   },
   {
@@ -35,13 +35,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'reload',
     takes: '[options]',
-    description: 'Have the daemon read its configuration and secrets again, without a restart.',
+    description: 'Make the daemon read its configuration and secrets again, without a restart.',
     load: async () => (await import('./daemon.ts')).reloadCommand,
   },
   {
     name: 'open',
     takes: '[options]',
-    description: "Print the link to the daemon's pages. It holds their token.",
+    description: "Print the link to the daemon's pages. It contains their token.",
     load: async () => (await import('./daemon.ts')).openCommand,
   },
   {
@@ -54,13 +54,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'status',
     takes: '[options]',
-    description: 'Show how fresh each workspace is, its last run, open alerts, waiting notifications and the queue.',
+    description: 'Show the freshness and last run of each workspace, open alerts, waiting notifications and the queue.',
     load: async () => (await import('./status/status.ts')).statusCommand,
   },
   {
     name: 'doctor',
     takes: '[options]',
-    description: 'Check everything that the daemon needs, with remedies. Exit code 4: something fails.',
+    description: 'Check everything that the daemon needs, with remedies. Exit code 4: a check failed.',
     load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
   },
   {
@@ -72,61 +72,61 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'tenant',
     takes: '[options] <tenant>',
-    description: "Show one tenant's figures and how they came to be.",
+    description: "Show one tenant's figures and their history.",
     load: async () => (await import('./finance/tenant.ts')).tenantCommand,
   },
   {
     name: 'month-end',
     takes: '[options] <period>',
-    description: 'Show what stands in the way of closing a month. Exit code 4: something does. Changes nothing.',
+    description: 'Show what blocks closing a month. Exit code 4: something does. Changes nothing.',
     load: async () => (await import('./finance/month-end.ts')).monthEndCommand,
   },
   {
     name: 'close',
     takes: '[options] <period>',
-    description: 'Freeze the figures of a period. Later changes become adjustments of a later period.',
+    description: 'Freeze the figures of a period. Later changes become adjustments in a later period.',
     load: async () => (await import('./finance/close.ts')).closeCommand,
   },
   {
     name: 'reopen',
     takes: '[options] <period>',
-    description: 'Open a closed period again. Its adjustments are taken back.',
+    description: 'Reopen a closed period. Its adjustments are reversed.',
     load: async () => (await import('./finance/close.ts')).reopenCommand,
   },
   {
     name: 'statement',
     takes: '[options] <period>',
-    description: 'Show what each tenant is to pay for a period; of a closed one with a proof.',
+    description: 'Show the amount due from each tenant for a period; for a closed period, with a proof.',
     load: async () => (await import('./finance/statement/statement.ts')).statementCommand,
   },
   {
     name: 'export',
     takes: '[options] <view...>',
-    description: 'Write views of the ledger, or a FOCUS file of a period, for other tools.',
+    description: 'Export views of the ledger, or a FOCUS file of a period, for other tools.',
     load: async () => (await import('./finance/export.ts')).exportCommand,
   },
   {
     name: 'report',
     takes: '[options]',
-    description: 'Write a page with charts: one HTML file that fetches nothing.',
+    description: 'Write a report with charts as one self-contained HTML file.',
     load: async () => (await import('./finance/report.ts')).reportCommand,
   },
   {
     name: 'rates',
     takes: '',
-    description: 'Put rate cards into force, list them, and try others.',
+    description: 'Apply rate cards, list them, and preview others.',
     load: async () => (await import('./finance/rates.ts')).ratesCommand,
   },
   {
     name: 'lines',
     takes: '',
-    description: 'Add amounts by hand to what a tenant is to pay, such as credit notes and fees; list and revoke them.',
+    description: "Add, list and revoke manual lines in tenants' charges, such as credit notes and fees.",
     load: async () => (await import('./finance/lines.ts')).linesCommand,
   },
   {
     name: 'tenants',
     takes: '',
-    description: 'Give tenants names, references and labels, and list them.',
+    description: 'Import and list the names, references and labels of tenants.',
     load: async () => (await import('./finance/tenants.ts')).tenantsCommand,
   },
   {
@@ -138,80 +138,80 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'alerts',
     takes: '',
-    description: 'Look at alerts, mute them and try other settings. Without a subcommand: list the open ones.',
+    description: 'List, inspect and mute alerts, and test other settings. Without a subcommand: list open alerts.',
     load: async () => (await import('./alerts/alerts.ts')).alertsCommand,
   },
   {
     name: 'verify',
     takes: '[options] [file]',
-    description: 'Check the ledger and its digest chain. Exit code 4: something is wrong.',
+    description: 'Verify the ledger and its digest chain. Exit code 4: a fault was found.',
     load: async () => (await import('./ledger/verify.ts')).verifyCommand,
   },
   {
     name: 'backup',
     takes: '[options] <file>',
-    description: 'Write a checked copy of the ledger, also while the daemon runs.',
+    description: 'Write a verified copy of the ledger, also while the daemon runs.',
     load: async () => (await import('./ledger/backup.ts')).backupCommand,
   },
   {
     name: 'restore',
     takes: '[options] <file>',
-    description: 'Check a backup and put it in the place of the ledger, which is kept. Stop the daemon first.',
+    description: 'Verify a backup and replace the ledger with it; the old ledger is kept. Stop the daemon first.',
     load: async () => (await import('./ledger/backup.ts')).restoreCommand,
   },
   {
     name: 'publish',
     takes: '[options]',
-    description: 'Send what is new to the copy in Postgres, as the daemon does after each run.',
+    description: 'Send new rows to the copy in Postgres, as the daemon does after each run.',
     load: async () => (await import('./ledger/publish.ts')).publishCommand,
   },
   {
     name: 'outlets',
     takes: '',
-    description: 'Send usage on to billing systems, and compare what they have.',
+    description: 'Send usage to billing systems, and compare their records.',
     load: async () => (await import('./outlets/outlets.ts')).outletsCommand,
   },
   {
     name: 'workspace',
     takes: '',
-    description: 'Say that this ledger no longer reads a workspace, or reads it again.',
+    description: 'Stop reading a workspace, or resume reading it.',
     load: async () => (await import('./ledger/workspace.ts')).workspaceCommand,
   },
   {
     name: 'dashboard',
     takes: '',
-    description: 'Work with dashboards of the service.',
+    description: 'Create dashboards in the service.',
     load: async () => (await import('./service/dashboard.ts')).dashboardCommand,
   },
   {
     name: 'embed-token',
     takes: '[options]',
-    description: 'Generate a token that shows an embedded dashboard for a time. The token is a secret.',
+    description: 'Generate a temporary token for an embedded dashboard. The token is a secret.',
     load: async () => (await import('./service/dashboard.ts')).embedTokenCommand,
   },
   {
     name: 'sandbox',
     takes: '[options]',
-    description: 'Run a stand-in for the service until Ctrl-C. Prints the configuration that reads from it.',
+    description: 'Run a simulated service until Ctrl-C. Prints a configuration for it.',
     load: async () => (await import('./service/sandbox.ts')).sandboxCommand,
   },
   {
     name: 'migrate',
     takes: '[options]',
-    description: 'Bring the ledger to the schema of this version, or create it; the daemon does so by itself.',
+    description: 'Create the ledger, or migrate it to the current schema. The daemon does this at its start.',
     writes: true,
     load: async () => (await import('./ledger/backup.ts')).migrateCommand,
   },
 ];
 
-/** For a command that writes, the writer's thread loads its code while this one loads the command and the configuration. */
+/** Starts the writer thread early for a command that writes, so that it loads its code while this thread loads the command. */
 export async function startThreadFor(argv: readonly string[]): Promise<StartedThread | undefined> {
   if (!COMMANDS.some(({ name, writes }) => writes && argv.includes(name))) return undefined;
   const { startThread } = await import('../writer/start-thread.ts');
   try {
     return startThread();
   } catch {
-    // The system has no thread to give: the command says so when it needs one.
+    // The command reports this failure when it needs the thread.
     return undefined;
   }
 }

@@ -17,11 +17,11 @@ import {
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, plainCommand, reportingCommand } from './shared/cli-context.ts';
 
-/** A stop takes no longer than this, whatever hangs; below the kill_timeout in ecosystem.config.cjs. */
+/** Maximum duration of a stop. Must be below kill_timeout in ecosystem.config.cjs. */
 const STOP_DEADLINE_MS = 19_000;
-/** All is released: what still holds the process then is a library's. */
-const LINGER_MS = 300;
-/** Without its writer a daemon can do nothing: what is left to stop has this long. */
+/** After everything is released, the process is ended after this time, in case a library's timer keeps it alive. */
+const EXIT_DELAY_MS = 300;
+/** Maximum duration of a stop after the writer died: nothing can be written any more. */
 const DEAD_WRITER_DEADLINE_MS = 800;
 
 export function daemonCommand(cli: CliContext): CliCommand {
@@ -41,105 +41,105 @@ export function daemonCommand(cli: CliContext): CliCommand {
     });
 }
 
-interface Stop {
-  readonly asked: Promise<void>;
+interface StopRequest {
+  readonly requested: Promise<void>;
   logTo(logger: Logger): void;
-  /** Asks for one; if that has been done before, the process ends at once. */
-  ask(cause: string, exitCode: number, deadlineMs?: number): void;
-  /** Listens no longer. The deadline of a stop that was asked for stays: something may keep the process from ending. */
+  /** Requests a stop; a second request ends the process at once. */
+  request(cause: string, exitCode: number, deadlineMs?: number): void;
+  /** Stops listening. The deadline of a requested stop remains, because something may keep the process alive. */
   end(): void;
 }
 
-/** From here on the first signal asks for a stop, also during the start; the second, or the deadline, ends the process. */
-function listenForStop(cli: CliContext): Stop {
+/** Listens for signals, also during the start: the first requests a stop; the second, or the deadline, ends the process. */
+function listenForStop(cli: CliContext): StopRequest {
   const { promise, resolve } = Promise.withResolvers<void>();
   let logger: Logger | null = null;
-  let asked = false;
-  const ask: Stop['ask'] = (cause, exitCode, deadlineMs = STOP_DEADLINE_MS) => {
-    if (asked) {
+  let isRequested = false;
+  const request: StopRequest['request'] = (cause, exitCode, deadlineMs = STOP_DEADLINE_MS) => {
+    if (isRequested) {
       logger?.warn({ cause }, 'stopping at once');
       process.exit(EXIT.failed);
     }
-    asked = true;
+    isRequested = true;
     cli.exitCode = exitCode;
     logger?.info({ cause }, 'stopping');
-    const giveUp = (): void => {
+    const endNow = (): void => {
       logger?.error('the stop took too long, ending now');
       process.exit(EXIT.failed);
     };
-    systemClock.after(deadlineMs, giveUp, { background: true });
+    systemClock.after(deadlineMs, endNow, { background: true });
     resolve();
   };
-  const onSignal = (signal: NodeJS.Signals): void => ask(signal, EXIT.done);
+  const onSignal = (signal: NodeJS.Signals): void => request(signal, EXIT.done);
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   const logTo = (to: Logger) => {
     logger = to;
   };
   const end = (): void => {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    // A timer of BullMQ's holds the process for six seconds when its blocking read was cut off.
-    if (asked) systemClock.after(LINGER_MS, () => process.exit(cli.exitCode), { background: true });
+    // A BullMQ timer keeps the process alive for six seconds after its blocking read was interrupted.
+    if (isRequested) systemClock.after(EXIT_DELAY_MS, () => process.exit(cli.exitCode), { background: true });
   };
-  return { asked: promise, logTo, ask, end };
+  return { requested: promise, logTo, request, end };
 }
 
-interface Reloads {
-  /** What is done at each SIGHUP from now on; at once if one has come before. */
-  answerBy(reload: () => Promise<void>): void;
+interface ReloadSignals {
+  /** Calls `reload` at each SIGHUP from now on, and at once if one was received before. */
+  onSignal(reload: () => Promise<void>): void;
   end(): void;
 }
 
-/** From here on SIGHUP has the configuration read again, and ends nothing. */
-function listenForReload(): Reloads {
-  let answer: (() => Promise<void>) | null = null;
-  let asked = false;
-  const onSignal = (): void => {
-    asked = true;
-    void answer?.();
+/** Handles SIGHUP from now on, which would otherwise end the process, and remembers it until a handler is set. */
+function listenForReload(): ReloadSignals {
+  let handler: (() => Promise<void>) | null = null;
+  let wasReceived = false;
+  const receive = (): void => {
+    wasReceived = true;
+    void handler?.();
   };
-  process.on('SIGHUP', onSignal);
+  process.on('SIGHUP', receive);
   return {
-    answerBy(reload) {
-      answer = reload;
-      if (asked) void reload();
+    onSignal(reload) {
+      handler = reload;
+      if (wasReceived) void reload();
     },
-    end: () => void process.off('SIGHUP', onSignal),
+    end: () => void process.off('SIGHUP', receive),
   };
 }
 
-interface Run {
-  stop: Stop;
-  reloads: Reloads;
+interface DaemonRun {
+  stop: StopRequest;
+  reloads: ReloadSignals;
   load(): Promise<Config>;
 }
 
-async function runDaemon(context: Context, run: Run): Promise<void> {
+async function runDaemon(context: Context, run: DaemonRun): Promise<void> {
   const { stop } = run;
   const { logger } = context;
   stop.logTo(logger);
   const onCrash = (error: unknown): void => {
     const stack = error instanceof Error ? error.stack : undefined;
     logger.fatal({ reason: summarizeError(error).message, stack }, 'unexpected error');
-    stop.ask('unexpected error', EXIT.failed);
+    stop.request('unexpected error', EXIT.failed);
   };
   process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
   try {
-    await serveAlone(context, run);
+    await serveLocked(context, run);
   } finally {
     process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
   }
 }
 
-/** One daemon has a ledger; a second one ends here. */
-async function serveAlone(context: Context, run: Run): Promise<void> {
+/** Runs the daemon while it holds the ledger's daemon lock. Returns when another daemon has the lock. */
+async function serveLocked(context: Context, run: DaemonRun): Promise<void> {
   const { stop } = run;
-  const asked = new AbortController();
-  void stop.asked.then(() => asked.abort());
-  const lock = await lockForDaemon(context.config.ledger, context.clock, asked.signal);
+  const abort = new AbortController();
+  void stop.requested.then(() => abort.abort());
+  const lock = await lockForDaemon(context.config.ledger, context.clock, abort.signal);
   if (lock === null) return;
-  void stop.asked.then(() => lock.stopping());
+  void stop.requested.then(() => lock.stopping());
   try {
-    await serve(context, run, { lock, signal: asked.signal });
+    await serve(context, run, { lock, signal: abort.signal });
   } finally {
     lock.release();
   }
@@ -147,29 +147,28 @@ async function serveAlone(context: Context, run: Run): Promise<void> {
 
 async function serve(
   context: Context,
-  { stop, reloads, load }: Run,
+  { stop, reloads, load }: DaemonRun,
   { lock, signal }: { lock: DaemonLock; signal: AbortSignal },
 ): Promise<void> {
-  const { asked, ask } = stop;
   const { logger } = context;
   void context.writerDeath.then(({ code, message, cause }) => {
     const stack = cause instanceof Error ? cause.stack : undefined;
     logger.fatal({ code, reason: message, stack }, "the ledger's writer has died");
-    ask("the ledger's writer has died", EXIT.failed, DEAD_WRITER_DEADLINE_MS);
+    stop.request("the ledger's writer has died", EXIT.failed, DEAD_WRITER_DEADLINE_MS);
   });
   const { startWhenDiskHasRoom } = await import('../daemon/start-when-disk-has-room.ts');
   const daemon = await startWhenDiskHasRoom(context, signal);
   if (daemon === null) return;
   const reload = createReload({ context, daemon, load, lock });
-  reloads.answerBy(reload.rerun);
-  // pm2 waits for this word (wait_ready) before it calls the start a success.
+  reloads.onSignal(reload.rerun);
+  // With wait_ready, pm2 waits for this message before it reports a successful start.
   process.send?.('ready');
   const collect = async (): Promise<void> => {
     collectGarbage();
     await (await context.writer()).collectGarbage(undefined);
   };
   const idle = startIdleWatch({ collect, clock: context.clock, logger });
-  await asked;
+  await stop.requested;
   reloads.end();
   await idle.stop();
   await reload.waitUntilIdle();
@@ -184,17 +183,17 @@ export function openCommand(cli: CliContext): CliCommand {
     .action(async () => {
       const { http } = await cli.loadConfig();
       if (http.port === 0)
-        throw new UsageError('the pages are switched off', 'set http.port in the configuration, and restart');
+        throw new UsageError('the pages are switched off', 'set http.port in the configuration and restart the daemon');
       const address = http.publicUrl ?? localUrl(http.host, http.port);
       const url = `${address}/?token=${encodeURIComponent(readPagesToken(http))}`;
-      // Not by what takes secrets out: this one is asked for.
+      // Written without redaction: the token is the requested output.
       cli.io.stdout.write(cli.json ? `${JSON.stringify({ url })}\n` : `${url}\n`);
     });
 }
 
-const LOOK_MS = 50;
-/** A secret's command may take ten seconds, and each of several is asked in turn. */
-const PATIENCE_MS = 60_000;
+const RELOAD_POLL_MS = 50;
+/** Maximum duration of a reload: each command that prints a secret may take ten seconds, and they run in sequence. */
+const RELOAD_TIMEOUT_MS = 60_000;
 
 export function reloadCommand(cli: CliContext): CliCommand {
   return reportingCommand('reload')
@@ -202,45 +201,49 @@ export function reloadCommand(cli: CliContext): CliCommand {
     .action(() => reload(cli));
 }
 
-/** The daemon reads the configuration itself, as it would at a start: with its environment, and what it may read. */
+/** Signals the daemon to reload. The daemon reads the configuration itself, with its own environment and permissions. */
 async function reload(cli: CliContext): Promise<void> {
   const { file, ledger } = await cli.loadConfig();
   const daemon = requireLocalDaemon(ledger.path);
   try {
     process.kill(daemon.pid, 'SIGHUP');
   } catch (cause) {
-    const hint = 'call this as the user that the daemon runs as, and where it runs';
-    throw new AppError('daemon_not_reached', `the daemon, process ${daemon.pid}, cannot be told`, { hint, cause });
+    const hint = 'run this as the user of the daemon, on the same machine';
+    throw new AppError('daemon_not_reached', `cannot signal the daemon, process ${daemon.pid}`, { hint, cause });
   }
-  const { refused, readAt, needsRestart } = await answerOf(cli, ledger.path, daemon.configuration.reads);
+  const { refused, readAt, needsRestart } = await waitForReload(cli, ledger.path, daemon.configuration.reads);
   if (refused !== null) throw new ConfigError(file, [...refused.faults]);
-  cli.answer({ pid: daemon.pid, read_at: readAt, needs_restart: needsRestart }, [
-    `The daemon, process ${daemon.pid}, works by the configuration as it stands.`,
-    needsRestart.length === 0 ? null : `From its next start on: ${needsRestart.join(', ')}.`,
+  cli.printResult({ pid: daemon.pid, read_at: readAt, needs_restart: needsRestart }, [
+    `The daemon, process ${daemon.pid}, uses the current configuration.`,
+    needsRestart.length === 0 ? null : `Restart needed to apply: ${needsRestart.join(', ')}.`,
   ]);
 }
 
 function requireLocalDaemon(ledgerPath: string): DaemonNotice {
   const daemon = findRunningDaemon(ledgerPath);
   if (daemon === null) {
-    const hint = 'start it: it reads the configuration then';
-    throw new AppError('no_daemon', `no daemon of ${ledgerPath} runs`, { hint });
+    const hint = 'start the daemon, which reads the configuration';
+    throw new AppError('no_daemon', `no daemon is running for ${ledgerPath}`, { hint });
   }
   if (daemon.host !== thisProcess().host) {
-    const hint = `call this on ${daemon.host}`;
+    const hint = `run this on ${daemon.host}`;
     throw new AppError('no_daemon', `the daemon of ${ledgerPath} runs on ${daemon.host}`, { hint });
   }
   return daemon;
 }
 
-async function answerOf(cli: CliContext, ledgerPath: string, before: number): Promise<DaemonNotice['configuration']> {
-  const endMs = cli.clock.monotonic() + PATIENCE_MS;
+async function waitForReload(
+  cli: CliContext,
+  ledgerPath: string,
+  before: number,
+): Promise<DaemonNotice['configuration']> {
+  const endMs = cli.clock.monotonic() + RELOAD_TIMEOUT_MS;
   while (cli.clock.monotonic() < endMs) {
     const { configuration } = requireLocalDaemon(ledgerPath);
     if (configuration.reads > before) return configuration;
-    await sleep(cli.clock, LOOK_MS);
+    await sleep(cli.clock, RELOAD_POLL_MS);
   }
-  throw new AppError('daemon_not_reached', 'the daemon has not read its configuration within a minute', {
-    hint: 'see its log',
+  throw new AppError('daemon_not_reached', 'the daemon did not read its configuration within a minute', {
+    hint: 'check the log of the daemon',
   });
 }

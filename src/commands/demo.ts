@@ -19,12 +19,12 @@ import type { ScenarioInput } from '../sandbox/world/scenario.ts';
 import { findOnPath } from './doctor/check-daemon.ts';
 import { CliCommand, type CliContext, printProse, withStopSignal } from './shared/cli-context.ts';
 
-const STEP_MS = 30_000;
+const STEP_TIMEOUT_MS = 30_000;
 const WORKSPACE = 'ws-demo';
 const JUMPING = 'blue-harbor';
-/** Credits a month, in the first of the five. */
+/** Credits per tenant in the first of the five months. */
 const DEMO_TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
-const FINANCE_QUESTIONS = [
+const FINANCE_QUERIES = [
   'SELECT tenant_id, period, credits_used, request_count, state FROM finance_usage ORDER BY period DESC LIMIT 4',
   'SELECT recorded_at, tenant_id, period, credits_delta, credits_after FROM finance_history ORDER BY entry_id DESC LIMIT 1',
   'SELECT tenant_id, rule, level, severity, previous_credits, current_credits FROM finance_alerts',
@@ -33,14 +33,15 @@ const FINANCE_QUESTIONS = [
 
 export function demoCommand(cli: CliContext): CliCommand {
   return new CliCommand('demo')
-    .option('--keep', 'leave sandbox, daemon and ledger up until Ctrl-C, to click and to ask')
+    .option('--keep', 'keep sandbox, daemon and ledger running until Ctrl-C, to explore them')
     .examples('usage-ledger demo', 'usage-ledger demo --keep')
     .action(({ keep = false }: { keep?: boolean }) => withStopSignal((stop) => runDemo(cli, keep, stop)));
 }
 
 /**
- * The whole job on real parts, in a folder that is removed at the end: the sandbox, the daemon with its private Redis
- * (without `redis-server`, the commands `sync` and `rates apply`), a tenant that jumps, the alert, the ledger's views, a statement, a page.
+ * Runs the product end to end in a temporary folder: the sandbox, the daemon with its private Redis, a tenant whose usage
+ * jumps, the alert, the ledger's views, a statement and a report. Without `redis-server`, the commands `sync` and
+ * `rates apply` replace the daemon.
  */
 async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promise<void> {
   const releasers = new Releasers();
@@ -54,8 +55,8 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
     const port = await freePort();
     const document = configuration(sandbox.url, receiver.url, port);
     writeFileSync(join(folder, 'usage-ledger.yml'), document, { mode: 0o600 });
-    cli.print(`A service with ${Object.keys(DEMO_TENANTS).length} tenants answers on ${sandbox.url}.`);
-    cli.print(`Configuration and ledger are in ${folder}.`);
+    cli.print(`Started a sandbox service with ${Object.keys(DEMO_TENANTS).length} tenants on ${sandbox.url}.`);
+    cli.print(`Configuration and ledger: ${folder}`);
 
     const shell = shellIn(cli, folder, stop);
     const withDaemon = findOnPath('redis-server', cli.io.env.PATH ?? '') !== null;
@@ -64,24 +65,24 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
       await shell('sync');
       await shell('rates', 'apply', '--yes');
     }
-    usesMore(cli, sandbox);
+    raiseUsage(cli, sandbox);
     await shell('sync');
     const message = await receiver.first(stop);
-    cli.print('\nThe webhook got this message:');
+    cli.print('\nThe webhook received this message:');
     printProse(cli, `  ${message}`);
     showLedger(cli, join(folder, 'data', 'ledger.db'));
     await shell('statement', addPeriods(periodAt(cli.now()), -1), '--tenant', JUMPING);
     const page = join(keep ? folder : tmpdir(), 'usage-ledger-demo.html');
     await shell('report', '--out', page);
-    cli.print(`\nThe page: file://${page}`);
+    cli.print(`\nReport: file://${page}`);
     if (keep) {
       if (withDaemon) await shell('open');
-      await stay(cli, folder, stop);
+      await waitForStop(cli, folder, stop);
     }
   } finally {
     await releasers.release();
   }
-  cli.print('\nDone; what the demo started has ended. Next, with your own service, in a folder of its own:');
+  cli.print('\nDone. The demo has stopped everything that it started. Next, in a new folder, with your own service:');
   for (const words of ['init', 'doctor', 'sync']) cli.print(`  ${cli.commandLine(words)}`);
 }
 
@@ -138,7 +139,7 @@ async function startReceiver(): Promise<{ url: string; first(stop: AbortSignal):
   const port = await listening(server);
   return {
     url: `http://127.0.0.1:${port}/hook`,
-    first: (stop) => waitFor('the message to the webhook', () => summaries[0], stop),
+    first: (stop) => waitFor('message to the webhook', () => summaries[0], stop),
     close: () => void server.close(),
   };
 }
@@ -164,13 +165,13 @@ function shellIn(cli: CliContext, folder: string, signal: AbortSignal): (...argv
   };
 }
 
-/** Starts the daemon as a process of its own and shows what it says; resolves with its stop once its first run is applied. */
+/** Starts the daemon as a child process and prints its log. Resolves, after its first applied run, with a function that stops it. */
 async function startDaemon(cli: CliContext, folder: string, stop: AbortSignal): Promise<() => Promise<void>> {
   cli.print('\n$ usage-ledger daemon');
   const child = spawn(process.execPath, [script(), 'daemon'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Ctrl-C ends the demo, and the demo its daemon: a second signal would not let it stop its Redis.
+    // Detached, so that Ctrl-C reaches only the demo: a second signal would keep the daemon from stopping its Redis.
     detached: true,
   });
   const exited = once(child, 'exit');
@@ -186,9 +187,9 @@ async function startDaemon(cli: CliContext, folder: string, stop: AbortSignal): 
   };
   try {
     await waitFor(
-      'the first run of the daemon',
+      'applied run of the daemon',
       () => {
-        if (child.exitCode !== null) throw new AppError('demo_failed', `the daemon ended with ${child.exitCode}`);
+        if (child.exitCode !== null) throw new AppError('demo_failed', `the daemon exited with code ${child.exitCode}`);
         return messages.find((message) => message === 'run applied');
       },
       stop,
@@ -204,18 +205,18 @@ function script(): string {
   return process.argv[1] ?? '';
 }
 
-function usesMore(cli: CliContext, sandbox: Sandbox): void {
+function raiseUsage(cli: CliContext, sandbox: Sandbox): void {
   const workspace = sandbox.workspace();
   const row = workspace.rows().find(({ tenantId, period }) => tenantId === JUMPING && period === periodAt(cli.now()));
   if (row === undefined) throw new Error(`the scenario has no usage of ${JUMPING} in this month`);
   workspace.set({ ...row, credits: Number(row.credits) + 90_000, requests: Number(row.requests) + 25_000 });
-  cli.print(`\nNow ${JUMPING} uses 90,000 credits more. The next run sees it:`);
+  cli.print(`\n${JUMPING} now uses 90,000 more credits. The next run detects the jump:`);
 }
 
 function showLedger(cli: CliContext, path: string): void {
   const reader = openReader(path);
   try {
-    for (const sql of FINANCE_QUESTIONS) {
+    for (const sql of FINANCE_QUERIES) {
       const statement = reader.connection.prepare(sql).safeIntegers();
       const rows = statement.all() as Record<string, unknown>[];
       const columns = statement.columns().map(({ name }) => ({ name, header: name, kind: viewColumnKind(name) }));
@@ -226,20 +227,20 @@ function showLedger(cli: CliContext, path: string): void {
   }
 }
 
-async function stay(cli: CliContext, folder: string, stop: AbortSignal): Promise<void> {
-  cli.print('\nAll of it stays up until Ctrl-C:');
+async function waitForStop(cli: CliContext, folder: string, stop: AbortSignal): Promise<void> {
+  cli.print('\nRunning until Ctrl-C:');
   cli.print(`  the ledger  sqlite3 -readonly ${join(folder, 'data', 'ledger.db')}`);
   cli.print(`  commands    ${cli.commandLine(`status --config ${join(folder, 'usage-ledger.yml')}`)}`);
   if (!stop.aborted) await once(stop, 'abort');
 }
 
 async function waitFor<T>(what: string, find: () => T | undefined, stop: AbortSignal): Promise<T> {
-  const deadline = systemClock.monotonic() + STEP_MS;
+  const deadline = systemClock.monotonic() + STEP_TIMEOUT_MS;
   for (;;) {
     const found = find();
     if (found !== undefined) return found;
     if (systemClock.monotonic() > deadline)
-      throw new AppError('demo_failed', `${what} did not come within ${STEP_MS / 1000} s`);
+      throw new AppError('demo_failed', `no ${what} within ${STEP_TIMEOUT_MS / 1000} s`);
     await sleep(systemClock, 50, stop);
   }
 }

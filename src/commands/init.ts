@@ -11,8 +11,8 @@ interface InitOptions {
 
 export function initCommand(cli: CliContext): CliCommand {
   return reportingCommand('init', { config: false })
-    .option('--systemd', 'also a unit for systemd: usage-ledger.service')
-    .option('--compose', 'also a file for compose: compose.yaml')
+    .option('--systemd', 'also write a systemd unit: usage-ledger.service')
+    .option('--compose', 'also write a compose file: compose.yaml')
     .examples('usage-ledger init')
     .action((options: InitOptions) => init(cli, options));
 }
@@ -29,28 +29,28 @@ function init(cli: CliContext, { systemd = false, compose = false }: InitOptions
     systemd,
     compose,
   });
-  cli.answer({ written, kept }, [
-    ...written.map((file) => `wrote ${here(folder, file)}`),
-    ...kept.map((file) => `kept  ${here(folder, file)}, which was there already`),
+  cli.printResult({ written, kept }, [
+    ...written.map((file) => `wrote ${relativePath(folder, file)}`),
+    ...kept.map((file) => `kept  ${relativePath(folder, file)}, which already exists`),
   ]);
   if (cli.json) return;
   cli.note('');
   cli.note('Next:');
   const next = [
-    ['cp .env.example .env && chmod 600 .env', 'then fill it in'],
-    [cli.commandLine('doctor'), 'checks all of it, with remedies'],
-    [cli.commandLine('sync'), 'one run now'],
+    ['cp .env.example .env && chmod 600 .env', 'then fill in .env'],
+    [cli.commandLine('doctor'), 'check the setup, with remedies'],
+    [cli.commandLine('sync'), 'run once now'],
     nextRun({ systemd, compose }),
   ];
   for (const [command = '', does = ''] of next) cli.note(`  ${command.padEnd(42)} ${does}`);
 }
 
 function nextRun({ systemd, compose }: Required<InitOptions>): [command: string, does: string] {
-  if (systemd) return ['see the head of usage-ledger.service', 'the daemon, under systemd'];
-  if (compose) return ['docker compose up -d', 'the daemon, in a container'];
-  return ['npx pm2 start ecosystem.config.cjs', 'the daemon, under pm2'];
+  if (systemd) return ['see the head of usage-ledger.service', 'run the daemon under systemd'];
+  if (compose) return ['docker compose up -d', 'run the daemon in a container'];
+  return ['npx pm2 start ecosystem.config.cjs', 'run the daemon under pm2'];
 }
 
-function here(folder: string, file: string): string {
+function relativePath(folder: string, file: string): string {
   return `.${sep}${relative(folder, file)}`;
 }

@@ -20,17 +20,17 @@ export async function main(argv: string[], io: Io): Promise<number> {
   try {
     refuseUnknownTopic(program, argv);
     await program.parseAsync(argv, { from: 'user' });
-    cli.noteWhatIsLast();
+    cli.printClosingNotes();
     return cli.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    return cli.report(error);
+    return cli.reportError(error);
   }
 }
 
 /**
- * Builds the program. It loads only the commands that `isCalled` picks: the help needs no more than the names of the others,
- * and loading all of them takes longer than most commands.
+ * Builds the program, and loads only the commands that `isCalled` accepts. Help needs just the names of the others, and
+ * loading them all takes longer than most commands run.
  */
 export async function buildProgram(cli: CliContext, isCalled: (name: string) => boolean): Promise<Command> {
   const program = new CliCommand('usage-ledger')
@@ -53,7 +53,7 @@ function termInHelp(command: Command): string {
   return entry === undefined ? new Help().subcommandTerm(command) : `${entry.name} ${entry.takes}`.trimEnd();
 }
 
-/** A reader such as `| head` closes the pipe when it has seen enough. That is no error: the work goes on. */
+/** Ignores EPIPE, since a reader such as `| head` may close the pipe early. The command continues. */
 function tolerateClosedPipe(output: TextOutput): void {
   output.on?.('error', (error) => {
     if (error.code !== 'EPIPE') throw error;
@@ -64,12 +64,12 @@ function configure(command: Command, cli: CliContext): void {
   command
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => cli.io.stdout.write(cli.words(text)),
-      writeErr: (text) => cli.io.stderr.write(cli.words(text)),
+      writeOut: (text) => cli.io.stdout.write(cli.withTypedCommands(text)),
+      writeErr: (text) => cli.io.stderr.write(cli.withTypedCommands(text)),
     })
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')
-    // `refuseExcess` judges them: it knows whether a word was meant as a subcommand.
+    // `refuseExcess` reports them: it knows whether a word is a misspelt subcommand.
     .allowExcessArguments(true);
   if (command.parent === null) {
     command.hook('preAction', (_, action) => {
@@ -81,16 +81,16 @@ function configure(command: Command, cli: CliContext): void {
   for (const child of command.commands) configure(child, cli);
 }
 
-/** Refuses `help nope`, for which commander would print the whole help. */
+/** Rejects `help nope`, for which commander would print the whole help. */
 function refuseUnknownTopic(program: Command, [first, topic]: readonly string[]): void {
   const names = [...program.commands.map((command) => command.name()), 'help'];
   if (first !== 'help' || topic === undefined || topic.startsWith('-') || names.includes(topic)) return;
-  const meant = closest(topic, names);
-  const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+  const suggestion = closest(topic, names);
+  const hint = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
   program.error(`error: unknown command '${inertText(topic)}'${hint}`);
 }
 
-/** Refuses a word too many. Where a subcommand may be left out, the word is usually a misspelt one. */
+/** Rejects an extra argument. If the subcommand is optional, the argument is usually a misspelt subcommand. */
 function refuseExcess(action: Command): void {
   const { args, registeredArguments, parent } = action;
   const word = args[registeredArguments.length];
@@ -99,18 +99,18 @@ function refuseExcess(action: Command): void {
     const known = `'${action.name()}' takes ${registeredArguments.length === 1 ? '1' : registeredArguments.length}`;
     action.error(`error: too many arguments, ${known}: ${args.map(inertText).join(' ')}`);
   }
-  const meant = closest(word, [...parent.commands.map((command) => command.name()), 'help']);
-  const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+  const suggestion = closest(word, [...parent.commands.map((command) => command.name()), 'help']);
+  const hint = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
   parent.error(`error: unknown command '${inertText(word)}' of ${parent.name()}${hint}`);
 }
 
-/** `--config` and `--json` may stand before or after the command; a command that has them gets them as its own. */
+/** Passes `--config` and `--json` to the command, since they may be written before or after it. Rejects an unknown one. */
 function passOnOptions(action: Command): void {
-  const given = action.optsWithGlobals();
+  const options = action.optsWithGlobals();
   for (const name of ['config', 'json']) {
-    if (given[name] === undefined) continue;
+    if (options[name] === undefined) continue;
     const known = action.options.some((option) => option.attributeName() === name);
     if (!known) action.error(`error: unknown option '--${name}' for ${action.name()}`);
-    action.setOptionValueWithSource(name, given[name], 'cli');
+    action.setOptionValueWithSource(name, options[name], 'cli');
   }
 }

@@ -25,11 +25,11 @@ interface SyncOptions {
   dryRun?: boolean;
 }
 
-const SIDE_BY_SIDE = 8;
-/** Messages of one channel between two looks at what is due. */
-const MOST_AT_ONCE = 1_000;
-/** From here on memory counts more than a quick start. */
-const MANY_PAGES = 100;
+const MAX_CONCURRENT_RUNS = 8;
+/** Maximum deliveries fetched at once. */
+const DELIVERY_BATCH = 1_000;
+/** From this many pages on, a run frees memory early instead of starting fast. */
+const MIN_PAGES_FOR_SMALL_HEAP = 100;
 
 type WorkspaceReport =
   | { workspace_id: string; status: 'applied'; [detail: string]: unknown }
@@ -39,7 +39,7 @@ type WorkspaceReport =
 export function syncCommand(cli: CliContext): CliCommand {
   return reportingCommand('sync')
     .option('--workspace <id>', 'only this workspace')
-    .option('--from <period>', 'first period, YYYY-MM (default: as the daemon would plan)')
+    .option('--from <period>', 'first period, YYYY-MM (default: as the daemon plans)')
     .option('--to <period>', 'last period, YYYY-MM (default: the current one)')
     .option('--dry-run', 'show what would change and which alerts would fire')
     .examples('usage-ledger sync', 'usage-ledger sync --workspace ws-123 --from 2026-01 --to 2026-03')
@@ -65,17 +65,17 @@ async function syncAll(
   stop: AbortSignal,
 ): Promise<{ reports: WorkspaceReport[]; notifications: Deliveries | null }> {
   const { workspace, dryRun = false } = options;
-  // Without its writer no run can end well: none waits for the service then.
+  // No run can be applied without the writer, so its death aborts the requests to the service.
   const death = new AbortController();
   void context.writerDeath.then((error) => death.abort(error));
   const signal = AbortSignal.any([stop, death.signal]);
   const current = periodAt(context.clock.now());
   if (window.from !== undefined && window.from > current) {
-    throw new UsageError(`--from ${window.from} has not begun`, `the current period is ${current}`);
+    throw new UsageError(`--from ${window.from} is in the future`, `use ${current} or earlier`);
   }
   const ids =
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
-  // A ledger that does not open is not the fault of a workspace.
+  // Open the ledger first, so that a failure is not reported once per workspace.
   await context.warm();
   const before = dryRun ? null : await deliverDue(context, signal);
   const view = createFleetView(cli, ids.length === 1);
@@ -84,24 +84,24 @@ async function syncAll(
     const progress = await view.begin(workspaceId);
     try {
       const onProgress = (seen: SyncProgress): void => {
-        // Collects the buffers of pages that have been read before many lie about; pm2 gives the daemon the like.
-        if (seen.pages >= MANY_PAGES) keepYoungGenerationSmall();
+        // Page buffers are collected early; for the daemon, the pm2 configuration does this.
+        if (seen.pages >= MIN_PAGES_FOR_SMALL_HEAP) keepYoungGenerationSmall();
         progress.update(seen.pages, seen.totalPages, `pages, walk ${seen.walk}`);
       };
-      const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
-      const outcome = await context.sync(order).finally(progress.stop);
+      const request = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
+      const outcome = await context.sync(request).finally(progress.stop);
       return reportOutcome(cli, context, outcome, dryRun);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (workspace === undefined && summarizeError(error).code === 'workspace_ended') {
-        cli.note(`${inertText(workspaceId)} was ended: this ledger no longer reads it`);
+        cli.note(`${inertText(workspaceId)}: ended, no longer read by this ledger`);
         return { workspace_id: workspaceId, status: 'ended' };
       }
       if (!(error instanceof AppError)) throw error;
       return { workspace_id: workspaceId, status: 'failed', error: cli.noteFailure(workspaceId, error) };
     }
   };
-  const reports = await sideBySide(ids, SIDE_BY_SIDE, syncOne).finally(view.stop);
+  const reports = await sideBySide(ids, MAX_CONCURRENT_RUNS, syncOne).finally(view.stop);
   if (before === null) return { reports, notifications: null };
   const after = await deliverDue(context, signal);
   const notifications = {
@@ -115,7 +115,7 @@ async function syncAll(
 }
 
 function reportOutcome(cli: CliContext, context: Context, outcome: SyncOutcome, dryRun: boolean): WorkspaceReport {
-  if (outcome.status !== 'applied') throw new Error('a run by hand has no slot that could be done already');
+  if (outcome.status !== 'applied') throw new Error('a manual run has no schedule slot to skip');
   const largest = dryRun ? largestChangesOfRun(context.reader().connection, outcome.runId) : [];
   if (!cli.json) printOutcome(cli, outcome, dryRun, largest);
   return {
@@ -151,17 +151,17 @@ function reportOutcome(cli: CliContext, context: Context, outcome: SyncOutcome, 
 
 interface Deliveries {
   delivered: number;
-  /** Left to the daemon, or to the next sync. */
+  /** Left for the daemon or the next sync. */
   pending: number;
   dead: number;
 }
 
-/** Makes and sends what is due, where no daemon does: each message is tried once, and what is then due, too. */
+/** Composes and sends due notifications until none is left. Each message is tried once. */
 async function deliverDue(context: Context, signal: AbortSignal): Promise<Deliveries> {
   const deliveries: Deliveries = { delivered: 0, pending: 0, dead: 0 };
   for (;;) {
     await context.compose();
-    const due = context.dueDeliveries(MOST_AT_ONCE);
+    const due = context.dueDeliveries(DELIVERY_BATCH);
     if (due.length === 0) return deliveries;
     for (const { notificationId } of due) {
       const { state } = await context.deliver(notificationId, signal);
@@ -189,29 +189,25 @@ function printOutcome(
       `  ${change.period}  ${inertText(change.tenant_id)}  ${change.kind}  ${sign}${formatInteger(change.credits_delta)} to ${formatInteger(change.credits_after)}`,
     );
   }
-  const seeded = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause === 'seed');
-  const news = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause !== 'seed');
-  if (seeded.length > 0) {
-    const findings = counted(seeded.length, 'finding');
-    cli.print(
-      `  ${findings} of the past ${dryRun ? 'would be ' : ''}recorded, nobody ${dryRun ? 'would be' : 'was'} told`,
-    );
+  const existing = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause === 'seed');
+  const changes = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause !== 'seed');
+  if (existing.length > 0) {
+    const conditions = counted(existing.length, 'existing condition');
+    cli.print(`  First sync: ${dryRun ? 'would record' : 'recorded'} ${conditions} without notifying anyone.`);
   }
-  for (const alert of news) cli.print(`  ${alertLine(alert, dryRun)}`);
+  for (const alert of changes) cli.print(`  ${alertLine(alert, dryRun)}`);
 }
 
 function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {
   if (pending + dead === 0) return;
-  cli.note(
-    `${counted(pending, 'notification is', 'notifications are')} left to the daemon, or to the next sync; ${dead} refused for good`,
-  );
+  cli.note(`${counted(pending, 'notification')} left for the daemon or the next sync; ${dead} given up`);
 }
 
 function alertLine(alert: AlertChange, dryRun: boolean): string {
   const verb = dryRun ? `would be ${alert.change}` : alert.change;
-  const what = `${alert.rule} ${alert.level} of ${inertText(alert.tenantId ?? 'the workspace')}`;
+  const subject = `${alert.rule} ${alert.level} for ${inertText(alert.tenantId ?? 'the workspace')}`;
   const when = alert.period === null ? '' : ` in ${alert.period}`;
-  const head = `alert ${verb}${alert.silent ? ' silently' : ''}: ${what}${when}`;
+  const head = `alert ${verb}${alert.silent ? ' silently' : ''}: ${subject}${when}`;
   if (alert.current === null) return head;
   const limit = alert.threshold === null ? '' : ` (threshold ${formatInteger(alert.threshold)})`;
   const before = formatInteger(alert.previous?.credits ?? 0n);
@@ -247,8 +243,8 @@ async function sideBySide<Item, Result>(
 }
 
 /**
- * Runs `use` on a copy of the ledger that is thrown away afterwards: a dry run goes through every step that a real one
- * does, and the ledger itself is only read. Runs that are under way in the ledger hold nothing in the copy.
+ * Runs `use` on a temporary copy of the ledger: a dry run takes every step of a real one, while the ledger itself is only
+ * read. Leases of running syncs are released in the copy.
  */
 async function withLedgerCopy<T>(
   cli: CliContext,

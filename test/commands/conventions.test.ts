@@ -95,12 +95,12 @@ describe('Ctrl-C', () => {
 });
 
 describe('a progress bar', () => {
-  it('gives way to every word that is written while it stands', () => {
+  it('is cleared before other output is written', () => {
     const written: string[] = [];
     const terminal = { write: (text: string) => written.push(text), isTTY: true, columns: 60 };
     const cli = new CliContext({ stdout: terminal, stderr: terminal, env: { NO_COLOR: '1' }, cwd: '/' });
     const bar = new ProgressBar(terminal, 'ws-1', 'pages');
-    const release = cli.giveWay(bar);
+    const release = cli.attachProgressLine(bar);
     cli.print('a result');
     cli.note('a note');
     cli.logDestination?.write('{"level":"info","msg":"a log line"}\n', 'info');

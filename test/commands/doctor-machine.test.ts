@@ -109,7 +109,9 @@ describe('a schedule', () => {
     world.configure({ workspaces: many(31), http: { port: 0 } });
     expect(about((await examine(world)).checks, 'schedule')).toMatchObject([
       {
-        message: expect.stringMatching(/need 1\.0 requests a second from .*; 1 are allowed \(31 workspaces, .* ws-0, ws-1/),
+        message: expect.stringMatching(
+          /need 1\.0 requests a second from .*; 1 are allowed \(31 workspaces, .* ws-0, ws-1/,
+        ),
       },
     ]);
     world.configure({ workspaces: many(30), http: { port: 0 } });

@@ -35,10 +35,14 @@ describe('the way to the service', () => {
   });
 
   it.each([
-    ['fractions', EMPTY_PAGE.replace('"total_records":0', '"total_records":1.5')],
-    ['bad Unicode', Buffer.concat([Buffer.from(EMPTY_PAGE.slice(0, -1)), Buffer.from([0xff, 0x7d])])],
-    ['no JSON', '<html>Sign in</html>'],
-  ])('is not blamed when the service answers with %s: the remedy is to tell its operator', async (_what, body) => {
+    ['fractions', EMPTY_PAGE.replace('"total_records":0', '"total_records":1.5'), 'tell who runs the service'],
+    [
+      'bad Unicode',
+      Buffer.concat([Buffer.from(EMPTY_PAGE.slice(0, -1)), Buffer.from([0xff, 0x7d])]),
+      'report this to the service operator',
+    ],
+    ['no JSON', '<html>Sign in</html>', 'set base_url to the address of the API'],
+  ])('is not blamed when the service answers with %s: the remedy is for its operator', async (_what, body, remedy) => {
     const service = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1');
     await once(service, 'listening');
     onTestFinished(() => void service.close());
@@ -47,7 +51,7 @@ describe('the way to the service', () => {
     const workspace = { ...workspaceSettings(world.sandbox, FIRST), base_url: url, embed_url: url };
     world.configure({ workspaces: [workspace], http: { port: 0 } });
     expect((await examine(world)).checks.filter(({ check }) => check === 'service')).toMatchObject([
-      { status: 'fail', remedy: expect.stringContaining('tell who runs the service') },
+      { status: 'fail', remedy: expect.stringContaining(remedy) },
     ]);
   });
 

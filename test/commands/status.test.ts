@@ -195,7 +195,7 @@ describe('alerts', () => {
     const world = await createWorld(FIRST, SECOND);
     world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 900, requests: 10 });
     await world.run('sync');
-    expect(await world.run('alerts')).toMatchObject({ code: 0, err: 'no alert is open\n' });
+    expect(await world.run('alerts')).toMatchObject({ code: 0, err: 'no open alerts\n' });
     world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 5000, requests: 10 });
     await world.run('sync');
     const { code, out, err } = await world.run('alerts', 'list');
@@ -231,7 +231,7 @@ describe('alerts', () => {
     const open = parseJson((await world.run('alerts', '--json')).out).alerts;
     expect(open).toMatchObject([{ rule: 'restatement', period: '2026-01' }]);
     const quiet = await world.run('alerts', '--workspace', 'ws-2');
-    expect(quiet).toMatchObject({ code: 0, err: 'no alert is open\n' });
+    expect(quiet).toMatchObject({ code: 0, err: 'no open alerts\n' });
     expect(parseJson((await world.run('alerts', 'list', '--state', 'resolved', '--json')).out).alerts).toHaveLength(1);
     expect(parseJson((await world.run('alerts', 'list', '--all', '--json')).out).alerts).toHaveLength(2);
     const other = await world.run('alerts', 'list', '--all', '--workspace', 'ws-2', '--json');

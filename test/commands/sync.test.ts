@@ -54,7 +54,7 @@ describe('sync', () => {
     const world = await createWorld(FIRST);
     const { code, err } = await world.run('sync', '--from', '2026-03');
     expect(code).toBe(2);
-    expect(err).toContain('error: --from 2026-03 has not begun\n  the current period is 2026-02');
+    expect(err).toContain('error: --from 2026-03 is in the future\n  use 2026-02 or earlier');
     expect(world.sandbox.requests.count).toBe(0);
   });
 
@@ -126,7 +126,7 @@ describe('sync', () => {
   });
 
   it.each([
-    [['--from', '2026-02', '--to', '2026-01'], '--from 2026-02 lies after --to 2026-01'],
+    [['--from', '2026-02', '--to', '2026-01'], '--from 2026-02 is after --to 2026-01'],
     [['--from', '2026-13'], '--from "2026-13" is not a month'],
     [['--workspace', 'ws-9'], 'workspace "ws-9" is not configured'],
   ])('refuses %j with exit code 2', async (argv, message) => {

@@ -52,7 +52,7 @@ test('reload takes up workspaces and channels, names what waits for a restart, a
   const taken = await command(folder, 'reload');
   expect(taken).toMatchObject({ status: 0, stderr: '' });
   expect(taken.stdout).toBe(
-    `The daemon, process ${daemon.child.pid}, works by the configuration as it stands.\nFrom its next start on: http.port.\n`,
+    `The daemon, process ${daemon.child.pid}, uses the current configuration.\nRestart needed to apply: http.port.\n`,
   );
   await eventually(() => expect(runs()).toEqual(['ws-1', 'ws-2']));
 

@@ -22,7 +22,7 @@ test('begin shows what it would send by month, and sends nothing', async () => {
   const { code, out } = await world.run('outlets', 'begin', 'billing');
   expect(code).toBe(0);
   expect(out).toMatch(/2026-01 +2 +9,007,199,254,741,993 +0 +0\n2026-02 +2 +9,007,199,254,745,993/);
-  expect(out).toContain('nothing was sent; `usage-ledger outlets begin billing --from 2026-01 --yes` begins');
+  expect(out).toContain('Nothing sent. To start, run `usage-ledger outlets begin billing --from 2026-01 --yes`.');
   expect(double.counted).toEqual([]);
 });
 
@@ -40,7 +40,7 @@ test('begun and pushed, all of it is there; status counts what is not', async ()
   expect(outlets).toMatchObject([{ name: 'billing', state: 'sending', waiting: 0, refused: 1, late: 0, held: 0 }]);
   expect((await world.run('status')).out).toContain('outlet  billing: 1 event (5,000 credits) refused');
   expect((await world.run('outlets', 'check', '2026-02')).out).toBe(
-    'billing: its receiver cannot be asked what it has\n',
+    'billing: cannot be compared, its receiver has no query API\n',
   );
 });
 
@@ -75,7 +75,7 @@ test('paused, nothing is sent until it is resumed', async () => {
   expect(double.counted).toHaveLength(4);
 });
 
-test('doctor asks the receiver without sending anything, and says that it was not begun', async () => {
+test('doctor probes the receiver without sending anything, and reports that it is not started', async () => {
   const { world, double } = await outletWorld();
   const { checks } = parseJson((await world.run('doctor', '--json')).out);
   const ours = checks.filter(({ check }: { check: string }) => check === 'outlets');

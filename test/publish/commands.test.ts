@@ -49,7 +49,7 @@ test('a check names what differs by workspace, period and table, with exit 4, an
   const { world, reader } = await publishedWorld();
   expect(await world.run('publish', '--check')).toMatchObject({
     code: 0,
-    out: expect.stringContaining('the copy is the same as the ledger'),
+    out: expect.stringContaining('the copy matches the ledger'),
   });
   const [row] = await reader.query<{ period: string; workspace_id: string }>(
     'SELECT workspace_id, period FROM finance_usage ORDER BY period, tenant_id LIMIT 1',
@@ -68,7 +68,7 @@ test('a check names what differs by workspace, period and table, with exit 4, an
     new RegExp(`^differs: ${row?.workspace_id} ${row?.period} tenant_usage: credits \\d+ here, \\d+ there$`, 'm'),
   );
   expect(checked.out).toMatch(
-    new RegExp(`^differs: ${row?.workspace_id} tenants: the same sums, other contents$`, 'm'),
+    new RegExp(`^differs: ${row?.workspace_id} tenants: same sums, different contents$`, 'm'),
   );
   const { differences } = parseJson((await world.run('publish', '--check', '--json')).out);
   expect(differences).toContainEqual({
@@ -80,7 +80,7 @@ test('a check names what differs by workspace, period and table, with exit 4, an
   });
   expect(await world.run('publish', '--repair')).toMatchObject({
     code: 4,
-    out: expect.stringContaining('what differed was sent again'),
+    out: expect.stringContaining('differing rows were sent again'),
   });
   expect((await world.run('publish', '--check')).code).toBe(0);
 });

@@ -22,19 +22,19 @@ import { renderTable, type TableOptions, wrapText } from '../../reports/formats/
 import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
 
-const SHOWN_ENTRIES = 5;
+const MAX_SHOWN_ENTRIES = 5;
 
-/** Why a change was no message, beside what keeps alerts quiet. */
-const UNTOLD: Readonly<Record<string, string>> = {
-  quiet: 'no news',
-  unheard: 'nobody had heard of it',
-  told: 'told already',
+/** Reasons why a change sent no message, other than muting, keyed by the stored reason. */
+const NOT_SENT_REASONS: Readonly<Record<string, string>> = {
+  quiet: 'no change to report',
+  unheard: 'never notified',
+  told: 'already notified',
   acknowledged: 'acknowledged',
 };
 
 export function showCommand(cli: CliContext): CliCommand {
   return reportingCommand('show')
-    .description('Show one alert: figures, changes and deliveries.')
+    .description('Show an alert: its figures, changes and deliveries.')
     .argument('<id>', 'the alert')
     .examples('usage-ledger alerts show alert_64740e88a27593a234fc')
     .action((id: string) =>
@@ -57,8 +57,8 @@ export function showCommand(cli: CliContext): CliCommand {
               { name: 'actor', header: 'By' },
               {
                 name: 'muted_because',
-                header: 'Not told because',
-                words: (why) => mutedWords(why) ?? UNTOLD[why ?? ''] ?? '',
+                header: 'Not sent because',
+                words: (why) => mutedWords(why) ?? NOT_SENT_REASONS[why ?? ''] ?? '',
               },
               { name: 'note', header: 'Note' },
             ],
@@ -66,11 +66,11 @@ export function showCommand(cli: CliContext): CliCommand {
           ),
         );
         for (const { label, note, actor, at } of record.feedback) {
-          const why = note === null ? '' : `: ${inertText(note)}`;
-          cli.print(`${formatMinute(at)}  ${inertText(actor)} says ${label}${why}`);
+          const comment = note === null ? '' : `: ${inertText(note)}`;
+          cli.print(`${formatMinute(at)}  labelled ${label} by ${inertText(actor)}${comment}`);
         }
-        const { messages, owed } = record;
-        if (messages.length + owed.length > 0) cli.print('');
+        const { messages, owed: pending } = record;
+        if (messages.length + pending.length > 0) cli.print('');
         const print = (words: string): void => {
           const { width } = cli.tableOptions;
           const lines = width === undefined ? [words] : wrapText(words, width - 2);
@@ -80,14 +80,14 @@ export function showCommand(cli: CliContext): CliCommand {
           const at = formatMinute(message.delivered_at ?? message.made_at);
           print(`${at}  ${inertText(message.channel)}  ${messageLine(message)}  ${message.notification_id}`);
         }
-        for (const one of owed) print(`${inertText(one.channel)}  ${owedLine(one)}`);
+        for (const message of pending) print(`${inertText(message.channel)}  ${pendingLine(message)}`);
       }),
     );
 }
 
 export function explainCommand(cli: CliContext): CliCommand {
   return reportingCommand('explain')
-    .description('Explain one alert: figures, threshold, what drives it, what to type next.')
+    .description('Explain an alert: figures, threshold, cause and next commands.')
     .argument('<id>', 'the alert')
     .examples('usage-ledger alerts explain alert_64740e88a27593a234fc')
     .action((id: string) =>
@@ -116,24 +116,25 @@ export function explainCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** Why nothing of the kind is told of other tenants of the workspace. */
+/** Notes that jump alerts are limited while the workspace has a short history. */
 function shortHistoryLines(
   connection: LedgerDb,
   workspaceId: string | null,
   nowMs: number,
   { width }: TableOptions,
 ): string[] {
-  const own = shortHistories(connection, nowMs).filter((one) => one.workspaceId === workspaceId);
-  const words = shortHistoryWords(own);
+  const words = shortHistoryWords(
+    shortHistories(connection, nowMs).filter((history) => history.workspaceId === workspaceId),
+  );
   return words === null ? [] : proseLines(`jumps ${inertText(words)}`, width);
 }
 
 export function ackCommand(cli: CliContext): CliCommand {
   return reportingCommand('ack')
-    .description('Say that you look after an alert: no reminders; you hear when it grows, gets worse or ends.')
-    .argument('<id>', 'an alert, or a message (msg_...) about several')
+    .description('Acknowledge an alert: stops reminders; you are still notified when it grows, gets worse or ends.')
+    .argument('<id>', 'an alert, or a message (msg_...) with several')
     .option(...BY_OPTION)
-    .option('--note <text>', 'what is known')
+    .option('--note <text>', 'a note')
     .examples('usage-ledger alerts ack alert_64740e88a27593a234fc --note "load test, ends Friday"')
     .action((id: string, options: { by?: string; note?: string }) =>
       cli.withContext(async (context) => {
@@ -146,63 +147,63 @@ export function ackCommand(cli: CliContext): CliCommand {
           nowMs: context.clock.now(),
         });
         if (id.startsWith('msg_')) {
-          const words = `${counted(acknowledged.length, 'alert')} of ${inertText(id)}`;
-          cli.answer({ notification_id: id, by, acknowledged }, [`acknowledged by ${inertText(by)}: ${words}`]);
+          const words = `${counted(acknowledged.length, 'alert')} in ${inertText(id)}`;
+          cli.printResult({ notification_id: id, by, acknowledged }, [`acknowledged by ${inertText(by)}: ${words}`]);
           return;
         }
         const record = alertRecord(context.reader().connection, id);
-        cli.answer(record, [`${id} is acknowledged by ${inertText(by)}`]);
+        cli.printResult(record, [`${id} acknowledged by ${inertText(by)}`]);
       }),
     );
 }
 
-/** Both moments have the fields of a notification; there is no run and no delivery behind them. */
+/** Converts a moment to JSON with the fields of a notification. It has no run and no delivery. */
 function momentJson(moment: AlertMoment | null): object | null {
   if (moment === null) return null;
   const { credits, requests, threshold, reason, evidence, summary } = moment.notification;
   return { at: moment.at, credits, requests, threshold, reason, evidence, summary };
 }
 
-const OUTCOMES = {
-  under_way: 'under way',
-  unknown: 'may have arrived',
+const DELIVERY_OUTCOMES = {
+  under_way: 'sending',
+  unknown: 'delivery uncertain',
   delivered: 'delivered',
   refused: 'refused',
   given_up: 'given up',
 } as const;
 
 function messageLine({ event, form, outcome, attempts, last_error }: AlertMessage): string {
-  const others = form === 'single' ? '' : form === 'group' ? ' with others' : ' with the daily summary';
+  const batch = form === 'single' ? '' : form === 'group' ? ' with others' : ' in the daily summary';
   const why = last_error === null ? '' : `: ${inertText(last_error)}`;
-  const tries = attempts > 1n ? `, tried ${counted(attempts, 'time')}` : '';
-  return `${event}: ${OUTCOMES[outcome]}${others}${tries}${why}`;
+  const tries = attempts > 1n ? ` after ${counted(attempts, 'attempt')}` : '';
+  return `${event}: ${DELIVERY_OUTCOMES[outcome]}${batch}${tries}${why}`;
 }
 
-function owedLine({ event, due_at, goes_with, failures }: OwedMessage): string {
-  if (due_at === null) return `${event}: given up until a replay, or until the channel takes something`;
+function pendingLine({ event, due_at, goes_with, failures }: OwedMessage): string {
+  if (due_at === null) return `${event}: given up until a replay, or the next success of the channel`;
   const at = `${formatMinute(due_at)} UTC`;
-  if (failures > 0n) return `${event}: tried again at ${at}`;
-  if (goes_with === 'digest') return `${event}: waits for the daily summary of ${at}`;
-  return goes_with === 'group' ? `${event}: waits for others until ${at}` : `${event}: due since ${at}`;
+  if (failures > 0n) return `${event}: retried at ${at}`;
+  if (goes_with === 'digest') return `${event}: waiting for the daily summary at ${at}`;
+  return goes_with === 'group' ? `${event}: waiting for its group until ${at}` : `${event}: due since ${at}`;
 }
 
-/** The newest entries; all are in `finance_history`. */
+/** Lists the newest entries; the view `finance_history` has all of them. */
 function entryLines({ entries, entry_count }: Evidence): string[] {
-  const shown = entries.slice(-SHOWN_ENTRIES);
-  const left = Number(entry_count) - shown.length;
+  const shown = entries.slice(-MAX_SHOWN_ENTRIES);
+  const hidden = Number(entry_count) - shown.length;
   return [
     ...shown.map(({ entry_id, run_id, period, credits_delta, credits_after }) => {
       const delta = `${credits_delta < 0n ? '' : '+'}${formatInteger(credits_delta)}`;
       return `entry ${entry_id}  ${period}  ${delta} to ${formatInteger(credits_after)}  ${run_id}`;
     }),
-    ...(left > 0 ? [`and ${formatInteger(left)} earlier entries, see finance_history`] : []),
+    ...(hidden > 0 ? [`and ${formatInteger(hidden)} earlier entries in finance_history`] : []),
   ];
 }
 
-/** Of the facts, those that the sentence or the table of figures has said already. */
-const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast'];
-/** A name that the sentence cuts is shown whole. */
-const NAME_CHARACTERS = 80;
+/** Labels of facts that the summary or the table of figures already shows. */
+const SHOWN_FACT_LABELS: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast'];
+/** Names longer than this are cut in the summary, and so are also shown in full. */
+const MAX_SUMMARY_NAME_CHARACTERS = 80;
 const LABEL_WIDTH = 12;
 
 function alertHead(
@@ -211,11 +212,11 @@ function alertHead(
   { because, ...options }: TableOptions & { because: string | null },
 ): string[] {
   const { now } = moments;
-  const notTold = mutedWords(because);
+  const muting = mutedWords(because);
   const since = alert.first_fired_at === null ? '' : ` since ${formatMinute(alert.first_fired_at)} UTC`;
   return [
     `${alert.alert_id}  ${alert.severity}  ${alert.state}${alert.state === 'firing' ? since : ''}`,
-    ...(alert.state === 'firing' && notTold !== null ? [`nobody is told: ${notTold}`] : []),
+    ...(alert.state === 'firing' && muting !== null ? [`not sent: ${muting}`] : []),
     ...wrapped(now.notification.summary, '', options),
     ...longNames(now.notification, options),
     ...(now.notification.credits === null ? [] : ['', figuresTable(moments, options)]),
@@ -223,7 +224,7 @@ function alertHead(
 }
 
 function alertFactLines({ now }: AlertMoments, options: TableOptions): string[] {
-  const facts = alertFacts(now.notification).filter(({ label }) => !SAID.includes(label));
+  const facts = alertFacts(now.notification).filter(({ label }) => !SHOWN_FACT_LABELS.includes(label));
   return facts.flatMap(({ label, value }) => wrapped(inertText(value), label, options));
 }
 
@@ -236,11 +237,11 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
     ...rows.map(
       ({ period, bars, total }) => `${period.padEnd(LABEL_WIDTH)}${bars.padEnd(31)}  ${formatInteger(total)}`,
     ),
-    `${''.padEnd(LABEL_WIDTH)}credits a day, the highest ${formatInteger(Math.round(highest))}`,
+    `${''.padEnd(LABEL_WIDTH)}credits a day, highest ${formatInteger(Math.round(highest))}`,
   ];
 }
 
-/** Commands to type next; one that does not fit goes on in a second line, as a shell takes it. */
+/** Lists the next commands. A command that does not fit continues on a second line after a backslash. */
 function nextLines(cli: CliContext, because: string | null, { now: { notification } }: AlertMoments): string[] {
   const { width } = cli.tableOptions;
   const instead = commandBesideMute(because);
@@ -251,10 +252,10 @@ function nextLines(cli: CliContext, because: string | null, { now: { notificatio
     const [head, first, ...others] = command.split(' --');
     const fits = width === undefined || command.length + 2 <= width;
     if (fits || first === undefined) return [`  ${command}`];
-    const begun = others.length === 0 ? head : `${head} --${first}`;
-    return [`  ${begun} \\`, `    --${others.length === 0 ? first : others.join(' --')}`];
+    const start = others.length === 0 ? head : `${head} --${first}`;
+    return [`  ${start} \\`, `    --${others.length === 0 ? first : others.join(' --')}`];
   });
-  return ['Next', ...lines];
+  return ['Next steps', ...lines];
 }
 
 interface FigureRow {
@@ -263,7 +264,7 @@ interface FigureRow {
   now: bigint | null;
 }
 
-/** The same figures of both moments; of one where they are the same, or nobody was told. */
+/** Renders the figures now and at the last notification; only the current ones when they are equal or nothing was sent. */
 function figuresTable({ told, now }: AlertMoments, options: TableOptions): string {
   const before = figureRows(now.notification).map(({ name, value }) => ({ name, now: value }));
   const earlier = new Map(
@@ -277,7 +278,7 @@ function figuresTable({ told, now }: AlertMoments, options: TableOptions): strin
       { name: 'name', header: '' },
       ...(same || told === null
         ? []
-        : [{ name: 'told' as const, header: `Told ${formatMinute(told.at)}`, align: 'right' as const }]),
+        : [{ name: 'told' as const, header: `Notified ${formatMinute(told.at)}`, align: 'right' as const }]),
       { name: 'now', header: `Now, ${formatMinute(now.at)} UTC`, align: 'right' },
     ],
     options,
@@ -303,7 +304,7 @@ function longNames({ tenant_id, tenant_name, workspace_id }: Facts, options: Tab
     ['Name', tenant_name],
     ['Workspace', workspace_id],
   ].flatMap(([label, name]) =>
-    name === null || name === undefined || Array.from(name).length <= NAME_CHARACTERS
+    name === null || name === undefined || Array.from(name).length <= MAX_SUMMARY_NAME_CHARACTERS
       ? []
       : wrapped(inertText(name), label ?? '', options),
   );

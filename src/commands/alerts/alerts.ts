@@ -31,9 +31,9 @@ import {
 import { paint, renderTable, type TableOptions, textWidth, wrapText } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { TestReport } from '../../wiring/delivery.ts';
-import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
-import { BY_OPTION, firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { backtestCommand } from './backtest.ts';
 import { planCommand, silenceCommand, silencesCommand, unsilenceCommand } from './silences.ts';
@@ -72,7 +72,7 @@ function listCommand(cli: CliContext): CliCommand {
     .description('List open alerts by severity and size.')
     .addOption(new Option('--state <state>', 'only alerts in this state').choices(ALERT_STATES))
     .addOption(new Option('--all', 'alerts in any state').conflicts('state'))
-    .addOption(new Option('--pending', 'also pending ones').conflicts(['state', 'all']))
+    .addOption(new Option('--pending', 'include pending alerts').conflicts(['state', 'all']))
     .option('--workspace <id>', 'only this workspace')
     .option('--tenant <id>', 'only this tenant')
     .option('--period <period>', 'only this period, YYYY-MM')
@@ -92,34 +92,43 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
   const { workspace, tenant, rule, severity } = options;
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
   const filters = { states, nowMs: cli.now(), workspaceId: workspace, tenantId: tenant, period, rule, severity };
-  const fitting = alertRows(context.reader().connection, filters);
-  const narrowed = [tenant, period, rule, severity].some((filter) => filter !== undefined);
-  if (fitting.length === 0) {
-    cli.note(states === 'open' && !narrowed ? 'no alert is open' : 'no alert fits');
-    noteNearTenants(cli, context.reader().connection, { tenantId: tenant, workspaceId: workspace });
+  const matching = alertRows(context.reader().connection, filters);
+  const isFiltered = [tenant, period, rule, severity].some((filter) => filter !== undefined);
+  if (matching.length === 0) {
+    cli.note(states === 'open' && !isFiltered ? 'no open alerts' : 'no alert matches');
+    noteMissingTenant(cli, context.reader().connection, { tenantId: tenant, workspaceId: workspace });
   }
-  const alerts = firstRows(cli, fitting, options.limit);
+  const alerts = firstRows(cli, matching, options.limit);
   const momentsOf = alertMoments(context.reader().connection);
-  const spoken = (alert: ListedAlert): SpokenAlert => ({
+  const withSummary = (alert: ListedAlert): SummarizedAlert => ({
     ...alert,
-    ...saidNow(momentsOf(alert).now.notification),
+    ...currentSummary(momentsOf(alert).now.notification),
   });
-  const asked = { tenant_id: tenant ?? null, period: period ?? null, rule: rule ?? null, severity: severity ?? null };
+  const requested = {
+    tenant_id: tenant ?? null,
+    period: period ?? null,
+    rule: rule ?? null,
+    severity: severity ?? null,
+  };
   if (cli.json) {
-    cli.printJson({ filters: { states, workspace_id: workspace ?? null, ...asked }, alerts: alerts.map(spoken) });
+    cli.printJson({
+      filters: { states, workspace_id: workspace ?? null, ...requested },
+      alerts: alerts.map(withSummary),
+    });
     return;
   }
   if (cli.tableOptions.width !== undefined) {
-    // A line at a time, since of many alerts the last one is worked out seconds after the first.
-    const [one, ...others] = new Set(alerts.map(placeOf));
-    const known = one === undefined || others.length > 0 ? '' : `${one}: `;
-    for (const alert of alerts) for (const line of alertLines(spoken(alert), known, cli.tableOptions)) cli.print(line);
+    // Print each alert as soon as its summary is computed: many alerts take seconds.
+    const [place, ...others] = new Set(alerts.map(placeOf));
+    const prefix = place === undefined || others.length > 0 ? '' : `${place}: `;
+    for (const alert of alerts)
+      for (const line of alertLines(withSummary(alert), prefix, cli.tableOptions)) cli.print(line);
   } else if (alerts.length > 0) {
-    const rows = alerts.map(spoken);
+    const rows = alerts.map(withSummary);
     cli.print(renderTable(rows, tableColumns(rows)));
   }
   const quiet = alerts.filter(({ muted_because }) => mutedBy(muted_because) !== null).length;
-  if (quiet > 0) cli.note(`${counted(quiet, 'of these is', 'of these are')} muted, or explained by another one`);
+  if (quiet > 0) cli.note(`${counted(quiet, 'alert is', 'alerts are')} muted or inhibited`);
 }
 
 function listedStates({ all, state, pending }: ListOptions): AlertFilters['states'] {
@@ -135,35 +144,38 @@ const SHORT_STATES: Partial<Record<AlertState, string>> = {
   expired: 'past',
 };
 
-/** What somebody said that it is; how urgent it is while it holds; what has become of it else. */
+/** Returns the mark in front of an alert: its feedback, else its state, else its severity while it is firing. */
 function markOf(alert: ListedAlert): string {
   if (alert.feedback !== null) return alert.feedback === 'expected' ? 'known' : alert.feedback;
   const isQuiet = mutedBy(alert.muted_because) !== null;
   return SHORT_STATES[alert.state] ?? (isQuiet ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
 }
 
-type SpokenAlert = ListedAlert & ReturnType<typeof saidNow>;
+type SummarizedAlert = ListedAlert & ReturnType<typeof currentSummary>;
 
-function saidNow(told: Facts & { summary: string }) {
-  return { summary: told.summary, at_stake_by_month_end: isOfMonthEnd(told) };
+function currentSummary(notification: Facts & { summary: string }) {
+  return { summary: notification.summary, at_stake_by_month_end: isOfMonthEnd(notification) };
 }
 
 const MARK_WIDTH = 5;
-const INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
+const ALERT_INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
 
-/** On a terminal: what it says, cut at a clause or a word; then its id, which is never cut, and its size; then why nobody is told. `known` is not said again. */
-function alertLines(alert: SpokenAlert, known: string, { width = 80, color = false }: TableOptions): string[] {
+/**
+ * Formats an alert for a terminal: the summary, cut at a clause or word; the id, never cut, with the size; and the reason
+ * when it is muted. `prefix`, the workspace that all alerts share, is dropped from the summary.
+ */
+function alertLines(alert: SummarizedAlert, prefix: string, { width = 80, color = false }: TableOptions): string[] {
   const { alert_id, first_fired_at, summary } = alert;
   const mark = paint(markOf(alert).padStart(MARK_WIDTH), color ? styleOf(alert) : undefined);
   const since = (first_fired_at ?? '').slice(0, 10).padEnd(10);
-  const room = Math.max(20, width - INDENT.length);
-  const says = inertText(summary.startsWith(known) ? summary.slice(known.length) : summary);
-  const size = differenceWords(alert);
+  const room = Math.max(20, width - ALERT_INDENT.length);
+  const text = inertText(summary.startsWith(prefix) ? summary.slice(prefix.length) : summary);
+  const size = sizeText(alert);
   const line = `${alert_id}  ${size}`.trimEnd();
-  const about = [...(textWidth(line) <= room ? [line] : [alert_id, size]), mutedWords(alert.muted_because) ?? ''];
+  const details = [...(textWidth(line) <= room ? [line] : [alert_id, size]), mutedWords(alert.muted_because) ?? ''];
   return [
-    `${mark}  ${since}  ${textWidth(says) <= room ? says : firstClauses(says, room)}`,
-    ...about.flatMap((words) => (words === '' ? [] : wrapText(words, room))).map((line) => `${INDENT}${line}`),
+    `${mark}  ${since}  ${textWidth(text) <= room ? text : firstClauses(text, room)}`,
+    ...details.flatMap((words) => (words === '' ? [] : wrapText(words, room))).map((line) => `${ALERT_INDENT}${line}`),
   ];
 }
 
@@ -176,7 +188,7 @@ function styleOf({ state, severity }: ListedAlert): CellStyle {
   return state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow';
 }
 
-function differenceWords({ at_stake_credits: credits, at_stake_money: money, ...alert }: SpokenAlert): string {
+function sizeText({ at_stake_credits: credits, at_stake_money: money, ...alert }: SummarizedAlert): string {
   if (credits === null || credits === 0n) return '';
   const cost = money === null ? '' : `, ${moneyWords(money)}`;
   const end = alert.at_stake_by_month_end ? ` by the end of ${alert.period}` : '';
@@ -187,10 +199,10 @@ function moneyWords(money: ListedAlert['at_stake_money']): string {
   return money === null ? '' : `${formatDecimal(money.amount)} ${money.currency}`;
 }
 
-function tableColumns(alerts: readonly SpokenAlert[]) {
+function tableColumns(alerts: readonly SummarizedAlert[]) {
   const isPriced = alerts.some(({ at_stake_money }) => at_stake_money !== null);
   const several = new Set(alerts.map(({ workspace_id }) => workspace_id)).size > 1;
-  const columns: TableColumn<SpokenAlert>[] = [
+  const columns: TableColumn<SummarizedAlert>[] = [
     { name: 'severity', header: '', align: 'right', words: (_, row) => markOf(row) },
     { name: 'first_fired_at', header: 'Since', words: (at) => (at === null ? '' : formatMinute(at)) },
     { name: 'rule', header: 'Rule', words: (rule, row) => ruleWords(rule, row) },
@@ -202,8 +214,8 @@ function tableColumns(alerts: readonly SpokenAlert[]) {
       ? [{ name: 'at_stake_money' as const, header: 'Cost', align: 'right' as const, words: moneyWords }]
       : []),
     { name: 'alert_id', header: 'Alert' },
-    { name: 'muted_because', header: 'Not told', sparse: true, words: (because) => mutedWords(because) ?? '' },
-    { name: 'summary', header: 'What it says' },
+    { name: 'muted_because', header: 'Muted', sparse: true, words: (reason) => mutedWords(reason) ?? '' },
+    { name: 'summary', header: 'Summary' },
   ];
   return columns;
 }
@@ -220,33 +232,35 @@ const STAGED: readonly string[] = rulesWith(({ hasLevels }) => hasLevels === tru
 
 function testCommand(cli: CliContext): CliCommand {
   return reportingCommand('test')
-    .description('Send a test message through one channel and show the answer.')
-    .argument('<channel>', 'the name of the channel')
+    .description('Send a test message through a channel and show the response.')
+    .argument('<channel>', 'the channel name')
     .examples('usage-ledger alerts test on-call')
     .action((channel: string) =>
-      cli.withContext((context) => withStopSignal(async (signal) => report(cli, await context.test(channel, signal)))),
+      cli.withContext((context) =>
+        withStopSignal(async (signal) => printTestReport(cli, await context.test(channel, signal))),
+      ),
     );
 }
 
-function report(cli: CliContext, { channel, type, notificationId, latencyMs, result }: TestReport): void {
-  const { answer, remedy } = inWords(result);
+function printTestReport(cli: CliContext, { channel, type, notificationId, latencyMs, result }: TestReport): void {
+  const { answer, remedy } = describeResult(result);
   if (result.outcome !== 'delivered') cli.exitCode = EXIT.failed;
   const { outcome } = result;
   const how = outcome === 'delivered' ? 'delivered' : 'not delivered';
-  cli.answer({ channel, type, notification_id: notificationId, outcome, answer, latency_ms: latencyMs, remedy }, [
+  cli.printResult({ channel, type, notification_id: notificationId, outcome, answer, latency_ms: latencyMs, remedy }, [
     `${inertText(channel)} (${type}): ${how} in ${latencyMs} ms: ${inertText(answer)}`,
     remedy === null ? null : `  ${remedy}`,
   ]);
 }
 
-function inWords(result: DeliveryResult): { answer: string; remedy: string | null } {
+function describeResult(result: DeliveryResult): { answer: string; remedy: string | null } {
   switch (result.outcome) {
     case 'delivered':
       return { answer: result.detail, remedy: null };
     case 'retry':
       return {
         answer: result.reason,
-        remedy: 'A notification would be tried again for three days; check that the receiver is up and can be reached',
+        remedy: 'A notification would be retried for three days; check that the receiver is up and reachable',
       };
     case 'rejected':
     case 'too_large':
@@ -257,23 +271,23 @@ function inWords(result: DeliveryResult): { answer: string; remedy: string | nul
     case 'disabled':
       return {
         answer: result.reason,
-        remedy: 'A notification would disable the channel; give the channel a new address, or remove it',
+        remedy: 'A notification would disable the channel; set a new address, or remove the channel',
       };
     case 'cancelled':
-      return { answer: 'stopped before an answer came', remedy: null };
+      return { answer: 'stopped before a response arrived', remedy: null };
   }
 }
 
 function replayCommand(cli: CliContext): CliCommand {
   return reportingCommand('replay')
-    .description('Send again, as it is now, what could not be delivered. Without arguments: list it.')
-    .argument('[id...]', 'messages, msg_...')
-    .option('--all-dead', 'all of it, and what waits for its next try')
+    .description('Send undelivered messages again, with current figures. Without arguments: list them.')
+    .argument('[id...]', 'message ids, msg_...')
+    .option('--all-dead', 'all undelivered messages, and those that wait for a retry')
     .examples('usage-ledger alerts replay msg_5f0c3b6a9d2e', 'usage-ledger alerts replay --all-dead')
     .action((ids: string[], { allDead }: { allDead?: boolean }) =>
       cli.withContext((context) => {
         if (ids.length > 0 && allDead === true) {
-          throw new UsageError('both ids and --all-dead are given', 'give one of the two');
+          throw new UsageError('message ids conflict with --all-dead', 'use one of them');
         }
         if (ids.length === 0 && allDead !== true) return listDead(cli, context);
         return replay(cli, context, allDead === true ? null : ids);
@@ -283,23 +297,23 @@ function replayCommand(cli: CliContext): CliCommand {
 
 function listDead(cli: CliContext, context: Context): void {
   const dead = deadLetters(context.reader().connection);
-  if (dead.length === 0) cli.note('no message was given up');
-  putRows(cli, dead, deadColumns(context.clock.now()));
+  if (dead.length === 0) cli.note('no undelivered messages');
+  printRows(cli, dead, deadColumns(context.clock.now()));
 }
 
 async function replay(cli: CliContext, context: Context, notificationIds: string[] | null): Promise<void> {
-  // Only a ledger that is there has anything to replay; the writer would make an empty one.
+  // Fail when the ledger is missing, because the writer would create an empty one.
   context.reader();
   const writer = await context.writer();
   const report = await writer.replayDead({ notificationIds, nowMs: context.clock.now() });
   const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
-  const dropped = counted(report.dropped.length, 'more', 'more');
+  const dropped = counted(report.dropped.length, 'message');
   const retried = counted(report.retried, 'alert', 'alerts');
-  cli.answer(report, [
-    `${due}; the running daemon sends what is due`,
-    report.retried === 0 ? null : `  ${retried} that a channel had refused no longer waits for the next try`,
-    report.dropped.length === 0 ? null : `  of ${dropped} nothing is left to say: it is over, or was told since`,
-    ...report.enabled.map((name) => `  channel ${inertText(name)} is enabled again`),
+  cli.printResult(report, [
+    `${due}; the running daemon sends due notifications`,
+    report.retried === 0 ? null : `  ${retried} rejected by a channel no longer wait for a retry`,
+    report.dropped.length === 0 ? null : `  ${dropped} dropped: the alert ended, or was notified since`,
+    ...report.enabled.map((name) => `  channel ${inertText(name)} enabled again`),
     ...report.without_channel.map(
       ({ notification_id, channel }) =>
         `  ${notification_id} stays dead: channel ${inertText(channel)} is not configured`,
@@ -319,10 +333,10 @@ function deadColumns(nowMs: number): Column<DeadLetter>[] {
 
 function feedbackCommand(cli: CliContext): CliCommand {
   return reportingCommand('feedback')
-    .description('Say what an alert was: real, expected (known before) or false. The last word counts.')
-    .argument('<id>', 'an alert, or a message (msg_...) about several')
-    .addArgument(new Argument('<label>', 'what it was').choices(FEEDBACK_LABELS))
-    .option('--note <text>', 'what is known')
+    .description('Label an alert as real, expected (known before) or false. The last label counts.')
+    .argument('<id>', 'an alert, or a message (msg_...) with several')
+    .addArgument(new Argument('<label>', 'the label').choices(FEEDBACK_LABELS))
+    .option('--note <text>', 'a note')
     .option(...BY_OPTION)
     .examples(
       'usage-ledger alerts feedback alert_64740e88a27593a234fc real',
@@ -341,8 +355,8 @@ function feedbackCommand(cli: CliContext): CliCommand {
           nowMs,
         });
         if (id.startsWith('msg_')) {
-          const words = `${counted(alerts.length, 'alert')} of ${inertText(id)} were ${label}, says ${inertText(by)}`;
-          cli.answer({ notification_id: id, label, by, alerts }, [words]);
+          const words = `${counted(alerts.length, 'alert')} in ${inertText(id)} labelled ${label} by ${inertText(by)}`;
+          cli.printResult({ notification_id: id, label, by, alerts }, [words]);
           return;
         }
         const { connection } = context.reader();
@@ -350,12 +364,10 @@ function feedbackCommand(cli: CliContext): CliCommand {
         const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;
         const setting = label === 'false' ? quietSetting(notification) : null;
         const quiet = setting === null ? '' : indented(setting);
-        cli.answer({ alert_id: id, label, by, would_have_muted: mute, setting }, [
-          `${id} was ${label}, says ${inertText(by)}`,
-          setting === null
-            ? null
-            : `  to keep the like of it quiet, write below \`alerts:\` of its workspace:\n${quiet}`,
-          mute === null ? null : `  to have it muted until then:\n  ${mute}`,
+        cli.printResult({ alert_id: id, label, by, would_have_muted: mute, setting }, [
+          `${id} labelled ${label} by ${inertText(by)}`,
+          setting === null ? null : `  to prevent such alerts, add below \`alerts:\` of its workspace:\n${quiet}`,
+          mute === null ? null : `  to mute it until then:\n  ${mute}`,
         ]);
       }),
     );

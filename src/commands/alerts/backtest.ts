@@ -25,12 +25,12 @@ interface BacktestOptions {
 
 export function backtestCommand(cli: CliContext): CliCommand {
   return reportingCommand('backtest')
-    .description('Show which alerts these settings would have sent over the recorded history. Changes nothing.')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--ratio <number>', "the workspace's ratio; tenants' own settings stay")
-    .option('--min-credits <number>', 'its min_credits')
-    .option('--from <period>', 'only from this period on, YYYY-MM')
-    .option('--to <period>', 'only up to this period, YYYY-MM')
+    .description('Show which alerts these settings would have raised over the recorded history. Changes nothing.')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
+    .option('--ratio <number>', "the workspace's ratio; tenant settings stay")
+    .option('--min-credits <number>', "the workspace's min_credits")
+    .option('--from <period>', 'first period, YYYY-MM')
+    .option('--to <period>', 'last period, YYYY-MM')
     .examples('usage-ledger alerts backtest --ratio 2 --min-credits 5000')
     .action((options: BacktestOptions) => runBacktest(cli, options));
 }
@@ -38,12 +38,15 @@ export function backtestCommand(cli: CliContext): CliCommand {
 async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<void> {
   const { from = null, to = null } = parsePeriodWindow(options);
   const [first, last] = windowBounds({ from, to });
-  const own: AlertsInFile = {};
-  if (options.ratio !== undefined) own.ratio = parseSetting('ratio', options.ratio);
-  if (options.minCredits !== undefined) own.min_credits = parseSetting('min_credits', options.minCredits);
+  const overrides: AlertsInFile = {};
+  if (options.ratio !== undefined) overrides.ratio = parseSetting('ratio', options.ratio);
+  if (options.minCredits !== undefined) overrides.min_credits = parseSetting('min_credits', options.minCredits);
   const config = await cli.loadConfig((document) => ({
     ...document,
-    workspaces: document.workspaces.map((workspace) => ({ ...workspace, alerts: { ...workspace.alerts, ...own } })),
+    workspaces: document.workspaces.map((workspace) => ({
+      ...workspace,
+      alerts: { ...workspace.alerts, ...overrides },
+    })),
   }));
   const { id, alerts, lookbackPeriods, settleHours } = chooseWorkspace(config, options.workspace);
   await withStopSignal((signal) =>
@@ -57,26 +60,25 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
         signal,
         onProgress: ({ runs, totalRuns }) => progress.update(runs, totalRuns),
       }).finally(progress.stop);
-      if (cli.json) return cli.printJson(inJson(answer, alerts, { from_period: from, to_period: to }));
+      if (cli.json) return cli.printJson(backtestJson(answer, alerts, { from_period: from, to_period: to }));
       const { runs, firstRunAt, lastRunAt } = answer.history;
       const dates = `${firstRunAt.slice(0, 10)} to ${lastRunAt.slice(0, 10)}`;
-      cli.print(`${inertText(id)}: ${formatInteger(runs)} runs replayed, ${dates}, by ${settingWords(alerts)}\n`);
+      cli.print(`${inertText(id)}: ${formatInteger(runs)} runs replayed, ${dates}, with ${settingWords(alerts)}\n`);
       cli.print(renderTable(countRows(answer.alerts), BACKTEST_COLUMNS, cli.tableOptions));
       for (const line of accuracyLines(answer.accuracy)) cli.print(line);
-      cli.note('silences, plans, acknowledgements and alerts about ourselves are left out');
+      cli.note('Silences, plans, acknowledgements and system alerts are not replayed.');
     }),
   );
 }
 
 function accuracyLines({ forecasts, likely, cameTrue, leadDays, messagesADay }: Accuracy): string[] {
   const ranges = (['likely', 'happened'] as const).flatMap((level) => {
-    const { told, held, saidBesideTrue } = forecasts[level];
-    const beside =
-      saidBesideTrue === null ? '' : `; the rest said was ${saidBesideTrue.toFixed(2)} times the one that came`;
-    return told === 0 ? [] : [`${level}: ${held} of ${told} ranges held the month's end${beside}`];
+    const { told: forecast, held, saidBesideTrue: ratio } = forecasts[level];
+    const accuracy = ratio === null ? '' : `; forecast growth was ${ratio.toFixed(2)} times actual growth`;
+    return forecast === 0 ? [] : [`${level}: ${held} of ${forecast} ranges contained the month's total${accuracy}`];
   });
-  const lead = leadDays === null ? '' : `, ${leadDays.toFixed(1)} days before it had happened`;
-  const came = likely === 0 ? [] : [`${cameTrue} of ${likely} told as likely came true${lead}`];
+  const lead = leadDays === null ? '' : `, ${leadDays.toFixed(1)} days ahead`;
+  const came = likely === 0 ? [] : [`${cameTrue} of ${likely} likely alerts came true${lead}`];
   return [...ranges, ...came, `${messagesADay.toFixed(2)} messages a day`];
 }
 
@@ -93,13 +95,13 @@ function settingWords({ ratio, minCredits, baseline, tenants }: AlertSettings): 
   return [`ratio ${ratio}`, `min_credits ${formatInteger(minCredits)}`, baseline, ...patterns].join(', ');
 }
 
-/** What is told of one rule in one period; both are `all` in the last row. */
+/** Counts for one rule in one period; the last row has `all` for both. */
 interface CountRow {
   period: string;
   rule: string;
   alerts: number;
   notifications: number;
-  /** Of those that people have called real, and false, how many are told. */
+  /** How many alerts labelled real, or false, these settings would raise, such as `3 of 4`. */
   real: string;
   wrong: string;
 }
@@ -109,36 +111,36 @@ const BACKTEST_COLUMNS: TableColumn<CountRow>[] = [
   { name: 'rule', header: 'Rule' },
   { name: 'alerts', header: 'Alerts' },
   { name: 'notifications', header: 'Notified' },
-  { name: 'real', header: 'Real told', align: 'right' },
-  { name: 'wrong', header: 'False told', align: 'right' },
+  { name: 'real', header: 'Real', align: 'right' },
+  { name: 'wrong', header: 'False', align: 'right' },
 ];
 
 function countRows(alerts: readonly BacktestAlert[]): CountRow[] {
   const groups = [...Map.groupBy(alerts, ({ period, rule }) => `${period} ${rule}`)];
-  const rows = groups.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, own]) => countRow(name, own));
+  const rows = groups.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, group]) => countRow(name, group));
   return [...rows, countRow('all all', alerts)];
 }
 
 function countRow(name: string, alerts: readonly BacktestAlert[]): CountRow {
   const [period = '', rule = ''] = name.split(' ');
-  const told = alerts.filter(({ level }) => level !== null);
-  const notifications = told.reduce((sum, alert) => sum + alert.notifications, 0);
+  const raised = alerts.filter(({ level }) => level !== null);
+  const notifications = raised.reduce((sum, alert) => sum + alert.notifications, 0);
   return {
     period,
     rule,
-    alerts: told.length,
+    alerts: raised.length,
     notifications,
-    real: partTold(alerts, 'real'),
-    wrong: partTold(alerts, 'false'),
+    real: shareRaised(alerts, 'real'),
+    wrong: shareRaised(alerts, 'false'),
   };
 }
 
-function partTold(alerts: readonly BacktestAlert[], label: FeedbackLabel): string {
+function shareRaised(alerts: readonly BacktestAlert[], label: FeedbackLabel): string {
   const labelled = alerts.filter((alert) => alert.label === label);
   return labelled.length === 0 ? '' : `${labelled.filter(({ level }) => level !== null).length} of ${labelled.length}`;
 }
 
-function inJson({ history, alerts, accuracy }: Backtest, settings: AlertSettings, filters: object): object {
+function backtestJson({ history, alerts, accuracy }: Backtest, settings: AlertSettings, filters: object): object {
   return {
     workspace_id: history.workspaceId,
     filters,

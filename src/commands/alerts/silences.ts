@@ -23,14 +23,14 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { BY_OPTION, firstRows, LIMIT_OPTION, parseMoment, putRows } from '../shared/options.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION, parseMoment, printRows } from '../shared/options.ts';
 
 export function silenceCommand(cli: CliContext): CliCommand {
-  return muteCommand(
+  return createMuteCommand(
     'silence',
-    'Mute alerts until a date, or again and again until then. They are still recorded and listed.',
+    'Mute alerts until a date, once or on a schedule. Muted alerts are still recorded and listed.',
   )
-    .option('--rule <pattern>', 'only this rule; * stands for anything but our own faults')
+    .option('--rule <pattern>', 'only this rule; * matches every rule except system alerts')
     .examples(
       'usage-ledger alerts silence --tenant "trial-*" --until 2026-06-08 --reason "trials end in March"',
       'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-06-08 --reason "known"',
@@ -39,11 +39,8 @@ export function silenceCommand(cli: CliContext): CliCommand {
 }
 
 export function planCommand(cli: CliContext): CliCommand {
-  return muteCommand(
-    'plan',
-    'Expect growth until a date: alerts of jump, new_spend and workspace_jump are recorded, not told.',
-  )
-    .option('--up-to <credits>', 'send alerts beyond this')
+  return createMuteCommand('plan', 'Expect growth until a date. Growth alerts are recorded but not sent.')
+    .option('--up-to <credits>', 'still send alerts above this')
     .examples(
       'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-06-08 --reason "launch in March"',
     )
@@ -52,25 +49,25 @@ export function planCommand(cli: CliContext): CliCommand {
 
 export function silencesCommand(cli: CliContext): CliCommand {
   return reportingCommand('silences')
-    .description('List the silences and plans in force, and how much they muted.')
-    .option('--all', 'also those that have ended')
-    .option('--workspace <id>', 'only what mutes this workspace')
+    .description('List active silences and plans, and how many alerts they muted.')
+    .option('--all', 'include ended ones')
+    .option('--workspace <id>', 'only silences that apply to this workspace')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger alerts silences --all')
     .action(({ all = false, workspace, limit }: { all?: boolean; workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);
         const now = isoTime(context.clock.now());
-        const fitting = silenceRows(context.reader().connection, { now, all, workspaceId: workspace });
-        if (fitting.length === 0) cli.note('nothing is muted');
-        putRows(cli, firstRows(cli, fitting, limit), SILENCE_COLUMNS);
+        const matching = silenceRows(context.reader().connection, { now, all, workspaceId: workspace });
+        if (matching.length === 0) cli.note('no active silence or plan');
+        printRows(cli, firstRows(cli, matching, limit), SILENCE_COLUMNS);
       }),
     );
 }
 
 export function unsilenceCommand(cli: CliContext): CliCommand {
   return reportingCommand('unsilence')
-    .description('End a silence or a plan before its time.')
+    .description('End a silence or plan early.')
     .argument('<id>', 'the silence or plan')
     .option(...BY_OPTION)
     .examples('usage-ledger alerts unsilence silence_1f2e3d4c5b6a')
@@ -79,22 +76,22 @@ export function unsilenceCommand(cli: CliContext): CliCommand {
         const writer = await context.existingWriter();
         const by = options.by ?? systemUser();
         await writer.endSilence({ silenceId, by, nowMs: context.clock.now() });
-        cli.answer({ silence_id: silenceId, ended_by: by }, [`${inertText(silenceId)} has ended`]);
+        cli.printResult({ silence_id: silenceId, ended_by: by }, [`${inertText(silenceId)} ended`]);
       }),
     );
 }
 
-/** The id is set to the right, so that it is never cut: it is what is typed to end it. */
+/** The id is right-aligned so that it is never cut: `unsilence` needs all of it. */
 const SILENCE_COLUMNS: TableColumn<SilenceRow>[] = [
   { name: 'silence_id', header: 'Id', align: 'right' },
-  { name: 'rule', header: 'Mutes', words: (_, row) => mutedWords(row) },
-  { name: 'until', header: 'Until', align: 'right', words: moment },
+  { name: 'rule', header: 'Mutes', words: (_, row) => silenceScope(row) },
+  { name: 'until', header: 'Until', align: 'right', words: shortTime },
   { name: 'muted', header: 'Muted', align: 'right' },
   { name: 'reason', header: 'Reason', words: (reason, { created_by }) => `${reason} (${created_by})` },
 ];
 
-/** `drop of tenant acme in 2026-03, workspace ws-1`. */
-function mutedWords(row: SilenceRow): string {
+/** Describes what a silence mutes, such as `drop of tenant acme in 2026-03, workspace ws-1`. */
+function silenceScope(row: SilenceRow): string {
   const { kind, rule, tenant, period, workspace_id, up_to_credits, begins_at, weekdays, hours } = row;
   const all = kind === 'plan' ? 'growth' : 'all alerts';
   return [
@@ -104,32 +101,32 @@ function mutedWords(row: SilenceRow): string {
     ...(up_to_credits === null ? [] : [` up to ${formatInteger(up_to_credits)}`]),
     ...(workspace_id === null ? [] : [`, workspace ${workspace_id}`]),
     timesWords({ weekdays, hours, daysOfMonth: row.days_of_month, timeZone: row.time_zone }),
-    ...(begins_at === null ? [] : [` from ${moment(begins_at)}`]),
+    ...(begins_at === null ? [] : [` from ${shortTime(begins_at)}`]),
   ].join('');
 }
 
-/** `2026-04-01` where that day begins, else `2026-04-01 08:00`. */
-function moment(at: string): string {
+/** Formats a time as `2026-04-01 08:00`, or as `2026-04-01` at midnight UTC. */
+function shortTime(at: string): string {
   return formatMinute(at).replace(/ 00:00$/, '');
 }
 
-function muteCommand(name: string, description: string): CliCommand {
+function createMuteCommand(name: string, description: string): CliCommand {
   return reportingCommand(name)
     .description(description)
-    .option('--alert <id>', 'workspace, tenant, period and rule of this alert, or of each in a message (msg_...)')
-    .option('--tenant <pattern>', 'only these tenants; * stands for anything')
+    .option('--alert <id>', 'use workspace, tenant, period and rule of this alert, or of each in a message (msg_...)')
+    .option('--tenant <pattern>', 'only these tenants; * matches anything')
     .option('--period <pattern>', 'only these periods, such as 2026-03 or 2026-*')
     .option('--workspace <id>', 'only this workspace')
     .option(
       '--until <date>',
-      'the end (needed): a time such as 2026-04-01T08:00:00Z, or a day, of which it ends at 00:00 UTC',
+      'the end (required): a time such as 2026-04-01T08:00:00Z, or a day, which means 00:00 UTC',
     )
-    .option('--from <date>', 'the beginning (default: now)')
-    .option('--weekdays <list>', 'on these days only, such as sat,sun or mon-fri')
-    .option('--hours <span>', 'in these hours only, such as 22:00-06:00; a night belongs to the day on which it begins')
-    .option('--days-of-month <list>', 'on these days of a month only, such as 1-3,last')
-    .option('--time-zone <name>', 'of days and hours, such as Europe/Berlin (default: UTC)')
-    .option('--reason <text>', 'why (needed)')
+    .option('--from <date>', 'the start (default: now)')
+    .option('--weekdays <list>', 'only on these days, such as sat,sun or mon-fri')
+    .option('--hours <span>', 'only in these hours, such as 22:00-06:00; a night counts to the day on which it starts')
+    .option('--days-of-month <list>', 'only on these days of a month, such as 1-3,last')
+    .option('--time-zone <name>', 'time zone of days and hours, such as Europe/Berlin (default: UTC)')
+    .option('--reason <text>', 'reason (required)')
     .option(...BY_OPTION);
 }
 
@@ -149,24 +146,24 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
     if (request === undefined) return;
     const until = isoTime(request.untilMs);
     const begins = request.beginsMs === null ? null : isoTime(request.beginsMs);
-    const span = `in force ${begins === null ? '' : `from ${begins} `}until ${until}`;
+    const span = `active ${begins === null ? '' : `from ${begins} `}until ${until}`;
     if (ids.length > 1) {
-      cli.answer({ silence_ids: ids, kind, begins, until }, [`${span}:`, ...ids.map((id) => `  ${id}`)]);
+      cli.printResult({ silence_ids: ids, kind, begins, until }, [`${span}:`, ...ids.map((id) => `  ${id}`)]);
       return;
     }
     const { workspaceId, tenant } = request;
     const preview = mutePreview(connection, request, { workspaceId, sinceMs: nowMs - PREVIEW_DAYS * DAY_MS });
-    cli.answer({ silence_id: silenceId, kind, begins, until, last_90_days: preview }, [
+    cli.printResult({ silence_id: silenceId, kind, begins, until, last_90_days: preview }, [
       `${silenceId} is ${span}`,
       `  in the last ${PREVIEW_DAYS} days it would have muted ${previewWords(preview)}`,
     ]);
     if (!anyTenantFits(connection, tenant, workspaceId)) {
-      cli.note(`warning: no tenant of the ledger fits ${JSON.stringify(inertText(tenant))}, so nothing is muted yet`);
+      cli.note(`warning: no tenant matches ${JSON.stringify(inertText(tenant))}, so nothing is muted yet`);
     }
   });
 }
 
-/** Whom the alerts are about that an id stands for, each once; null without an id. */
+/** Returns the distinct subjects of the alerts behind an id; a single null without an id. */
 function subjectsOf(connection: LedgerDb, alertId: string | undefined): (MutedSubject | null)[] {
   if (alertId === undefined) return [null];
   const subjects = requireAlerts(connection, alertId).map((alert) => alertRecord(connection, alert.alertId).alert);
@@ -207,8 +204,8 @@ interface MutedSubject {
 }
 
 /**
- * What is asked for, with what `--alert` fills in; options that are given count more. Raises `usage` for what no rule
- * fits, for our own faults that are not named in full, for dates that have passed and for a plan without any limit.
+ * Builds the request from the options, and fills missing ones from the alert of `--alert`. Throws UsageError for a rule
+ * that does not exist, a system rule that is not named in full, a past date, and a plan without any limit.
  */
 function muteRequest(
   kind: SilenceRequest['kind'],
@@ -216,16 +213,16 @@ function muteRequest(
   { subject, nowMs }: { subject: MutedSubject | null; nowMs: number },
 ): Required<SilenceRequest> {
   const { reason } = options;
-  if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
+  if (!reason?.trim()) throw new UsageError('--reason is required', 'add --reason with the reason');
   const rule = options.rule ?? (kind === 'silence' && subject !== null ? fullName(subject.rule, subject.cause) : '*');
   const workspaceId = options.workspace ?? subject?.workspace_id ?? null;
   checkRule(rule, workspaceId);
   const tenant = options.tenant ?? subject?.tenant_id ?? '*';
-  const upToCredits = parseCredits(options.upTo);
+  const upToCredits = parseUpTo(options.upTo);
   if (kind === 'plan' && upToCredits === null && /^\*+$/.test(tenant)) {
     throw new UsageError(
-      'this plan would mute all growth of everybody',
-      'name the tenants with --tenant, or the most that is expected with --up-to',
+      'this plan would mute all growth of all tenants',
+      'add --tenant, or the highest expected credits with --up-to',
     );
   }
   return {
@@ -244,40 +241,40 @@ function muteRequest(
 }
 
 function checkRule(pattern: string, workspaceId: string | null): void {
-  const given = JSON.stringify(pattern);
-  // A cause may stand behind the name of a rule of our own.
+  const quoted = JSON.stringify(pattern);
+  // A system rule may be followed by a cause, as in `job_failed:disk`.
   const [name = '', cause] = pattern.split(':');
   const known = RULES.find((rule) => rule === name);
-  const own = known === undefined ? null : ownKind(known);
-  if (own !== null) {
-    const causes = Object.keys(own.causes).filter((each) => each !== '');
+  const systemRule = known === undefined ? null : ownKind(known);
+  if (systemRule !== null) {
+    const causes = Object.keys(systemRule.causes).filter((each) => each !== '');
     if (cause !== undefined && !causes.includes(cause)) {
       const named = causes.map((each) => `${name}:${each}`);
-      throw new UsageError(`there is no rule ${given}`, `give one of ${[name, ...named].join(', ')}`);
+      throw new UsageError(`there is no rule ${quoted}`, `use one of ${[name, ...named].join(', ')}`);
     }
-    if (own.ofLedger === true && workspaceId !== null) {
-      throw new UsageError(`--rule ${given} is about the ledger as a whole, in no workspace`, 'leave out --workspace');
+    if (systemRule.ofLedger === true && workspaceId !== null) {
+      throw new UsageError(`--rule ${quoted} is about the whole ledger`, 'remove --workspace');
     }
     return;
   }
-  const fitting = RULES.filter((rule) => matchesPattern(pattern, rule));
-  if (fitting.length === 0) throw new UsageError(`there is no rule ${given}`, `the rules are ${RULES.join(', ')}`);
-  if (fitting.every(isSelfRule)) {
+  const matching = RULES.filter((rule) => matchesPattern(pattern, rule));
+  if (matching.length === 0) throw new UsageError(`there is no rule ${quoted}`, `use one of ${RULES.join(', ')}`);
+  if (matching.every(isSelfRule)) {
     throw new UsageError(
-      `--rule ${given} fits only alerts about our own faults, which are muted by name alone`,
-      `give one of ${SELF_RULES.join(', ')}`,
+      `--rule ${quoted} matches only system alerts, which must be named in full`,
+      `use one of ${SELF_RULES.join(', ')}`,
     );
   }
 }
 
 function parseSpan({ from, until }: MuteOptions, nowMs: number): { beginsMs: number | null; untilMs: number } {
-  if (until === undefined) throw new UsageError('--until is needed', 'write it as 2026-04-01 or 2026-04-01T08:00:00Z');
+  if (until === undefined)
+    throw new UsageError('--until is required', 'add a time such as 2026-04-01 or 2026-04-01T08:00:00Z');
   const untilMs = parseMoment('--until', until);
-  if (untilMs <= nowMs) throw new UsageError(`--until ${until} has passed`, 'name a time to come');
+  if (untilMs <= nowMs) throw new UsageError(`--until ${until} is in the past`, 'use a future time');
   if (from === undefined) return { beginsMs: null, untilMs };
   const beginsMs = parseMoment('--from', from);
-  if (beginsMs >= untilMs)
-    throw new UsageError(`--from ${from} is not before --until ${until}`, 'name an earlier time');
+  if (beginsMs >= untilMs) throw new UsageError(`--from ${from} is not before --until ${until}`, 'use an earlier time');
   return { beginsMs, untilMs };
 }
 
@@ -292,8 +289,12 @@ function parseTimes(options: MuteOptions): MuteTimes {
   return times;
 }
 
-function parseCredits(text: string | undefined): bigint | null {
+function parseUpTo(text: string | undefined): bigint | null {
   if (text === undefined) return null;
-  if (!/^\d{1,18}$/.test(text)) throw new UsageError(`--up-to ${JSON.stringify(text)} is not a number of credits`);
+  if (!/^\d{1,18}$/.test(text))
+    throw new UsageError(
+      `--up-to ${JSON.stringify(text)} is not a number of credits`,
+      'use a whole number of at most 18 digits',
+    );
   return BigInt(text);
 }

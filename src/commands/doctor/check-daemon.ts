@@ -17,7 +17,7 @@ import type { openReceiver as OpenReceiver } from '../../outlets/open-receiver.t
 import { RedisMissingError } from '../../queue/errors.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
-import { askRedisOnce } from '../shared/redis-probe.ts';
+import { probeRedisOnce } from '../shared/redis-probe.ts';
 import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
 const DAEMON_TIMEOUT_MS = 2_000;
@@ -146,7 +146,7 @@ export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promis
 
 async function checkServer(target: RedisTarget, id: string): Promise<Finding[]> {
   const place = describeTarget(target);
-  const { fault, facts } = await askRedisOnce(target, id);
+  const { fault, facts } = await probeRedisOnce(target, id);
   if (fault !== null) return [fail('redis', `${place} is unavailable: ${fault.reason}`, fault.hint)];
   const { version, maxmemoryPolicy, answerMs } = facts;
   if (version === null) {

@@ -32,12 +32,12 @@ interface CloseOptions extends ReopenOptions {
 export function closeCommand(cli: CliContext): CliCommand {
   return reportingCommand('close')
     .argument('<period>', 'the period, YYYY-MM')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--all', 'every workspace that `month-end` finds ready. Exit code 3: some are refused')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
+    .option('--all', 'every workspace that `month-end` reports as ready; exit code 3 when some are blocked')
     .option(...BY_OPTION)
     .option('--note <text>', 'why, or a reference', '')
-    .option('--accept-change <id...>', 'these workspaces also beyond close.max_change; needs --note')
-    .option('--force', 'close in spite of obstacles, which are recorded')
+    .option('--accept-change <id...>', 'close these workspaces also above close.max_change; needs --note')
+    .option('--force', 'close despite blockers, which are recorded')
     .examples(
       'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',
       'usage-ledger close 2026-02 --all --note "invoice run 12" --accept-change ws-123',
@@ -47,21 +47,26 @@ export function closeCommand(cli: CliContext): CliCommand {
         const period = parsePeriod(text);
         const accepted = (options.acceptChange ?? []).map((id) => chooseWorkspace(context.config, id).id);
         if (accepted.length > 0 && !options.note?.trim()) {
-          throw new UsageError('--accept-change needs --note', 'say why the change is right: auditors will ask');
+          throw new UsageError(
+            '--accept-change needs --note',
+            'add --note with the reason for the change: auditors will ask',
+          );
         }
         if (options.all === true) {
           if (options.force === true || options.workspace !== undefined) {
-            throw new UsageError('--all goes with neither --force nor --workspace', 'force workspaces one by one');
+            throw new UsageError(
+              '--all cannot be combined with --force or --workspace',
+              'force workspaces one at a time',
+            );
           }
           return closeAll(cli, context, period, { ...options, acceptChange: accepted });
         }
         const { id } = chooseWorkspace(context.config, options.workspace);
-        if (options.force !== true) refuseUnsound((await verifyBooks(context)).faults.length);
+        if (options.force !== true) requireVerifiedLedger((await verifyBooks(context)).faults.length);
         const event = await closeOne(context, period, id, options);
-        cli.answer(recordOf(event), linesOf(event));
+        cli.printResult(recordOf(event), linesOf(event));
         cli.noteCheckpoint(event.checkpointFault);
-        const ofWorkspace = (month: SkippedMonth) => month.workspaceId === id;
-        noteSkipped(cli, context, ofWorkspace);
+        noteSkipped(cli, context, (month) => month.workspaceId === id);
       }),
     );
 }
@@ -82,20 +87,20 @@ async function closeOne(
     force,
     settleHours,
     maxChange: context.config.close.maxChange,
-    statement: statementForm(context),
+    statement: statementSettings(context),
     acceptChange: acceptChange.includes(id),
     nowMs: context.clock.now(),
   });
 }
 
-function refuseUnsound(faults: number): void {
+function requireVerifiedLedger(faults: number): void {
   if (faults === 0) return;
-  throw new AppError('ledger_unsound', `nothing was closed: the ledger has ${counted(faults, 'fault')}`, {
-    hint: '`usage-ledger verify` names each; close nothing before they are cleared up',
+  throw new AppError('ledger_unsound', `cannot close: the ledger has ${counted(faults, 'fault')}`, {
+    hint: 'list them with `usage-ledger verify` and resolve them first',
   });
 }
 
-function statementForm({ config }: Context) {
+function statementSettings({ config }: Context) {
   const { number, letterhead } = config.statement;
   if (letterhead === null) return { number, letterhead };
   const { name, address, logo, footer, language } = letterhead;
@@ -103,14 +108,14 @@ function statementForm({ config }: Context) {
   return { number, letterhead: { name, address, logo: file && logoUrl(file), footer, language } };
 }
 
-const LOGO_BYTES = 65_536;
-const LOGO_REMEDY = 'statement.letterhead.logo takes a PNG, JPEG or SVG file of at most 64 KiB';
+const MAX_LOGO_BYTES = 65_536;
+const LOGO_REMEDY = 'set statement.letterhead.logo to a PNG, JPEG or SVG file of at most 64 KiB';
 
 function logoUrl(path: string): string {
   const file = readInputFile(path);
   const { kind } = requireKind(file, ['png', 'jpeg', 'svg'], LOGO_REMEDY);
-  if (file.bytes.length > LOGO_BYTES) {
-    throw new UsageError(`${path} has ${counted(file.bytes.length, 'byte')}, too many for a logo`, LOGO_REMEDY);
+  if (file.bytes.length > MAX_LOGO_BYTES) {
+    throw new UsageError(`${path} is too large for a logo: ${counted(file.bytes.length, 'byte')}`, LOGO_REMEDY);
   }
   return `data:image/${kind === 'svg' ? 'svg+xml' : kind};base64,${file.bytes.toString('base64')}`;
 }
@@ -123,7 +128,7 @@ interface Outcome {
 
 async function closeAll(cli: CliContext, context: Context, period: string, options: CloseOptions): Promise<void> {
   const plan = await planMonth(context, period);
-  refuseUnsound(plan.faults);
+  requireVerifiedLedger(plan.faults);
   const outcomes: Outcome[] = [];
   for (const workspace of plan.workspaces) {
     const outcome = await closePlanned(cli, context, workspace, period, options);
@@ -134,9 +139,9 @@ async function closeAll(cli: CliContext, context: Context, period: string, optio
   const [closed, before, refused] = [count('closed'), count('closed_already'), count('refused')];
   if (refused > 0) cli.exitCode = refused === outcomes.length ? EXIT.failed : EXIT.partial;
   const workspaces = outcomes.map(({ result, record }) => ({ result, ...record }));
-  const already = before === 0 ? '' : `${formatInteger(before)} were before, `;
-  cli.answer({ period, refused, workspaces }, [
-    `${counted(closed, 'workspace')} closed, ${already}${formatInteger(refused)} refused`,
+  const already = before === 0 ? '' : `${formatInteger(before)} already closed, `;
+  cli.printResult({ period, refused, workspaces }, [
+    `${counted(closed, 'workspace')} closed, ${already}${formatInteger(refused)} not closed`,
   ]);
   noteSkipped(cli, context, () => true);
 }
@@ -148,17 +153,17 @@ async function closePlanned(
   period: string,
   options: CloseOptions,
 ): Promise<Outcome> {
-  const where = `${period} of ${inertText(id)}`;
+  const where = `${inertText(id)}, ${period}`;
   if (state === 'closed') return { result: 'closed_already', record: { workspace_id: id }, lines: [] };
   const isAccepted = ({ kind }: Blocker) => kind === 'change' && options.acceptChange?.includes(id) === true;
-  const left = blockers.filter((blocker) => !isAccepted(blocker));
-  if (left.length > 0) return refusal(id, where, left);
+  const remaining = blockers.filter((blocker) => !isAccepted(blocker));
+  if (remaining.length > 0) return refusal(id, where, remaining);
   try {
     const event = await closeOne(context, period, id, options);
     cli.noteCheckpoint(event.checkpointFault);
     return { result: 'closed', record: recordOf(event), lines: linesOf(event) };
   } catch (error) {
-    // What has come between the plan and the close, such as a run that has the workspace.
+    // The state changed between plan and close, for example because a run started.
     const { code, message } = summarizeError(error);
     return refusal(id, where, [{ kind: code, reason: message, command: null }]);
   }
@@ -173,7 +178,7 @@ function refusal(
     `  - ${inertText(reason)}`,
     command === null ? null : `    $ ${inertText(command)}`,
   ]);
-  return { result: 'refused', record: { workspace_id: id, reasons }, lines: [`${where} is NOT closed:`, ...lines] };
+  return { result: 'refused', record: { workspace_id: id, reasons }, lines: [`${where}: NOT closed:`, ...lines] };
 }
 
 function noteSkipped(cli: CliContext, context: Context, isInPeriods: (month: SkippedMonth) => boolean): void {
@@ -184,21 +189,21 @@ function noteSkipped(cli: CliContext, context: Context, isInPeriods: (month: Ski
 export function reopenCommand(cli: CliContext): CliCommand {
   return reportingCommand('reopen')
     .argument('<period>', 'the period, YYYY-MM')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
     .option(...BY_OPTION)
-    .option('--note <text>', 'why (needed)')
+    .option('--note <text>', 'reason (required)')
     .examples('usage-ledger reopen 2026-02 --by "Ada Byron" --note "credit note for acme was missing"')
     .action((text: string, options: ReopenOptions) =>
       cli.withContext(async (context) => {
         const { by = systemUser(), note } = options;
         if (!by.trim() || !note?.trim()) {
-          throw new UsageError('reopen needs --note', 'say why the period is reopened: auditors will ask');
+          throw new UsageError('reopen needs --note', 'add --note with the reason: auditors will ask');
         }
         const workspace = chooseWorkspace(context.config, options.workspace);
         const writer = await context.existingWriter();
         const request = { workspaceId: workspace.id, period: parsePeriod(text), by, note, nowMs: context.clock.now() };
         const event = await writer.reopenPeriod(request);
-        cli.answer(recordOf(event), linesOf(event));
+        cli.printResult(recordOf(event), linesOf(event));
         cli.noteCheckpoint(event.checkpointFault);
       }),
     );
@@ -225,13 +230,11 @@ function linesOf({ action, period, workspaceId, ...event }: PeriodEvent): (strin
   const figures = [counted(tenants, 'tenant'), counted(creditsUsed, 'credit'), counted(requestCount, 'request')].join(
     ', ',
   );
-  const where = `${period} of ${inertText(workspaceId)}`;
+  const where = `${inertText(workspaceId)}, ${period}`;
   return [
-    action === 'close'
-      ? `${where} is closed: ${figures}`
-      : `${where} is open again; it had been closed with ${figures}`,
-    ...event.overridden.map((reason) => `  although ${reason}`),
-    event.reversed === 0 ? null : `  ${counted(event.reversed, 'adjustment was', 'adjustments were')} taken back`,
+    action === 'close' ? `${where}: closed with ${figures}` : `${where}: reopened; it was closed with ${figures}`,
+    ...event.overridden.map((reason) => `  despite: ${reason}`),
+    event.reversed === 0 ? null : `  ${counted(event.reversed, 'adjustment')} reversed`,
     `head digest ${event.digest}`,
   ];
 }

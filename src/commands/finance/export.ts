@@ -10,11 +10,18 @@ import type { Sheet } from '../../reports/formats/columns.ts';
 import { viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace, noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { chooseWorkspace, noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, noteMore, type PeriodOptions } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
-import { addSheetOptions, chosenFormat, firstOf, noteWritten, putSheet, type SheetOptions } from './sheet-output.ts';
+import {
+  addSheetOptions,
+  chosenFormat,
+  limitRows,
+  noteWritten,
+  type SheetOptions,
+  writeSheet,
+} from './sheet-output.ts';
 
 interface ExportOptions extends SheetOptions, PeriodOptions {
   format?: SheetFormat;
@@ -24,11 +31,13 @@ interface ExportOptions extends SheetOptions, PeriodOptions {
 }
 
 export function exportCommand(cli: CliContext): CliCommand {
-  const command = addPeriodOptions(reportingCommand('export').addArgument(viewArgument()), { note: '; focus needs it' })
-    .addOption(new Option('--format <format>', 'form of the answer (default: csv)').choices(SHEET_FORMATS))
+  const command = addPeriodOptions(reportingCommand('export').addArgument(viewArgument()), {
+    note: '; required for focus',
+  })
+    .addOption(new Option('--format <format>', 'output format (default: csv)').choices(SHEET_FORMATS))
     .option(...LIMIT_OPTION)
     .option('--tenant <id>', 'only this tenant')
-    .option('--workspace <id>', 'only this workspace (focus needs it when there are several)');
+    .option('--workspace <id>', 'only this workspace (required for focus when there are several)');
   return addSheetOptions(command)
     .examples(
       'usage-ledger export usage charges charge_lines --period 2026-02 --format xlsx --out february.xlsx',
@@ -46,7 +55,7 @@ export function exportCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** Help lists these; `finance_usage` is understood as well, and another one gets an error that lists them. */
+/** Lists the views in help without enforcing them: names such as `finance_usage` work too, and the query rejects unknown ones. */
 function viewArgument(): Argument {
   const argument = new Argument('<view...>', 'views of the ledger, or focus');
   argument.argChoices = [...FINANCE_VIEWS, 'focus'];
@@ -56,9 +65,9 @@ function viewArgument(): Argument {
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
   noteOtherRates(cli, context);
   const format = chosenFormat(options, 'csv');
-  const rows = await putSheet(cli, sheetOfView(context, view, options), { format, options });
+  const rows = await writeSheet(cli, sheetOfView(context, view, options), { format, options });
   const { tenant: tenantId, workspace: workspaceId } = options;
-  if (rows === 0) noteNearTenants(cli, context.reader().connection, { tenantId, workspaceId });
+  if (rows === 0) noteMissingTenant(cli, context.reader().connection, { tenantId, workspaceId });
 }
 
 function sheetOfView(context: Context, view: string, options: ExportOptions): Sheet {
@@ -75,22 +84,22 @@ async function exportWorkbook(
 ): Promise<void> {
   if (options.format !== 'xlsx' || options.out === undefined) {
     throw new UsageError(
-      `${views.length} views fit into a workbook only`,
-      'give --format xlsx --out FILE, or export one view after the other',
+      `${views.length} views need a workbook`,
+      'add --format xlsx --out FILE, or export one view at a time',
     );
   }
-  if (views.includes('focus')) throw new UsageError('focus is a file of its own', 'export it by itself');
+  if (views.includes('focus')) throw new UsageError('focus cannot share a workbook', 'export it separately');
   noteOtherRates(cli, context);
   const { connection } = context.reader();
   connection.exec('BEGIN');
   try {
-    const left = views.map((view) => ({ sheet: sheetOfView(context, view, options), seen: { rows: 0 } }));
-    const sheets = left.map(({ sheet, seen }) => ({ ...sheet, rows: firstOf(sheet.rows, options.limit, seen) }));
+    const limited = views.map((view) => ({ sheet: sheetOfView(context, view, options), seen: { rows: 0 } }));
+    const sheets = limited.map(({ sheet, seen }) => ({ ...sheet, rows: limitRows(sheet.rows, options.limit, seen) }));
     const twice = sheets.find(({ name }, at) => sheets.findIndex((other) => other.name === name) !== at);
-    if (twice !== undefined) throw new UsageError(`${twice.name} is named twice`, 'name each view once');
+    if (twice !== undefined) throw new UsageError(`${twice.name} is listed twice`, 'list each view once');
     await writeWorkbook(sheets, resolve(cli.io.cwd, options.out));
     noteWritten(cli, options.out);
-    for (const { seen } of left) noteMore(cli, seen.rows - (options.limit ?? seen.rows));
+    for (const { seen } of limited) noteMore(cli, seen.rows - (options.limit ?? seen.rows));
   } finally {
     connection.exec('COMMIT');
   }
@@ -99,12 +108,13 @@ async function exportWorkbook(
 async function exportFocus(cli: CliContext, context: Context, options: ExportOptions): Promise<void> {
   const format = chosenFormat(options, 'csv');
   const { tenant: tenantId } = options;
-  if (options.period === undefined) throw new UsageError('focus needs --period', 'give one, such as --period 2026-02');
+  if (options.period === undefined)
+    throw new UsageError('focus needs --period', 'add a period, such as --period 2026-02');
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   const period = parsePeriod(options.period, '--period');
   noteOtherRates(cli, context);
   const { connection } = context.reader();
-  // One transaction, so that all rows are of one moment.
+  // One transaction keeps all rows consistent with each other.
   connection.exec('BEGIN');
   try {
     const request = {
@@ -115,10 +125,10 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
       nowMs: context.clock.now(),
     };
     const { sheet, gaps } = readFocusSheet(connection, request);
-    const rows = await putSheet(cli, sheet, { format, options: { ...options, raw: true } });
-    if (rows === 0) noteNearTenants(cli, connection, { tenantId, workspaceId });
-    if (gaps.unknown.length > 0) cli.note(`the ledger has no data for ${period}`);
-    if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants are not priced, or not in full, and left out so far`);
+    const rows = await writeSheet(cli, sheet, { format, options: { ...options, raw: true } });
+    if (rows === 0) noteMissingTenant(cli, connection, { tenantId, workspaceId });
+    if (gaps.unknown.length > 0) cli.note(`no usage in ${period}`);
+    if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants skipped: they have no complete price`);
   } finally {
     connection.exec('COMMIT');
   }

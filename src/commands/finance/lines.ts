@@ -11,7 +11,7 @@ import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { BY_OPTION, firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
+import { BY_OPTION, firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
 
 export function linesCommand(cli: CliContext): CliCommand {
   return new CliCommand('lines')
@@ -34,18 +34,18 @@ interface AddOptions {
   by?: string;
 }
 
-/** Characters of a reason: it stands on the statement. */
-const LONGEST_REASON = 200;
+/** Maximum characters of a reason, which is printed on the statement. */
+const MAX_REASON_CHARACTERS = 200;
 
 function addCommand(cli: CliContext): CliCommand {
   return reportingCommand('add')
-    .description('Add an amount to what a tenant is to pay for a month, such as a credit note or a fee.')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .description("Add an amount to a tenant's charges of a month, such as a credit note or a fee.")
+    .option('--workspace <id>', 'the workspace (required when there are several)')
     .requiredOption('--tenant <id>', 'the tenant')
-    .requiredOption('--period <period>', 'the month, YYYY-MM; of a closed one it is booked as a correction')
-    .requiredOption('--amount <amount>', 'such as 49.00, or -12.50 to give back')
-    .requiredOption('--currency <code>', 'a code of ISO 4217, such as EUR')
-    .requiredOption('--reason <text>', 'why; the tenant reads it on its statement')
+    .requiredOption('--period <period>', 'the month, YYYY-MM; a closed month gets a correction')
+    .requiredOption('--amount <amount>', 'such as 49.00, or -12.50 for a credit')
+    .requiredOption('--currency <code>', 'an ISO 4217 code, such as EUR')
+    .requiredOption('--reason <text>', "reason; printed on the tenant's statement")
     .option(...BY_OPTION)
     .examples(
       'usage-ledger lines add --tenant acme --period 2026-02 --amount -12.50 --currency EUR --reason "goodwill" --by "Ada"',
@@ -61,10 +61,10 @@ function addCommand(cli: CliContext): CliCommand {
         const nowMs = context.clock.now();
         const line = { workspaceId, tenantId, period, amountMinor, currency, reason, by, nowMs };
         const report = await writer.addLine(line);
-        putReport(cli, report, 'is added');
+        printLine(cli, report, 'added');
         const priced = creditPricer(context.reader().connection, workspaceId)(tenantId, period, 0n);
         if (priced === null || priced.currency === currency || cli.json) return;
-        cli.note(`Its rate card is in ${priced.currency}: the statement has a total of its own in ${currency}.`);
+        cli.note(`The tenant's rate card is in ${priced.currency}: the statement has a separate total in ${currency}.`);
       }),
     );
 }
@@ -72,48 +72,51 @@ function addCommand(cli: CliContext): CliCommand {
 function amountOf({ amount, currency }: AddOptions): bigint {
   if (!isCurrency(currency)) {
     throw new UsageError(
-      `--currency ${JSON.stringify(currency)} is not a currency of ISO 4217`,
-      'write it such as EUR',
+      `--currency ${JSON.stringify(currency)} is not an ISO 4217 code`,
+      'give a currency such as EUR',
     );
   }
   const minor = parseMinor(amount, currency);
   if (minor !== null && minor !== 0n && minor <= LARGEST_LINE && minor >= -LARGEST_LINE) return minor;
   throw new UsageError(
-    `--amount ${JSON.stringify(amount)} is no amount of ${currency}`,
-    `write a plain decimal other than 0, no finer than the currency, of at most ${formatMinor(LARGEST_LINE, currency)}`,
+    `--amount ${JSON.stringify(amount)} is not an amount in ${currency}`,
+    `give a plain decimal other than 0, with the decimals of the currency, up to ${formatMinor(LARGEST_LINE, currency)}`,
   );
 }
 
 function reasonOf(text: string): string {
   const reason = text.trim();
-  if (reason !== '' && reason.length <= LONGEST_REASON) return reason;
+  if (reason !== '' && reason.length <= MAX_REASON_CHARACTERS) return reason;
   throw new UsageError(
     `--reason has ${reason.length} characters`,
-    `say why in 1 to ${LONGEST_REASON}: the tenant reads it, and auditors will ask`,
+    `give a reason of 1 to ${MAX_REASON_CHARACTERS} characters: the tenant and auditors read it`,
   );
 }
 
 function revokeCommand(cli: CliContext): CliCommand {
   return reportingCommand('revoke')
-    .description('Take a line back: from an estimate it goes, of a closed month it is booked as a correction.')
-    .argument('<line>', 'its number, as `lines list` has it')
-    .requiredOption('--reason <text>', 'why; the tenant does not read it')
+    .description('Revoke a manual line. An estimate loses it; a closed month gets a correction.')
+    .argument('<line>', 'its number in `lines list`')
+    .requiredOption('--reason <text>', 'reason; not shown to the tenant')
     .option(...BY_OPTION)
     .examples('usage-ledger lines revoke 3 --reason "meant for globex"')
     .action((text: string, options: { reason: string; by?: string }) =>
       cli.withContext(async (context) => {
         if (!/^\d{1,15}$/.test(text))
-          throw new UsageError(`${JSON.stringify(text)} is no number of a line`, 'give one');
+          throw new UsageError(
+            `${JSON.stringify(text)} is not a line number`,
+            'give a number from `usage-ledger lines list`',
+          );
         const reason = reasonOf(options.reason);
         const writer = await context.existingWriter();
         const { by = systemUser() } = options;
         const line = { lineId: Number(text), by, reason, nowMs: context.clock.now() };
-        putReport(cli, await writer.revokeLine(line), 'is revoked');
+        printLine(cli, await writer.revokeLine(line), 'revoked');
       }),
     );
 }
 
-function putReport(cli: CliContext, report: LineReport & Recorded, what: string): void {
+function printLine(cli: CliContext, report: LineReport & Recorded, action: string): void {
   const { lineId, tenantId, period, amountMinor, currency, reason, bookedPeriod, digest } = report;
   const amount = formatMinor(amountMinor, currency);
   const record = {
@@ -128,9 +131,9 @@ function putReport(cli: CliContext, report: LineReport & Recorded, what: string)
     digest,
   };
   const sum = `${formatDecimal(amount)} ${currency}`;
-  cli.answer(record, [
-    `line ${lineId} ${what}: ${sum} for ${inertText(tenantId)} in ${period}, ${inertText(reason)}`,
-    bookedPeriod === null ? null : `  ${period} is closed: it is booked as a correction in ${bookedPeriod}`,
+  cli.printResult(record, [
+    `line ${lineId} ${action}: ${sum} for ${inertText(tenantId)} in ${period}, ${inertText(reason)}`,
+    bookedPeriod === null ? null : `  ${period} is closed: booked as a correction in ${bookedPeriod}`,
     `head digest ${digest}`,
   ]);
   cli.noteCheckpoint(report.checkpointFault);
@@ -160,7 +163,7 @@ interface LineListOptions {
 
 function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
-    .description('The lines by hand of the ledger, revoked ones too.')
+    .description('List manual lines, including revoked ones.')
     .option('--workspace <id>', 'only this workspace')
     .option('--tenant <id>', 'only this tenant')
     .option('--period <period>', 'only this month, YYYY-MM')
@@ -174,8 +177,8 @@ function listCommand(cli: CliContext): CliCommand {
           tenantId: tenant,
           period: period === undefined ? undefined : parsePeriod(period, '--period'),
         });
-        if (rows.length === 0) cli.note('the ledger has no line by hand that fits');
-        return putRows(cli, firstRows(cli, rows, limit), LINE_COLUMNS);
+        if (rows.length === 0) cli.note('no manual line matches');
+        return printRows(cli, firstRows(cli, rows, limit), LINE_COLUMNS);
       }),
     );
 }

@@ -34,7 +34,7 @@ import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, printProse, reportingCommand } from '../shared/cli-context.ts';
 import { noteOtherRates } from './rates.ts';
-import { chosenFormat, putText } from './sheet-output.ts';
+import { chosenFormat, writeText } from './sheet-output.ts';
 
 interface MonthEndOptions {
   workspace?: string[];
@@ -48,11 +48,9 @@ export function monthEndCommand(cli: CliContext): CliCommand {
   return reportingCommand('month-end')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id...>', 'only these workspaces (default: all)')
-    .addOption(
-      new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'json', 'html']),
-    )
-    .option('--out <file>', 'write into this file')
-    .option('--bundle <file>', 'a ZIP file for the auditor, of what is closed, that checks itself')
+    .addOption(new Option('--format <format>', 'output format (default: table)').choices(['table', 'json', 'html']))
+    .option('--out <file>', 'write to this file')
+    .option('--bundle <file>', 'write a self-verifying ZIP of the closed workspaces, for auditors')
     .examples('usage-ledger month-end 2026-02', 'usage-ledger month-end 2026-02 --format html --out february.html')
     .action((text: string, options: MonthEndOptions) =>
       cli.withContext(async (context) => {
@@ -62,9 +60,9 @@ export function monthEndCommand(cli: CliContext): CliCommand {
         if (!plan.ready) cli.exitCode = EXIT.fault;
         if (options.bundle !== undefined) return writeBundle(cli, context, plan, options.bundle);
         if (format === 'json') cli.printJson(plan);
-        else if (format === 'html') await putText(cli, monthEndHtml(plan), options);
+        else if (format === 'html') await writeText(cli, monthEndHtml(plan), options);
         else if (options.out === undefined) printPlan(cli, plan);
-        else throw new UsageError('a table goes to stdout only', 'give --format html or json with --out');
+        else throw new UsageError('--out does not take a table', 'add --format html or --format json');
       }),
     );
 }
@@ -82,7 +80,7 @@ export async function planMonth(context: Context, period: Period, ids?: readonly
   return connection.transaction(() => readMonthEnd(connection, request))();
 }
 
-/** All that are configured, and what the ledger reads though it is not. */
+/** Returns the configured workspaces, and those that the ledger still reads without configuration. */
 function subjectsOf(context: Context): MonthEndSubject[] {
   const { connection } = context.reader();
   const configured = new Set(context.config.workspaces.map(({ id }) => id));
@@ -103,28 +101,28 @@ function printPlan(cli: CliContext, plan: MonthEnd): void {
     for (const largest of money.largest) printProse(cli, `  ${formatMonthChange(largest)}`, 2);
   }
   const blocked = plan.workspaces.filter(({ state }) => state === 'blocked');
-  if (!plan.ready) printList(cli, 'Blocking:', [...soundBlocker(plan), ...blocked.flatMap(blockersOf)]);
+  if (!plan.ready) printNotices(cli, 'Blocking:', [...ledgerBlockers(plan), ...blocked.flatMap(blockersOf)]);
   const notices = plan.workspaces.flatMap((workspace) => findNotices(workspace, plan.period));
-  if (notices.length > 0) printList(cli, 'Also worth checking:', notices);
+  if (notices.length > 0) printNotices(cli, 'Also worth checking:', notices);
 }
 
-interface Said {
+interface Notice {
   words: string;
   command: string | null;
 }
 
-function soundBlocker({ sound }: MonthEnd): Said[] {
+function ledgerBlockers({ sound }: MonthEnd): Notice[] {
   return sound ? [] : [{ words: 'the ledger has faults', command: 'usage-ledger verify' }];
 }
 
-function blockersOf({ workspace_id: id, blockers }: MonthEndWorkspace): Said[] {
+function blockersOf({ workspace_id: id, blockers }: MonthEndWorkspace): Notice[] {
   return blockers.map(({ reason, command }) => ({ words: `${inertText(id)}: ${reason}`, command }));
 }
 
-function printList(cli: CliContext, title: string, all: readonly Said[]): void {
+function printNotices(cli: CliContext, title: string, notices: readonly Notice[]): void {
   cli.print('');
   cli.print(title);
-  for (const { words, command } of all) {
+  for (const { words, command } of notices) {
     printProse(cli, `  ${words}`, 2);
     if (command !== null) cli.print(`    $ ${inertText(command)}`);
   }
@@ -153,32 +151,34 @@ function rowOf(workspace: MonthEndWorkspace) {
   };
 }
 
-const VIEWS = ['closes', 'charges', 'charge_lines', 'lines', 'reconciliations'] as const;
+const BUNDLE_VIEWS = ['closes', 'charges', 'charge_lines', 'lines', 'reconciliations'] as const;
 
-const README = `A month's end, as its ledger has it
+const BUNDLE_README = `Month-end bundle of a usage ledger
 
-month-end.json        each workspace: closed or not, reconciled or not, what it comes to; what \`verify\` found, and the head
-closes.csv            who closed and reopened the month, with the digest of each close
-charges.csv           the index of the statements: tenant, reference, amount, number, number of the invoice
-charge_lines.csv      the lines of these; lines.csv: what was added by hand
-reconciliations.csv   what comparisons with the invoices have found, and the SHA-256 of the invoices' files
-statements/           the statements of each closed workspace, with their proof
-manifest.json         the SHA-256 of each file; its own is the digest of the bundle
+month-end.json        for each workspace: state, reconciliation and total; the result of \`verify\`; the head digest
+closes.csv            each close and reopening of the month: actor, time, digest
+charges.csv           index of the statements: tenant, reference, amount, statement number, invoice number
+charge_lines.csv      the lines of the charges
+lines.csv             the manual lines
+reconciliations.csv   results of comparisons with invoices, and the SHA-256 of the invoice files
+statements/           the statements of each closed workspace, with their proofs
+manifest.json         the SHA-256 of each file; the SHA-256 of manifest.json is the bundle digest
 
-Unpack it into an empty folder, and type there, with Node 20 or later:
+Unpack the bundle into an empty folder and run there, with Node 20 or later:
 
     node verify-bundle.mjs --digest DIGEST
 
-DIGEST is that of the bundle, as you were told it by another route than this file: without it the files only agree with
-each other, for whoever changes one can write the manifest anew. The digests of the closes prove the statements by
-themselves: node verify-statement.mjs STATEMENT.json --digest CLOSE
+DIGEST is the bundle digest, which you must have received separately from this file. Without it, the check only shows that
+the files match each other: anyone who changes a file can also rewrite the manifest. Each statement can also be verified
+alone, with the digest of its close: node verify-statement.mjs STATEMENT.json --digest CLOSE
 `;
 
-/** Writes what an auditor needs of a month into one file that checks itself, all of one moment. */
+/** Writes the month's closes, charges and statements to one self-verifying ZIP file, read in one transaction. */
 async function writeBundle(cli: CliContext, context: Context, plan: MonthEnd, out: string): Promise<void> {
   const { period, workspaces } = plan;
   const closed = workspaces.filter(({ state }) => state === 'closed').map(({ workspace_id }) => workspace_id);
-  if (closed.length === 0) throw new UsageError(`nothing of ${period} is closed`, 'a bundle is made of closed months');
+  if (closed.length === 0)
+    throw new UsageError(`no workspace is closed for ${period}`, 'close at least one workspace first');
   const { connection } = context.reader();
   const files: Record<string, string> = {};
   const statements: { workspace_id: string; file: string; close_digest: string }[] = [];
@@ -199,15 +199,15 @@ async function writeBundle(cli: CliContext, context: Context, plan: MonthEnd, ou
       return files[name];
     };
     try {
-      await add('README.txt', [README]);
+      await add('README.txt', [BUNDLE_README]);
       await add('month-end.json', [renderJson(plan)]);
-      for (const view of VIEWS) {
+      for (const view of BUNDLE_VIEWS) {
         const { rows, ...sheet } = viewSheet(connection, view, { period });
-        const at = sheet.columns.findIndex(({ name }) => name === 'workspace_id');
-        const own = function* () {
-          for (const row of rows) if (workspaces.some(({ workspace_id: id }) => id === row[at])) yield row;
+        const workspaceColumn = sheet.columns.findIndex(({ name }) => name === 'workspace_id');
+        const selected = function* () {
+          for (const row of rows) if (workspaces.some(({ workspace_id: id }) => id === row[workspaceColumn])) yield row;
         };
-        await add(`${view}.csv`, textPieces({ ...sheet, rows: own() }, 'csv', { raw: true }));
+        await add(`${view}.csv`, textPieces({ ...sheet, rows: selected() }, 'csv', { raw: true }));
       }
       for (const workspaceId of closed) {
         const stream = streamStatement(connection, { workspaceId, period, nowMs: context.clock.now() });
@@ -232,6 +232,6 @@ async function writeBundle(cli: CliContext, context: Context, plan: MonthEnd, ou
   } finally {
     connection.exec('ROLLBACK');
   }
-  const words = `${counted(statements.length, 'closed workspace')} of ${period} in ${out}`;
-  cli.answer({ period, file: out, statements, digest }, [words, `bundle digest ${digest}`]);
+  const words = `wrote ${out}: ${period}, ${counted(statements.length, 'closed workspace')}`;
+  cli.printResult({ period, file: out, statements, digest }, [words, `bundle digest ${digest}`]);
 }

@@ -28,7 +28,7 @@ import { recordedUsage } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION, putRows } from '../shared/options.ts';
+import { firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
 
 export function ratesCommand(cli: CliContext): CliCommand {
   return new CliCommand('rates')
@@ -41,7 +41,7 @@ export function ratesCommand(cli: CliContext): CliCommand {
 
 function applyCommand(cli: CliContext): CliCommand {
   return reportingCommand('apply')
-    .description('Show what these cards would change in place of all others; do it with --yes.')
+    .description('Show how replacing all rate cards with these would change amounts; apply with --yes.')
     .argument('[file]', 'a file with `rates:`, `costs:` or both, and a list of cards (default: the configuration)')
     .option(...YES_OPTION)
     .examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates apply --yes')
@@ -49,74 +49,81 @@ function applyCommand(cli: CliContext): CliCommand {
       cli.withContext((context) => {
         const source = file === undefined ? 'configuration' : 'import';
         if (file !== undefined) refuseConfigured(context);
-        return putIntoForce(cli, context, { given: givenCards(cli, context, file), source, yes });
+        return applyCards(cli, context, { cards: cardsFrom(cli, context, file), source, yes });
       }),
     );
 }
 
 function clearCommand(cli: CliContext): CliCommand {
   return reportingCommand('clear')
-    .description('Show what it would change to have no card in force; do it with --yes.')
+    .description('Show how removing all rate cards would change amounts; apply with --yes.')
     .option(...YES_OPTION)
     .examples('usage-ledger rates clear --yes')
     .action(({ yes = false }: { yes?: boolean }) =>
       cli.withContext((context) => {
         refuseConfigured(context);
-        return putIntoForce(cli, context, { given: { rates: [], costs: [] }, source: 'import', yes });
+        return applyCards(cli, context, { cards: { rates: [], costs: [] }, source: 'import', yes });
       }),
     );
 }
 
-const YES_OPTION = ['--yes', 'do it; without this it is only shown'] as const;
+const YES_OPTION = ['--yes', 'apply the change; without this it is only shown'] as const;
 
-/** The daemon would put the cards of the configuration into force again with its next start. */
+/** Throws when the configuration has rate cards: the daemon would apply those again at its next start. */
 function refuseConfigured({ config }: Context): void {
   const { rates, costs } = cardsInConfig(config);
   if (rates === null && costs === null) return;
   throw new UsageError(
     `the configuration has \`${rates === null ? 'costs' : 'rates'}:\``,
-    'change them there, or remove them, and try again',
+    'change the cards there, or remove them and try again',
   );
 }
 
-async function putIntoForce(
+async function applyCards(
   cli: CliContext,
   context: Context,
-  { given, source, yes }: { given: ReplacementCards; source: CardSource; yes: boolean },
+  { cards, source, yes }: { cards: ReplacementCards; source: CardSource; yes: boolean },
 ): Promise<void> {
-  const { rates, costs } = given;
+  const { rates, costs } = cards;
   const count = (rates?.length ?? 0) + (costs?.length ?? 0);
-  for (const cards of [rates, costs]) if (cards !== null) refuseUnclear(cards);
-  // First of all: it makes the ledger where there is none yet.
+  for (const side of [rates, costs]) if (side !== null) refuseUnclear(side);
+  // The writer comes first because it creates a missing ledger.
   const writer = yes ? await context.writer() : null;
-  const change = changeOfCards(context.reader().connection, given);
-  const isNew = change.added.length + change.retired.length > 0;
+  const change = changeOfCards(context.reader().connection, cards);
+  const hasChanged = change.added.length + change.retired.length > 0;
   const comparison = comparisonWith(context, rates, { onlyOpen: true });
-  if (isNew) await writer?.setCards({ cards: rates, costs, source, nowMs: context.clock.now() });
+  if (hasChanged) await writer?.setCards({ cards: rates, costs, source, nowMs: context.clock.now() });
   if (cli.json) {
-    cli.printJson({ applied: yes && isNew, cards: count, ...change, ...comparison });
+    cli.printJson({ applied: yes && hasChanged, cards: count, ...change, ...comparison });
     return;
   }
-  if (!isNew) {
-    cli.print('these cards are in force already');
+  if (!hasChanged) {
+    cli.print('These rate cards are already active.');
     return;
   }
   for (const name of change.added) cli.print(`+ ${inertText(name)}`);
   for (const name of change.retired) cli.print(`- ${inertText(name)}`);
   if (comparison.months.length > 0) cli.print('');
-  putComparison(cli, comparison);
-  const words = `closed months keep theirs${comparison.months.length === 0 ? '' : ', open ones are priced anew as above'}`;
-  if (yes) cli.print(`\n${counted(count, 'card is', 'cards are')} in force; ${words}`);
-  else cli.note(`nothing is changed yet: --yes does it; ${words}`);
+  printComparison(cli, comparison);
+  const hasRepriced = comparison.months.length > 0;
+  if (yes) {
+    const repriced = hasRepriced
+      ? 'Open months were repriced; closed months are unchanged.'
+      : 'Closed months are unchanged.';
+    cli.print(`\n${counted(count, 'rate card is', 'rate cards are')} active. ${repriced}`);
+  } else {
+    const repriced = hasRepriced
+      ? 'Open months would be repriced; closed months stay unchanged.'
+      : 'Closed months stay unchanged.';
+    cli.note(`Nothing changed yet: add --yes to apply. ${repriced}`);
+  }
 }
 
-/** Says when the configuration has other cards than those in force: what only reads puts none into force. */
+/** Notes when the configured rate cards differ from the active ones: commands that only read apply none. */
 export function noteOtherRates(cli: CliContext, context: Context): void {
   const { added, retired } = changeOfCards(context.reader().connection, cardsInConfig(context.config));
   if (added.length + retired.length === 0) return;
-  cli.note(
-    'the configuration has other rate cards than those in force: `usage-ledger rates apply` shows the difference',
-  );
+  cli.note('The configured rate cards differ from the active ones: `usage-ledger rates apply` shows the difference.');
 }
 
 type CardRow = ReturnType<typeof cardRow>;
@@ -147,7 +154,7 @@ const CARD_COLUMNS: readonly Column<CardRow>[] = [
   { name: 'tenant', kind: 'id', header: 'Tenant', words: (tenant) => tenant ?? 'all' },
   { name: 'currency', kind: 'text', header: 'Currency' },
   { name: 'model', kind: 'text', header: 'Pricing' },
-  { name: 'price_per_request', kind: 'price', header: 'A request', sparse: true },
+  { name: 'price_per_request', kind: 'price', header: 'Per request', sparse: true },
   { name: 'source', kind: 'text', header: 'Source' },
   { name: 'recorded_at', kind: 'date' },
   { name: 'digest', kind: 'id' },
@@ -155,8 +162,8 @@ const CARD_COLUMNS: readonly Column<CardRow>[] = [
 
 function listCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
-    .description('List the cards in force: prices, and what the provider charges.')
-    .option('--period <period>', 'only cards that price this period, YYYY-MM')
+    .description('List the active rate cards: prices and provider costs.')
+    .option('--period <period>', 'only cards of this period, YYYY-MM')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger rates list', 'usage-ledger rates list --period 2026-02')
     .action((options: { period?: string; limit?: number }) =>
@@ -165,54 +172,57 @@ function listCommand(cli: CliContext): CliCommand {
         noteOtherRates(cli, context);
         const { connection } = context.reader();
         const all = CARD_SIDES.flatMap((side) => cardsInForce(connection, side).map((card) => cardRow(card, side)));
-        const fitting = all.filter((card) => period === null || prices(card, period));
-        if (all.length === 0) cli.note('no rate card is in force: nothing is charged');
-        else if (fitting.length === 0) cli.note(`no rate card prices ${period}`);
-        putRows(cli, firstRows(cli, fitting, options.limit), CARD_COLUMNS);
+        const matching = all.filter((card) => period === null || coversPeriod(card, period));
+        if (all.length === 0) cli.note('no rate card is active: nothing is charged');
+        else if (matching.length === 0) cli.note(`no rate card covers ${period}`);
+        printRows(cli, firstRows(cli, matching, options.limit), CARD_COLUMNS);
       }),
     );
 }
 
-/** Periods compare as text. */
-function prices({ from_period, to_period }: CardRow, period: string): boolean {
+/** Reports whether a card covers a period. Periods, YYYY-MM, compare as text. */
+function coversPeriod({ from_period, to_period }: CardRow, period: string): boolean {
   return from_period <= period && (to_period === null || period <= to_period);
 }
 
 function checkCommand(cli: CliContext): CliCommand {
   return reportingCommand('check')
-    .description('Price the recorded history by these cards, beside those in force. Changes nothing.')
+    .description('Price the recorded history with these cards and with the active ones. Changes nothing.')
     .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger rates check rates-2027.yml')
     .action((file: string | undefined, { limit }: { limit?: number }) =>
       cli.withContext((context) => {
-        const { rates } = givenCards(cli, context, file);
+        const { rates } = cardsFrom(cli, context, file);
         if (rates !== null) refuseUnclear(rates);
-        putComparison(cli, comparisonWith(context, rates, { onlyOpen: false }), limit);
+        printComparison(cli, comparisonWith(context, rates, { onlyOpen: false }), limit);
       }),
     );
 }
 
-const SHOWN_TENANTS = 20;
+const MAX_SHOWN_TENANTS = 20;
 
-function givenCards(cli: CliContext, context: Context, file: string | undefined): ReplacementCards {
+function cardsFrom(cli: CliContext, context: Context, file: string | undefined): ReplacementCards {
   if (file !== undefined) {
     const path = resolve(cli.io.cwd, file);
-    requireKind(readInputFile(path, file), ['text', 'json'], 'write the cards as YAML: `rates:` with a list below it');
-    const given = loadCards(path, cli.io.env);
-    for (const { name, workspace } of [...(given.rates ?? []), ...(given.costs ?? [])]) {
+    requireKind(readInputFile(path, file), ['text', 'json'], 'write the cards as YAML, as a list below `rates:`');
+    const loaded = loadCards(path, cli.io.env);
+    for (const { name, workspace } of [...(loaded.rates ?? []), ...(loaded.costs ?? [])]) {
       requireKnownWorkspace(context, workspace, `${name}: workspace`);
     }
-    return given;
+    return loaded;
   }
-  const given = cardsInConfig(context.config);
-  if (given.rates !== null || given.costs !== null) return given;
-  throw new UsageError('the configuration has no `rates:`', 'name a file with rate cards, or write them there');
+  const configured = cardsInConfig(context.config);
+  if (configured.rates !== null || configured.costs !== null) return configured;
+  throw new UsageError(
+    'the configuration has no `rates:`',
+    'name a file with rate cards, or add them to the configuration',
+  );
 }
 
 type RatesComparison = ReturnType<typeof comparisonWith>;
 
-/** What months and tenants cost by the cards that hold for each month, and by others; null: those hold on. */
+/** Compares the amounts of months and tenants under the active cards and under `cards`; null compares the active cards with themselves. */
 function comparisonWith(context: Context, cards: ReplacementCards['rates'], { onlyOpen }: { onlyOpen: boolean }) {
   const { connection } = context.reader();
   const others = cards?.map(resolveRateCard) ?? cardsInForce(connection);
@@ -238,10 +248,10 @@ function comparisonWith(context: Context, cards: ReplacementCards['rates'], { on
   })();
 }
 
-function putComparison(
+function printComparison(
   cli: CliContext,
   { months, tenants, unpriced }: RatesComparison,
-  limit = cli.json ? tenants.length : SHOWN_TENANTS,
+  limit = cli.json ? tenants.length : MAX_SHOWN_TENANTS,
 ): void {
   const shown = tenants.slice(0, limit);
   if (cli.json) {
@@ -252,7 +262,7 @@ function putComparison(
   if (shown.length > 0) cli.print(renderTable(shown, COMPARED_COLUMNS, cli.tableOptions));
   if (tenants.length > shown.length) cli.print(`${tenants.length - shown.length} more`);
   for (const { tenant_id, period, why } of unpriced.slice(0, limit)) {
-    cli.print(`${inertText(tenant_id)} is left unpriced in ${period}: ${inertText(why)}`);
+    cli.print(`${inertText(tenant_id)} has no price in ${period}: ${inertText(why)}`);
   }
 }
 

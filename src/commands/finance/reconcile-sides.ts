@@ -24,49 +24,49 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { readCreditReadings } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { foldId, notKnown } from '../shared/choose-workspace.ts';
+import { foldId, unknownTenantHint } from '../shared/choose-workspace.ts';
 
 export interface MappedColumns extends InvoiceColumns {
-  /** Holds ids of tenants, or what the ledger has as their references. */
+  /** The column with tenant ids, or with the references that the ledger has for tenants. */
   tenantColumn: string;
   decimal?: DecimalMark;
-  /** Of amounts beside which no currency stands. */
+  /** The currency of amounts whose row names none. */
   currency?: string;
 }
 
 export interface InvoiceLine {
-  /** The tenant; several that share a reference are one customer. */
+  /** The tenant, or the customer when several tenants share a reference. */
   tenantId: string;
   invoice: string | null;
   credits: bigint | null;
   amountMinor: bigint | null;
   currency: string | null;
-  /** The sign or code beside the amount, where it is not of the currency: then there is no amount. */
+  /** The sign or code next to the amount when it contradicts the currency; then `amountMinor` is null. */
   otherCurrency: string | null;
 }
 
-/** A tenant's figures in one currency; null: amounts are not compared. */
+/** A tenant's figures in one currency. `currency` is null when amounts are not compared. */
 export type ReconciledRow = ReconciledTenant & {
   currency: string | null;
-  /** The signs or codes of other currencies on its lines of the invoice. */
+  /** The signs or codes of other currencies on the tenant's invoice lines. */
   otherCurrencies: string[];
 };
 
 /**
- * Sets ledger, service and invoices side by side, each of the currencies by itself: what a tenant used counts beside the
- * amount of its own charge, and beside none of another currency.
+ * Compares ledger, service and invoices separately for each currency. A tenant's credits are compared only in the
+ * currency of its own charge.
  */
 export function reconcileByCurrency(
   statement: StatementDocument,
   service: ReadonlyMap<string, SideFigures> | null,
   invoices: readonly InvoiceLine[],
-  { currencies, customerOf, toleranceOf }: Comparison,
+  { currencies, customerOf, toleranceOf }: ReconcileRules,
 ): ReconciledRow[] {
   const [first = null] = currencies;
   const homes = new Map(
     statement.tenants.map(({ tenant_id, lines, totals }) => {
-      const own = lines.find(isPeriodCharge)?.currency ?? totals[0]?.currency ?? null;
-      return [tenant_id, first === null ? null : (own ?? first)];
+      const charged = lines.find(isPeriodCharge)?.currency ?? totals[0]?.currency ?? null;
+      return [tenant_id, first === null ? null : (charged ?? first)];
     }),
   );
   const homeOf = (tenantId: string): string | null => (homes.has(tenantId) ? (homes.get(tenantId) ?? null) : first);
@@ -77,10 +77,10 @@ export function reconcileByCurrency(
       if (!isHome && amountMinor === null) return [];
       return [{ tenantId: customerOf(tenant_id), credits: isHome ? credits_used : null, amountMinor }];
     });
-    const own = [...(service ?? [])].filter(([tenantId]) => homeOf(tenantId) === currency);
+    const serviceTenants = [...(service ?? [])].filter(([tenantId]) => homeOf(tenantId) === currency);
     const found = reconcile({
       ledger: sumOf(ledger),
-      service: service && sumOf(own.map(([id, figures]) => ({ tenantId: customerOf(id), ...figures }))),
+      service: service && sumOf(serviceTenants.map(([id, figures]) => ({ tenantId: customerOf(id), ...figures }))),
       invoice: sumOf(invoices.filter((line) => line.currency === currency)),
       toleranceMinor: toleranceOf(currency),
     });
@@ -95,8 +95,8 @@ export function reconcileByCurrency(
   return rows.sort((a, b) => (a.tenantId < b.tenantId ? -1 : a.tenantId > b.tenantId ? 1 : 0));
 }
 
-/** What is compared: `customerOf` gives the tenants that the file has under one reference one name. */
-interface Comparison {
+/** How to compare. `customerOf` gives all tenants that the file bills under one reference the same name. */
+interface ReconcileRules {
   currencies: readonly (string | null)[];
   customerOf: (tenantId: string) => string;
   toleranceOf: (currency: string | null) => bigint;
@@ -128,20 +128,23 @@ export async function serviceSide(
     const query = { fromPeriod: period, toPeriod: period, page, perPage: workspace.perPage };
     const { usage, total_pages, total_records } = await client.getWorkspaceUsage(query, { signal });
     for (const item of usage) found.set(item.tenant_id, { credits: BigInt(item.credits_used), amountMinor: null });
-    // An empty page ends the walk too: a service that announces pages without end must not keep us.
+    // An empty page also ends the walk: a service may announce pages without end.
     if (page < total_pages && usage.length > 0) continue;
     if (found.size === total_records) return found;
-    throw new AppError('listing_moved', 'the listing moved while it was read', { hint: 'try again', retryable: true });
+    throw new AppError('listing_moved', 'the service listing changed while it was read', {
+      hint: 'run the command again',
+      retryable: true,
+    });
   }
 }
 
-/** How files call a line of the sum of all others, in the tenant's column. */
-const TOTAL = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/i;
+/** Matches the tenant column of a totals row. */
+const TOTAL_ROW = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/i;
 
 /**
- * Reads the invoices from rows of a table, by the columns that it is mapped by; `currency` is that of a file without a column
- * of it. A row that totals all others is checked, and left out. Throws UsageError with the place of what cannot be read, and
- * where there is nothing but totals.
+ * Reads invoice lines from the rows of a table by the mapped columns. `currency` applies to a file without a currency
+ * column. A totals row is checked against the other rows and skipped. Throws UsageError with the cell that cannot be read,
+ * and for a file that has only totals.
  */
 export function readInvoices(
   { rows, place }: Table,
@@ -158,52 +161,57 @@ export function readInvoices(
     const tenantId = customers.customerOf(record[tenantColumn] ?? '');
     const credits = creditsColumn === undefined ? null : creditsIn(row, creditsColumn);
     if (creditsColumn !== undefined && credits === null) {
-      refuse(row, creditsColumn, 'is not a whole number of credits', 'write credits such as 1234');
+      refuse(row, creditsColumn, 'is not a whole number of credits', 'use whole numbers, such as 1234');
     }
-    const said = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
-    const named = said === '' ? (columns.currency ?? said) : said;
+    const cell = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
+    const code = cell === '' ? (columns.currency ?? cell) : cell;
     const invoice = (invoiceColumn === undefined ? '' : (record[invoiceColumn] ?? '').trim()) || null;
     const line = { tenantId, invoice, credits, amountMinor: null, currency: null, otherCurrency: null };
-    if (amountColumn === undefined || readAmount === null || named === null) return line;
-    if (!isCurrency(named))
-      return refuse(row, currencyColumn ?? '', 'is not a currency of ISO 4217', 'write it such as EUR');
-    const amount = readAmount(row, named);
+    if (amountColumn === undefined || readAmount === null || code === null) return line;
+    if (!isCurrency(code))
+      return refuse(row, currencyColumn ?? '', 'is not an ISO 4217 code', 'use a currency such as EUR');
+    const amount = readAmount(row, code);
     if ('fault' in amount) {
       const date = /^\d{4}-\d\d-\d\d/.test(record[amountColumn] ?? '') ? 'is a date, not an amount' : null;
       const [why, hint] = columns.minorUnits === true ? NOT_MINOR_UNITS : AMOUNT_FAULTS[amount.fault];
       return refuse(row, amountColumn, date ?? why, hint);
     }
-    if ('otherCurrency' in amount) return { ...line, currency: named, otherCurrency: amount.otherCurrency };
-    const isOff = signColumn !== undefined && record[signColumn]?.trim() === 'H';
-    return { ...line, currency: named, amountMinor: isOff ? -amount.minor : amount.minor };
+    if ('otherCurrency' in amount) return { ...line, currency: code, otherCurrency: amount.otherCurrency };
+    const isCredit = signColumn !== undefined && record[signColumn]?.trim() === 'H';
+    return { ...line, currency: code, amountMinor: isCredit ? -amount.minor : amount.minor };
   };
   const read = rows.map((row) => ({ row, line: lineOf(row) }));
   const isTotal = ({ row }: { row: TableRow }): boolean => {
     const text = row.record[tenantColumn] ?? '';
-    return TOTAL.test(text.trim()) && !customers.knows(text);
+    return TOTAL_ROW.test(text.trim()) && !customers.knows(text);
   };
   const lines = read.filter((one) => !isTotal(one)).map(({ line }) => line);
   const [onlyTotal] = rows;
   if (lines.length === 0 && onlyTotal !== undefined) {
-    refuse(onlyTotal, tenantColumn, 'is a total, and no row has a tenant', 'export the invoices again');
+    refuse(
+      onlyTotal,
+      tenantColumn,
+      'is a totals row, and no row has a tenant',
+      'export the invoices with one row per tenant',
+    );
   }
   for (const { row, line } of read.filter(isTotal)) {
     const others = lines.filter(({ currency }) => currency === line.currency);
     const sum = sumOf(others.map((other) => ({ ...other, tenantId: line.tenantId }))).get(line.tenantId);
     if (sum?.credits === line.credits && sum.amountMinor === line.amountMinor) continue;
-    refuse(row, tenantColumn, 'is not a tenant, and its row is not the total of the others', 'remove the row');
+    refuse(row, tenantColumn, 'is not a tenant, and its row is not the total of the other rows', 'remove the row');
   }
   return lines;
 }
 
-const NOT_MINOR_UNITS = ['is not an amount in minor units', 'write whole numbers, such as 123450'] as const;
+const NOT_MINOR_UNITS = ['is not an amount in minor units', 'use whole numbers, such as 123450'] as const;
 const AMOUNT_FAULTS: Readonly<Record<AmountFault, readonly [why: string, hint: string]>> = {
-  not_an_amount: ['is not an amount', 'write amounts such as 1234.50'],
+  not_an_amount: ['is not an amount', 'use amounts such as 1234.50'],
   ambiguous: ['is ambiguous', 'add --decimal point or --decimal comma'],
   too_fine: ['has more decimals than the currency', 'round it, in a workbook with =ROUND(...,2)'],
 };
 
-/** Numbers of a workbook are plain, so only its texts, and those of CSV, show which mark is the decimal one. */
+/** Returns a reader for the amounts of a column. Numeric workbook cells are plain; the decimal mark is found from text cells. */
 function amountsIn(
   rows: readonly TableRow[],
   column: string,
@@ -218,32 +226,32 @@ function amountsIn(
   };
 }
 
-/** In a workbook 1.234 is no whole number, whereas in a text it can be 1,234 with its thousands marked. */
+/** Reads a cell with credits; null when it has none. The number 1.234 is not whole, but the text `1.234` can mean 1,234. */
 function creditsIn({ record, numbers }: TableRow, column: string): bigint | null {
   const text = record[column] ?? '';
   if (!numbers.has(column)) return parseCredits(text);
   return /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
 }
 
-/** Points out each text that differs only in case or surrounding space from a tenant or a reference. */
-export function noteMeantTenants({ rows, place }: Table, column: string, customers: Customers): string[] {
+/** Returns a hint for each text that differs only in case or surrounding space from a tenant or a reference. */
+export function similarTenantHints({ rows, place }: Table, column: string, customers: Customers): string[] {
   const seen = new Set<string>();
   return rows.flatMap((row) => {
     const text = row.record[column] ?? '';
-    const known = seen.has(text) ? null : customers.meantBy(text);
+    const known = seen.has(text) ? null : customers.similarTo(text);
     seen.add(text);
-    return known === null ? [] : [`${place(row, column)}: ${notKnown(text, known)}`];
+    return known === null ? [] : [`${place(row, column)}: ${unknownTenantHint(text, known)}`];
   });
 }
 
-/** Who is billed: a tenant, or all that have the reference under which the file bills them. */
+/** The billed customers: each is one tenant, or all tenants whose shared reference the file uses. */
 export class Customers {
   readonly #ids: ReadonlySet<string>;
   readonly #byReference: ReadonlyMap<string, readonly string[]>;
   readonly #customers = new Map<string, string>();
   #byFolded: ReadonlyMap<string, string> | null = null;
 
-  /** `references` are those of now, by tenant; those of the statement come first, as they were when the month was closed. */
+  /** `references` maps tenants to their current references. A reference on the statement, from the close, takes precedence. */
   constructor({ tenants }: StatementDocument, references: ReadonlyMap<string, string>, texts: Iterable<string>) {
     this.#ids = new Set(tenants.map(({ tenant_id }) => tenant_id));
     const then = Map.groupBy(tenants, ({ external_ref }) => external_ref ?? '');
@@ -254,12 +262,12 @@ export class Customers {
       const owners = this.#ids.has(text) ? [] : (this.#byReference.get(text) ?? []);
       if (owners.length < 2) continue;
       const names = new Set(owners.flatMap((id) => this.tenantsOf(this.#customers.get(id) ?? id)));
-      const customer = [...names].sort().join(TOGETHER);
+      const customer = [...names].sort().join(CUSTOMER_SEPARATOR);
       for (const id of names) this.#customers.set(id, customer);
     }
   }
 
-  /** The name of a customer by one of its tenants or references; a text that is neither stays as it is. */
+  /** Returns the customer of a tenant id or reference; any other text is returned unchanged. */
   readonly customerOf = (text: string): string => {
     const id = this.#ids.has(text) ? text : (this.#byReference.get(text)?.[0] ?? text);
     return this.#customers.get(id) ?? id;
@@ -269,19 +277,19 @@ export class Customers {
     return this.#ids.has(text) || this.#byReference.has(text);
   }
 
-  /** The tenant or reference that a text may mean which is neither; null: none. */
-  meantBy(text: string): string | null {
+  /** Returns the tenant or reference that a misspelt text probably means; null when there is none, or the text is known. */
+  similarTo(text: string): string | null {
     if (text.trim() === '' || this.knows(text)) return null;
     this.#byFolded ??= new Map([...this.#byReference.keys(), ...this.#ids].map((known) => [foldId(known), known]));
     return this.#byFolded.get(foldId(text)) ?? null;
   }
 
   tenantsOf(customer: string): string[] {
-    return this.#ids.has(customer) ? [customer] : customer.split(TOGETHER).filter((id) => this.#ids.has(id));
+    return this.#ids.has(customer) ? [customer] : customer.split(CUSTOMER_SEPARATOR).filter((id) => this.#ids.has(id));
   }
 }
 
-const TOGETHER = ' + ';
+const CUSTOMER_SEPARATOR = ' + ';
 
 function parseCredits(text: string): bigint | null {
   const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '');
@@ -289,7 +297,7 @@ function parseCredits(text: string): bigint | null {
   return /^-?\d{1,19}$/.test(grouped) ? BigInt(grouped) : null;
 }
 
-export function causes(
+export function causeFinder(
   connection: LedgerDb,
   { workspace_id: workspaceId, period, tenants }: StatementDocument,
   customers: Customers,
@@ -303,7 +311,7 @@ export function causes(
     const lines = ids.flatMap((id) => byId.get(id)?.lines ?? []).filter((line) => line.currency === currency);
     const sumOfKind = (wanted: string): bigint =>
       lines.reduce((sum, line) => sum + (line.kind === wanted ? (line.amount_minor ?? 0n) : 0n), 0n);
-    // What several had been read to have at one time nobody has put together.
+    // Earlier readings exist per tenant only, so a customer of several tenants has none.
     const earlier = (ids.length === 1 ? ids : []).flatMap((tenantId) =>
       readCreditReadings(connection, { workspaceId, period, tenantId }).map((credits) => {
         const priced = price(tenantId, period, credits);

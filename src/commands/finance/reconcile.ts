@@ -23,16 +23,16 @@ import { BY_OPTION, LIMIT_OPTION, SHEET_OPTION } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
 import {
   Customers,
-  causes,
+  causeFinder,
   type InvoiceLine,
   type MappedColumns,
-  noteMeantTenants,
   type ReconciledRow,
   readInvoices,
   reconcileByCurrency,
   serviceSide,
+  similarTenantHints,
 } from './reconcile-sides.ts';
-import { addSheetOptions, chosenFormat, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
+import { addSheetOptions, chosenFormat, LISTING_FORMAT, type ListingOptions, writeListing } from './sheet-output.ts';
 
 interface ReconcileOptions extends ListingOptions, MappedColumns {
   period: string;
@@ -50,27 +50,25 @@ const DECIMALS: readonly DecimalMark[] = ['point', 'comma'];
 
 export function reconcileCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('reconcile')
-    .argument('<file>', 'the invoices: a CSV file or an Excel workbook, with a header')
+    .argument('<file>', 'the invoices: a CSV file or Excel workbook with a header row')
     .requiredOption('--period <period>', 'the period, YYYY-MM')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--tenant-column <name>', 'its column with tenant ids or references', 'tenant_id')
-    .option('--credits-column <name>', 'its column with credits')
-    .option('--amount-column <name>', 'its column with amounts, such as 12.50')
-    .option('--currency-column <name>', 'its column with currencies')
-    .option('--currency <code>', 'the currency of the amounts; leaves out tenants of others')
-    .option('--invoice-column <name>', 'its column with the numbers of the invoices')
-    .option('--workspace-column <name>', 'its column with workspaces')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
+    .option('--tenant-column <name>', 'the column with tenant ids or references', 'tenant_id')
+    .option('--credits-column <name>', 'the column with credits')
+    .option('--amount-column <name>', 'the column with amounts, such as 12.50')
+    .option('--currency-column <name>', 'the column with currencies')
+    .option('--currency <code>', 'the currency of the amounts; tenants in other currencies are skipped')
+    .option('--invoice-column <name>', 'the column with invoice numbers')
+    .option('--workspace-column <name>', 'the column with workspaces')
     .option(...SHEET_OPTION)
     .option('--minor-units', 'amounts are in minor units: 1250 is 12.50 EUR')
-    .addOption(new Option('--preset <name>', 'columns as this system calls them').choices(Object.keys(PRESETS)))
-    .addOption(
-      new Option('--decimal <mark>', 'the mark before decimals, where amounts do not show it').choices(DECIMALS),
-    )
-    .option('--tolerance <amount>', 'by how much an amount may differ', '0')
-    .option('--no-service', 'do not ask the service')
-    .option('--record', 'write the result of a closed month, and the numbers, as a link of the chain')
+    .addOption(new Option('--preset <name>', 'the column names of this system').choices(Object.keys(PRESETS)))
+    .addOption(new Option('--decimal <mark>', 'the decimal mark, when the amounts are ambiguous').choices(DECIMALS))
+    .option('--tolerance <amount>', 'the largest accepted difference of an amount', '0')
+    .option('--no-service', 'compare without the service')
+    .option('--record', 'record the result and the invoice numbers of a closed month in the chain')
     .option(...BY_OPTION)
-    .option('--note <text>', 'why, or a reference', '')
+    .option('--note <text>', 'reason or reference', '')
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
@@ -80,11 +78,13 @@ export function reconcileCommand(cli: CliContext): CliCommand {
     )
     .action((file: string, given: ReconcileOptions) => {
       const options = withPreset(command, given);
-      return cli.withContext((context) => withStopSignal((signal) => compare(cli, context, file, options, signal)));
+      return cli.withContext((context) =>
+        withStopSignal((signal) => compareInvoices(cli, context, file, options, signal)),
+      );
     });
 }
 
-/** The options, where those that nobody typed come from the preset. */
+/** Fills options that were not typed from the preset. */
 function withPreset(command: CliCommand, options: ReconcileOptions): ReconcileOptions {
   if (options.preset === undefined) return options;
   const isTyped = ([option]: [string, unknown]) => command.getOptionValueSource(option) === 'cli';
@@ -92,7 +92,7 @@ function withPreset(command: CliCommand, options: ReconcileOptions): ReconcileOp
   return { ...options, ...PRESETS[options.preset], ...typed };
 }
 
-async function compare(
+async function compareInvoices(
   cli: CliContext,
   context: Context,
   file: string,
@@ -101,12 +101,12 @@ async function compare(
 ): Promise<void> {
   const { tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, workspaceColumn } = options;
   if (creditsColumn === undefined && amountColumn === undefined) {
-    throw new UsageError('there is nothing to compare', 'name --credits-column, --amount-column or both');
+    throw new UsageError('no column to compare', 'add --credits-column, --amount-column or both');
   }
   const period = parsePeriod(options.period, '--period');
   const input = readInputFile(resolve(cli.io.cwd, file), file);
-  const wanted = [tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, workspaceColumn];
-  const required = [...new Set([...wanted, options.signColumn])].filter((name) => name !== undefined);
+  const columns = [tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, workspaceColumn];
+  const required = [...new Set([...columns, options.signColumn])].filter((name) => name !== undefined);
   const table = await readTable(input, { required, sheet: options.sheet });
   const parts = byWorkspace(context, table, options);
   noteOtherRates(cli, context);
@@ -116,10 +116,10 @@ async function compare(
   if (read.length === 0) throw unknownPeriod(period, parts.map(([id]) => id).join(', '));
   const open = read.find(({ statement }) => statement.state !== 'closed');
   if (options.record === true && open !== undefined) {
-    const hint = 'close it first: what is not closed changes';
-    throw new UsageError(`${period} of ${inertText(open.statement.workspace_id)} is not closed`, hint);
+    const hint = 'close the month before recording its reconciliation';
+    throw new UsageError(`${inertText(open.statement.workspace_id)}, ${period}: not closed`, hint);
   }
-  noteMeant(cli, read);
+  noteSimilarTenants(cli, read);
   const compared: Compared[] = [];
   for (const sides of read) {
     const id = sides.statement.workspace_id;
@@ -133,12 +133,12 @@ async function compare(
   }
   if (options.record === true) {
     const found = { name: basename(file), sha256: hash('sha256', input.bytes, 'hex') };
-    for (const one of compared) await record(cli, context, one, { period, file: found, options });
+    for (const one of compared) await recordResult(cli, context, one, { period, file: found, options });
   }
-  await show(cli, context, compared, { period, options });
+  await printComparisonResult(cli, context, compared, { period, options });
 }
 
-/** Groups the rows by workspace; without a column of workspaces all belong to the one that is chosen. */
+/** Groups the rows by workspace. Without a workspace column, all rows belong to the chosen workspace. */
 function byWorkspace(
   { config }: Context,
   { rows, place }: Table,
@@ -150,8 +150,8 @@ function byWorkspace(
   const [unknown] = [...byId].find(([id]) => !ids.includes(id))?.[1] ?? [];
   if (unknown !== undefined) {
     const value = JSON.stringify(unknown.record[workspaceColumn]);
-    const message = `${place(unknown, workspaceColumn)}: ${value} is not a workspace of the configuration`;
-    throw new UsageError(message, `it has ${ids.join(', ')}`);
+    const message = `${place(unknown, workspaceColumn)}: ${value} is not a configured workspace`;
+    throw new UsageError(message, `use one of ${ids.join(', ')}`);
   }
   const chosen = workspace === undefined ? ids : [chooseWorkspace(config, workspace).id];
   return chosen.map((id) => [id, byId.get(id) ?? []]);
@@ -162,20 +162,20 @@ interface Sides {
   customers: Customers;
   invoices: InvoiceLine[];
   currencies: (string | null)[];
-  /** Names in the file that differ from a tenant only in case or space. */
-  meant: string[];
+  /** Hints for names in the file that differ from a tenant only in case or space. */
+  hints: string[];
 }
 
-/** Texts that may mean a tenant are pointed out up to this many. */
-const SHOWN_MEANT = 10;
+/** Maximum hints about misspelt tenants that are shown. */
+const MAX_SHOWN_HINTS = 10;
 
-function noteMeant(cli: CliContext, read: readonly Sides[]): void {
-  const meant = read.flatMap((sides) => sides.meant);
-  for (const line of meant.slice(0, SHOWN_MEANT)) cli.note(line);
-  if (meant.length > SHOWN_MEANT) cli.note(`${meant.length - SHOWN_MEANT} more`);
+function noteSimilarTenants(cli: CliContext, read: readonly Sides[]): void {
+  const hints = read.flatMap((sides) => sides.hints);
+  for (const line of hints.slice(0, MAX_SHOWN_HINTS)) cli.note(line);
+  if (hints.length > MAX_SHOWN_HINTS) cli.note(`${hints.length - MAX_SHOWN_HINTS} more`);
 }
 
-/** Null of a workspace that has neither usage in the month nor invoices. */
+/** Reads both sides of a workspace; null when it has neither usage in the month nor invoices. */
 function readSides(
   context: Context,
   period: Period,
@@ -196,7 +196,7 @@ function readSides(
     customers,
     invoices,
     currencies,
-    meant: noteMeantTenants(table, options.tenantColumn, customers),
+    hints: similarTenantHints(table, options.tenantColumn, customers),
   };
 }
 
@@ -204,7 +204,7 @@ interface Compared extends Sides {
   tenants: ReconciledRow[];
 }
 
-async function record(
+async function recordResult(
   cli: CliContext,
   context: Context,
   { statement, customers, invoices, tenants, currencies }: Compared,
@@ -237,11 +237,11 @@ async function record(
     note,
     nowMs: context.clock.now(),
   });
-  cli.note(`${period} of ${inertText(workspaceId)} is recorded as reconciled: head digest ${link.digest}`);
+  cli.note(`${inertText(workspaceId)}, ${period}: reconciliation recorded, head digest ${link.digest}`);
   cli.noteCheckpoint(link.checkpointFault);
 }
 
-async function show(
+async function printComparisonResult(
   cli: CliContext,
   context: Context,
   compared: readonly Compared[],
@@ -252,13 +252,13 @@ async function show(
   const rows = compared.flatMap(({ statement, customers, tenants }) => {
     const { workspace_id } = statement;
     const names = tenantNames(connection, { workspaceId: workspace_id });
-    const whyOf = causes(connection, statement, customers);
+    const causeOf = causeFinder(connection, statement, customers);
     return tenants
       .filter(({ status }) => !isTable || status !== 'matched')
       .map((tenant) => ({
         workspace_id,
         ...rowOf(tenant),
-        cause: whyOf(tenant),
+        cause: causeOf(tenant),
         display_name: names(workspace_id, customers.tenantsOf(tenant.tenantId)[0] ?? tenant.tenantId),
       }));
   });
@@ -278,7 +278,7 @@ async function show(
     totals,
   };
   const columns = only === undefined ? [WORKSPACE_COLUMN, ...RECONCILE_COLUMNS] : RECONCILE_COLUMNS;
-  await putListing(cli, { name: `reconcile ${period}`, columns, rows, head }, options);
+  await writeListing(cli, { name: `reconcile ${period}`, columns, rows, head }, options);
   if (isTable) printTotals(cli, totals, rows.length > 0);
 }
 
@@ -290,22 +290,25 @@ function printTotals(cli: CliContext, { tenants, amounts }: ReturnType<typeof to
   }
 }
 
-/** The currency of a file that has no column of it; null: it has one, or no amounts. */
+/** Returns the currency of a file without a currency column; null when it has such a column, or no amounts. */
 function currencyOf({ totals }: StatementDocument, options: ReconcileOptions): string | null {
   const { currency, amountColumn, currencyColumn } = options;
   if (currency !== undefined && !isCurrency(currency)) {
-    throw new UsageError(`--currency ${JSON.stringify(currency)} is not one of ISO 4217`, 'write it such as EUR');
+    throw new UsageError(
+      `--currency ${JSON.stringify(currency)} is not an ISO 4217 code`,
+      'use a currency such as EUR',
+    );
   }
   if (amountColumn === undefined || currencyColumn !== undefined) return null;
   if (currency !== undefined) return currency;
   const [only, ...others] = totals.map((total) => total.currency);
-  if (only === undefined) throw new UsageError('the period has no amounts', 'put rate cards into force first');
+  if (only === undefined) throw new UsageError('the period has no amounts', 'apply rate cards first');
   if (others.length === 0) return only;
-  const hint = `name the --currency-column, or one of ${[only, ...others].join(', ')} by --currency`;
-  throw new UsageError('--currency is needed: the period has several', hint);
+  const hint = `add --currency-column, or --currency with one of ${[only, ...others].join(', ')}`;
+  throw new UsageError('--currency is required: the period has several currencies', hint);
 }
 
-/** Null alone: amounts are not compared. */
+/** Returns the currencies to compare; only null when amounts are not compared. */
 function currenciesOf(
   { totals }: StatementDocument,
   invoices: readonly InvoiceLine[],
@@ -319,7 +322,7 @@ function currenciesOf(
 
 function toleranceIn(currency: string | null, tolerance: string): bigint {
   const minor = currency === null ? 0n : parseMinor(tolerance, currency);
-  if (minor === null) throw new UsageError('--tolerance is not an amount', 'give one such as 0.05');
+  if (minor === null) throw new UsageError('--tolerance is not an amount', 'use an amount such as 0.05');
   return minor;
 }
 
@@ -342,10 +345,10 @@ const RECONCILE_COLUMNS: readonly Column<ReconcileRow>[] = [
   { name: 'invoice_amount', kind: 'amount', header: 'Invoice amount', sum: true },
   { name: 'currency', kind: 'text', header: '' },
   { name: 'other_currencies', kind: 'text' },
-  { name: 'cause', kind: 'text', header: 'Why', words: whyWords },
+  { name: 'cause', kind: 'text', header: 'Cause', words: causeWords },
 ];
 
-function whyWords(cause: Cause | null, { other_currencies: marks }: ReconcileRow): string {
+function causeWords(cause: Cause | null, { other_currencies: marks }: ReconcileRow): string {
   const words = cause?.replace('_', ' ') ?? '';
   return marks === null ? words : `${words} ${marks}`;
 }
@@ -373,10 +376,10 @@ function totalsOf(tenants: readonly ReconciledRow[], currencies: readonly (strin
   for (const { status } of tenants) counts[status] += 1;
   const amounts = currencies.flatMap((currency) => {
     if (currency === null) return [];
-    const own = tenants.filter((tenant) => tenant.currency === currency);
+    const inCurrency = tenants.filter((tenant) => tenant.currency === currency);
     const sum = (side: 'ledger' | 'invoice'): string =>
       formatMinor(
-        own.reduce((total, tenant) => total + (tenant[side]?.amountMinor ?? 0n), 0n),
+        inCurrency.reduce((total, tenant) => total + (tenant[side]?.amountMinor ?? 0n), 0n),
         currency,
       );
     return [{ currency, ledger: sum('ledger'), invoice: sum('invoice') }];

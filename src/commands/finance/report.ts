@@ -16,9 +16,9 @@ interface ReportOptions {
 
 export function reportCommand(cli: CliContext): CliCommand {
   return plainCommand('report')
-    .requiredOption('--out <file>', 'the page')
-    .option('--period <period>', 'up to this period, YYYY-MM (default: the latest)')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .requiredOption('--out <file>', 'the HTML file to write')
+    .option('--period <period>', 'the last period shown, YYYY-MM (default: the latest)')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
     .examples('usage-ledger report --out usage.html', 'usage-ledger report --period 2026-02 --out february.html')
     .action((options: ReportOptions) => cli.withContext((context) => writeReport(cli, context, options)));
 }

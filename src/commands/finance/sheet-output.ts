@@ -20,7 +20,7 @@ export interface SheetOptions {
 }
 
 export const LISTING_FORMATS = ['table', ...SHEET_FORMATS] as const;
-export const LISTING_FORMAT = new Option('--format <format>', 'form of the answer (default: table)').choices(
+export const LISTING_FORMAT = new Option('--format <format>', 'output format (default: table)').choices(
   LISTING_FORMATS,
 );
 
@@ -31,31 +31,31 @@ export interface ListingOptions extends SheetOptions {
 
 export function addSheetOptions(command: CliCommand): CliCommand {
   return command
-    .option('--out <file>', 'write into this file; xlsx and parquet need one')
-    .addOption(new Option('--locale <name>', 'CSV with semicolons and decimal commas').choices(['de']))
-    .option('--bom', 'begin CSV with a byte-order mark, for Excel')
-    .option('--raw', 'CSV with text as it is, also where a spreadsheet would run it');
+    .option('--out <file>', 'write to this file; required for xlsx and parquet')
+    .addOption(new Option('--locale <name>', 'write CSV with semicolons and decimal commas').choices(['de']))
+    .option('--bom', 'start CSV with a byte-order mark, for Excel')
+    .option('--raw', 'keep text unchanged in CSV, even where a spreadsheet would run it as a formula');
 }
 
 /**
- * Writes rows into the file that was asked for, at once and readable by its owner alone, or to stdout. Returns how
- * many. Throws UsageError when the format needs a file and there is none.
+ * Writes rows to `--out`, atomically and readable by its owner only, or to stdout. Returns the number of rows. Throws
+ * UsageError when the format needs a file and none is named.
  */
-export async function putSheet(
+export async function writeSheet(
   cli: CliContext,
-  given: Sheet,
+  source: Sheet,
   { format, options }: { format: SheetFormat; options: SheetOptions },
 ): Promise<number> {
   const style = styleOf(options);
   const seen = { rows: 0 };
-  const sheet = { ...given, rows: firstOf(given.rows, options.limit, seen) };
+  const sheet = { ...source, rows: limitRows(source.rows, options.limit, seen) };
   if (options.out !== undefined) {
     await writeSheetFile(sheet, { path: resolve(cli.io.cwd, options.out), format, style });
     noteWritten(cli, options.out);
   } else if (isTextFormat(format)) {
     await cli.printPieces(textPieces(sheet, format, { ...style, terminal: cli.io.stdout.isTTY === true }));
   } else {
-    throw new UsageError(`--format ${format} needs --out`, `name the file, such as --out usage.${format}`);
+    throw new UsageError(`--format ${format} needs --out`, `add a file name, such as --out usage.${format}`);
   }
   noteMore(cli, seen.rows - (options.limit ?? seen.rows));
   return seen.rows;
@@ -65,48 +65,53 @@ export interface Listing<Row extends object> {
   name: string;
   columns: readonly Column<Row>[];
   rows: Iterable<Row>;
-  /** What stands before the rows in JSON. */
+  /** Fields before `rows` in the JSON document. */
   head?: object;
 }
 
-/** Gives a listing in the form that was asked for; a table without rows is not shown. Returns how many rows there are. */
-export async function putListing<Row extends object>(
+/** Writes a listing in the requested format; an empty table is not shown. Returns the total number of rows. */
+export async function writeListing<Row extends object>(
   cli: CliContext,
   { name, columns, rows, head = {} }: Listing<Row>,
   options: ListingOptions,
 ): Promise<number> {
   const format = chosenFormat(options, 'table');
-  if (format !== 'table' && format !== 'json') return putSheet(cli, sheetOf(name, columns, rows), { format, options });
+  if (format !== 'table' && format !== 'json')
+    return writeSheet(cli, sheetOf(name, columns, rows), { format, options });
   const seen = { rows: 0 };
-  const shown = firstOf(rows, options.limit, seen);
-  if (format === 'json') await putPieces(cli, documentPieces(head, shown), options);
+  const shown = limitRows(rows, options.limit, seen);
+  if (format === 'json') await writePieces(cli, documentPieces(head, shown), options);
   else {
     const all = [...shown];
     if (all.length > 0 || options.out !== undefined) {
-      await putTable(cli, renderTable(all, columns, cli.tableOptions), options);
+      await writeTable(cli, renderTable(all, columns, cli.tableOptions), options);
     }
   }
   noteMore(cli, seen.rows - (options.limit ?? seen.rows));
   return seen.rows;
 }
 
-export function* firstOf<Row>(rows: Iterable<Row>, limit: number | undefined, seen: { rows: number }): Generator<Row> {
+export function* limitRows<Row>(
+  rows: Iterable<Row>,
+  limit: number | undefined,
+  seen: { rows: number },
+): Generator<Row> {
   for (const row of rows) {
     seen.rows += 1;
     if (limit === undefined || seen.rows <= limit) yield row;
   }
 }
 
-/** A person at a terminal hears that a file was written; a script has the exit code. */
+/** Confirms a written file on a terminal; a script has the exit code. */
 export function noteWritten(cli: CliContext, path: string): void {
-  if (cli.io.stderr.isTTY === true) cli.note(`${inertText(path)} is written`);
+  if (cli.io.stderr.isTTY === true) cli.note(`wrote ${inertText(path)}`);
 }
 
-export async function putText(cli: CliContext, text: string, options: Pick<SheetOptions, 'out'>): Promise<void> {
-  await putPieces(cli, [text], options);
+export async function writeText(cli: CliContext, text: string, options: Pick<SheetOptions, 'out'>): Promise<void> {
+  await writePieces(cli, [text], options);
 }
 
-export async function putPieces(
+export async function writePieces(
   cli: CliContext,
   pieces: Iterable<string>,
   { out }: Pick<SheetOptions, 'out'>,
@@ -118,21 +123,20 @@ export async function putPieces(
   }
 }
 
-/** @throws UsageError when it is to go into a file: a table is for the eye. */
-export async function putTable(cli: CliContext, table: string, { out }: SheetOptions): Promise<void> {
-  if (out !== undefined)
-    throw new UsageError('a table goes to stdout only', 'give --out a --format, such as csv or xlsx');
+/** Prints a table to stdout. Throws UsageError with `--out`, which needs another format. */
+export async function writeTable(cli: CliContext, table: string, { out }: SheetOptions): Promise<void> {
+  if (out !== undefined) throw new UsageError('--out does not take a table', 'add a --format, such as csv or xlsx');
   cli.print(table);
 }
 
-/** The format that was asked for, where `--json` is another word for `--format json`. */
+/** Returns the requested format; `--json` is short for `--format json`. */
 export function chosenFormat<Format extends string>(
   { format, json }: { format?: Format | undefined; json?: boolean | undefined },
   otherwise: Format,
 ): Format | 'json' {
   if (json !== true) return format ?? otherwise;
   if (format === undefined || format === 'json') return 'json';
-  throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
+  throw new UsageError(`--json conflicts with --format ${format}`, 'use one of them');
 }
 
 export function styleOf({ bom, locale, raw }: SheetOptions): CsvStyle {

@@ -16,7 +16,7 @@ import { USAGE_COLUMNS, type UsageRow, usageRows } from '../../reports/queries/u
 import type { UsageItem } from '../../usage-api/answers/check-page.ts';
 import type { UsageApiClient } from '../../usage-api/client.ts';
 import type { Context } from '../../wiring/context.ts';
-import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { addPeriodOptions, chosenPeriods, type PeriodOptions, parseLimit } from '../shared/options.ts';
 import {
@@ -24,9 +24,9 @@ import {
   chosenFormat,
   LISTING_FORMAT,
   type ListingOptions,
-  putSheet,
-  putTable,
-  putText,
+  writeSheet,
+  writeTable,
+  writeText,
 } from './sheet-output.ts';
 
 interface TenantOptions extends ListingOptions, PeriodOptions {
@@ -34,13 +34,13 @@ interface TenantOptions extends ListingOptions, PeriodOptions {
   live?: boolean;
 }
 
-type Asked = TenantOptions & { tenantId: string };
+type TenantQuery = TenantOptions & { tenantId: string };
 
 export function tenantCommand(cli: CliContext): CliCommand {
   const command = addPeriodOptions(reportingCommand('tenant').argument('<tenant>', 'the tenant'))
     .option('--workspace <id>', 'only this workspace')
-    .option('--limit <number>', 'show only so many entries of a workspace, the latest', parseLimit)
-    .option('--live', 'ask the service too')
+    .option('--limit <number>', 'show only this many entries per workspace, the latest', parseLimit)
+    .option('--live', 'also read the tenant from the service')
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
     .examples(
@@ -54,97 +54,101 @@ export function tenantCommand(cli: CliContext): CliCommand {
     );
 }
 
-async function showTenant(cli: CliContext, context: Context, options: Asked, signal: AbortSignal): Promise<void> {
+async function showTenant(cli: CliContext, context: Context, options: TenantQuery, signal: AbortSignal): Promise<void> {
   const { tenantId, workspace, live } = options;
   const format = chosenFormat(options, 'table');
-  if (tenantId === '') throw new UsageError('the tenant is empty', 'give the id of a tenant, such as `acme`');
+  if (tenantId === '') throw new UsageError('the tenant id is empty', 'give a tenant id, such as `acme`');
   if (format !== 'table' && format !== 'json') {
-    if (live === true) throw new UsageError(`--live is not for --format ${format}`, 'leave one of the two away');
-    const workspaces = workspacesToAsk(context, tenantId, workspace, false);
+    if (live === true)
+      throw new UsageError(`--live does not work with --format ${format}`, 'use --format table or --format json');
+    const workspaces = workspacesToRead(context, tenantId, workspace, false);
     const rows = workspaces.flatMap((workspaceId) => entryRows(cli, context, workspaceId, options));
-    await putSheet(cli, sheetOf('history', PLACED_ENTRY_COLUMNS, rows), { format, options });
+    await writeSheet(cli, sheetOf('history', PLACED_ENTRY_COLUMNS, rows), { format, options });
     return;
   }
   const reports: TenantReport[] = [];
-  for (const workspaceId of workspacesToAsk(context, tenantId, workspace, live === true)) {
+  for (const workspaceId of workspacesToRead(context, tenantId, workspace, live === true)) {
     const { connection } = context.reader();
     const usage = usageRows(connection, { workspaceId, tenantId, period: chosenPeriods(options) });
-    const entries = askedEntries(cli, context, workspaceId, options);
+    const entries = selectedEntries(cli, context, workspaceId, options);
     const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
-    const liveReport = live === true ? await askService(cli, context, { workspaceId, options, usage, signal }) : null;
+    const liveReport = live === true ? await fetchLive(cli, context, { workspaceId, options, usage, signal }) : null;
     reports.push({ workspace_id: workspaceId, display_name, usage, entries, live: liveReport });
   }
-  const told = reports.filter(hasSomething);
-  if (told.length === 0) {
-    cli.note(`nothing is known of tenant ${inertText(JSON.stringify(tenantId))}`);
-    noteNearTenants(cli, context.reader().connection, { tenantId, workspaceId: workspace });
+  const known = reports.filter(hasData);
+  if (known.length === 0) {
+    cli.note(`no data for tenant ${inertText(JSON.stringify(tenantId))}`);
+    noteMissingTenant(cli, context.reader().connection, { tenantId, workspaceId: workspace });
   }
-  if (format === 'json') await putText(cli, renderJson({ tenant_id: tenantId, workspaces: told }), options);
-  else if (options.out === undefined) printTenantReports(cli, tenantId, told);
-  else await putTable(cli, '', options);
+  if (format === 'json') await writeText(cli, renderJson({ tenant_id: tenantId, workspaces: known }), options);
+  else if (options.out === undefined) printTenantReports(cli, tenantId, known);
+  else await writeTable(cli, '', options);
   const failed = reports.filter((report) => report.live !== null && 'error' in report.live).length;
   if (failed > 0) cli.exitCode = failed === reports.length ? EXIT.failed : EXIT.partial;
 }
 
-function askedEntries(cli: CliContext, context: Context, workspaceId: string, options: Asked): TenantEntry[] {
+function selectedEntries(cli: CliContext, context: Context, workspaceId: string, options: TenantQuery): TenantEntry[] {
   const { tenantId, limit } = options;
-  const wanted = chosenPeriods(options);
+  const selected = chosenPeriods(options);
   const all = tenantEntries(context.reader().connection, workspaceId, tenantId);
-  const fitting = all.filter(({ period }) => isInPeriods(period, wanted));
-  const shown = limit === undefined ? fitting : fitting.slice(-limit);
-  const earlier = fitting.length - shown.length;
-  if (earlier > 0) cli.note(`${inertText(workspaceId)}: ${formatInteger(earlier)} earlier entries`);
+  const matching = all.filter(({ period }) => isInPeriods(period, selected));
+  const shown = limit === undefined ? matching : matching.slice(-limit);
+  const earlier = matching.length - shown.length;
+  if (earlier > 0) cli.note(`${inertText(workspaceId)}: ${formatInteger(earlier)} earlier entries not shown`);
   return shown;
 }
 
-function entryRows(cli: CliContext, context: Context, workspaceId: string, options: Asked) {
+function entryRows(cli: CliContext, context: Context, workspaceId: string, options: TenantQuery) {
   const { tenantId } = options;
   const { connection } = context.reader();
   const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
-  const entries = askedEntries(cli, context, workspaceId, options);
+  const entries = selectedEntries(cli, context, workspaceId, options);
   return entries.map((entry) => ({ workspace_id: workspaceId, tenant_id: tenantId, display_name, ...entry }));
 }
 
-/** The named workspace, else every one that can be asked or whose ledger knows the tenant. */
-function workspacesToAsk(context: Context, tenantId: string, workspace: string | undefined, live: boolean): string[] {
+/**
+ * Returns the named workspace; without a name, every workspace in which the ledger has the tenant, and with `live` also
+ * every configured one.
+ */
+function workspacesToRead(context: Context, tenantId: string, workspace: string | undefined, live: boolean): string[] {
   requireKnownWorkspace(context, workspace);
   if (workspace !== undefined) return [workspace];
   const configured = live ? context.config.workspaces.map(({ id }) => id) : [];
   return [...new Set([...configured, ...workspacesOfTenant(context.reader().connection, tenantId)])];
 }
 
-async function askService(
+async function fetchLive(
   cli: CliContext,
   context: Context,
-  asked: { workspaceId: string; options: Asked; usage: UsageRow[]; signal: AbortSignal },
+  request: { workspaceId: string; options: TenantQuery; usage: UsageRow[]; signal: AbortSignal },
 ): Promise<LiveReport> {
-  const { workspaceId, usage, signal } = asked;
-  const { tenantId } = asked.options;
-  const wanted = chosenPeriods(asked.options);
+  const { workspaceId, usage, signal } = request;
+  const { tenantId } = request.options;
+  const selected = chosenPeriods(request.options);
   try {
     const workspace = context.workspace(workspaceId);
     const live = await fetchLiveHistory(await context.client(workspace), tenantId, workspace.perPage, signal);
-    if (!live.complete) cli.note(`${inertText(workspaceId)}: the service's listing moved while it was read`);
+    if (!live.complete) cli.note(`${inertText(workspaceId)}: the service's listing changed while it was read`);
     const periods = compareHistories(usage, live.items);
-    return { complete: live.complete, periods: periods.filter(({ period }) => isInPeriods(period, wanted)) };
+    return { complete: live.complete, periods: periods.filter(({ period }) => isInPeriods(period, selected)) };
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error;
     return { error: cli.noteFailure(workspaceId, error) };
   }
 }
 
-function hasSomething({ usage, entries, live }: TenantReport): boolean {
+function hasData({ usage, entries, live }: TenantReport): boolean {
   if (usage.length > 0 || entries.length > 0) return true;
   return live !== null && ('error' in live || live.periods.length > 0);
 }
 
 interface TenantReport {
   workspace_id: string;
-  /** What people call it there; null without a name. */
+  /** The tenant's display name in this workspace; null when it has none. */
   display_name: string | null;
   usage: UsageRow[];
   entries: TenantEntry[];
-  /** Null unless the service was asked. */
+  /** The comparison with the service; null without --live. */
   live: LiveReport | null;
 }
 
@@ -193,7 +197,7 @@ const COMPARISON_COLUMNS: readonly TableColumn<Comparison>[] = [
 
 function verdict({ ledger, service, same }: Comparison): string {
   if (same) return 'same';
-  if (ledger === null) return '<- only at the service';
+  if (ledger === null) return '<- only in the service';
   return service === null ? '<- only in the ledger' : '<- differs';
 }
 
@@ -203,11 +207,11 @@ function figure(value: bigint | undefined): string {
 
 interface LiveHistory {
   items: UsageItem[];
-  /** False when the pages did not add up to what the service announced: the listing moved while it was read. */
+  /** False when the pages do not add up to the announced total: the listing changed while it was read. */
   complete: boolean;
 }
 
-/** Reads all pages of 4.4, one after the other. A period that comes twice counts once, as it came last. */
+/** Reads all pages of a tenant's history in sequence. Of a period that appears twice, the last record counts. */
 async function fetchLiveHistory(
   client: UsageApiClient,
   tenantId: string,
@@ -218,7 +222,7 @@ async function fetchLiveHistory(
   for (let page = 1; ; page += 1) {
     const { usage, total_pages, total_records } = await client.getTenantUsage(tenantId, { page, perPage }, { signal });
     for (const item of usage) byPeriod.set(item.period, item);
-    // An empty page ends the walk too: a service that announces pages without end must not keep us.
+    // An empty page also ends the walk: a service may announce pages without end.
     if (page < total_pages && usage.length > 0) continue;
     return { items: [...byPeriod.values()], complete: byPeriod.size === total_records };
   }
@@ -231,21 +235,21 @@ interface Figures {
 
 interface Comparison {
   period: string;
-  /** Null when the ledger has nothing, or holds the record as withdrawn. */
+  /** Null when the ledger has no record, or a withdrawn one. */
   ledger: Figures | null;
   service: Figures | null;
-  /** Credits of the service minus those of the ledger; what is absent counts 0. */
+  /** Credits of the service minus credits of the ledger; a missing side counts as 0. */
   credits_difference: bigint;
   same: boolean;
 }
 
 function compareHistories(ledger: readonly UsageRow[], service: readonly UsageItem[]): Comparison[] {
-  const ours = new Map(ledger.filter((row) => !row.withdrawn).map((row) => [row.period, figuresOf(row)]));
-  const theirs = new Map(service.map((item) => [item.period, figuresOf(item)]));
-  const periods = [...new Set([...ours.keys(), ...theirs.keys()])].sort();
+  const ledgerSide = new Map(ledger.filter((row) => !row.withdrawn).map((row) => [row.period, figuresOf(row)]));
+  const serviceSide = new Map(service.map((item) => [item.period, figuresOf(item)]));
+  const periods = [...new Set([...ledgerSide.keys(), ...serviceSide.keys()])].sort();
   return periods.map((period) => {
-    const ledgerFigures = ours.get(period) ?? null;
-    const serviceFigures = theirs.get(period) ?? null;
+    const ledgerFigures = ledgerSide.get(period) ?? null;
+    const serviceFigures = serviceSide.get(period) ?? null;
     return {
       period,
       ledger: ledgerFigures,

@@ -7,9 +7,9 @@ import { readTable } from '../../input-files/read-table.ts';
 import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
 import { type Column, formatInteger } from '../../reports/formats/columns.ts';
 import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
-import { chooseWorkspace, foldId, notKnown, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { chooseWorkspace, foldId, requireKnownWorkspace, unknownTenantHint } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { LIMIT_OPTION, noteMore, putRows, SHEET_OPTION } from '../shared/options.ts';
+import { LIMIT_OPTION, noteMore, printRows, SHEET_OPTION } from '../shared/options.ts';
 
 export function tenantsCommand(cli: CliContext): CliCommand {
   return new CliCommand('tenants')
@@ -21,11 +21,11 @@ export function tenantsCommand(cli: CliContext): CliCommand {
 
 function importCommand(cli: CliContext): CliCommand {
   return reportingCommand('import')
-    .description('Take names from a file: tenant_id, display_name, external_ref; other columns are labels.')
-    .argument('<file>', 'a CSV file or an Excel workbook, with a header')
+    .description('Import names from a file: tenant_id, display_name, external_ref; other columns become labels.')
+    .argument('<file>', 'a CSV file or Excel workbook with a header row')
     .option(...SHEET_OPTION)
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--dry-run', 'show what would change; change nothing')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
+    .option('--dry-run', 'show what would change, without changing it')
     .examples('usage-ledger tenants import customers.csv --dry-run')
     .action((file: string, options: { workspace?: string; dryRun?: boolean; sheet?: string }) =>
       cli.withContext(async (context) => {
@@ -50,40 +50,41 @@ async function readNames(cwd: string, file: string, sheet: string | undefined): 
   return table.rows.map((row) => {
     const { tenant_id = '', display_name, external_ref, ...labels } = row.record;
     const where = table.place(row, 'tenant_id');
-    if (tenant_id.trim() === '') throw new UsageError(`${where}: the cell is empty`, 'give the id of a tenant');
+    if (tenant_id.trim() === '')
+      throw new UsageError(`${where}: the tenant id is empty`, 'fill in the id, or delete the row');
     if (seen.has(tenant_id)) {
-      throw new UsageError(`${where}: ${JSON.stringify(tenant_id)} is there a second time`, 'give each tenant once');
+      throw new UsageError(`${where}: ${JSON.stringify(tenant_id)} appears twice`, 'list each tenant once');
     }
     seen.add(tenant_id);
-    const given = Object.entries(labels).filter(([, value]) => value !== '');
+    const filled = Object.entries(labels).filter(([, value]) => value !== '');
     return {
       tenantId: tenant_id,
       displayName: display_name || null,
       externalRef: external_ref || null,
-      labels: Object.fromEntries(given.sort(([a], [b]) => (a < b ? -1 : 1))),
+      labels: Object.fromEntries(filled.sort(([a], [b]) => (a < b ? -1 : 1))),
     };
   });
 }
 
-/** Ids of each kind that are spelt out; the JSON has them all. */
-const SHOWN_IDS = 10;
+/** Maximum ids listed per group; the JSON output has all of them. */
+const MAX_SHOWN_IDS = 10;
 
 function printReport(cli: CliContext, report: NamesReport, dryRun: boolean): void {
   const { workspaceId, added, changed, unchanged, unknown, missing, shared } = report;
   const would = dryRun ? 'would be ' : '';
-  const meant = meantTenants(unknown, missing);
+  const suggestions = likelyTenants(unknown, missing);
   const record = { workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing, shared };
-  cli.answer({ ...record, did_you_mean: meant }, [
-    `${added.length} ${would}named, ${changed.length} ${would}changed, ${unchanged} as they were`,
-    idsLine('not in the ledger, left out', unknown),
-    ...meant.slice(0, SHOWN_IDS).map(({ tenant_id, known }) => notKnown(tenant_id, known)),
-    idsLine('in the ledger, not in the file', missing),
-    ...shared.map(({ reference, tenants }) => idsLine(`with the reference ${inertText(reference)}`, tenants)),
+  cli.printResult({ ...record, did_you_mean: suggestions }, [
+    `${added.length} ${would}named, ${changed.length} ${would}changed, ${unchanged} unchanged`,
+    idsLine('not in the ledger, skipped', unknown),
+    ...suggestions.slice(0, MAX_SHOWN_IDS).map(({ tenant_id, known }) => unknownTenantHint(tenant_id, known)),
+    idsLine('in the ledger only', missing),
+    ...shared.map(({ reference, tenants }) => idsLine(`sharing the reference ${inertText(reference)}`, tenants)),
   ]);
 }
 
-/** Ids of the file that differ from one of the ledger only in case or surrounding space. */
-function meantTenants(unknown: readonly string[], missing: readonly string[]): { tenant_id: string; known: string }[] {
+/** Finds ids of the file that differ from an id of the ledger only in case or surrounding space. */
+function likelyTenants(unknown: readonly string[], missing: readonly string[]): { tenant_id: string; known: string }[] {
   const byFolded = new Map(missing.map((id) => [foldId(id), id]));
   return unknown.flatMap((id) => {
     const known = byFolded.get(foldId(id));
@@ -93,16 +94,16 @@ function meantTenants(unknown: readonly string[], missing: readonly string[]): {
 
 function idsLine(what: string, ids: readonly string[]): string | null {
   if (ids.length === 0) return null;
-  const shown = firstOf(ids.slice(0, SHOWN_IDS).map(inertText), SHOWN_IDS, ids.length);
+  const shown = firstOf(ids.slice(0, MAX_SHOWN_IDS).map(inertText), MAX_SHOWN_IDS, ids.length);
   return `${formatInteger(ids.length)} ${what}: ${shown}`;
 }
 
 function forgetCommand(cli: CliContext): CliCommand {
   return reportingCommand('forget')
-    .description('Remove the names, references and labels of a tenant. docs/trust.md says what stays.')
-    .argument('<tenant>', 'its id')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--yes', 'do it; without this it is only shown')
+    .description('Remove the names, references and labels of a tenant. docs/trust.md lists what remains.')
+    .argument('<tenant>', 'the tenant id')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
+    .option('--yes', 'remove them; without this they are only shown')
     .examples('usage-ledger tenants forget acme --yes')
     .action((tenantId: string, options: { workspace?: string; yes?: boolean }) =>
       cli.withContext(async (context) => {
@@ -115,22 +116,25 @@ function forgetCommand(cli: CliContext): CliCommand {
             'unknown_tenant',
             `workspace ${JSON.stringify(workspaceId)} has no tenant ${JSON.stringify(tenantId)}`,
             {
-              hint: 'run `usage-ledger tenants list` to see all tenants',
+              hint: 'see `usage-ledger tenants list`',
             },
           );
         }
         const { forgotten, named } = report;
-        const which = `${counted(forgotten, 'name', 'names')} of ${inertText(tenantId)}`;
+        const names = `${counted(forgotten, 'name')} of ${inertText(tenantId)}`;
         const months = named.join(', ');
-        cli.answer({ workspace_id: workspaceId, tenant_id: tenantId, dry_run: dryRun, forgotten, named_in: named }, [
-          `${which} ${dryRun ? 'would be taken out, with all labels: add --yes' : 'taken out, with all labels'}`,
-          named.length === 0
-            ? null
-            : `the statements of ${months} go on naming it: a close has committed to them; reopen them first`,
-        ]);
+        cli.printResult(
+          { workspace_id: workspaceId, tenant_id: tenantId, dry_run: dryRun, forgotten, named_in: named },
+          [
+            `${names} and all labels ${dryRun ? 'would be removed: add --yes to remove them' : 'removed'}`,
+            named.length === 0
+              ? null
+              : `the closed statements of ${months} keep the name: reopen those months first to remove it`,
+          ],
+        );
         if (dryRun || cli.json) return;
         cli.note(
-          'Backups, exports, the copy in Postgres until the next publish, and what was sent have what they had.',
+          'Backups, exports and sent messages keep the name; the copy in Postgres keeps it until the next publish.',
         );
       }),
     );
@@ -141,11 +145,11 @@ const TENANT_COLUMNS: readonly Column<NamedTenantRow>[] = [
   { name: 'tenant_id', kind: 'id', header: 'Tenant' },
   { name: 'display_name', kind: 'text', header: 'Name' },
   { name: 'external_ref', kind: 'id', header: 'Reference' },
-  { name: 'labels', kind: 'text', header: 'Labels', words: (labels) => wordsOf(labels) },
+  { name: 'labels', kind: 'text', header: 'Labels', words: (labels) => labelText(labels) },
   { name: 'first_seen_at', kind: 'date' },
 ];
 
-function wordsOf(labels: Readonly<Record<string, string>>): string {
+function labelText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
@@ -163,8 +167,8 @@ function listCommand(cli: CliContext): CliCommand {
         const { connection } = context.reader();
         const rows = namedTenants(connection, workspace, limit);
         if (rows.length === limit) noteMore(cli, countTenants(connection, workspace) - rows.length);
-        if (rows.length === 0) cli.note('the ledger knows no tenant that fits');
-        return putRows(cli, rows, TENANT_COLUMNS);
+        if (rows.length === 0) cli.note('no tenant matches');
+        return printRows(cli, rows, TENANT_COLUMNS);
       }),
     );
 }

@@ -4,10 +4,10 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { eachUsageRow, USAGE_COLUMNS, type UsageFilters, type UsageRow } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { noteNearTenants, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, type PeriodOptions, parseMoment } from '../shared/options.ts';
-import { addSheetOptions, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
+import { addSheetOptions, LISTING_FORMAT, type ListingOptions, writeListing } from './sheet-output.ts';
 
 interface UsageOptions extends ListingOptions, PeriodOptions {
   tenant?: string;
@@ -19,7 +19,7 @@ export function usageCommand(cli: CliContext): CliCommand {
   const command = addPeriodOptions(reportingCommand('usage'))
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace')
-    .option('--as-of <timestamp>', 'what the ledger said then, such as 2026-03-05T12:00:00Z')
+    .option('--as-of <timestamp>', 'the figures at this time, such as 2026-03-05T12:00:00Z')
     .option(...LIMIT_OPTION)
     .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
@@ -39,17 +39,17 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
   const { connection } = context.reader();
   const filters = { workspaceId, tenantId, period };
   const rows = asOf === null ? eachUsageRow(connection, filters) : eachRowAsOf(connection, asOf, filters);
-  const asked = {
+  const requested = {
     workspace_id: workspaceId ?? null,
     tenant_id: tenantId ?? null,
     period: options.period ?? null,
     from: options.from ?? null,
     to: options.to ?? null,
   };
-  const head = { ...(asOf === null ? {} : { as_of: asOf }), filters: asked };
-  if ((await putListing(cli, { name: 'usage', columns: USAGE_COLUMNS, rows, head }, options)) > 0) return;
-  cli.note(asOf === null ? 'the ledger holds no usage that fits' : `the ledger held no usage that fits at ${asOf}`);
-  noteNearTenants(cli, connection, filters);
+  const head = { ...(asOf === null ? {} : { as_of: asOf }), filters: requested };
+  if ((await writeListing(cli, { name: 'usage', columns: USAGE_COLUMNS, rows, head }, options)) > 0) return;
+  cli.note(asOf === null ? 'no usage matches' : `no usage matches as of ${asOf}`);
+  noteMissingTenant(cli, connection, filters);
 }
 
 function* eachRowAsOf(connection: LedgerDb, asOf: string, filters: UsageFilters): Generator<UsageRow> {

@@ -17,7 +17,7 @@ interface BackupOptions {
 export function backupCommand(cli: CliContext): CliCommand {
   return reportingCommand('backup')
     .argument('<file>', 'the file to write, s3://bucket/prefix or s3://bucket/name.db')
-    .option('--force', 'replace it when it exists')
+    .option('--force', 'replace an existing file')
     .examples('usage-ledger backup /mnt/backups/ledger.db', 'usage-ledger backup s3://our-bucket/ledger-1')
     .action((file: string, options: BackupOptions) =>
       cli.withContext((context) => backup(cli, context, file, options)),
@@ -32,18 +32,18 @@ async function backup(
 ): Promise<void> {
   const report = await withStopSignal((signal) =>
     file.startsWith('s3://')
-      ? toBucket(context, file, { force, signal })
+      ? backupToS3(context, file, { force, signal })
       : backupLedger({ ledgerPath: context.config.ledger.path, target: resolve(cli.io.cwd, file), force, signal }),
   );
   const { path, sizeBytes, runs, entries, keys, headDigest } = report;
-  cli.answer({ path, size_bytes: sizeBytes, runs, entries, keys, head_digest: headDigest }, [
+  cli.printResult({ path, size_bytes: sizeBytes, runs, entries, keys, head_digest: headDigest }, [
     `wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`,
-    `no fault in ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`,
+    `verified ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`,
     `head digest ${headDigest}`,
   ]);
 }
 
-async function toBucket(
+async function backupToS3(
   { config, clock }: Context,
   address: string,
   { force, signal }: { force: boolean; signal: AbortSignal },
@@ -62,9 +62,9 @@ async function toBucket(
 
 export function restoreCommand(cli: CliContext): CliCommand {
   return reportingCommand('restore')
-    .argument('<file>', 'the backup, s3://bucket/name.db, or s3://bucket/prefix for the newest there')
-    .option('--as-new', 'give the copy an id of its own, to split a machine (docs/machines.md)')
-    .option('--replace-other', 'also over a ledger that is another one')
+    .argument('<file>', 'the backup, s3://bucket/name.db, or s3://bucket/prefix for the newest backup there')
+    .option('--as-new', 'give the copy a new id, to split a machine (docs/machines.md)')
+    .option('--replace-other', 'also replace a ledger with another id')
     .examples(
       'npx pm2 stop usage-ledger',
       'usage-ledger restore backups/ledger-20260301T020000Z.db',
@@ -85,18 +85,18 @@ async function restore(cli: CliContext, context: Context, name: string, options:
   const { version, config } = context;
   const ledgerPath = config.ledger.path;
   const nowMs = cli.now();
-  const order = { ledgerPath, replaceOther, version, nowMs };
+  const target = { ledgerPath, replaceOther, version, nowMs };
   const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveOwnAlerts(nowMs) } : null;
   const { backup, report } = await withStopSignal(async (signal) => {
-    const asked = { ...order, signal, ...(identity === null ? {} : { asNew: identity }) };
+    const request = { ...target, signal, ...(identity === null ? {} : { asNew: identity }) };
     if (name.startsWith('s3://')) {
       return withFetched(context, { address: name, signal }, async (file, source) => ({
         backup: source,
-        report: await restoreLedger({ ...asked, file, source }),
+        report: await restoreLedger({ ...request, file, source }),
       }));
     }
     const file = resolve(cli.io.cwd, name);
-    return { backup: file, report: await restoreLedger({ ...asked, file }) };
+    return { backup: file, report: await restoreLedger({ ...request, file }) };
   });
   const { runs, entries, keys, headDigest, outdated, replaced } = report;
   const record = {
@@ -110,16 +110,16 @@ async function restore(cli: CliContext, context: Context, name: string, options:
     outdated,
     replaced: replaced === null ? null : { path: replaced.path, head_digest: replaced.headDigest },
   };
-  cli.answer(record, [
+  cli.printResult(record, [
     `restored ${inertText(ledgerPath)} from ${inertText(backup)}`,
-    identity === null ? null : `it is a ledger of its own now, ${identity.newLedgerId}`,
-    `no fault in ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`,
+    identity === null ? null : `new ledger id ${identity.newLedgerId}`,
+    `verified ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`,
     `head digest ${headDigest}`,
-    replaced === null ? 'there was no ledger before' : `the ledger before is kept as ${inertText(replaced.path)}`,
-    replaced === null ? null : `head digest ${replaced.headDigest ?? 'unknown: this version cannot read it'}`,
+    replaced === null ? 'no previous ledger' : `previous ledger kept as ${inertText(replaced.path)}`,
+    replaced === null ? null : `previous head digest ${replaced.headDigest ?? 'unknown: this version cannot read it'}`,
   ]);
   if (outdated && !cli.json)
-    cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
+    cli.note('The backup is from an older version: the next daemon start or sync migrates it.');
 }
 
 async function withFetched<T>(
@@ -152,10 +152,10 @@ async function migrate(cli: CliContext, context: Context): Promise<void> {
   const words = {
     current: `${path} is already current`,
     created: `created ${path}`,
-    migrated: `${path} has been brought to this version (migrations applied: ${applied})`,
+    migrated: `migrated ${path} to this version (migrations applied: ${applied})`,
   };
-  cli.answer({ ledger: path, outcome, migrations_applied: applied, backup }, [
+  cli.printResult({ ledger: path, outcome, migrations_applied: applied, backup }, [
     words[outcome],
-    backup === null ? null : `as it was before: ${backup}`,
+    backup === null ? null : `previous state kept as ${backup}`,
   ]);
 }

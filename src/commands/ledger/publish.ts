@@ -14,8 +14,8 @@ interface PublishOptions {
 
 export function publishCommand(cli: CliContext): CliCommand {
   return reportingCommand('publish')
-    .option('--check', 'compare the copy with the ledger afterwards; exit 4 when they differ')
-    .option('--repair', 'the same, and send again what differs')
+    .option('--check', 'compare the copy with the ledger afterwards; exit code 4 when they differ')
+    .option('--repair', 'compare as --check does, and send differing rows again')
     .examples('usage-ledger publish')
     .action((options: PublishOptions) => cli.withContext((context) => publish(cli, context, options)));
 }
@@ -23,7 +23,7 @@ export function publishCommand(cli: CliContext): CliCommand {
 async function publish(cli: CliContext, context: Context, { check, repair }: PublishOptions): Promise<void> {
   const { publish: target, ledger } = context.config;
   if (target === null) {
-    throw new UsageError('the configuration has no `publish:`', 'give the address of Postgres in publish.url');
+    throw new UsageError('the configuration has no `publish:`', 'set publish.url to the address of Postgres');
   }
   const { publishLedger } = await import('../../publish/publish-ledger.ts');
   const compare =
@@ -34,18 +34,18 @@ async function publish(cli: CliContext, context: Context, { check, repair }: Pub
     publishLedger({ target, ledgerPath: ledger.path, nowMs: cli.now(), signal, ...compare }),
   );
   const { from, to, headDigest, rows, parted } = report;
-  const differences = report.differences.map((difference) => named(connection, difference));
+  const differences = report.differences.map((difference) => nameDifference(connection, difference));
   if (parted !== null || differences.length > 0) cli.exitCode = EXIT.fault;
   const seconds = (cli.clock.monotonic() - started) / 1000;
   const record = { from, to, head_digest: headDigest, rows, seconds: Number(seconds.toFixed(3)), parted, differences };
   const sent = rows === 0 ? 'nothing to send' : `sent ${formatInteger(rows)} rows in ${seconds.toFixed(1)} s`;
   const link = formatInteger(parted === null || repair === true ? to : from);
-  cli.answer(record, [
+  cli.printResult(record, [
     parted === null ? null : `differs: ${parted}`,
-    ...differences.map((difference) => `differs: ${inertText(words(difference))}`),
+    ...differences.map((difference) => `differs: ${inertText(differenceText(difference))}`),
     `${sent}: Postgres holds link ${link} of the chain`,
-    check === true && cli.exitCode !== EXIT.fault ? 'the copy is the same as the ledger' : null,
-    repair === true && cli.exitCode === EXIT.fault ? 'what differed was sent again' : null,
+    check === true && cli.exitCode !== EXIT.fault ? 'the copy matches the ledger' : null,
+    repair === true && cli.exitCode === EXIT.fault ? 'differing rows were sent again' : null,
     `head digest ${headDigest}`,
   ]);
 }
@@ -55,7 +55,7 @@ interface NamedDifference extends Pick<Difference, 'table' | 'here' | 'there'> {
   period: string | null;
 }
 
-function named(connection: LedgerDb, { table, unit, here, there }: Difference): NamedDifference {
+function nameDifference(connection: LedgerDb, { table, unit, here, there }: Difference): NamedDifference {
   const [workspaceKey = 0, periodKey = 0] = unit.split(':').map(Number);
   const nameOf = (sql: string, key: number): string | null =>
     (connection.prepare(sql).pluck().get(key) as string | undefined) ?? null;
@@ -71,10 +71,10 @@ function named(connection: LedgerDb, { table, unit, here, there }: Difference): 
   };
 }
 
-function words({ table, workspace_id: workspace, period, here, there }: NamedDifference): string {
+function differenceText({ table, workspace_id: workspace, period, here, there }: NamedDifference): string {
   const names = [workspace ?? 'the whole ledger', period ?? '', table].filter((name) => name !== '').join(' ');
   const counts: readonly (keyof Sums)[] = ['rows', 'credits', 'requests', 'amount_minor'];
-  const other = counts.filter((name) => (here?.[name] ?? '0') !== (there?.[name] ?? '0'));
-  if (other.length === 0) return `${names}: the same sums, other contents`;
-  return `${names}: ${other.map((name) => `${name} ${here?.[name] ?? 0} here, ${there?.[name] ?? 0} there`).join('; ')}`;
+  const differing = counts.filter((name) => (here?.[name] ?? '0') !== (there?.[name] ?? '0'));
+  if (differing.length === 0) return `${names}: same sums, different contents`;
+  return `${names}: ${differing.map((name) => `${name} ${here?.[name] ?? 0} in the ledger, ${there?.[name] ?? 0} in the copy`).join('; ')}`;
 }

@@ -20,10 +20,10 @@ import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../sha
 
 export function verifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
-    .argument('[file]', 'a ledger or backup; needs no configuration (default: the ledger)')
-    .option('--expect-head <digest>', 'a head kept elsewhere, which the chain must hold')
-    .option('--checkpoint <file>', 'checkpoints kept elsewhere')
-    .option('--checkpoint-key <key>', 'who must have signed them (default: the key here)')
+    .argument('[file]', 'a ledger or backup; needs no configuration (default: the configured ledger)')
+    .option('--expect-head <digest>', 'a head digest stored elsewhere that the chain must contain')
+    .option('--checkpoint <file>', 'checkpoints stored elsewhere')
+    .option('--checkpoint-key <key>', 'the key that must have signed them (default: the local key)')
     .examples(
       'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
       'usage-ledger verify backup.db --expect-head 9d675846...',
@@ -54,12 +54,12 @@ interface VerifiedFile {
 
 async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOptions): Promise<void> {
   const { connection, path, keyFile } = file;
-  const ownKey = publicKeyOf(keyFile);
-  const { checks, said } = anchorsOf(cli.io.cwd, options, ownKey);
+  const localKey = publicKeyOf(keyFile);
+  const { checks, confirmations } = anchorChecks(cli.io.cwd, options, localKey);
   const { faults, runs, entries, keys, headDigest } = await verifyLedgerFile(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
   const lost = faults.length > 0 ? null : missingCheckpoints(connection, path, keyFile);
-  const key = ownKey === null ? null : formatKey(ownKey);
+  const key = localKey === null ? null : formatKey(localKey);
   const record = {
     ok: faults.length === 0,
     runs,
@@ -71,38 +71,42 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
     faults: faults.map(faultRecord),
   };
   const counts = `${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}, ${counted(keys, 'key')}`;
-  cli.answer(record, [
+  cli.printResult(record, [
     ...faults.map((fault) => `FAULT ${fault.check}: ${placeOf(fault)}${inertText(fault.message)}`),
-    `${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`,
+    `${faults.length === 0 ? 'verified' : 'checked'} ${counts}`,
     `head digest ${headDigest ?? 'unknown'}`,
     key === null ? null : `checkpoint key ${key}`,
     lost === null ? null : `notice: ${inertText(lost)}`,
-    ...(faults.some(({ check }) => check === 'anchor') ? [] : said),
+    ...(faults.some(({ check }) => check === 'anchor') ? [] : confirmations),
   ]);
   if (cli.json) return;
-  if (lost !== null) cli.note(`What to do: ${MISSING_CHECKPOINTS_REMEDY}.`);
-  if (faults.length > 0) cli.note('Keep the file as it is for an inquiry, and restore the ledger from a backup.');
+  if (lost !== null) cli.note(`Remedy: ${MISSING_CHECKPOINTS_REMEDY}.`);
+  if (faults.length > 0) cli.note('Keep this file for the investigation, and restore the ledger from a backup.');
 }
 
-/** What was kept elsewhere, as checks, and what may be said when they find nothing. Throws UsageError for what cannot be read. */
-function anchorsOf(cwd: string, options: VerifyOptions, ownKey: KeyObject | null): { checks: Check[]; said: string[] } {
+/** Builds a check for each digest or checkpoint file that the options name, with the line to print when it passes. Throws UsageError. */
+function anchorChecks(
+  cwd: string,
+  options: VerifyOptions,
+  localKey: KeyObject | null,
+): { checks: Check[]; confirmations: string[] } {
   const { expectHead: digest, checkpoint: file } = options;
   const checks: Check[] = [];
-  const said: string[] = [];
+  const confirmations: string[] = [];
   if (digest !== undefined) {
     checks.push(expectHead(parseDigest(digest, '--expect-head')));
-    said.push('the expected head is a link of the chain');
+    confirmations.push('the chain contains the expected head');
   }
   if (file !== undefined) {
     const lines = readCheckpoints(cwd, file);
-    const key = options.checkpointKey === undefined ? ownKey : parseCheckpointKey(options.checkpointKey);
+    const key = options.checkpointKey === undefined ? localKey : parseCheckpointKey(options.checkpointKey);
     checks.push(expectCheckpoints(lines, key));
-    const signed = key === null ? 'signatures not checked, there is no key' : 'signed';
-    said.push(
-      `${counted(lines.length, 'checkpoint')} ${lines.length === 1 ? 'agrees' : 'agree'} with the chain (${signed})`,
+    const signed = key === null ? 'signatures not checked: no key' : 'signed';
+    confirmations.push(
+      `${counted(lines.length, 'checkpoint')} ${lines.length === 1 ? 'matches' : 'match'} the chain (${signed})`,
     );
   }
-  return { checks, said };
+  return { checks, confirmations };
 }
 
 function placeOf({ runId, entryId }: Fault): string {

@@ -23,10 +23,10 @@ interface EndOptions {
 
 function endCommand(cli: CliContext): CliCommand {
   return reportingCommand('end')
-    .description('Stop reading a workspace. Its history stays.')
+    .description('Stop reading a workspace. Its history is kept.')
     .argument('<id>', 'the workspace')
-    .option('--note <text>', 'why (needed)')
-    .option('--elsewhere', 'a copy of this ledger goes on with it: send nothing here')
+    .option('--note <text>', 'reason (required)')
+    .option('--elsewhere', 'another ledger continues with it: send no notifications from here')
     .option(...BY_OPTION)
     .examples('usage-ledger workspace end ws-123 --note "contract ended in October"')
     .action((id: string, options: EndOptions) =>
@@ -37,8 +37,8 @@ function endCommand(cli: CliContext): CliCommand {
         const request = { workspaceId: id, note, elsewhere, by, nowMs: cli.now() };
         const { seq, digest, notifications, checkpointFault } = await writer.retireWorkspace(request);
         const action = elsewhere ? 'elsewhere' : 'end';
-        cli.answer({ workspace_id: id, action, link: seq, head_digest: digest, notifications }, [
-          `${inertText(id)} is no longer read by this ledger; its history stays`,
+        cli.printResult({ workspace_id: id, action, link: seq, head_digest: digest, notifications }, [
+          `${inertText(id)} ended: this ledger no longer reads it, and keeps its history`,
           notificationWords(notifications, elsewhere),
           `head digest ${digest}`,
         ]);
@@ -48,17 +48,17 @@ function endCommand(cli: CliContext): CliCommand {
 }
 
 function notificationWords(notifications: number, elsewhere: boolean): string {
-  if (elsewhere) return `nobody is told anything here; ${counted(notifications, 'waiting notification')} taken back`;
+  if (elsewhere) return `no notifications from here; ${counted(notifications, 'waiting notification')} cancelled`;
   return notifications === 0
-    ? 'nobody is told: nobody had heard of anything that is open'
-    : `what was open is over: ${counted(notifications, 'notification goes', 'notifications go')} to who had heard of it`;
+    ? 'no notifications: none of its open alerts had been sent'
+    : `open alerts closed: ${counted(notifications, 'notification goes', 'notifications go')} to the channels that received them`;
 }
 
 function resumeCommand(cli: CliContext): CliCommand {
   return reportingCommand('resume')
-    .description('Read a workspace again that was ended.')
+    .description('Resume reading an ended workspace.')
     .argument('<id>', 'the workspace')
-    .option('--note <text>', 'why (needed)')
+    .option('--note <text>', 'reason (required)')
     .option(...BY_OPTION)
     .examples('usage-ledger workspace resume ws-123 --note "ended by mistake"')
     .action((id: string, options: EndOptions) =>
@@ -67,8 +67,8 @@ function resumeCommand(cli: CliContext): CliCommand {
         const writer = await context.existingWriter();
         const request = { workspaceId: id, note, by: options.by ?? systemUser(), nowMs: cli.now() };
         const { seq, digest, checkpointFault } = await writer.resumeWorkspace(request);
-        cli.answer({ workspace_id: id, action: 'resume', link: seq, head_digest: digest, notifications: 0 }, [
-          `${inertText(id)} is read here again, from its next run on`,
+        cli.printResult({ workspace_id: id, action: 'resume', link: seq, head_digest: digest, notifications: 0 }, [
+          `${inertText(id)} resumed: this ledger reads it again from its next run`,
           `head digest ${digest}`,
         ]);
         cli.noteCheckpoint(checkpointFault);
@@ -78,5 +78,5 @@ function resumeCommand(cli: CliContext): CliCommand {
 
 function requireNote(note: string | undefined, command: string): string {
   if (note?.trim()) return note;
-  throw new UsageError(`${command} needs --note`, 'say why, such as --note "contract ended in October"');
+  throw new UsageError(`${command} needs --note`, 'add a reason, such as --note "contract ended in October"');
 }

@@ -18,26 +18,29 @@ interface BeginOptions {
   by?: string;
 }
 
-const NAMED = 10;
+const MAX_NAMED_TENANTS = 10;
 
 export function beginCommand(cli: CliContext): CliCommand {
   return reportingCommand('begin')
-    .description('Show what would be sent there, by month, and whose name is missing; begin with --yes.')
+    .description('Show what would be sent, by month, and which tenants have no name there; start with --yes.')
     .argument('<name>', 'the outlet')
-    .option('--from <period>', 'the first month that goes there, YYYY-MM (default: its `from_period`)')
-    .option('--yes', 'begin; without this it is only shown')
+    .option('--from <period>', 'the first month to send, YYYY-MM (default: its `from_period`)')
+    .option('--yes', 'start sending; without this it is only shown')
     .option(...BY_OPTION)
     .examples('usage-ledger outlets begin billing --from 2026-10', 'usage-ledger outlets begin billing --yes')
     .action((name: string, { from, yes = false, by = systemUser() }: BeginOptions) =>
       cli.withContext(async (context) => {
         const outlet = chosenOutlet(context.config, name);
-        const given = from ?? outlet.fromPeriod;
-        if (given === null) throw new UsageError('from which month on?', 'give --from YYYY-MM, or set `from_period:`');
-        const fromPeriod = parsePeriod(given, '--from');
+        const first = from ?? outlet.fromPeriod;
+        if (first === null) throw new UsageError('no first month', 'add --from YYYY-MM, or set `from_period:`');
+        const fromPeriod = parsePeriod(first, '--from');
         const { connection } = context.reader();
         const before = readOutlet(connection, name);
         if (before !== undefined && before.receiver !== receiverKind(outlet)) {
-          throw new UsageError(`${name} was begun as ${before.receiver}`, 'give what is another receiver another name');
+          throw new UsageError(
+            `${name} was started with receiver ${before.receiver}`,
+            'use another name for another receiver',
+          );
         }
         const { workspaces } = outlet;
         const nowMs = context.clock.now();
@@ -74,15 +77,15 @@ export function beginCommand(cli: CliContext): CliCommand {
         if (unmapped.length > 0) {
           const names = firstOf(
             unmapped.map(({ tenant_id: id }) => inertText(id)),
-            NAMED,
+            MAX_NAMED_TENANTS,
           );
-          cli.print(
-            `${counted(unmapped.length, 'tenant')} without ${outlet.customer}, held until they have one: ${names}`,
-          );
+          cli.print(`${counted(unmapped.length, 'tenant')} without ${outlet.customer}, held until set: ${names}`);
         }
-        const act = `\`usage-ledger outlets begin ${name} --from ${fromPeriod} --yes\` begins`;
+        const next = `\`usage-ledger outlets begin ${name} --from ${fromPeriod} --yes\``;
         cli.print(
-          yes ? `${name} is begun: the daemon sends it, or \`usage-ledger outlets push\`` : `nothing was sent; ${act}`,
+          yes
+            ? `${name} started: the daemon sends, or run \`usage-ledger outlets push\``
+            : `Nothing sent. To start, run ${next}.`,
         );
       }),
     );

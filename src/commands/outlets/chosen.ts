@@ -8,7 +8,7 @@ import type { Context } from '../../wiring/context.ts';
 
 export function chosenOutlets({ outlets }: Config, name?: string): readonly OutletConfig[] {
   if (outlets.length === 0) {
-    throw new UsageError('the configuration has no `outlets:`', 'docs/billing-systems.md shows what to write there');
+    throw new UsageError('the configuration has no `outlets:`', 'add them as docs/billing-systems.md shows');
   }
   const chosen = outlets.filter((outlet) => name === undefined || outlet.name === name);
   if (chosen.length > 0) return chosen;
@@ -22,14 +22,14 @@ export function chosenOutlet(config: Config, name: string): OutletConfig {
   return outlet;
 }
 
-/** What the ledger has of an outlet, also of one that the configuration no longer has. */
-export function requireBegun(context: Context, name: string): OutletRow {
+/** Returns the ledger's record of a started outlet, also when it is no longer configured. Throws UsageError otherwise. */
+export function requireStarted(context: Context, name: string): OutletRow {
   const row = readOutlet(context.reader().connection, name);
   if (row !== undefined) return row;
   chosenOutlet(context.config, name);
   throw new UsageError(
-    `outlet ${name} was not started`,
-    `\`usage-ledger outlets begin ${name}\` shows what would go there`,
+    `outlet ${name} is not started`,
+    `run \`usage-ledger outlets begin ${name}\`, which shows what would be sent`,
   );
 }
 

@@ -8,7 +8,7 @@ import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-con
 import { BY_OPTION } from '../shared/options.ts';
 import { beginCommand } from './begin.ts';
 import { checkCommand } from './check.ts';
-import { chosenOutlets, requireBegun } from './chosen.ts';
+import { chosenOutlets, requireStarted } from './chosen.ts';
 import { pushCommand } from './push.ts';
 import { settleCommand } from './settle.ts';
 
@@ -24,11 +24,16 @@ export function outletsCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger outlets begin billing --from 2026-10', 'usage-ledger outlets check 2026-10');
 }
 
-const STATES = { sending: 'sending', paused: 'PAUSED', not_begun: 'not begun', differs: 'NOT SENT' } as const;
+const OUTLET_STATES = {
+  sending: 'sending',
+  paused: 'PAUSED',
+  not_begun: 'not started',
+  differs: 'NOT SENT',
+} as const;
 
 function statusCommand(cli: CliContext): CliCommand {
   return reportingCommand('status')
-    .description('How each outlet stands: what waits, what its receiver does not have and why.')
+    .description('Show each outlet: its state, waiting events, and events that its receiver does not have.')
     .examples('usage-ledger outlets status --json')
     .action(() =>
       cli.withContext((context) => {
@@ -62,7 +67,7 @@ function statusCommand(cli: CliContext): CliCommand {
               { name: 'name', header: 'Outlet' },
               { name: 'receiver', header: 'Receiver' },
               { name: 'send', header: 'Sends' },
-              { name: 'state', header: '', words: (state) => STATES[state] },
+              { name: 'state', header: '', words: (state) => OUTLET_STATES[state] },
               { name: 'from_period', header: 'From' },
               { name: 'waiting', header: 'Waiting', kind: 'count' },
               { name: 'held', header: 'Held', kind: 'count' },
@@ -78,7 +83,7 @@ function statusCommand(cli: CliContext): CliCommand {
           if (reason !== null) cli.print(`${name}: ${inertText(reason)}`);
           if (differences !== null) {
             cli.print(
-              `${name}: ${formatInteger(differences.length)} differ; \`usage-ledger outlets check\` names them`,
+              `${name}: ${formatInteger(differences.length)} differ; list them with \`usage-ledger outlets check\``,
             );
           }
         }
@@ -88,18 +93,18 @@ function statusCommand(cli: CliContext): CliCommand {
 
 function pauseCommand(cli: CliContext): CliCommand {
   return reportingCommand('pause')
-    .description('Send nothing more there until it is resumed. What waits stays in the ledger.')
+    .description('Stop sending until it is resumed. Waiting events stay in the ledger.')
     .argument('<name>', 'the outlet')
-    .requiredOption('--note <text>', 'why')
+    .requiredOption('--note <text>', 'reason')
     .option(...BY_OPTION)
     .examples('usage-ledger outlets pause billing --note "price change"')
     .action((name: string, { note, by = systemUser() }: { note: string; by?: string }) =>
       cli.withContext(async (context) => {
-        requireBegun(context, name);
+        requireStarted(context, name);
         const writer = await context.existingWriter();
         const reason = `paused by ${by}: ${note}`;
         await writer.pauseOutlet({ name, paused: 'hand', reason, nowMs: context.clock.now() });
-        cli.answer({ name, state: 'paused', reason }, [`${name} is paused`]);
+        cli.printResult({ name, state: 'paused', reason }, [`${name} paused`]);
       }),
     );
 }
@@ -112,25 +117,26 @@ interface ResumeOptions {
 function resumeCommand(cli: CliContext): CliCommand {
   return reportingCommand('resume')
     .description(
-      'Send again. What was perhaps sent is asked of the receiver; one that cannot be asked needs your word.',
+      'Resume sending. Events of unknown delivery are looked up in the receiver; without a query API, use --taken or --resend.',
     )
     .argument('<name>', 'the outlet')
-    .option('--taken', 'the receiver has what was perhaps sent: go on behind it')
-    .option('--resend', 'the receiver has nothing of it: send it')
+    .option('--taken', 'the receiver has the events of unknown delivery: continue after them')
+    .option('--resend', 'the receiver has none of them: send them again')
     .examples('usage-ledger outlets resume billing')
     .action((name: string, { taken = false, resend = false }: ResumeOptions) =>
       cli.withContext(async (context) => {
-        const before = requireBegun(context, name);
+        const before = requireStarted(context, name);
         if (before.paused === null) {
-          cli.answer({ name, state: 'sending' }, [`${name} is not paused`]);
+          cli.printResult({ name, state: 'sending' }, [`${name} is not paused`]);
           return;
         }
         const writer = await context.existingWriter();
         const perhaps = taken ? 'taken' : resend ? 'resend' : 'ask';
         await writer.resumeOutlet({ name, perhaps, nowMs: context.clock.now() });
         const after = readOutlet(context.reader().connection, name);
-        const asks = after?.flightTo == null ? null : 'what was perhaps sent is asked of the receiver first';
-        cli.answer({ name, state: 'sending', perhaps }, [`${name} sends again`, asks]);
+        const lookup =
+          after?.flightTo == null ? null : 'events of unknown delivery are looked up in the receiver first';
+        cli.printResult({ name, state: 'sending', perhaps }, [`${name} resumed`, lookup]);
       }),
     );
 }

@@ -10,25 +10,25 @@ import { chosenOutlets, withReceiver } from './chosen.ts';
 
 export function pushCommand(cli: CliContext): CliCommand {
   return reportingCommand('push')
-    .description('Send what waits now, as the daemon does by itself.')
+    .description('Send waiting events now, as the daemon does on its own.')
     .argument('[name]', 'the outlet (default: all)')
     .examples('usage-ledger outlets push')
     .action((name: string | undefined) =>
       cli.withContext(async (context) => {
         const pushed = [];
         for (const outlet of chosenOutlets(context.config, name)) pushed.push(await push(context, outlet));
-        const isHeldUp = pushed.some(({ fault, reason }) => fault !== null || reason !== null);
-        if (isHeldUp) cli.exitCode = EXIT.failed;
+        const hasFailed = pushed.some(({ fault, reason }) => fault !== null || reason !== null);
+        if (hasFailed) cli.exitCode = EXIT.failed;
         const lines = pushed.map(({ name, taken, fault, reason }) => {
           const why = fault ?? reason;
           return `${name}: ${counted(taken, 'event')} sent${why === null ? '' : `; ${inertText(why)}`}`;
         });
-        cli.answer({ outlets: pushed }, lines);
+        cli.printResult({ outlets: pushed }, lines);
       }),
     );
 }
 
-/** Until nothing waits that could go now, or its receiver does not take it. */
+/** Sends until no event is ready, or the receiver rejects one. */
 function push(context: Context, outlet: OutletConfig) {
   const { connection } = context.reader();
   const { clock } = context;

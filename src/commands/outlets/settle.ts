@@ -5,8 +5,8 @@ import { counted } from '../../core/text/words.ts';
 import { readOutletEvents } from '../../ledger/journal/outlets/outlet-book.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { BY_OPTION, parseWholeNumber, putRows } from '../shared/options.ts';
-import { requireBegun } from './chosen.ts';
+import { BY_OPTION, parseWholeNumber, printRows } from '../shared/options.ts';
+import { requireStarted } from './chosen.ts';
 
 interface SettleOptions {
   entry?: number[];
@@ -28,22 +28,22 @@ const SETTLE_COLUMNS: readonly Column<EventRow>[] = [
   { name: 'period', kind: 'text', header: 'Month' },
   { name: 'credits_delta', kind: 'credits', header: 'Credits' },
   { name: 'requests_delta', kind: 'count', header: 'Requests' },
-  { name: 'reason', kind: 'text', header: 'Why' },
+  { name: 'reason', kind: 'text', header: 'Reason' },
   { name: 'since', kind: 'date' },
 ];
 
 export function settleCommand(cli: CliContext): CliCommand {
   return reportingCommand('settle')
     .description(
-      'Show events that the receiver does not have; say with --note what was done, or send them with --resend.',
+      'Show events that the receiver does not have; settle them with --note, or send them again with --resend.',
     )
     .argument('<name>', 'the outlet')
     .option('--entry <id>', 'this entry; may be given several times', collect)
-    .option('--tenant <id>', 'only of this tenant')
-    .option('--period <period>', 'only of this month, YYYY-MM')
-    .option('--state <state>', 'only those that are late, refused or held')
-    .option('--note <text>', 'they are done, by hand: how, such as the number of a credit note')
-    .option('--resend', 'send them again, after what was in the way was mended')
+    .option('--tenant <id>', 'only this tenant')
+    .option('--period <period>', 'only this month, YYYY-MM')
+    .option('--state <state>', 'only events in this state: late, refused or held')
+    .option('--note <text>', 'mark them as settled by other means, such as a credit note number')
+    .option('--resend', 'send them again, after the cause was fixed')
     .option(...BY_OPTION)
     .examples(
       'usage-ledger outlets settle billing',
@@ -52,13 +52,13 @@ export function settleCommand(cli: CliContext): CliCommand {
     .action((name: string, options: SettleOptions) =>
       cli.withContext(async (context) => {
         const { entry, tenant, state, note, resend = false, by = systemUser() } = options;
-        if (note !== undefined && resend) throw new UsageError('--note contradicts --resend', 'give one of the two');
-        requireBegun(context, name);
+        if (note !== undefined && resend) throw new UsageError('--note conflicts with --resend', 'use one of them');
+        requireStarted(context, name);
         const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
         const rows = readOutletEvents(context.reader().connection, { outlet: name, tenant, period, state }).filter(
           ({ entry_id: id }) => entry === undefined || entry.includes(id),
         );
-        if (note === undefined && !resend) return putRows(cli, rows, SETTLE_COLUMNS, { name });
+        if (note === undefined && !resend) return printRows(cli, rows, SETTLE_COLUMNS, { name });
         const request = {
           name,
           entryIds: rows.map(({ entry_id: id }) => id),
@@ -68,7 +68,7 @@ export function settleCommand(cli: CliContext): CliCommand {
         };
         const settled = await (await context.existingWriter()).settleEvents(request);
         const what = resend ? 'will be sent again' : 'settled';
-        cli.answer({ name, events: settled, note: note ?? null, by }, [
+        cli.printResult({ name, events: settled, note: note ?? null, by }, [
           `${name}: ${counted(settled, 'event')} ${what}`,
         ]);
       }),

@@ -19,10 +19,10 @@ export function dashboardCommand(cli: CliContext): CliCommand {
 
 function createCommand(cli: CliContext): CliCommand {
   return reportingCommand('create')
-    .description('Create a dashboard in a workspace. Done twice, it creates two.')
-    .requiredOption('--title <title>', 'its title')
-    .option('--description <text>', 'its description')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .description('Create a dashboard in a workspace. Running it twice creates two.')
+    .requiredOption('--title <title>', 'the title')
+    .option('--description <text>', 'the description')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
     .examples("usage-ledger dashboard create --title 'Usage by team'")
     .action((options: CreateOptions) => cli.withContext((context) => createDashboard(cli, context, options)));
 }
@@ -30,15 +30,15 @@ function createCommand(cli: CliContext): CliCommand {
 async function createDashboard(cli: CliContext, context: Context, options: CreateOptions): Promise<void> {
   const { title, description } = options;
   const workspace = chooseWorkspace(context.config, options.workspace);
-  if (title.trim() === '') throw new UsageError('--title is empty', 'give --title a text');
+  if (title.trim() === '') throw new UsageError('--title is empty', 'give a title');
   const dashboard = await withStopSignal(async (signal) =>
     (await context.client(workspace)).createDashboard({ title, description }, { signal }),
   );
-  cli.answer(dashboard, [`created dashboard ${inertText(dashboard.dashboard_id)} in ${inertText(workspace.id)}`]);
+  cli.printResult(dashboard, [`created dashboard ${inertText(dashboard.dashboard_id)} in ${inertText(workspace.id)}`]);
 }
 
-/** The service's own bounds are not shown anywhere; a year is longer than any preview. */
-const LONGEST_VALIDITY_SECONDS = 366 * 24 * 60 * 60;
+/** The service does not document its limit; a year is longer than any preview needs. */
+const MAX_VALIDITY_SECONDS = 366 * 24 * 60 * 60;
 
 interface TokenOptions {
   dashboard: string;
@@ -50,19 +50,19 @@ export function embedTokenCommand(cli: CliContext): CliCommand {
   return reportingCommand('embed-token')
     .requiredOption('--dashboard <id>', 'the dashboard to embed')
     .option('--validity <seconds>', "lifetime of the token (default: the service's, one hour)")
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
     .examples('usage-ledger embed-token --dashboard d-123')
     .action((options: TokenOptions) => cli.withContext((context) => generateToken(cli, context, options)));
 }
 
 async function generateToken(cli: CliContext, context: Context, options: TokenOptions): Promise<void> {
   const { dashboard: dashboardId, validity } = options;
-  if (dashboardId.trim() === '') throw new UsageError('--dashboard is empty', 'give --dashboard the id of a dashboard');
+  if (dashboardId.trim() === '') throw new UsageError('--dashboard is empty', 'give a dashboard id');
   const workspace = chooseWorkspace(context.config, options.workspace);
   const validitySeconds =
-    validity === undefined ? undefined : parseWholeNumber(validity, '--validity', 1, LONGEST_VALIDITY_SECONDS);
+    validity === undefined ? undefined : parseWholeNumber(validity, '--validity', 1, MAX_VALIDITY_SECONDS);
   const { token, expires_at } = await withStopSignal(async (signal) =>
     (await context.client(workspace)).generateEmbedToken({ dashboardId, validitySeconds }, { signal }),
   );
-  cli.answer({ token, expires_at }, [`token    ${inertText(token)}`, `expires  ${inertText(expires_at)}`]);
+  cli.printResult({ token, expires_at }, [`token    ${inertText(token)}`, `expires  ${inertText(expires_at)}`]);
 }

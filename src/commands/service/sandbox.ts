@@ -13,7 +13,7 @@ interface SandboxCommandOptions {
 export function sandboxCommand(cli: CliContext): CliCommand {
   return new CliCommand('sandbox')
     .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
-    .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 tenants, six months)')
+    .option('--scenario <file>', 'the data to serve, YAML or JSON (default: 50 tenants, six months)')
     .examples('usage-ledger sandbox', 'usage-ledger sandbox --port 8787 --scenario ./scenario.yml > sandbox.yml')
     .action((options: SandboxCommandOptions) => withStopSignal((signal) => serve(cli, options, signal)));
 }
@@ -31,7 +31,7 @@ async function serve(
   });
   try {
     for (const line of describeSandbox(sandbox)) cli.print(line);
-    cli.note(`serving on ${sandbox.url}; Ctrl-C stops it`);
+    cli.note(`serving on ${sandbox.url}; stop with Ctrl-C`);
     if (!stop.aborted) await once(stop, 'abort');
   } finally {
     await sandbox.close();

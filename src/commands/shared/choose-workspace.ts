@@ -11,18 +11,18 @@ export function chooseWorkspace(config: Config, id: string | undefined): Workspa
   const known = config.workspaces.map((workspace) => workspace.id);
   const [only] = config.workspaces;
   if (id === undefined && only !== undefined && known.length === 1) return only;
-  if (id === undefined) throw new UsageError('--workspace is needed: several are configured', oneOf(known));
+  if (id === undefined) throw new UsageError('--workspace is required: several are configured', oneOf(known));
   const found = config.workspaces.find((workspace) => workspace.id === id);
   if (found !== undefined) return found;
   throw new UsageError(`--workspace ${JSON.stringify(id)} is not configured`, oneOf(known));
 }
 
-/** Refuses a workspace that neither the configuration nor the ledger knows: a misspelt one would find nothing. */
+/** Throws UsageError for a workspace that is neither configured nor in the ledger, such as a misspelt id. */
 export function requireKnownWorkspace(context: Context, id: string | undefined, where = '--workspace'): void {
   if (id === undefined) return;
   const configured = context.config.workspaces.map((workspace) => workspace.id);
   const known = new Set([...configured, ...ledgerWorkspaces(context.reader().connection)]);
-  if (!known.has(id)) throw new UsageError(`${where} ${JSON.stringify(id)} is not known`, oneOf([...known]));
+  if (!known.has(id)) throw new UsageError(`${where} ${JSON.stringify(id)} is unknown`, oneOf([...known]));
 }
 
 function oneOf(ids: readonly string[]): string {
@@ -30,42 +30,44 @@ function oneOf(ids: readonly string[]): string {
 }
 
 export function unknownPeriod(period: string, workspaceId: string): AppError {
-  const message = `the ledger has no data for ${period} in workspace ${JSON.stringify(workspaceId)}`;
-  return new AppError('unknown_period', message, { hint: 'run `usage-ledger status` to see the covered periods' });
+  const message = `no usage in ${period} for workspace ${JSON.stringify(workspaceId)}`;
+  return new AppError('unknown_period', message, { hint: 'see the covered months in `usage-ledger status`' });
 }
 
 /**
- * For a tenant that was asked for and is not there: says which ones may have been meant, or which workspace has it. One that no
- * workspace has is a failure: a script that misspells it must not take nothing for an answer.
+ * Notes similar tenants, or the right workspace, when the requested tenant has no data. Sets exit code 1 when no workspace
+ * has the tenant, so that a script notices a misspelt id.
  */
-export function noteNearTenants(
+export function noteMissingTenant(
   cli: CliContext,
   connection: LedgerDb,
-  asked: { tenantId: string | undefined; workspaceId: string | undefined },
+  requested: { tenantId: string | undefined; workspaceId: string | undefined },
 ): void {
-  const { tenantId, workspaceId } = asked;
+  const { tenantId, workspaceId } = requested;
   if (tenantId === undefined) return;
   const known = workspacesOfTenant(connection, tenantId);
   if (known.length > 0) {
     if (workspaceId === undefined || known.includes(workspaceId)) return;
-    cli.note(`  ${quoted(tenantId)} is a tenant of ${known.slice(0, 3).map(inertText).join(', ')}`);
+    cli.note(`  ${quoted(tenantId)} is in workspace ${known.slice(0, 3).map(inertText).join(', ')}`);
     return;
   }
   cli.exitCode = EXIT.failed;
   const near = nearTenants(connection, tenantId, workspaceId).map(({ tenant_id, display_name }) =>
     display_name === null ? quoted(tenant_id) : `${quoted(tenant_id)} (${inertText(display_name)})`,
   );
-  cli.note(near.length > 0 ? `  Did you mean ${near.join(' or ')}?` : '  `usage-ledger tenants list` has all tenants');
+  cli.note(
+    near.length > 0 ? `  Did you mean ${near.join(' or ')}?` : '  See all tenants with `usage-ledger tenants list`.',
+  );
 }
 
-/** An id without what people change by accident: case, and the space around it. */
+/** Normalizes an id for comparison: ignores case, surrounding space and Unicode compatibility forms. */
 export function foldId(id: string): string {
   return id.normalize('NFKC').trim().toLowerCase();
 }
 
-/** Points out an id that differs only by `foldId` from a tenant of the ledger. */
-export function notKnown(id: string, known: string): string {
-  return `${quoted(id)} is not a known tenant; did you mean ${quoted(known)}?`;
+/** Returns a hint for an unknown id whose `foldId` matches a known tenant. */
+export function unknownTenantHint(id: string, known: string): string {
+  return `${quoted(id)} is not a known tenant. Did you mean ${quoted(known)}?`;
 }
 
 function quoted(id: string): string {

@@ -16,20 +16,20 @@ export const EXIT = {
   done: 0,
   failed: 1,
   usage: 2,
-  /** Some workspaces done, some not. */
+  /** Some workspaces succeeded, others failed. */
   partial: 3,
   /** `verify` or `doctor` found a fault. */
   fault: 4,
 } as const;
 
-/** What a shell expects of a program that a signal has ended: 128 and the signal's number. */
+/** Exit codes after a signal: 128 plus the signal number, as shells expect. */
 export const STOP_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 export class StoppedError extends AppError {
   readonly exitCode: number;
 
   constructor(signal: keyof typeof STOP_EXIT_CODES) {
-    super('cancelled', `stopped by ${signal}; nothing half-done was kept`);
+    super('cancelled', `stopped by ${signal}; no partial changes were kept`);
     this.exitCode = STOP_EXIT_CODES[signal];
   }
 }
@@ -50,11 +50,11 @@ export interface Io {
   env: NodeJS.ProcessEnv;
   cwd: string;
   overrides?: ContextOverrides;
-  /** Started for a command that is sure to write. */
+  /** The writer thread, started early for a command that always writes. */
   thread?: StartedThread | undefined;
 }
 
-/** A line at the foot of the terminal that other words must not run into. */
+/** A progress line that is cleared before other output is written. */
 export interface ErasableLine {
   erase(): void;
   draw(): void;
@@ -67,7 +67,7 @@ export class CliContext {
   #redact: Redactor = (text) => text;
   #json = false;
   #line: ErasableLine | null = null;
-  readonly #last: string[] = [];
+  readonly #closingNotes: string[] = [];
 
   constructor(io: Io) {
     this.io = io;
@@ -82,15 +82,15 @@ export class CliContext {
     return this.#json;
   }
 
-  /** Colours only where a person looks, and not against NO_COLOR. */
+  /** True on a terminal without NO_COLOR. */
   get colours(): boolean {
     return this.io.stdout.isTTY === true && !this.io.env.NO_COLOR;
   }
 
-  /** Tables fit the terminal; elsewhere each row is one line. */
+  /** Layout of tables: as wide as the terminal; without one, each row is one line of any width. */
   get tableOptions(): TableOptions {
     const { stdout } = this.io;
-    // A terminal that does not know its size says 0.
+    // A terminal of unknown size reports 0 columns.
     return { color: this.colours, width: stdout.isTTY === true ? stdout.columns || undefined : undefined };
   }
 
@@ -102,15 +102,15 @@ export class CliContext {
     return this.clock.now();
   }
 
-  /** The configuration; `amend` changes what it says, for settings on trial. */
+  /** Loads the configuration; `amend` changes the document first, to try other settings. */
   async loadConfig(amend?: LoadOptions['amend']): Promise<Config> {
     const { loadConfig } = await import('../../config/load.ts');
     return loadConfig({ file: this.#configFile, env: this.io.env, cwd: this.io.cwd, amend });
   }
 
   /**
-   * Builds the wiring from the configuration, uses it, and lets go of it whatever happens. A `service` has no results: pm2
-   * gets what it tells on stdout and what goes wrong on stderr, since it keeps a file of each.
+   * Builds a context from the configuration, passes it to `use` and always closes it. Under pm2, a `service` logs errors to
+   * stderr and other lines to stdout, because pm2 keeps one file of each.
    */
   async withContext<T>(
     use: (context: Context) => Promise<T> | T,
@@ -137,7 +137,7 @@ export class CliContext {
     }
   }
 
-  /** Where log lines go: to a person in words; undefined for JSON lines on standard error. */
+  /** The destination of log lines: readable text on a terminal; undefined means JSON lines on stderr. */
   get logDestination(): LogDestination | undefined {
     const { stderr, env } = this.io;
     if (stderr.isTTY !== true) return undefined;
@@ -150,8 +150,8 @@ export class CliContext {
     return { write: (line, level) => void (level === 'error' || level === 'fatal' ? stderr : stdout).write(line) };
   }
 
-  /** Has a line give way to whatever is written, until the returned function is called. */
-  giveWay(line: ErasableLine): () => void {
+  /** Clears `line` before each write and redraws it afterwards, until the returned function is called. */
+  attachProgressLine(line: ErasableLine): () => void {
     this.#line = line;
     return () => {
       this.#line = null;
@@ -160,30 +160,30 @@ export class CliContext {
 
   #write(output: TextOutput, text: string): unknown {
     this.#line?.erase();
-    const taken = output.write(text);
+    const hasRoom = output.write(text);
     this.#line?.draw();
-    return taken;
+    return hasRoom;
   }
 
-  /** What a person types here for a command: where npm has started it, as by npx, the program is on no PATH. */
+  /** Returns a command as the user types it: with `npx` when npm started this process, since the program is then not on PATH. */
   commandLine(words: string): string {
     return `${this.io.env.npm_command === undefined ? '' : 'npx '}usage-ledger ${words}`;
   }
 
-  /** Words for a person, whose commands are as they are typed here. */
-  words(text: string): string {
+  /** Replaces `usage-ledger` commands in a text by the form that the user types, see `commandLine`. */
+  withTypedCommands(text: string): string {
     return text.replaceAll(/(?<=`|\$ |\$\()usage-ledger (?=[a-z])/g, this.commandLine(''));
   }
 
   print(text: string): void {
-    this.printDocument(`${this.words(text)}\n`);
+    this.printDocument(`${this.withTypedCommands(text)}\n`);
   }
 
   printDocument(text: string): void {
     this.#write(this.io.stdout, this.#redact(text));
   }
 
-  /** A finished document that comes in pieces, on stdout; the next piece is made when a slow reader has taken the last. */
+  /** Writes a document to stdout in pieces. Waits for a slow reader before it produces the next piece. */
   async printPieces(pieces: Iterable<string>): Promise<void> {
     const { stdout } = this.io;
     for (const piece of pieces) {
@@ -192,32 +192,32 @@ export class CliContext {
     }
   }
 
-  /** One JSON document on stdout; integers of any size are exact. */
+  /** Prints one JSON document to stdout; integers of any size are exact. */
   printJson(value: object): void {
     this.printDocument(renderJson(value));
   }
 
-  /** The answer of a command: its record as JSON, or the lines that say it; null is no line. */
-  answer(record: object, lines: readonly (string | null)[]): void {
+  /** Prints the result of a command: the record with --json, else the lines. A null line is skipped. */
+  printResult(record: object, lines: readonly (string | null)[]): void {
     if (this.#json) this.printJson(record);
     else for (const line of lines) if (line !== null) this.print(line);
   }
 
   noteCheckpoint(fault: string | null): void {
-    if (fault !== null) this.note(`No checkpoint of the head could be written: ${fault}`);
+    if (fault !== null) this.note(`Cannot write a checkpoint of the head: ${fault}`);
   }
 
   note(text: string): void {
-    this.#write(this.io.stderr, `${this.#redact(this.words(text))}\n`);
+    this.#write(this.io.stderr, `${this.#redact(this.withTypedCommands(text))}\n`);
   }
 
-  /** Said below the results: see `noteWhatIsLast`. */
-  noteLast(text: string): void {
-    this.#last.push(text);
+  /** Keeps a note for the end of the output, see `printClosingNotes`. */
+  noteAtEnd(text: string): void {
+    this.#closingNotes.push(text);
   }
 
-  noteWhatIsLast(): void {
-    for (const text of this.#last) this.note(text);
+  printClosingNotes(): void {
+    for (const text of this.#closingNotes) this.note(text);
   }
 
   noteFailure(workspaceId: string, error: unknown): { code: string; message: string; hint: string | null } {
@@ -227,31 +227,31 @@ export class CliContext {
     return { code, message, hint };
   }
 
-  /** Says what went wrong and what to do about it; returns the exit code. */
-  report(thrown: unknown): number {
+  /** Prints an error with its remedy, or with its stack when it is unexpected. Returns the exit code. */
+  reportError(thrown: unknown): number {
     const error = systemFault(thrown) ?? thrown;
-    const ours = error instanceof AppError;
+    const isExpected = error instanceof AppError;
     const message = messageOf(error);
     this.note(`error: ${message.split('\n').map(inertText).join('\n')}`);
-    if (ours && error.hint !== undefined) this.note(`  ${inertText(error.hint)}`);
-    if (!ours && error instanceof Error && error.stack !== undefined) this.note(error.stack);
-    const code = ours ? error.code : 'internal';
+    if (isExpected && error.hint !== undefined) this.note(`  ${inertText(error.hint)}`);
+    if (!isExpected && error instanceof Error && error.stack !== undefined) this.note(error.stack);
+    const code = isExpected ? error.code : 'internal';
     if (this.#json) {
       const faults = error instanceof ConfigError ? { faults: error.faults } : {};
-      this.printJson({ error: { code, message, hint: ours ? (error.hint ?? null) : null, ...faults } });
+      this.printJson({ error: { code, message, hint: isExpected ? (error.hint ?? null) : null, ...faults } });
     }
     if (error instanceof StoppedError) return error.exitCode;
-    return ours ? exitCodeOf(error) : EXIT.failed;
+    return isExpected ? exitCodeOf(error) : EXIT.failed;
   }
 }
 
 export const CONFIG_OPTION = [
   '--config <file>',
-  'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
+  'configuration file (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
 ] as const;
 export const JSON_OPTION = ['--json', 'print one JSON document on stdout'] as const;
 
-/** Resolves when there is room again, and when nobody will ever read on. */
+/** Resolves when the output accepts more text, or is closed. */
 function drained(output: TextOutput): Promise<void> {
   if (output.once === undefined || output.destroyed === true) return Promise.resolve();
   return new Promise((resolve) => {
@@ -270,17 +270,17 @@ export class CliCommand extends Command {
     const help = super.createHelp();
     const option = help.optionDescription.bind(help);
     const argument = help.argumentDescription.bind(help);
-    help.optionDescription = (of) => withChoices(option(of));
-    help.argumentDescription = (of) => withChoices(argument(of));
+    help.optionDescription = (item) => withChoices(option(item));
+    help.argumentDescription = (item) => withChoices(argument(item));
     return help;
   }
 
   examples(...lines: string[]): this {
-    return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${folded(line)}`).join('\n')}`);
+    return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${foldCommand(line)}`).join('\n')}`);
   }
 }
 
-/** As many as a line holds stand side by side; a longer list can be wrapped. */
+/** Shows choices as `a|b|c` when they fit one line, else separated by commas so that they can wrap. */
 function withChoices(description: string): string {
   return description.replace(/choices: ("[^"]*"(?:, "[^"]*")*)/, (_, list: string) => {
     const names = list.replaceAll('"', '').split(', ');
@@ -289,7 +289,7 @@ function withChoices(description: string): string {
   });
 }
 
-/** A command that reports: it knows `--json` and, unless it needs no configuration, `--config`. */
+/** Creates a command with `--json` and, unless `config` is false, `--config`. */
 export function reportingCommand(name: string, { config = true } = {}): CliCommand {
   const command = config ? plainCommand(name) : new CliCommand(name);
   return command.option(...JSON_OPTION);
@@ -299,11 +299,11 @@ export function plainCommand(name: string): CliCommand {
   return new CliCommand(name).option(...CONFIG_OPTION);
 }
 
-/** The columns of a terminal that nobody has widened, less what stands before an example, `npx` too. */
+/** An 80-column terminal, less the prompt and `npx` before an example. */
 const EXAMPLE_WIDTH = 72;
 
-/** A command on several lines where it is long, as a shell takes it: each begins with an option. */
-function folded(command: string): string {
+/** Breaks a long command before its options, with backslashes, as a shell accepts it. */
+function foldCommand(command: string): string {
   const lines: string[] = [];
   for (const part of command.split(/ (?=--)/)) {
     const last = lines.at(-1);
@@ -314,7 +314,7 @@ function folded(command: string): string {
   return lines.join(' \\\n      ');
 }
 
-/** A sentence as lines of the terminal, those after the first set in; one line where nobody looks. */
+/** Wraps text to the terminal width and indents continuation lines; without a width, returns one line. */
 export function proseLines(text: string, width: number | undefined, indent = 0): string[] {
   if (width === undefined) return [text];
   const lead = /^ */.exec(text)?.[0].length ?? 0;
@@ -327,8 +327,8 @@ export function printProse(cli: CliContext, text: string, indent = 0): void {
 }
 
 /**
- * Runs `work` with a signal that aborts on the first Ctrl-C or SIGTERM, so that it can end cleanly; the second one
- * ends the process at once. Whatever the work throws then, the caller gets a StoppedError.
+ * Runs `work` with a signal that aborts on the first Ctrl-C or SIGTERM, so that it can end cleanly. A second one ends the
+ * process at once. Rejects with StoppedError after an abort, whatever `work` throws.
  */
 export async function withStopSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();

@@ -5,33 +5,33 @@ import { type Column, formatInteger, type TableColumn } from '../../reports/form
 import { renderTable } from '../../reports/formats/table.ts';
 import type { CliCommand, CliContext } from './cli-context.ts';
 
-/** Milliseconds since the epoch of what an option says; a date alone is its first instant, and without a zone it is UTC. */
+/** Parses an option's date or time to epoch milliseconds. A date means its first instant; without a zone it is UTC. */
 export function parseMoment(option: string, text: string): number {
   const epochMs = parseDateTime(text.includes('T') ? text : `${text}T00:00:00Z`);
   if (epochMs !== null) return epochMs;
   throw new UsageError(
     `${option} ${JSON.stringify(text)} is not a time`,
-    'write it as ISO-8601, such as 2026-04-01 or 2026-04-01T08:00:00Z; without a zone it is UTC',
+    'use ISO 8601, such as 2026-04-01 or 2026-04-01T08:00:00Z; without a zone it is UTC',
   );
 }
 
-export function parseWholeNumber(text: string, option: string, least: number, most: number): number {
+export function parseWholeNumber(text: string, option: string, min: number, max: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
+  if (value >= min && value <= max) return value;
   throw new UsageError(
     `${option} ${JSON.stringify(text)} is out of range`,
-    `give ${option} a whole number from ${least} to ${most}`,
+    `give ${option} a whole number from ${min} to ${max}`,
   );
 }
 
-/** The periods that `--from` and `--to` name, both included; either may be absent. */
+/** Parses `--from` and `--to`, both inclusive and both optional. Throws UsageError when they are reversed. */
 export function parsePeriodWindow({ from, to }: { from?: string; to?: string }): PeriodWindow {
   const window = {
     ...(from === undefined ? {} : { from: parsePeriod(from, '--from') }),
     ...(to === undefined ? {} : { to: parsePeriod(to, '--to') }),
   };
   if (window.from !== undefined && window.to !== undefined && window.from > window.to) {
-    throw new UsageError(`--from ${window.from} lies after --to ${window.to}`, 'give the earlier period as --from');
+    throw new UsageError(`--from ${window.from} is after --to ${window.to}`, 'give the earlier period as --from');
   }
   return window;
 }
@@ -47,25 +47,26 @@ export interface PeriodOptions {
 export function addPeriodOptions(command: CliCommand, { note = '' } = {}): CliCommand {
   return command
     .option('--period <period>', `only this period, YYYY-MM${note}`)
-    .option('--from <period>', 'only from this period on, YYYY-MM')
-    .option('--to <period>', 'only up to this period, YYYY-MM');
+    .option('--from <period>', 'first period, YYYY-MM')
+    .option('--to <period>', 'last period, YYYY-MM');
 }
 
 export function chosenPeriods({ period, ...window }: PeriodOptions): Period | PeriodWindow | undefined {
   const isWindow = window.from !== undefined || window.to !== undefined;
   if (period === undefined) return isWindow ? parsePeriodWindow(window) : undefined;
-  if (isWindow) throw new UsageError('--period contradicts --from and --to', 'give one period, or the first and last');
+  if (isWindow)
+    throw new UsageError('--period conflicts with --from and --to', 'give one period, or the first and last');
   return parsePeriod(period, '--period');
 }
 
 export const parseLimit = (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000);
 
-/** Who acts, in the words of whoever types; a note, not a proof. */
-export const BY_OPTION = ['--by <name>', 'who does it (default: the user of this shell)'] as const;
+/** The name recorded as the actor. It is what the user typed, not an authenticated identity. */
+export const BY_OPTION = ['--by <name>', 'recorded actor (default: the current user)'] as const;
 
-export const LIMIT_OPTION = ['--limit <number>', 'show at most so many', parseLimit] as const;
+export const LIMIT_OPTION = ['--limit <number>', 'maximum number shown', parseLimit] as const;
 
-/** The first rows; says how many are left out. */
+/** Returns the first rows, and notes how many are not shown. */
 export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: number | undefined): Row[] {
   const shown = rows.slice(0, limit);
   noteMore(cli, rows.length - shown.length);
@@ -73,11 +74,11 @@ export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: num
 }
 
 export function noteMore(cli: CliContext, count: number): void {
-  if (count > 0) cli.noteLast(`${formatInteger(count)} more`);
+  if (count > 0) cli.noteAtEnd(`${formatInteger(count)} more`);
 }
 
-/** A short list: JSON with what stands before the rows, else a table, which is not shown without rows. */
-export function putRows<Row extends object>(
+/** Prints a short list: with --json a document of `head` and the rows, else a table unless it is empty. */
+export function printRows<Row extends object>(
   cli: CliContext,
   rows: readonly Row[],
   columns: readonly (TableColumn<NoInfer<Row>> | Column<NoInfer<Row>>)[],

@@ -9,12 +9,12 @@ interface Progress {
   stop(): void;
 }
 
-/** A bar on stderr where somebody looks. */
+/** Starts a progress bar on stderr; without a terminal it shows nothing. */
 export async function startProgress(cli: CliContext, label: string, unit: string): Promise<Progress> {
   const { stderr } = cli.io;
   if (stderr.isTTY !== true) return { update: () => undefined, stop: () => undefined };
   const bar = new ProgressBar(stderr, label, unit, cli.clock);
-  const release = cli.giveWay(bar);
+  const release = cli.attachProgressLine(bar);
   return {
     update: (...progress) => bar.update(...progress),
     stop() {
@@ -25,7 +25,7 @@ export async function startProgress(cli: CliContext, label: string, unit: string
 }
 
 const NOTE_INTERVAL_MS = 10_000;
-const NAMED = 5;
+const MAX_NAMED_RUNS = 5;
 
 interface FleetView {
   begin(workspaceId: string): Promise<Progress>;
@@ -33,8 +33,8 @@ interface FleetView {
 }
 
 /**
- * Shows how far several runs at once are: a bar for one at a time where a person looks; else what is waited for, every
- * ten seconds on stderr.
+ * Shows the progress of runs: a bar on a terminal when runs happen one at a time, else a line on stderr every ten seconds
+ * with the workspaces that are still running.
  */
 export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView {
   if (oneAtATime && cli.io.stderr.isTTY === true) {
@@ -57,8 +57,8 @@ export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView
 }
 
 function describe(running: readonly [id: string, where: string][]): string {
-  const named = running.slice(0, NAMED).map(([id, where]) => `${inertText(id)} (${where})`);
-  return firstOf(named, NAMED, running.length);
+  const named = running.slice(0, MAX_NAMED_RUNS).map(([id, where]) => `${inertText(id)} (${where})`);
+  return firstOf(named, MAX_NAMED_RUNS, running.length);
 }
 
 const REDRAW_MS = 100;
@@ -99,10 +99,10 @@ export class ProgressBar {
 
   draw(): void {
     if (this.#stopped) return;
-    const full = Math.round(Math.min(1, this.#done / this.#total) * CELLS);
-    const cells = '█'.repeat(full) + '░'.repeat(CELLS - full);
+    const filled = Math.round(Math.min(1, this.#done / this.#total) * CELLS);
+    const cells = '█'.repeat(filled) + '░'.repeat(CELLS - filled);
     const text = `${this.#label}  ${cells} ${this.#done}/${this.#total} ${this.#unit}`;
-    // The last column stays free: some terminals break the line there.
+    // The last column stays empty, because some terminals wrap there.
     this.#output.write(`${ERASE_LINE}${clipToWidth(text, Math.max(20, (this.#output.columns || 80) - 1))}`);
   }
 

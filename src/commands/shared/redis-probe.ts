@@ -8,7 +8,7 @@ import { isListening, privateRedisFolder, type RedisTarget } from '../../queue/r
 
 const CONNECT_MS = 2_000;
 
-/** Where the ledger's Redis is to be found now; null when the private one does not run. Starts and creates nothing. */
+/** Finds the ledger's Redis; null when its private one is not running. Starts and creates nothing. */
 export async function findRedis(config: Config): Promise<RedisTarget | null> {
   if (config.redisUrl !== null) return { kind: 'url', url: config.redisUrl };
   const folder = privateRedisFolder(config.ledger.path);
@@ -17,8 +17,8 @@ export async function findRedis(config: Config): Promise<RedisTarget | null> {
   return (await isListening(socketPath)) ? { kind: 'socket', path: socketPath } : null;
 }
 
-/** Probes a Redis as the daemon of this ledger does; what it says of itself, or why the daemon could not use it. */
-export async function askRedisOnce(
+/** Probes a Redis as the daemon of this ledger does. Returns its facts, or the fault that would stop the daemon. */
+export async function probeRedisOnce(
   target: RedisTarget,
   ledgerId: string,
 ): Promise<{ fault: null; facts: RedisFacts } | { fault: RedisFault; facts: null }> {
@@ -34,7 +34,7 @@ export async function askRedisOnce(
     retryStrategy: () => null,
     connectTimeout: CONNECT_MS,
   });
-  // The reason of a refusal comes with this event only; what `connect` throws is that the connection is closed.
+  // Only this event has the cause of a rejected connection; `connect` itself rejects with "connection is closed".
   let reason: Error | null = null;
   connection.on('error', (error: Error) => {
     reason ??= error;

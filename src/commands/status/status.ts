@@ -39,7 +39,7 @@ import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
 import { LIMIT_OPTION } from '../shared/options.ts';
-import { askRedisOnce, findRedis } from '../shared/redis-probe.ts';
+import { findRedis, probeRedisOnce } from '../shared/redis-probe.ts';
 
 interface StatusOptions {
   workspace?: string;
@@ -364,7 +364,7 @@ async function readQueue(context: Context, id: string): Promise<QueueReading> {
     const target = await findRedis(context.config);
     if (target === null) return { status: { status: 'not_running' }, waitingSince: noneWaiting };
     redis = describeTarget(target);
-    const { fault } = await askRedisOnce(target, id);
+    const { fault } = await probeRedisOnce(target, id);
     if (fault !== null) {
       const reason = `${fault.reason}; ${fault.hint}`;
       return { status: { status: 'unavailable', redis, reason }, waitingSince: noneWaiting };

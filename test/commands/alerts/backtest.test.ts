@@ -89,7 +89,7 @@ it('refuses unknown workspaces and a window that ends before it begins', async (
   const unknown = await world.run('alerts', 'backtest', '--workspace', 'ws-9');
   expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('"ws-9" is not configured') });
   const window = await world.run('alerts', 'backtest', '--from', '2026-03', '--to', '2026-02');
-  expect(window).toMatchObject({ code: 2, err: expect.stringContaining('lies after --to 2026-02') });
+  expect(window).toMatchObject({ code: 2, err: expect.stringContaining('is after --to 2026-02') });
 });
 
 it('says so when there is nothing to replay', async () => {

@@ -87,7 +87,7 @@ it('what a sync could not deliver is sent by the next one that comes after the w
     .workspace('ws-1')
     .set({ tenantId: 'globex', period: '2026-02', credits: 20_000_000_000_000_000n, requests: 10 });
   const first = await world.run('sync');
-  expect(first.err).toContain('1 notification is left to the daemon, or to the next sync; 0 refused for good');
+  expect(first.err).toContain('1 notification left for the daemon or the next sync; 0 given up');
   status = 200;
   world.clock.nowMs += 60_000;
   expect((await world.run('sync')).err).toBe('');
@@ -101,18 +101,16 @@ describe('alerts replay', () => {
     await syncWithJump(world);
     const list = await world.run('alerts', 'replay');
     expect(list.out).toMatch(/msg_[0-9a-f]{32}.*hook.*HTTP 410/);
-    expect((await world.run('status')).out).toContain(
-      'channel hook disabled since 2026-02-20T12:00:00.000Z: HTTP 410',
-    );
+    expect((await world.run('status')).out).toContain('channel hook disabled since 2026-02-20T12:00:00.000Z: HTTP 410');
     expect((await world.run('doctor')).out).toMatch(/^warn {2}channel hook: disabled since .*\n.*alerts replay/m);
 
     const { code, out } = await world.run('alerts', 'replay', '--all-dead');
     expect(code).toBe(0);
     expect(out).toBe(
-      '1 notification is due again; the running daemon sends what is due\n  channel hook is enabled again\n',
+      '1 notification is due again; the running daemon sends due notifications\n  channel hook enabled again\n',
     );
     expect(countByState(world.ledgerPath, 'hook')).toEqual({ owed: 1 });
-    expect((await world.run('alerts', 'replay')).err).toContain('no message was given up');
+    expect((await world.run('alerts', 'replay')).err).toContain('no undelivered messages');
     expect((await world.run('status')).out).not.toContain('is disabled');
   });
 
@@ -176,12 +174,12 @@ describe('a digest', () => {
     const { alerts } = parseJson((await world.run('alerts', 'list', '--json')).out);
     const { alert_id } = alerts.find(({ tenant_id }: { tenant_id: string }) => tenant_id === 'new');
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
-      /^daily {2}opened: waits for the daily summary of 2026-02-21 07:00 UTC$/m,
+      /^daily {2}opened: waiting for the daily summary at 2026-02-21 07:00 UTC$/m,
     );
     expect((await world.run('alerts', 'explain', alert_id)).code).toBe(0);
     expect((await world.run('status')).out).toContain('unsent  0 waiting, 0 given up, 1 for the daily summary\n');
     expect(parseJson((await world.run('status', '--json')).out).outbox).toEqual({ pending: 0, held: 1, dead: 0 });
-    expect((await world.run('alerts', 'replay')).err).toContain('no message was given up');
+    expect((await world.run('alerts', 'replay')).err).toContain('no undelivered messages');
 
     world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
     expect((await world.run('sync', '--dry-run')).code).toBe(0);
@@ -193,7 +191,7 @@ describe('a digest', () => {
     ]);
     const digest = JSON.parse(receiver.received[0]?.body.toString() ?? '').notification_id;
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
-      new RegExp(`daily {2}opened: delivered with the daily summary {2}${digest}$`, 'm'),
+      new RegExp(`daily {2}opened: delivered in the daily summary {2}${digest}$`, 'm'),
     );
   });
 
@@ -203,7 +201,7 @@ describe('a digest', () => {
     const world = await worldWithWarning(receiver.url);
     await world.run('sync');
     world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
-    expect((await world.run('sync')).err).toContain('1 refused for good');
+    expect((await world.run('sync')).err).toContain('1 given up');
     expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 400/);
     expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notification is due again');
     expect(countByState(world.ledgerPath, 'daily')).toEqual({ held: 1 });

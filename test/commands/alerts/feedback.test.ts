@@ -8,7 +8,7 @@ it('keeps what people say of an alert, shows it, and the last word counts', asyn
   const said = await world.run('alerts', 'feedback', id, 'false', '--by', 'Ada', '--note', 'a batch\nof theirs');
   expect(said.code).toBe(0);
   expect(said.out).toBe(
-    `${id} was false, says Ada\n  to keep the like of it quiet, write below \`alerts:\` of its workspace:\n    tenants:\n      - match: "globex"\n        ratio: 1285.8\n`,
+    `${id} labelled false by Ada\n  to prevent such alerts, add below \`alerts:\` of its workspace:\n    tenants:\n      - match: "globex"\n        ratio: 1285.8\n`,
   );
   const open = parseJson((await world.run('alerts', 'list', '--json')).out).alerts as { alert_id: string }[];
   expect(open.map(({ alert_id }) => alert_id)).not.toContain(id);

@@ -13,7 +13,7 @@ describe('close', () => {
     expect(err).toBe('');
     expect(code).toBe(0);
     const lines = out.split('\n');
-    expect(lines[0]).toBe('2026-01 of ws-1 is closed: 2 tenants, 9,007,199,254,741,993 credits, 20 requests');
+    expect(lines[0]).toBe('ws-1, 2026-01: closed with 2 tenants, 9,007,199,254,741,993 credits, 20 requests');
     expect((await world.run('verify')).out).toContain(lines[1]);
     expect(lines).toHaveLength(3);
     expect(world.query('SELECT actor, note, forced FROM finance_closes')).toEqual([
@@ -85,7 +85,7 @@ describe('close', () => {
     const { code, out } = await world.run('close', '2026-02', '--force', ...BY);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^2026-02 of ws-1 is closed: .*\n {2}although it is not over: it ends at 2026-03-01 00:00 UTC\nhead digest /,
+      /^ws-1, 2026-02: closed with .*\n {2}despite: it is not over: it ends at 2026-03-01 00:00 UTC\nhead digest /,
     );
     expect((await world.run('usage', '--period', '2026-02')).out).toContain('closed');
     const again = await world.run('close', '2026-02', '--force', ...BY);
@@ -102,8 +102,8 @@ describe('close', () => {
       [['close', '2026-1', ...first], 'period "2026-1" is not a month'],
       [['close', '2026-13', ...first], 'period "2026-13" is not a month'],
       [['close', '2026-01', '--workspace', 'ws-9'], 'use one of "ws-1", "ws-2"'],
-      [['close', '2026-01'], '--workspace is needed'],
-      [['reopen', '2026-01', ...WHY], '--workspace is needed'],
+      [['close', '2026-01'], '--workspace is required'],
+      [['reopen', '2026-01', ...WHY], '--workspace is required'],
       [['reopen', '2026-1', ...first, ...WHY], 'period "2026-1" is not a month'],
     ];
     for (const [argv, message] of wrong) {
@@ -119,7 +119,7 @@ describe('close', () => {
     await world.run('sync');
     const { code, out } = await world.run('close', '2026-02', '--workspace', 'ws-2', '--force', ...BY);
     expect(code).toBe(0);
-    expect(out).toMatch(/^2026-02 of ws-2 is closed: 2 tenants, 150 credits, 20 requests\n/);
+    expect(out).toMatch(/^ws-2, 2026-02: closed with 2 tenants, 150 credits, 20 requests\n/);
     expect(world.query("SELECT workspace_id FROM finance_period_totals WHERE state = 'closed'")).toEqual([
       { workspace_id: 'ws-2' },
     ]);
@@ -133,7 +133,7 @@ describe('close', () => {
     await world.run('sync');
     const unknown = await world.run('close', '2020-01', '--force', ...BY);
     expect(unknown.code).toBe(1);
-    expect(unknown.err).toContain('error: the ledger has no data for 2020-01 in workspace "ws-1"\n');
+    expect(unknown.err).toContain('error: no usage in 2020-01 for workspace "ws-1"\n');
     expect((await runInEmptyFolder('close', '2026-01')).code).toBe(2);
   });
 });
@@ -146,14 +146,14 @@ describe('reopen', () => {
       const { code, out, err } = await world.run('reopen', '2026-01', ...given);
       expect(code).toBe(2);
       expect(out).toBe('');
-      expect(err).toBe('error: reopen needs --note\n  say why the period is reopened: auditors will ask\n');
+      expect(err).toBe('error: reopen needs --note\n  add --note with the reason: auditors will ask\n');
     }
     expect(world.query("SELECT state FROM finance_period_totals WHERE period = '2026-01'")).toEqual([
       { state: 'closed' },
     ]);
   });
 
-  it('says what was given up and how many adjustments were taken back', async () => {
+  it('prints the figures of the close and the number of reversed adjustments', async () => {
     const world = await createClosed();
     world.sandbox.workspace().set({ tenantId: 'acme', period: '2026-01', credits: 1_200, requests: 10 });
     await world.run('sync');
@@ -163,8 +163,8 @@ describe('reopen', () => {
 
     expect(code).toBe(0);
     expect(out.split('\n')).toEqual([
-      '2026-01 of ws-1 is open again; it had been closed with 2 tenants, 9,007,199,254,741,993 credits, 20 requests',
-      '  1 adjustment was taken back',
+      'ws-1, 2026-01: reopened; it was closed with 2 tenants, 9,007,199,254,741,993 credits, 20 requests',
+      '  1 adjustment reversed',
       expect.stringMatching(/^head digest [0-9a-f]{64}$/),
       '',
     ]);
@@ -245,7 +245,7 @@ describe('usage --as-of', () => {
     const { code, out, err } = await world.run('usage', '--as-of', '2026-02-20', '--json');
     expect(code).toBe(0);
     expect(parseJson(out).rows).toEqual([]);
-    expect(err).toBe('the ledger held no usage that fits at 2026-02-20T00:00:00.000Z\n');
+    expect(err).toBe('no usage matches as of 2026-02-20T00:00:00.000Z\n');
   });
 
   it('refuses what is no time with exit code 2', async () => {

@@ -90,7 +90,7 @@ describe('export', () => {
     expect(await lines('usage', '--from', '2026-01', '--as-of', '2026-03-01')).toHaveLength(1 + 4);
     expect(await lines('tenant', 'acme', ...window)).toHaveLength(1 + 2);
     const both = await world.run('usage', '--period', '2026-01', '--from', '2026-01');
-    expect([both.code, both.err]).toEqual([2, expect.stringContaining('--period contradicts --from and --to')]);
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining('--period conflicts with --from and --to')]);
   });
 
   it('writes CSV as a German spreadsheet reads it, ids and texts as they are', async () => {
@@ -130,16 +130,13 @@ describe('export', () => {
       [['export', 'usage', '--format', 'xlsx'], /--format xlsx needs --out/],
       [['export', 'usage', '--out', 'missing/usage.csv'], /missing\/usage.csv cannot be written \(ENOENT\)/],
       [['export', 'focus'], /focus needs --period/],
-      [
-        ['export', 'usage', 'charges', '--out', 'x.csv'],
-        /2 views fit into a workbook only\n.*--format xlsx --out FILE/,
-      ],
-      [['export', 'usage', 'charges', '--format', 'xlsx'], /2 views fit into a workbook only/],
-      [['export', 'usage', 'focus', '--format', 'xlsx', '--out', 'x.xlsx'], /focus is a file of its own/],
-      [['export', 'usage', 'finance_usage', '--format', 'xlsx', '--out', 'x.xlsx'], /finance_usage is named twice/],
+      [['export', 'usage', 'charges', '--out', 'x.csv'], /2 views need a workbook\n.*--format xlsx --out FILE/],
+      [['export', 'usage', 'charges', '--format', 'xlsx'], /2 views need a workbook/],
+      [['export', 'usage', 'focus', '--format', 'xlsx', '--out', 'x.xlsx'], /focus cannot share a workbook/],
+      [['export', 'usage', 'finance_usage', '--format', 'xlsx', '--out', 'x.xlsx'], /finance_usage is listed twice/],
       [['export', 'usage', 'nothing', '--format', 'xlsx', '--out', 'x.xlsx'], /there is no view "nothing"/],
-      [['usage', '--out', 'usage.txt'], /a table goes to stdout only/],
-      [['tenant', 'acme', '--live', '--format', 'csv'], /--live is not for --format csv/],
+      [['usage', '--out', 'usage.txt'], /--out does not take a table/],
+      [['tenant', 'acme', '--live', '--format', 'csv'], /--live does not work with --format csv/],
     ] as const) {
       const { code, out, err } = await world.run(...argv);
       expect([code, out]).toEqual([2, '']);

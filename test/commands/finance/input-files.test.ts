@@ -61,7 +61,7 @@ test('a file without an invoice is refused, and nothing is recorded', async () =
     [
       'total.csv',
       'customer,net\nTotal,0.00\n',
-      'total.csv, line 2, column customer: "Total" is a total, and no row has a tenant',
+      'total.csv, line 2, column customer: "Total" is a totals row, and no row has a tenant',
     ],
     ['cut.xlsx', fixture('invoices.xlsx').subarray(0, 500), 'cut.xlsx is an incomplete or damaged ZIP archive'],
   ] as const) {
@@ -152,13 +152,13 @@ test('ids that differ in case or space from a tenant are pointed out', async () 
   );
   expect(code).toBe(4);
   expect(err).toBe(
-    'inv.csv, line 2, column customer: "Acme" is not a known tenant; did you mean "acme"?\n' +
-      'inv.csv, line 3, column customer: " beta" is not a known tenant; did you mean "beta"?\n',
+    'inv.csv, line 2, column customer: "Acme" is not a known tenant. Did you mean "acme"?\n' +
+      'inv.csv, line 3, column customer: " beta" is not a known tenant. Did you mean "beta"?\n',
   );
   writeFileSync(join(world.folder, 'names.csv'), 'Tenant_ID,display_name\nACME,Acme\nbeta,Beta\nghost,G\n');
   const { out } = await world.run('tenants', 'import', 'names.csv', '--dry-run');
   expect(out).toContain(
-    '2 not in the ledger, left out: ACME, ghost\n"ACME" is not a known tenant; did you mean "acme"?\n',
+    '2 not in the ledger, skipped: ACME, ghost\n"ACME" is not a known tenant. Did you mean "acme"?\n',
   );
   expect(
     parseJson((await world.run('tenants', 'import', 'names.csv', '--dry-run', '--json')).out).did_you_mean,
@@ -179,7 +179,7 @@ test('names come from a workbook; an empty file, or one that only begins like a 
   });
   expect(await importNames('twice.csv', 'tenant_id\nacme\nacme\n')).toMatchObject({
     code: 2,
-    err: expect.stringContaining('twice.csv, line 3, column tenant_id: "acme" is there a second time'),
+    err: expect.stringContaining('twice.csv, line 3, column tenant_id: "acme" appears twice'),
   });
 });
 

@@ -7,13 +7,13 @@ import { copiesOf, createWorld, FIRST, NOON, parseJson, type World } from '../wo
 const CARD = { name: 'flat', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.01' };
 const REASON = 'goodwill <b>for</b> the outage';
 
-describe('lines by hand', () => {
+describe('manual lines', () => {
   it('are part of an estimate, frozen by the close, on the statement in every form, and proven to the tenant', async () => {
     const world = await createPriced();
     const added = await world.run(...add('2026-01', '-1.50'), '--by', 'Ada Byron');
     expect(added.code).toBe(0);
     const [said, head] = added.out.split('\n');
-    expect(said).toBe(`line 1 is added: -1.50 EUR for acme in 2026-01, ${REASON}`);
+    expect(said).toBe(`line 1 added: -1.50 EUR for acme in 2026-01, ${REASON}`);
     expect((await world.run('verify')).out).toContain(head);
     expect(charges(world, '2026-01')).toEqual([{ amount: '8.50', currency: 'EUR', correction: 0, manual: -150 }]);
     expect(await totalOf(world, '2026-01')).toEqual([{ currency: 'EUR', amount_minor: 850, amount: '8.50' }]);
@@ -83,14 +83,14 @@ describe('lines by hand', () => {
         ...{ revoked_at: '2026-02-20T12:00:00.000Z', revoked_by: 'Bo', revoked_because: 'a slip' },
       },
     ]);
-    expect((await world.run('lines', 'list', '--tenant', 'globex')).err).toContain('no line by hand that fits');
+    expect((await world.run('lines', 'list', '--tenant', 'globex')).err).toContain('no manual line matches');
   });
 
   it('in another currency than the rate card have a charge and a total of their own', async () => {
     const world = await createPriced();
     const { code, err } = await world.run(...add('2026-01', '4900', 'JPY'));
     expect(code).toBe(0);
-    expect(err).toBe('Its rate card is in EUR: the statement has a total of its own in JPY.\n');
+    expect(err).toBe("The tenant's rate card is in EUR: the statement has a separate total in JPY.\n");
     expect(charges(world, '2026-01')).toEqual([
       { amount: '10.00', currency: 'EUR', correction: 0, manual: 0 },
       { amount: '4900', currency: 'JPY', correction: 0, manual: 4900 },
@@ -122,10 +122,10 @@ describe('lines by hand', () => {
 
   const REFUSED: [string, string[], string][] = [
     ['a tenant that nobody knows', ['--tenant', 'nobody'], 'has no tenant "nobody"'],
-    ['a month that the ledger does not cover', ['--period', '2031-01'], 'has no data for 2031-01'],
-    ['no amount', ['--amount', '0.00'], 'is no amount of EUR'],
-    ['an amount that is finer than its currency', ['--amount', '1.005'], 'is no amount of EUR'],
-    ['an amount beyond what sums can hold', ['--amount', '99999999999999.00'], 'is no amount of EUR'],
+    ['a month that the ledger does not cover', ['--period', '2031-01'], 'has nothing of 2031-01'],
+    ['no amount', ['--amount', '0.00'], 'is not an amount in EUR'],
+    ['an amount that is finer than its currency', ['--amount', '1.005'], 'is not an amount in EUR'],
+    ['an amount beyond what sums can hold', ['--amount', '99999999999999.00'], 'is not an amount in EUR'],
     ['a currency that is none', ['--currency', 'EURO'], 'is not a currency'],
     ['no reason', ['--reason', ' '], '--reason has 0 characters'],
   ];

@@ -53,7 +53,7 @@ describe('margin', () => {
     await world.run('close', '2026-01', '--by', 'Ada', '--note', 'Ada', '--force');
     const statement = (await world.run('statement', '2026-01')).out;
     expect(await apply(world, { costs: [{ ...COST, price_per_credit: '0.001' }] })).toMatch(
-      /\+ cost: secret provider\n- cost: secret provider\n.*1 card is in force/s,
+      /\+ cost: secret provider\n- cost: secret provider\n.*1 rate card is active\./s,
     );
     expect(margins(world, '2026-01')[0]).toEqual(['acme', '10.00', '1.00', '9.00', 90, null]);
     expect((await world.run('statement', '2026-01')).out).toBe(statement);

@@ -122,7 +122,7 @@ describe('whatever only reads', () => {
       expect(bytesIn(join(world.folder, 'data')), argv.join(' ')).toEqual(before);
     }
     const { err } = await world.run('statement', '2026-02');
-    expect(err).toContain('the configuration has other rate cards than those in force');
+    expect(err).toContain('The configured rate cards differ from the active ones');
     expect(world.query(CHARGES)).toEqual(CHARGED);
   });
 });
@@ -131,7 +131,7 @@ describe('rates apply', () => {
   it('is asked for by a sync while the cards of the configuration are not in force', async () => {
     const world = await createWorld({ ...FIRST, usage: USAGE });
     configureRates(world, CARD);
-    const words = 'the configuration has other rate cards than those in force';
+    const words = 'The configured rate cards differ from the active ones';
     expect((await world.run('sync')).err).toContain(words);
     await world.run('rates', 'apply', '--yes');
     expect((await world.run('sync')).err).not.toContain(words);
@@ -145,7 +145,7 @@ describe('rates apply', () => {
     expect(out).toMatch(/^2026-02 +250\.00 +500\.00 +250\.00 +EUR/m);
     expect(out).toMatch(/^acme +150\.00 +300\.00 +150\.00 +EUR/m);
     expect(out).not.toContain('2026-01');
-    expect(err).toContain('nothing is changed yet: --yes does it');
+    expect(err).toContain('Nothing changed yet: add --yes to apply.');
     expect(world.query(CHARGES)).toEqual(CHARGED);
 
     const { out: json } = await world.run('rates', 'apply', 'rates.yml', '--yes', '--json');
@@ -168,7 +168,7 @@ describe('rates apply', () => {
     for (const command of ['apply', 'check']) {
       const { code, err } = await world.run('rates', command, 'rates.yml');
       expect(code).toBe(2);
-      expect(err).toContain('standard: workspace "ws-misspelt" is not known\n  use one of "ws-1"');
+      expect(err).toContain('standard: workspace "ws-misspelt" is unknown\n  use one of "ws-1"');
     }
   });
 
@@ -193,7 +193,7 @@ describe('rates apply', () => {
     const tooDear = { ...CARD, name: 'too dear', tenant: 'globex', price_per_credit: '999999999999999999' };
     writeCards(world, CARD, tooDear);
     const { out } = await world.run('rates', 'apply', 'rates.yml', '--yes');
-    expect(out).toContain('globex is left unpriced in 2026-02: its amount by card "too dear" exceeds 64 bits');
+    expect(out).toContain('globex has no price in 2026-02: its amount by card "too dear" exceeds 64 bits');
     expect((await world.run('statement', '2026-02')).out).toMatch(/globex +not priced +2,000[\s\S]*total 150\.00 EUR/);
     world.clock.nowMs = NOON + 30 * DAY;
     expect(await world.run('close', '2026-02', '--by', 'Ada', '--force')).toMatchObject({ code: 0 });
@@ -216,7 +216,7 @@ describe('rates clear', () => {
     expect(world.query(CHARGES)).toEqual(CHARGED);
     expect((await world.run('rates', 'clear', '--yes')).code).toBe(0);
     expect(world.query(CHARGES)).toEqual([CHARGED[0]]);
-    expect((await world.run('rates', 'list')).err).toContain('no rate card is in force');
+    expect((await world.run('rates', 'list')).err).toContain('no rate card is active');
   });
 });
 

@@ -58,7 +58,7 @@ test('what a comparison has found is a link of the chain, and the numbers of the
   const { code, err } = await reconcile(world, INVOICES, ...RECORD);
   expect([code, err]).toEqual([
     0,
-    expect.stringMatching(/^2026-01 of ws-1 is recorded as reconciled: head digest \w{64}\n$/),
+    expect.stringMatching(/^ws-1, 2026-01: reconciliation recorded, head digest \w{64}\n$/),
   ]);
 
   const [found, ...others] = world.query('SELECT * FROM finance_reconciliations') as Record<string, unknown>[];
@@ -127,7 +127,7 @@ test('a month that is not closed is compared, but not recorded', async () => {
   const world = await createJanuary({ closed: false });
   expect((await reconcile(world, INVOICES, ...COLUMNS)).code).toBe(0);
   const { code, err } = await reconcile(world, INVOICES, ...RECORD);
-  expect([code, err]).toEqual([2, expect.stringContaining('2026-01 of ws-1 is not closed')]);
+  expect([code, err]).toEqual([2, expect.stringContaining('ws-1, 2026-01: not closed')]);
   expect(world.query('SELECT * FROM finance_reconciliations')).toEqual([]);
 });
 
@@ -157,7 +157,7 @@ test('one file may have the invoices of several workspaces, in minor units', asy
   expect(missing.map((each: { workspace_id: string }) => each.workspace_id)).toEqual(Array(4).fill('ws-2'));
   expect((await reconcile(world, file('ws-1'), ...argv, '--workspace', 'ws-1')).code).toBe(0);
   expect((await reconcile(world, file('ws-9'), ...argv)).err).toContain(
-    'line 2, column Workspace: "ws-9" is not a workspace of the configuration',
+    'line 2, column Workspace: "ws-9" is not a configured workspace',
   );
 });
 

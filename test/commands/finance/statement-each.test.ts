@@ -70,7 +70,7 @@ it('writes a statement for each tenant of each workspace, to the byte what --for
   const world = await createClosed();
   const argv = ['statement', '2026-01', '--each', '--out', 'out', '--format', 'html,json,csv', '--raw'];
   const { code, out, err } = await world.run(...argv);
-  expect(err).toBe('not closed, so that these are estimates: ws-open\n');
+  expect(err).toBe('estimates, because the month is not closed: ws-open\n');
   expect(code).toBe(0);
   const folder = join(world.folder, 'out');
   expect(out).toBe(`45 statements in 135 files, listed in ${join(folder, 'index.csv')}\n`);
@@ -159,17 +159,17 @@ it('refuses what it cannot write', async () => {
   const each = ['statement', '2026-01', '--each'];
   const wrong: [string[], string][] = [
     [[...each, '--format', 'html'], '--each needs --out'],
-    [[...each, '--out', 'out'], '--each makes html, json and csv'],
-    [[...each, '--out', 'out', '--format', 'html,xlsx'], '--each makes html, json and csv'],
-    [[...each, '--out', 'out', '--format', 'html,html'], '--each makes html, json and csv'],
+    [[...each, '--out', 'out'], '--each supports html, json and csv'],
+    [[...each, '--out', 'out', '--format', 'html,xlsx'], '--each supports html, json and csv'],
+    [[...each, '--out', 'out', '--format', 'html,html'], '--each supports html, json and csv'],
     [[...each, '--out', 'out', '--format', 'html,pdf'], 'Allowed choices are'],
     [[...each, '--out', 'rates.yml', '--format', 'html'], 'rates.yml is not a folder'],
-    [[...each, '--out', 'out', '--format', 'html', '--for-tenant', 'acme'], '--each goes with no tenant'],
-    [['statement', '2026-01', '--format', 'html,json'], 'several formats go with --each only'],
+    [[...each, '--out', 'out', '--format', 'html', '--for-tenant', 'acme'], '--each cannot be combined with a tenant'],
+    [['statement', '2026-01', '--format', 'html,json'], 'several formats need --each'],
   ];
   for (const [argv, message] of wrong) {
     expect(await world.run(...argv)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
   }
   const nothing = await world.run('statement', '2020-01', '--each', '--out', 'out', '--format', 'html');
-  expect(nothing).toMatchObject({ code: 1, err: expect.stringContaining('the ledger has no data for 2020-01') });
+  expect(nothing).toMatchObject({ code: 1, err: expect.stringContaining('no usage in 2020-01') });
 });

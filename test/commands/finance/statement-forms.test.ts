@@ -66,7 +66,7 @@ describe('statement', () => {
     expect(JSON.parse(json)).toMatchObject({ certificate: null, tenants_in_period: null, proof: { internal: null } });
     writeFileSync(join(world.folder, 'acme.json'), json);
     const verdict = await world.run('statement', 'verify', 'acme.json', '--ledger');
-    expect(verdict.out).toMatch(/^2026-01 of ws-1 is authentic: what its tenant was given, as closed at/);
+    expect(verdict.out).toMatch(/^ws-1, 2026-01: authentic \(one tenant's statement, closed at/);
     expect(verdict.code).toBe(0);
     for (const argv of [['--format', 'xlsx', '--out', 'x.xlsx'], [], ['--format', 'json', '--tenant', 'acme']]) {
       expect((await make(...argv)).code, argv.join(' ')).toBe(2);

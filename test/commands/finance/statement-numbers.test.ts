@@ -170,6 +170,6 @@ test('a logo is an image that is small enough, and nothing is closed without it'
   writeFileSync(join(world.folder, 'logo.svg'), 'plain text');
   expect((await close(world, '2025-12', 'ws-1')).err).toContain('logo.svg is a text file');
   writeFileSync(join(world.folder, 'logo.svg'), `<svg>${' '.repeat(65_536)}</svg>`);
-  expect((await close(world, '2025-12', 'ws-1')).err).toMatch(/logo.svg has [\d,]+ bytes, too many for a logo/);
+  expect((await close(world, '2025-12', 'ws-1')).err).toMatch(/logo.svg is too large for a logo: [\d,]+ bytes/);
   expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
 });

@@ -68,7 +68,7 @@ describe('tenant', () => {
   it('says in words that a tenant is not known', async () => {
     const world = await syncedTwice();
     const text = await world.run('tenant', 'nobody');
-    const err = 'nothing is known of tenant "nobody"\n  `usage-ledger tenants list` has all tenants\n';
+    const err = 'no data for tenant "nobody"\n  See all tenants with `usage-ledger tenants list`.\n';
     expect(text).toMatchObject({ code: 1, err });
     expect(text.out).toBe('');
     expect(parseJson((await world.run('tenant', 'nobody', '--json')).out)).toEqual({
@@ -83,7 +83,7 @@ describe('tenant', () => {
     expect(await world.run('tenant', 'amce')).toMatchObject({
       code: 1,
       out: '',
-      err: `nothing is known of tenant "amce"\n${meant}`,
+      err: `no data for tenant "amce"\n${meant}`,
     });
     for (const command of [
       'usage --tenant amce',
@@ -105,7 +105,7 @@ describe('tenant', () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync', '--workspace', 'ws-1');
     const { err } = await world.run('usage', '--tenant', 'acme', '--workspace', 'ws-2');
-    expect(err).toBe('the ledger holds no usage that fits\n  "acme" is a tenant of ws-1\n');
+    expect(err).toBe('no usage matches\n  "acme" is in workspace ws-1\n');
   });
 
   it('refuses a workspace that nobody knows', async () => {
@@ -161,7 +161,7 @@ describe('tenant --live', () => {
     });
 
     const { out } = await world.run('tenant', 'acme', '--live', '--workspace', 'ws-1');
-    expect(out).toMatch(/2025-11 .*<- only at the service/);
+    expect(out).toMatch(/2025-11 .*<- only in the service/);
     expect(out).toMatch(/2025-12 .*<- only in the ledger/);
     expect(out).toMatch(/2026-01 +1,000 +9,007,199,254,740,995 .*<- differs/);
     expect(out).toMatch(/2026-02 .* same$/m);

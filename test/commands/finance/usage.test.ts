@@ -75,7 +75,7 @@ describe('usage', () => {
       const { code, out, err } = await world.run('usage', '--period', '1999-01', '--format', format);
       expect(code).toBe(0);
       expect(out).toMatch(expected);
-      expect(err).toBe('the ledger holds no usage that fits\n');
+      expect(err).toBe('no usage matches\n');
     }
   });
 
@@ -98,7 +98,7 @@ describe('usage', () => {
     [['--period', '2026-2'], '--period "2026-2" is not a month'],
     [['--workspace', 'ws-9'], 'use one of "ws-1"'],
     [['--format', 'xml'], "argument 'xml' is invalid"],
-    [['--json', '--format', 'csv'], '--json contradicts --format csv'],
+    [['--json', '--format', 'csv'], '--json conflicts with --format csv'],
   ])('refuses %j with exit code 2', async (argv, message) => {
     const world = await createWorld(FIRST);
     await world.run('migrate');

@@ -114,7 +114,7 @@ describe('restore', () => {
       `restored ${world.ledgerPath} from ${join(world.folder, 'copy.db')}`,
       'no fault in 1 applied run, 6 entries',
       `head digest ${first}`,
-      `the ledger before is kept as ${replaced}`,
+      `previous ledger kept as ${replaced}`,
       `head digest ${second}`,
       '',
     ]);

@@ -143,10 +143,10 @@ async function split(machines: Machines): Promise<void> {
   const end = (id: string) => machines.run('workspace', 'end', id, '--elsewhere', '--note', 'split');
   machines.at('a', IDS.before);
   await machines.run('backup', 'split.db');
-  for (const id of IDS.b) expect(await end(id)).toContain('1 waiting notification taken back');
+  for (const id of IDS.b) expect(await end(id)).toContain('1 waiting notification cancelled');
   machines.at('b');
   await machines.run('restore', 'split.db', '--as-new');
-  for (const id of IDS.a) expect(await end(id)).toContain('1 waiting notification taken back');
+  for (const id of IDS.a) expect(await end(id)).toContain('1 waiting notification cancelled');
 }
 
 test('four workspaces on one machine become two and two on two, and nobody hears anything twice', async () => {
@@ -216,7 +216,7 @@ test('in Postgres each workspace counts once, before a split and after it, and s
     for (const machine of ['a', 'b'] as const) {
       machines.at(machine);
       await machines.run('publish');
-      expect(await machines.run('publish', '--check')).toContain('the copy is the same as the ledger');
+      expect(await machines.run('publish', '--check')).toContain('the copy matches the ledger');
     }
   };
   await publishBoth();
@@ -243,7 +243,7 @@ test('in Postgres each workspace counts once, before a split and after it, and s
 test('what is open of a workspace that is ended for good is over, and who had heard of it hears that', async () => {
   const machines = await oneMachine();
   const out = await machines.run('workspace', 'end', 'ws-2', '--note', 'contract ended');
-  expect(out).toContain('what was open is over: 1 notification goes to who had heard of it');
+  expect(out).toContain('open alerts closed: 1 notification goes to the channels that received them');
   const since = machines.receiver.received.length;
   machines.answers.status = 204;
   machines.later(24);

@@ -37,7 +37,7 @@ describe('verify', () => {
     const log = join(dirname(world.ledgerPath), 'checkpoints.log');
     const sound = await world.run('verify', '--checkpoint', log, '--expect-head', sync.workspaces[0].digest);
     expect(sound.code).toBe(0);
-    expect(sound.out).toContain('1 checkpoint agrees with the chain (signed)');
+    expect(sound.out).toContain('1 checkpoint matches the chain (signed)');
 
     const other = await world.run('verify', '--expect-head', '0'.repeat(64));
     expect(other.code).toBe(4);
@@ -67,7 +67,7 @@ describe('verify', () => {
     const anchors = ['--expect-head', sync.workspaces[0].digest, '--checkpoint', log, '--checkpoint-key', key];
     const { code, out } = await world.run('verify', 'copy.db', ...anchors);
     expect(out).toMatch(/^no fault in 1 applied run, 6 entries, 6 keys\nhead digest \w{64}\nthe expected head/);
-    expect(out).toContain('1 checkpoint agrees with the chain (signed)');
+    expect(out).toContain('1 checkpoint matches the chain (signed)');
     expect(code).toBe(0);
     expect((await world.run('verify', 'copy.db', '--expect-head', '0'.repeat(64))).code).toBe(4);
     expect((await world.run('verify', 'missing.db')).err).toMatch(

@@ -21,7 +21,7 @@ test('a workspace that was ended is read and closed nowhere any more, and says s
   const world = await createWorld(FIRST, SECOND);
   await run(world, 'sync');
   expect(await run(world, 'workspace', 'end', 'ws-2', ...WHY)).toMatch(
-    /^ws-2 is no longer read by this ledger; its history stays\nnobody is told: nobody had heard of anything that is open\nhead digest \w{64}\n$/,
+    /^ws-2 ended: this ledger no longer reads it, and keeps its history\nno notifications: none of its open alerts had been sent\nhead digest \w{64}\n$/,
   );
   world.clock.nowMs += 3_600_000;
   const synced = await world.run('sync', '--json');
@@ -30,7 +30,7 @@ test('a workspace that was ended is read and closed nowhere any more, and says s
     { workspace_id: 'ws-1', status: 'applied' },
     { workspace_id: 'ws-2', status: 'ended' },
   ]);
-  expect(synced.err).toContain('ws-2 was ended: this ledger no longer reads it');
+  expect(synced.err).toContain('ws-2: ended, no longer read by this ledger');
   const words = 'workspace "ws-2" was ended at 2026-02-20T12:00:00.000Z by ada: contract ended';
   const named = await world.run('sync', '--workspace', 'ws-2');
   expect([named.code, named.err]).toEqual([1, expect.stringContaining(words)]);

@@ -28,7 +28,7 @@ describe('dashboard create', () => {
     const world = await createWorld(FIRST, SECOND);
     const several = await world.run('dashboard', 'create', '--title', 'Usage');
     expect(several.code).toBe(2);
-    expect(several.err).toContain('--workspace is needed');
+    expect(several.err).toContain('--workspace is required');
     expect(several.err).toContain('use one of "ws-1", "ws-2"');
     const unknown = await world.run('dashboard', 'create', '--title', 'Usage', '--workspace', 'ws-9');
     expect(unknown.code).toBe(2);

@@ -36,10 +36,10 @@ interface EachRequest {
 export async function writeEach(cli: CliContext, context: Context, request: EachRequest): Promise<void> {
   const { period, workspace, out } = request;
   const formats = formatsOf(request.formats);
-  if (out === undefined) throw new UsageError('--each needs --out', 'name a folder for the statements');
+  if (out === undefined) throw new UsageError('--each needs --out', 'add --out with a folder for the statements');
   const folder = resolve(cli.io.cwd, out);
   makeFolder(folder, 'name another folder with --out');
-  for (const left of readdirSync(folder)) if (left.startsWith('.index.csv.part-')) rmSync(join(folder, left));
+  for (const name of readdirSync(folder)) if (name.startsWith('.index.csv.part-')) rmSync(join(folder, name));
   const all = context.config.workspaces.map(({ id }) => id);
   const ids = workspace === undefined ? all : [chooseWorkspace(context.config, workspace).id];
   const { connection } = context.reader();
@@ -62,7 +62,7 @@ export async function writeEach(cli: CliContext, context: Context, request: Each
     }
   };
   const pieces = csvPieces(sheetOf('index', INDEX_COLUMNS, rows()), request.style);
-  // One transaction, so that all statements are of one moment.
+  // One transaction keeps all statements consistent with each other.
   connection.exec('BEGIN');
   try {
     await withStopSignal((signal) =>
@@ -73,19 +73,19 @@ export async function writeEach(cli: CliContext, context: Context, request: Each
     view.stop();
   }
   if (seen.statements === 0 && seen.without.length > 0) throw unknownPeriod(period, seen.without.join(', '));
-  report(cli, { period, folder, files: seen.statements * formats.length, ...seen });
+  reportStatements(cli, { period, folder, files: seen.statements * formats.length, ...seen });
 }
 
 interface Seen {
   statements: number;
-  /** Files that were there already. */
+  /** Unchanged files from an earlier run. */
   kept: number;
-  /** Workspaces whose month is not closed, and those that have none. */
+  /** Workspaces whose month is not closed; `without` lists those without usage in it. */
   estimates: string[];
   without: string[];
 }
 
-/** As the totals of the month count them; who has only corrections comes on top. */
+/** Counts the tenants with usage in the month. Tenants with corrections only are not included. */
 function countTenants(connection: LedgerDb, id: string, period: Period): number {
   const found = findPeriodOf(connection, id, period);
   return found === undefined
@@ -93,21 +93,21 @@ function countTenants(connection: LedgerDb, id: string, period: Period): number 
     : sumUsage(connection, found.periodKey, found.closedSeq === null ? 'now' : 'closed').tenants;
 }
 
-function formatsOf(given: readonly string[]): TenantFormat[] {
-  const formats = TENANT_FORMATS.filter((format) => given.includes(format));
-  if (formats.length > 0 && formats.length === given.length) return formats;
-  throw new UsageError('--each makes html, json and csv', 'name some of these once each, such as --format html,json');
+function formatsOf(names: readonly string[]): TenantFormat[] {
+  const formats = TENANT_FORMATS.filter((format) => names.includes(format));
+  if (formats.length > 0 && formats.length === names.length) return formats;
+  throw new UsageError('--each supports html, json and csv', 'name one or more of them, such as --format html,json');
 }
 
-function report(
+function reportStatements(
   cli: CliContext,
   { period, folder, ...seen }: Seen & { period: Period; folder: string; files: number },
 ) {
   const { statements, files, kept, estimates, without } = seen;
   const record = { period, folder, statements, files, kept, estimates, without };
   const words = `${counted(statements, 'statement')} in ${counted(files, 'file')}, listed in ${join(folder, 'index.csv')}`;
-  cli.answer(record, [kept === 0 ? words : `${words}; ${formatInteger(kept)} files were there already`]);
+  cli.printResult(record, [kept === 0 ? words : `${words}; ${formatInteger(kept)} files already existed`]);
   const named = (ids: readonly string[]) => firstOf(ids.map(inertText), 5);
-  if (estimates.length > 0) cli.note(`not closed, so that these are estimates: ${named(estimates)}`);
-  if (without.length > 0) cli.note(`the ledger has no data for ${period} in ${named(without)}`);
+  if (estimates.length > 0) cli.note(`estimates, because the month is not closed: ${named(estimates)}`);
+  if (without.length > 0) cli.note(`no usage in ${period}: ${named(without)}`);
 }

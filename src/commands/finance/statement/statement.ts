@@ -21,19 +21,19 @@ import { STATEMENT_WORDS } from '../../../reports/statement/statement-words.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { parseCheckpointKey, parseDigest, readCheckpoints } from '../../shared/checkpoint-options.ts';
-import { chooseWorkspace, noteNearTenants, unknownPeriod } from '../../shared/choose-workspace.ts';
+import { chooseWorkspace, noteMissingTenant, unknownPeriod } from '../../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../../shared/cli-context.ts';
 import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
   chosenFormat,
   LISTING_FORMATS,
-  putPieces,
-  putSheet,
-  putTable,
-  putText,
   type SheetOptions,
   styleOf,
+  writePieces,
+  writeSheet,
+  writeTable,
+  writeText,
 } from '../sheet-output.ts';
 import { writeEach } from './each.ts';
 
@@ -53,9 +53,9 @@ export function statementCommand(cli: CliContext): CliCommand {
   const command = reportingCommand('statement')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
-    .option('--for-tenant <id>', 'for this tenant: holds nothing of others (json, html or csv)')
-    .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--each', 'one for each tenant of all workspaces, with index.csv, into the folder --out')
+    .option('--for-tenant <id>', 'for this tenant to receive: without data of other tenants (json, html or csv)')
+    .option('--workspace <id>', 'the workspace (required when there are several)')
+    .option('--each', 'write one file per tenant of all workspaces, and index.csv, to the folder --out')
     .addOption(formatOption());
   return addSheetOptions(command)
     .examples(
@@ -70,7 +70,10 @@ export function statementCommand(cli: CliContext): CliCommand {
 }
 
 function formatOption(): Option {
-  const option = new Option('--format <format>', 'form of the answer (default: table); with --each such as html,json');
+  const option = new Option(
+    '--format <format>',
+    'output format (default: table); with --each a list such as html,json',
+  );
   option.argParser((text: string) => {
     const formats = text.split(',').map((one) => STATEMENT_FORMATS.find((format) => format === one));
     if (!formats.includes(undefined)) return formats;
@@ -92,33 +95,33 @@ async function showStatement(
   keepYoungGenerationSmall();
   if (options.each === true) {
     if (tenantId !== undefined)
-      throw new UsageError('--each goes with no tenant', 'leave --tenant and --for-tenant out');
+      throw new UsageError('--each cannot be combined with a tenant', 'remove --tenant or --for-tenant');
     const { workspace, out } = options;
     return writeEach(cli, context, { period, workspace, out, formats, style: styleOf(options) });
   }
   const [only, another] = formats;
-  if (another !== undefined) throw new UsageError('several formats go with --each only', 'name one format');
+  if (another !== undefined) throw new UsageError('several formats need --each', 'name one format');
   const format = chosenFormat({ format: only, json }, 'table');
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   noteOtherRates(cli, context);
   const { connection } = context.reader();
-  const proven = format === 'json' || options.forTenant !== undefined;
-  const request = { workspaceId, period, tenantId, nowMs: context.clock.now(), proven };
-  // One transaction, so that all tenants are of one moment.
+  const withProof = format === 'json' || options.forTenant !== undefined;
+  const request = { workspaceId, period, tenantId, nowMs: context.clock.now(), proven: withProof };
+  // One transaction keeps all tenants consistent with each other.
   connection.exec('BEGIN');
   try {
     const statement = streamStatement(connection, request);
     if (statement === null) throw unknownPeriod(period, workspaceId);
-    if (!(await putStatement(cli, statement, { format, options }))) {
-      cli.note('the period has no tenant that fits');
-      noteNearTenants(cli, connection, { tenantId, workspaceId });
+    if (!(await writeStatement(cli, statement, { format, options }))) {
+      cli.note('no tenant matches in this period');
+      noteMissingTenant(cli, connection, { tenantId, workspaceId });
     }
   } finally {
     connection.exec('ROLLBACK');
   }
 }
 
-async function putStatement(
+async function writeStatement(
   cli: CliContext,
   { begin, end, tenants, invoiceOf }: StatementStream,
   { format, options }: { format: Format; options: StatementOptions },
@@ -132,34 +135,34 @@ async function putStatement(
   };
   const name = `statement ${begin.period}`;
   if (options.forTenant !== undefined) {
-    await showForTenant(cli, { ...begin, tenants: [...listed()], ...end }, { format, options, invoiceOf });
+    await writeForTenant(cli, { ...begin, tenants: [...listed()], ...end }, { format, options, invoiceOf });
   } else if (format === 'json') {
-    await putPieces(cli, documentPieces(begin, listed(), { name: 'tenants', tail: end }), options);
-  } else if (format === 'html') await putPieces(cli, statementHtml(begin, listed()), options);
+    await writePieces(cli, documentPieces(begin, listed(), { name: 'tenants', tail: end }), options);
+  } else if (format === 'html') await writePieces(cli, statementHtml(begin, listed()), options);
   else if (format !== 'table') {
-    await putSheet(cli, sheetOf(name, STATEMENT_COLUMNS, statementLines(begin, listed(), invoiceOf)), {
+    await writeSheet(cli, sheetOf(name, STATEMENT_COLUMNS, statementLines(begin, listed(), invoiceOf)), {
       format,
       options,
     });
   } else if (options.out === undefined) {
     printStatement(cli, { ...begin, tenants: [...listed()], ...end }, invoiceOf);
-  } else await putTable(cli, '', options);
+  } else await writeTable(cli, '', options);
   return hasTenants;
 }
 
-async function showForTenant(
+async function writeForTenant(
   cli: CliContext,
   statement: StatementDocument,
   { format, options, invoiceOf }: { format: Format; options: StatementOptions; invoiceOf: InvoiceOf },
 ): Promise<void> {
   if (format !== 'json' && format !== 'html' && format !== 'csv') {
-    throw new UsageError('--for-tenant makes json, html or csv', 'name one of these with --format');
+    throw new UsageError('--for-tenant supports json, html and csv', 'choose one with --format');
   }
-  if (options.tenant !== undefined) throw new UsageError('--for-tenant and --tenant exclude each other', 'name one');
+  if (options.tenant !== undefined) throw new UsageError('--for-tenant conflicts with --tenant', 'use one of them');
   if (statement.tenants.length === 0) return;
   const terminal = options.out === undefined && cli.io.stdout.isTTY === true;
   const style = { ...styleOf(options), terminal };
-  await putText(cli, tenantText(statementForTenant(statement), format, { style, invoiceOf }), options);
+  await writeText(cli, tenantText(statementForTenant(statement), format, { style, invoiceOf }), options);
 }
 
 function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf: InvoiceOf): void {
@@ -175,7 +178,7 @@ function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf
   cli.print(`credits ${formatInteger(statement.credits_used)}`);
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);
   const projection = projectionWords(statement);
-  if (projection !== null) cli.print(`at this rate ${projection} by its end`);
+  if (projection !== null) cli.print(`projected total: ${projection}`);
 }
 
 interface StatementVerifyOptions {
@@ -186,12 +189,12 @@ interface StatementVerifyOptions {
   consistencyOnly?: boolean;
 }
 
-/** What was kept elsewhere says of a close: whose word it is, and whether the close is as the statement has it. */
+/** The result of checking a close against one source outside the statement. */
 interface Anchor {
   kind: 'digest' | 'checkpoint' | 'ledger';
   holds: boolean;
   words: string;
-  /** What took the place of the close since. Only a ledger can tell. */
+  /** The event that replaced the close since; null when none is known. Only a ledger can have one. */
   supersededBy: LaterEvent | null;
 }
 
@@ -199,13 +202,13 @@ type Source = (closeDigest: string) => Anchor | Promise<Anchor>;
 
 function statementVerifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
-    .description('Check the statement of a closed period. Exit code 4: it is not authentic.')
-    .argument('<file>', 'a statement as JSON')
+    .description('Verify the statement of a closed period. Exit code 4: it is not authentic.')
+    .argument('<file>', 'a statement in JSON')
     .option('--digest <digest>', 'the digest that `close` printed')
-    .option('--checkpoint <file>', 'checkpoints kept elsewhere, with the one of the close')
-    .option('--checkpoint-key <key>', 'who must have signed it, as `verify` prints it')
-    .option('--ledger', 'the ledger; only this says whether the close is still in force')
-    .option('--consistency-only', 'only whether it agrees with itself, which proves nothing')
+    .option('--checkpoint <file>', 'checkpoints stored elsewhere, including the one of the close')
+    .option('--checkpoint-key <key>', 'the key that must have signed it, as `verify` prints it')
+    .option('--ledger', 'check against the ledger, which also shows whether the close is still valid')
+    .option('--consistency-only', 'check only that the file is consistent, which proves nothing about its origin')
     .examples(
       'usage-ledger statement verify acme.json --digest 9d675846...',
       'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key MCowBQYDK2Vw...',
@@ -216,12 +219,12 @@ function statementVerifyCommand(cli: CliContext): CliCommand {
       const text = readInputFile(resolve(cli.io.cwd, file), file).bytes.toString();
       const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
       const anchors: Anchor[] = [];
-      if (verdict.isConsistent) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
-      report(cli, verdict, anchors);
+      if (verdict.isConsistent) for (const check of sources) anchors.push(await check(verdict.closeDigest));
+      printVerdict(cli, verdict, anchors);
     });
 }
 
-/** What was kept elsewhere. Throws UsageError when nothing was given, or what was given cannot be read. */
+/** Returns the sources that the options name. Throws UsageError when there is none, or one cannot be read. */
 function sourcesOf(cli: CliContext, options: StatementVerifyOptions): Source[] {
   const { digest, checkpoint, checkpointKey, ledger, consistencyOnly } = options;
   const sources: Source[] = [];
@@ -229,41 +232,43 @@ function sourcesOf(cli: CliContext, options: StatementVerifyOptions): Source[] {
   if (checkpoint !== undefined) sources.push(checkpointSource(cli.io.cwd, checkpoint, checkpointKey));
   if (ledger === true) sources.push(ledgerSource(cli));
   if (checkpointKey !== undefined && checkpoint === undefined) {
-    throw new UsageError('--checkpoint-key without --checkpoint checks nothing', 'name the file of checkpoints, too');
+    throw new UsageError('--checkpoint-key needs --checkpoint', 'add --checkpoint with the checkpoint file');
   }
   if (sources.length > 0 === (consistencyOnly === true)) {
     throw new UsageError(
       consistencyOnly === true
-        ? '--consistency-only leaves out what else was given'
-        : 'a statement proves nothing by itself: whoever wrote it can have made all of it up',
-      'give the digest of the close (--digest), a checkpoint of it (--checkpoint, --checkpoint-key) or --ledger; --consistency-only authenticates nothing',
+        ? '--consistency-only conflicts with the other options'
+        : 'a statement alone proves nothing: its author could have invented all of it',
+      'add the digest of the close (--digest), a checkpoint (--checkpoint, --checkpoint-key) or --ledger; --consistency-only authenticates nothing',
     );
   }
   return sources;
 }
 
 function digestSource(digest: string): Source {
-  const given = parseDigest(digest, '--digest');
+  const expected = parseDigest(digest, '--digest');
   return (closeDigest) => {
-    const holds = given === closeDigest;
-    const words = holds ? 'its close has the digest that was given' : 'its close has another digest than was given';
+    const holds = expected === closeDigest;
+    const words = holds
+      ? 'The digest of the close matches --digest.'
+      : 'The digest of the close does not match --digest.';
     return { kind: 'digest', holds, words, supersededBy: null };
   };
 }
 
 function checkpointSource(cwd: string, file: string, checkpointKey: string | undefined): Source {
   if (checkpointKey === undefined) {
-    throw new UsageError('--checkpoint wants --checkpoint-key', 'give the key that `usage-ledger verify` has said');
+    throw new UsageError('--checkpoint needs --checkpoint-key', 'add the key that `usage-ledger verify` prints');
   }
   const key = parseCheckpointKey(checkpointKey);
   const lines = readCheckpoints(cwd, file);
   return (closeDigest) => {
-    const own = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
-    const signed = own.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));
+    const matching = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
+    const signed = matching.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));
     const words =
-      own.length === 0
-        ? 'none of the checkpoints is of its close'
-        : `the checkpoint of its close is ${signed ? '' : 'not '}signed by the key that was given`;
+      matching.length === 0
+        ? 'No checkpoint matches the close.'
+        : `The checkpoint of the close is ${signed ? '' : 'not '}signed by --checkpoint-key.`;
     return { kind: 'checkpoint', holds: signed, words, supersededBy: null };
   };
 }
@@ -273,12 +278,12 @@ function ledgerSource(cli: CliContext): Source {
     cli.withContext((context) => {
       const events = eventsSinceClose(context.reader().connection, closeDigest);
       const supersededBy = events?.at(-1) ?? null;
-      const words = events === null ? 'the ledger has no such close' : 'the ledger has its close';
+      const words = events === null ? 'The ledger does not have this close.' : 'The ledger has this close.';
       return { kind: 'ledger', holds: events !== null, words, supersededBy };
     });
 }
 
-function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly Anchor[]): void {
+function printVerdict(cli: CliContext, verdict: StatementVerdict, anchors: readonly Anchor[]): void {
   const authentic = verdict.isConsistent && anchors.length > 0 && anchors.every(({ holds }) => holds);
   const supersededBy = anchors.find((anchor) => anchor.supersededBy !== null)?.supersededBy ?? null;
   if (!verdict.isConsistent || supersededBy !== null || (anchors.length > 0 && !authentic)) cli.exitCode = EXIT.fault;
@@ -293,25 +298,25 @@ function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly An
     return;
   }
   if (!verdict.isConsistent) {
-    cli.print(`not proven: ${inertText(verdict.reason)}`);
+    cli.print(`not verified: ${inertText(verdict.reason)}`);
     return;
   }
   const { workspace_id, period, as_of, tenants, tenants_in_period: all } = verdict.statement;
-  const which = `${period} of ${inertText(workspace_id)}`;
-  const whose = all === null ? 'what its tenant was given' : `${tenants.length} of ${all} tenants`;
-  const whom = `${whose}, as closed at ${inertText(String(as_of))}`;
+  const subject = `${inertText(workspace_id)}, ${period}`;
+  const coverage = all === null ? "one tenant's statement" : `${tenants.length} of ${all} tenants`;
+  const closed = `${coverage}, closed at ${inertText(String(as_of))}`;
   if (anchors.length === 0) {
-    cli.print(`${which} agrees with itself: ${whom}`);
-    cli.print('nothing is authenticated: whoever wrote the file can have made all of it up');
-    cli.print(`digest of its close: ${verdict.closeDigest}`);
+    cli.print(`${subject}: consistent (${closed})`);
+    cli.print('Nothing is authenticated: the author of the file could have invented all of it.');
+    cli.print(`close digest ${verdict.closeDigest}`);
     return;
   }
-  const word = !authentic ? 'NOT authentic' : supersededBy === null ? 'authentic' : 'superseded';
-  cli.print(`${which} is ${word}: ${whom}`);
+  const state = !authentic ? 'NOT authentic' : supersededBy === null ? 'authentic' : 'superseded';
+  cli.print(`${subject}: ${state} (${closed})`);
   for (const { words } of anchors) cli.print(words);
   if (supersededBy !== null) cli.print(supersededWords(supersededBy));
   else if (authentic && !anchors.some(({ kind }) => kind === 'ledger')) {
-    cli.note('Only the ledger can tell whether the period was reopened since: --ledger.');
+    cli.note('Add --ledger to check whether the period was reopened since.');
   }
 }
 
@@ -327,6 +332,6 @@ function factsOf({ closeDigest, statement }: Extract<StatementVerdict, { isConsi
 }
 
 function supersededWords({ action, at, actor }: LaterEvent): string {
-  const what = action === 'reopen' ? 'the period was reopened' : 'the period was closed anew';
-  return `${what} at ${at} by ${inertText(actor)}: this statement is no longer in force`;
+  const event = action === 'reopen' ? 'reopened' : 'closed again';
+  return `The period was ${event} at ${at} by ${inertText(actor)}: this statement is no longer valid.`;
 }
