@@ -16,17 +16,17 @@ import {
   syncJobId,
   workspaceMark,
 } from './jobs.ts';
-import { askRedis, openProducerConnection, openWorkerConnection, whenReady } from './redis/connection.ts';
-import { askedOf, queueName } from './redis/probe.ts';
+import { callRedis, openProducerConnection, openWorkerConnection, whenReady } from './redis/connection.ts';
+import { accessContextOf, queueName } from './redis/probe.ts';
 import { type Prober, startProber } from './redis/prober.ts';
-import { faultOf, type RedisFault } from './redis/refusals.ts';
+import { type RedisFault, redisFaultOf } from './redis/refusals.ts';
 import type { RedisTarget } from './redis/target.ts';
 import { createRedisWatch, type RedisWatch } from './redis/watch.ts';
 import type { QueueCounts, StopOptions, SyncQueue } from './sync-queue.ts';
-import { type Brake, closeWorker, startWorker } from './worker.ts';
+import { closeWorker, type ErrorThrottle, startWorker } from './worker.ts';
 
 export interface BullmqQueueOptions {
-  /** Names the queue: two ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
+  /** Part of the queue's name, so that ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
   ledgerId: string;
   target: RedisTarget;
   logger: Logger;
@@ -34,7 +34,7 @@ export interface BullmqQueueOptions {
 }
 
 /**
- * Connects to the queue of one ledger and probes Redis, for up to about 5 s. Does not fail when Redis is away or refuses
+ * Connects to the queue of one ledger and probes Redis, within about 5 s. Succeeds even if Redis is away or refuses
  * commands: it is probed again in the background.
  */
 export async function openBullmqQueue(options: BullmqQueueOptions): Promise<SyncQueue> {
@@ -45,7 +45,7 @@ export async function openBullmqQueue(options: BullmqQueueOptions): Promise<Sync
   const watch = createRedisWatch(target, logger);
   const producer = openProducerConnection(target, watch);
   await whenReady(producer).catch((error: Error) => {
-    if (watch.fault === null) watch.heard(faultOf(error, askedOf(producer)));
+    if (watch.fault === null) watch.recordProbe(redisFaultOf(error, accessContextOf(producer)));
   });
   const queue = new BullmqQueue(options, watch, producer);
   await queue.probe();
@@ -61,9 +61,9 @@ class BullmqQueue implements SyncQueue {
   readonly #prober: Prober;
   readonly #running = new Set<Promise<unknown>>();
   readonly #stopper = new AbortController();
-  readonly #endListening: readonly (() => void)[];
+  readonly #unsubscribers: readonly (() => void)[];
   #handle: SyncHandler | null = null;
-  #worker: { worker: Worker; connection: Redis; brake: Brake } | null = null;
+  #worker: { worker: Worker; connection: Redis; throttle: ErrorThrottle } | null = null;
   #stopped: Promise<boolean> | null = null;
 
   constructor(options: BullmqQueueOptions, watch: RedisWatch, producer: Redis) {
@@ -72,7 +72,7 @@ class BullmqQueue implements SyncQueue {
     this.#settings = { ...DEFAULT_SETTINGS, ...settings };
     this.#watch = watch;
     this.#producer = producer;
-    // The version check would be a command of its own at start: refused while Redis is away, it spoils the queue for good.
+    // The version check would send a command at start; if Redis is away then, BullMQ's queue stays unusable.
     const queueOptions = { connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
     this.#queue = new bullmq.Queue(queueName(ledgerId), queueOptions);
     this.#queue.on('error', ({ message: reason }) => logger.debug({ queue: this.#queue.name, reason }, 'queue error'));
@@ -81,9 +81,9 @@ class BullmqQueue implements SyncQueue {
       watch,
       ledgerId,
       intervalMs: this.#settings.heartbeatMs,
-      onPass: () => this.#steer(),
+      onPass: () => this.#updateWorker(),
     });
-    this.#endListening = [watch.onLost(() => this.#steer()), watch.onBack(() => this.#steer())];
+    this.#unsubscribers = [watch.onLost(() => this.#updateWorker()), watch.onBack(() => this.#updateWorker())];
   }
 
   probe(): Promise<void> {
@@ -93,56 +93,57 @@ class BullmqQueue implements SyncQueue {
   start(handle: SyncHandler): void {
     if (this.#stopped !== null) return;
     this.#handle ??= handle;
-    this.#steer();
+    this.#updateWorker();
   }
 
   /**
-   * Has the worker run while Redis is up, and pause while it is not. BullMQ asks again at once when a command is refused: a
-   * worker that is not paused takes the whole processor, and keeps the process from answering signals.
+   * Runs the worker while Redis is up and pauses it otherwise. BullMQ repeats a refused command at once: a worker that
+   * is not paused would occupy the processor and block signals.
    */
-  #steer(): void {
+  #updateWorker(): void {
     if (this.#stopped !== null || this.#handle === null) return;
-    if (this.#worker !== null) this.#worker.brake.steer();
-    else if (this.#watch.up) this.#worker = this.#openWorker(this.#handle);
+    if (this.#worker !== null) this.#worker.throttle.update();
+    else if (this.#watch.isUp) this.#worker = this.#openWorker(this.#handle);
   }
 
-  #openWorker(handle: SyncHandler): { worker: Worker; connection: Redis; brake: Brake } {
+  #openWorker(handle: SyncHandler): { worker: Worker; connection: Redis; throttle: ErrorThrottle } {
     const { target, logger } = this.#options;
     const watch = this.#watch;
     const connection = openWorkerConnection(target, watch, this.#prober.facts?.version !== null);
-    const track = (handler: Promise<unknown>): void => {
+    const trackHandler = (handler: Promise<unknown>): void => {
       this.#running.add(handler);
       const done = (): boolean => this.#running.delete(handler);
       handler.then(done, done);
     };
-    const { worker, brake } = startWorker<SyncJob>({
+    const { worker, throttle } = startWorker<SyncJob>({
       queueName: this.#queue.name,
       connection,
       watch,
       logger,
       handle,
-      track,
-      refused: (fault) => this.#prober.suspect(fault),
+      track: trackHandler,
+      onRefused: (fault) => this.#prober.suspect(fault),
       concurrency: this.#settings.syncConcurrency,
       stopSignal: this.#stopper.signal,
     });
-    return { worker, connection, brake };
+    return { worker, connection, throttle };
   }
 
   /**
-   * BullMQ's mark of the workspace alone decides, in the command that adds the job: it lasts until the job has ended, and
-   * one whose job is gone gives way. So the id is one that no job before has had.
+   * Adds a job unless the workspace has one. BullMQ's deduplication key of the workspace decides alone, in the command
+   * that adds the job: it lasts until the job has ended, and a key without a job is replaced. The job id is unique, so
+   * that it never matches an earlier job.
    */
   async addSync(job: SyncJob): Promise<'added' | 'exists'> {
     const jobId = `${syncJobId(job)}.${randomId()}`;
     const deduplication = { id: workspaceMark(job.workspaceId) };
     const options = { jobId, attempts: 1, deduplication, ...SYNC_RETENTION };
-    const { id } = await this.#ask(() => this.#queue.add(job.kind, job, options));
+    const { id } = await this.#call(() => this.#queue.add(job.kind, job, options));
     return id === jobId ? 'added' : 'exists';
   }
 
   counts(): Promise<QueueCounts> {
-    return this.#ask(async () => {
+    return this.#call(async () => {
       const counts = await this.#queue.getJobCounts('waiting', 'active', 'delayed', 'completed', 'failed');
       const { waiting = 0, active = 0, delayed = 0, completed = 0, failed = 0 } = counts;
       return { waiting, active, delayed, completed, failed };
@@ -150,22 +151,22 @@ class BullmqQueue implements SyncQueue {
   }
 
   waitingSyncs(): Promise<Map<string, number>> {
-    return this.#ask(async () => {
+    return this.#call(async () => {
       const jobs = await this.#queue.getJobs(['waiting']);
       return new Map(jobs.map(({ data, timestamp }) => [data.workspaceId, timestamp]));
     });
   }
 
   ping(): Promise<number> {
-    return this.#ask(async () => {
-      const asked = systemClock.monotonic();
+    return this.#call(async () => {
+      const startedMs = systemClock.monotonic();
       await this.#producer.ping();
-      return systemClock.monotonic() - asked;
+      return systemClock.monotonic() - startedMs;
     });
   }
 
   get redisUp(): boolean {
-    return this.#watch.up;
+    return this.#watch.isUp;
   }
 
   get redisFault(): RedisFault | null {
@@ -191,20 +192,20 @@ class BullmqQueue implements SyncQueue {
     const endGrace = systemClock.after(graceMs, () => stopper.abort(new StoppingError()));
     const remainingMs = (): number => Math.max(0, end - systemClock.monotonic());
     const worker = this.#worker?.worker;
-    this.#worker?.brake.end();
+    this.#worker?.throttle.end();
     const closed = worker === undefined || (await closeWorker(worker, this.#running, this.#watch, remainingMs));
     endGrace();
     stopper.abort(new StoppingError());
-    if (!closed) this.#options.logger.warn({ running: this.#running.size }, 'stopped before all jobs had ended');
+    if (!closed) this.#options.logger.warn({ running: this.#running.size }, 'stopped before all jobs ended');
     this.#prober.end();
-    for (const end of this.#endListening) end();
+    for (const end of this.#unsubscribers) end();
     await settlesWithin(this.#queue.close(), remainingMs());
     this.#producer.disconnect();
     this.#worker?.connection.disconnect();
     return closed;
   }
 
-  #ask<T>(call: () => Promise<T>): Promise<T> {
-    return askRedis({ connection: this.#producer, target: this.#options.target, watch: this.#watch }, call);
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    return callRedis({ connection: this.#producer, target: this.#options.target, watch: this.#watch }, call);
   }
 }

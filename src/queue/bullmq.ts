@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 /**
- * BullMQ, which is CommonJS, required instead of imported: for an import Node reads through the source of the whole
- * package first to learn its names, which takes 50 MB for a moment and leaves a part of them to a daemon for good.
+ * BullMQ, loaded by `require` because it is CommonJS. For an import, Node first reads the source of the whole package
+ * to find its exports, which takes 50 MB, and a daemon keeps part of them.
  */
 export const bullmq: typeof import('bullmq') = createRequire(import.meta.url)('bullmq');

@@ -5,47 +5,48 @@ import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { createSlotFinder, type DueAttempt, dueAttempt, type SlotHistory, type SlotSpan } from './slots.ts';
 import { createSpreadTimers, offsetMs, type SpreadTimers, type StartTicks, startCronTicks } from './ticks.ts';
 
-/** How soon a missed slot, the end of a rest or a Redis that works again without a word is noticed. */
+/** Interval at which missed slots, finished pauses and a silently recovered Redis are detected. */
 const CATCH_UP_INTERVAL_MS = 10_000;
-/** Looking at hundreds of entries takes its time, and pages that come in meanwhile must not wait for it. */
-const LONGEST_TURN_MS = 5;
+/** Checking hundreds of entries takes time. After this long the loop yields, so that requests are served. */
+const MAX_BLOCKING_MS = 5;
 
-/** Something to enqueue at the times of a cron expression, which is in UTC. */
+/** A recurring piece of work, due at the times of a cron expression in UTC. */
 export interface ScheduleEntry {
-  /** Names the entry in logs, and among those that share its cron. */
+  /** The entry's name in logs, unique among the entries with the same cron. */
   key: string;
   cron: string;
 }
 
 export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   entries: readonly E[];
-  /** Enqueues an attempt. The same one may come again: its job must be the same then. */
+  /** Enqueues an attempt. The same attempt may be passed again and must map to the same job. */
   enqueue(entry: E, due: DueAttempt): Promise<unknown>;
   history(entry: E): SlotHistory;
-  /** Subscribes to the end of Redis outages; returns what ends the subscription. */
+  /** Subscribes to the end of Redis outages. Returns the function that unsubscribes. */
   onRedisBack(listener: () => void): () => void;
-  /** What calls at each minute; false: only catching up finds what is due. Those of node-cron when absent. */
+  /** Starts a call per minute; false: only catching up finds due slots. Default: node-cron. */
   ticks?: StartTicks | false;
   intervalMs?: number;
 }
 
 export interface Scheduler {
-  /** Enqueues the due attempt of every entry: of its latest slot only, however many were missed. */
+  /** Enqueues the due attempt of every entry: only its latest slot, however many were missed. */
   catchUp(): Promise<void>;
   postpone(key: string, delayMs: number): void;
-  /** Ends all ticks and waits for what is being enqueued. May be called twice. */
+  /** Stops all ticks and waits for pending enqueues. May be called twice. */
   stop(): Promise<void>;
 }
 
-/** The entries of one cron expression: reading it takes its time, so it is read once for all of them. */
+/** The entries that share a cron expression, which is parsed once for all of them because parsing is slow. */
 interface CronGroup<E> {
   entries: E[];
   spanAt(nowMs: number): SlotSpan | null;
 }
 
 /**
- * Starts the ticks, and catches up at once, when Redis is back and every ten seconds. It only enqueues, and only what the
- * ledger says is not done. What cannot be enqueued is logged and stays due, so catching up finds it.
+ * Starts the ticks, and catches up at once, when Redis is back and every ten seconds. It only enqueues, and only slots
+ * that the ledger does not list as done. A slot that cannot be enqueued is logged and stays due until catching up
+ * succeeds.
  */
 export function startScheduler<E extends ScheduleEntry>(options: SchedulerOptions<E>): Scheduler {
   const { entries, clock, logger, ticks = startCronTicks } = options;
@@ -57,36 +58,36 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     return work.finally(() => running.delete(work));
   };
   const timers = createSpreadTimers(clock);
-  const { considerAll, postpone } = createLook(options, () => stopped, { timers, track });
+  const { enqueueDue, postpone } = createDueEnqueuer(options, () => stopped, { timers, track });
   const catchUp = startPeriodicTask({
     clock,
     logger,
     intervalMs: options.intervalMs ?? CATCH_UP_INTERVAL_MS,
     atOnce: true,
-    failed: 'due slots could not be looked for',
+    failed: 'cannot check for due slots',
     async work() {
-      for (const group of groups) if (!(await considerAll(group, 0))) return;
+      for (const group of groups) if (!(await enqueueDue(group, 0))) return;
     },
   });
   const startTicks = (): (() => Promise<void>) => {
     if (ticks === false) return async () => undefined;
-    // A timer may be early by a moment, and the slot has begun when its tick says so.
+    // The slot is that of the tick's minute, because a timer may fire a moment early.
     const tick = async (minuteMs: number): Promise<void> => {
       const due = groups.filter(({ spanAt }) => spanAt(minuteMs)?.slotMs === minuteMs);
-      if (!stopped) await Promise.all(due.map((group) => track(considerAll(group, minuteMs).then(() => undefined))));
+      if (!stopped) await Promise.all(due.map((group) => track(enqueueDue(group, minuteMs).then(() => undefined))));
     };
     return ticks({ logger, tick, missed: () => void catchUp.run() });
   };
-  let endTicks = startTicks();
-  // node-cron goes through every tick that a jump has left out, which takes a minute for half a year of minutes: its task
-  // is made anew instead. Only the latest slot counts anyway.
+  let stopTicks = startTicks();
+  // After a jump node-cron visits every skipped tick, which takes a minute for half a year of minutes: its task is
+  // recreated instead. Only the latest slot counts anyway.
   const endJumpWatch = watchClockJumps(clock, (jumpMs) => {
-    logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock has jumped');
-    const endOutdated = endTicks;
-    endTicks = startTicks();
-    track(endOutdated().then(catchUp.run)).catch(() => undefined);
+    logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock jumped');
+    const stopOldTicks = stopTicks;
+    stopTicks = startTicks();
+    track(stopOldTicks().then(catchUp.run)).catch(() => undefined);
   });
-  // A pass that began during the outage may just be giving up: a new one has to follow it.
+  // A pass that began during the outage may be about to give up, so a new one follows it.
   const unsubscribe = options.onRedisBack(() => void catchUp.rerun());
   return {
     catchUp: catchUp.run,
@@ -96,40 +97,43 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
       timers.end();
       endJumpWatch();
       unsubscribe();
-      await Promise.all([catchUp.stop(), endTicks()]);
+      await Promise.all([catchUp.stop(), stopTicks()]);
       await Promise.allSettled(running);
     },
   };
 }
 
-interface Look<E> {
-  /** Enqueues what is due of the group at this moment, or now when that is later. False when enqueueing fails for now. */
-  considerAll(group: CronGroup<E>, atMs: number): Promise<boolean>;
+interface DueEnqueuer<E> {
+  /**
+   * Enqueues the due attempts of the group at `atMs`, or now if that is later. Returns false if enqueueing fails for
+   * all entries.
+   */
+  enqueueDue(group: CronGroup<E>, atMs: number): Promise<boolean>;
   postpone(key: string, delayMs: number): void;
 }
 
-interface Aside {
+interface EnqueuerDeps {
   timers: SpreadTimers;
   track(work: Promise<void>): Promise<void>;
 }
 
-function createLook<E extends ScheduleEntry>(
+function createDueEnqueuer<E extends ScheduleEntry>(
   options: SchedulerOptions<E>,
   stopped: () => boolean,
-  { timers, track }: Aside,
-): Look<E> {
+  { timers, track }: EnqueuerDeps,
+): DueEnqueuer<E> {
   const { clock, logger } = options;
   const limit = createRepeatLimit(undefined, clock);
-  /** Until when, by the monotonic clock. */
+  /** End of the postponement of each key, by the monotonic clock. */
   const postponed = new Map<string, number>();
-  /** Enqueues what is due of an entry. False when enqueueing fails for now, whatever the slot. */
-  const consider = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
-    const found = look(entry, group, nowMs);
+  /** Enqueues the due attempt of an entry. Returns false if enqueueing fails for all entries, as in an outage. */
+  const enqueueIfDue = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
+    const found = findDue(entry, group, nowMs);
     if (found === null) return true;
     const { due, waitMs } = found;
     if (waitMs > 0) {
-      const begin = (): void => void track(consider(entry, group, clock.now()).then(() => undefined));
-      timers.plan(entry.key, waitMs, begin);
+      const enqueueLater = (): void => void track(enqueueIfDue(entry, group, clock.now()).then(() => undefined));
+      timers.plan(entry.key, waitMs, enqueueLater);
       return true;
     }
     try {
@@ -141,57 +145,57 @@ function createLook<E extends ScheduleEntry>(
       limit(`${code} ${message}`, (leftOut) =>
         logger.warn(
           { entry: entry.key, slot, code, reason: message, leftOut },
-          'slot not enqueued, it will be caught up',
+          'slot not enqueued; it will be retried',
         ),
       );
       return !retryable;
     }
   };
-  const look = (entry: E, group: CronGroup<E>, nowMs: number): Planned | null => {
+  const findDue = (entry: E, group: CronGroup<E>, nowMs: number): PlannedAttempt | null => {
     if (clock.monotonic() < (postponed.get(entry.key) ?? 0)) return null;
     postponed.delete(entry.key);
     try {
-      return plannedOf(entry, group, options.history, nowMs);
+      return planAttempt(entry, group, options.history, nowMs);
     } catch (error) {
       const reason = summarizeError(error).message;
       limit(`history ${reason}`, (leftOut) =>
-        logger.error({ entry: entry.key, reason, leftOut }, 'cannot tell whether a slot is due'),
+        logger.error({ entry: entry.key, reason, leftOut }, 'cannot read the history of a slot'),
       );
       return null;
     }
   };
 
-  /** What keeps one slot out keeps the others out, too, and each would wait for its own deadline. */
-  const considerAll = async (group: CronGroup<E>, atMs: number): Promise<boolean> => {
-    let turnBegan = clock.monotonic();
+  /** Stops at the first such failure: the other entries would fail too, each after its own deadline. */
+  const enqueueDue = async (group: CronGroup<E>, atMs: number): Promise<boolean> => {
+    let turnStartedMs = clock.monotonic();
     for (const entry of group.entries) {
-      if (stopped() || !(await consider(entry, group, Math.max(clock.now(), atMs)))) return false;
-      if (clock.monotonic() - turnBegan < LONGEST_TURN_MS) continue;
+      if (stopped() || !(await enqueueIfDue(entry, group, Math.max(clock.now(), atMs)))) return false;
+      if (clock.monotonic() - turnStartedMs < MAX_BLOCKING_MS) continue;
       await nextTurn();
-      turnBegan = clock.monotonic();
+      turnStartedMs = clock.monotonic();
     }
     return true;
   };
   return {
-    considerAll,
+    enqueueDue,
     postpone(key, delayMs) {
       postponed.set(key, clock.monotonic() + delayMs);
     },
   };
 }
 
-/** An attempt that is due, and how long its turn in the spread is still to come. */
-interface Planned {
+/** A due attempt, and the wait until its turn in the spread. */
+interface PlannedAttempt {
   due: DueAttempt;
   waitMs: number;
 }
 
-function plannedOf<E extends ScheduleEntry>(
+function planAttempt<E extends ScheduleEntry>(
   entry: E,
   { entries, spanAt }: CronGroup<E>,
   historyOf: (entry: E) => SlotHistory,
   nowMs: number,
-): Planned | null {
+): PlannedAttempt | null {
   const span = spanAt(nowMs);
   const due = span === null ? null : dueAttempt(span, historyOf(entry), nowMs);
   if (span === null || due === null) return null;
@@ -210,20 +214,20 @@ function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<
   return [...groups.values()];
 }
 
-const LOOK_INTERVAL_MS = 1_000;
-/** Clocks are slewed by less; a machine that slept for less has missed little. */
-const NOTABLE_MS = 30_000;
+const CLOCK_CHECK_INTERVAL_MS = 1_000;
+/** Smaller jumps are ignored: clocks are slewed by less, and a machine that slept for less has missed little. */
+const MIN_JUMP_MS = 30_000;
 
 /**
- * Calls the listener within a second after the wall clock has jumped: it was set, or the machine slept. Returns what ends
- * the watch.
+ * Calls the listener within a second after the wall clock jumped because it was set or the machine slept. Returns the
+ * function that ends the watch.
  */
 function watchClockJumps(clock: Clock, onJump: (jumpMs: number) => void): Cancel {
   const offset = (): number => clock.now() - clock.monotonic();
-  let known = offset();
-  return every(clock, LOOK_INTERVAL_MS, () => {
-    const jumpMs = offset() - known;
-    known += jumpMs;
-    if (Math.abs(jumpMs) > NOTABLE_MS) onJump(jumpMs);
+  let knownOffset = offset();
+  return every(clock, CLOCK_CHECK_INTERVAL_MS, () => {
+    const jumpMs = offset() - knownOffset;
+    knownOffset += jumpMs;
+    if (Math.abs(jumpMs) > MIN_JUMP_MS) onJump(jumpMs);
   });
 }

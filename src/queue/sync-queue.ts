@@ -10,35 +10,36 @@ export interface QueueCounts {
 }
 
 export interface StopOptions {
-  /** Milliseconds after which `stop` returns whatever still runs. Default 10,000. */
+  /** Milliseconds after which `stop` returns even if jobs still run. Default 10,000. */
   deadlineMs?: number;
-  /** Milliseconds that running handlers have to finish before their signal is aborted. Default two thirds of the deadline. */
+  /**
+   * Milliseconds that running handlers get to finish before their signal is aborted. Default: two thirds of the
+   * deadline.
+   */
   graceMs?: number;
 }
 
 /**
- * What carries sync jobs from whoever finds them due to whoever has room for them. Every call that asks Redis ends
- * within about 5 s, by `redis_unavailable` (retryable) when Redis is away.
+ * A queue of sync jobs between the scheduler and the workers. Every call that needs Redis ends within about 5 s, with
+ * `redis_unavailable` (retryable) if Redis is away.
  */
 export interface SyncQueue {
-  /** Begins to take jobs. Before that the queue only enqueues. May be called twice. */
+  /** Starts taking jobs. Until then the queue only enqueues. May be called twice. */
   start(handle: SyncHandler): void;
-  /**
-   * Enqueues one attempt. `exists`: the workspace has a job that waits or runs, and gets no second one.
-   */
+  /** Enqueues one attempt. `exists`: the workspace already has a waiting or running job and gets no second one. */
   addSync(job: SyncJob): Promise<'added' | 'exists'>;
   counts(): Promise<QueueCounts>;
-  /** Since when sync jobs have waited, by workspace, in milliseconds since the epoch. */
+  /** Returns, by workspace, the time since which its sync job waits, in milliseconds since the epoch. */
   waitingSyncs(): Promise<Map<string, number>>;
   ping(): Promise<number>;
-  /** Whether all connections are ready and Redis runs the commands that the queue needs, by the last probe. */
+  /** True when all connections are ready and the last probe ran the commands that the queue needs. */
   readonly redisUp: boolean;
-  /** Why Redis is not up, with the remedy; null when it is. */
+  /** The cause of the outage and its remedy; null while Redis is up. */
   readonly redisFault: { reason: string; hint: string } | null;
-  /** Calls the listener when Redis is back after an outage; returns what ends the subscription. */
+  /** Calls the listener when Redis is back after an outage. Returns the function that unsubscribes. */
   onRedisBack(listener: () => void): () => void;
-  /** BullMQ's queues, for the pages that show them; none where something else carries the jobs. */
+  /** BullMQ's queues, for the dashboard; empty if another queue carries the jobs. */
   readonly queues: readonly Queue[];
-  /** Takes no more jobs, lets running handlers finish, closes. Resolves to false when the deadline cut it off. */
+  /** Stops taking jobs, lets running handlers finish, and closes. Resolves to false if the deadline cut it off. */
   stop(options?: StopOptions): Promise<boolean>;
 }

@@ -8,8 +8,8 @@ import { backoffMs } from '../core/net/retry.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { bullmq } from './bullmq.ts';
 import { type JobContext, LOCK_DURATION_MS, MAX_STALLED_COUNT, STALLED_INTERVAL_MS, WORKER_RETRY_MS } from './jobs.ts';
-import { askedOf } from './redis/probe.ts';
-import { faultOf, isReply, type RedisFault } from './redis/refusals.ts';
+import { accessContextOf } from './redis/probe.ts';
+import { isReply, type RedisFault, redisFaultOf } from './redis/refusals.ts';
 import type { RedisWatch } from './redis/watch.ts';
 
 interface WorkerOptions<D> {
@@ -21,15 +21,16 @@ interface WorkerOptions<D> {
   stopSignal: AbortSignal;
   handle(data: D, context: JobContext): Promise<unknown>;
   track(running: Promise<unknown>): void;
-  refused(fault: RedisFault): void;
+  onRefused(fault: RedisFault): void;
 }
 
-/** Starts taking jobs at once. Errors are logged; none of them ends the worker, but each pauses it. */
-export function startWorker<D>(options: WorkerOptions<D>): { worker: Worker<D>; brake: Brake } {
+/** Starts a worker, which takes jobs at once. Errors are logged; none ends the worker, but each pauses it. */
+export function startWorker<D>(options: WorkerOptions<D>): { worker: Worker<D>; throttle: ErrorThrottle } {
   const { queueName, connection, watch, concurrency } = options;
   const limit = createRepeatLimit();
   const logger = options.logger.child({ queue: queueName });
-  // Two parameters and not three: with a third BullMQ makes a signal of its own, whose reason is a string and no error.
+  // The processor must have two parameters: with a third, BullMQ creates a signal with a string as abort reason instead
+  // of an error.
   const worker = new bullmq.Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
     connection,
     concurrency,
@@ -37,71 +38,71 @@ export function startWorker<D>(options: WorkerOptions<D>): { worker: Worker<D>; 
     stalledInterval: STALLED_INTERVAL_MS,
     maxStalledCount: MAX_STALLED_COUNT,
     runRetryDelay: WORKER_RETRY_MS,
-    // Its version check is an INFO whose refusal spoils the worker for good: each command would fail without being sent.
+    // The version check runs INFO; if Redis refuses it, the worker stays unusable and sends no more commands.
     skipVersionCheck: true,
   });
-  const brake = createBrake(worker, watch);
+  const throttle = createErrorThrottle(worker, watch);
   worker.on('failed', (job, error) => {
     const { code, message, retryable } = summarizeError(error);
     const fields = { job: job?.id, code, retryable, reason: message };
-    // What is not ours by design is a defect: its stack is needed to find it.
+    // Any other error is a defect: its stack is needed to find it.
     logger.warn(code === 'internal' ? { ...fields, stack: error.stack } : fields, 'job failed');
   });
-  worker.on('stalled', (jobId) => logger.warn({ job: jobId }, 'the job of a lost worker is taken up again'));
+  worker.on('stalled', (jobId) => logger.warn({ job: jobId }, 'recovered the job of a lost worker'));
   worker.on('error', (error) => {
-    brake.stop();
-    if (isReply(error)) options.refused(faultOf(error, askedOf(connection)));
-    // While Redis is away the watch has said so; each connection and each command would say it again.
-    const level = watch.up && !isReply(error) ? 'error' : 'debug';
+    throttle.pause();
+    if (isReply(error)) options.onRefused(redisFaultOf(error, accessContextOf(connection)));
+    // While Redis is away the watch has logged it; each connection and command would repeat it.
+    const level = watch.isUp && !isReply(error) ? 'error' : 'debug';
     const reason = error.message;
     limit(`${level} ${reason}`, (leftOut) => logger[level]({ reason, leftOut }, 'queue worker error'));
   });
-  return { worker, brake };
+  return { worker, throttle };
 }
 
-export interface Brake {
-  /** Pauses the worker at once; it runs again after a while if Redis is up. */
-  stop(): void;
-  /** Has the worker run or pause as Redis and the last errors have it. */
-  steer(): void;
+export interface ErrorThrottle {
+  /** Pauses the worker at once. It resumes after a backoff if Redis is up. */
+  pause(): void;
+  /** Resumes or pauses the worker according to Redis and the last errors. */
+  update(): void;
   end(): void;
 }
 
-const BRAKE_BACKOFF = { baseMs: 50, maxMs: 15_000 };
-/** Errors that are further apart than this do not add up. */
-const BRAKE_STABLE_MS = 30_000;
+const THROTTLE_BACKOFF = { baseMs: 50, maxMs: 15_000 };
+/** Errors further apart than this do not increase the backoff. */
+const UNRELATED_ERRORS_MS = 30_000;
 
-/** Bounds how often a worker fails, whatever its errors are. */
-function createBrake(worker: Worker, watch: RedisWatch): Brake {
+/** Limits how often a worker can fail, whatever the errors are. */
+function createErrorThrottle(worker: Worker, watch: RedisWatch): ErrorThrottle {
   let errors = 0;
   let lastMs = 0;
-  let runAgain: Cancel | null = null;
+  let cancelResume: Cancel | null = null;
   let ended = false;
   const pause = (): void => {
-    // Takes effect before the call returns: the loop of BullMQ asks no more.
+    // Takes effect before the call returns: BullMQ's loop fetches no more jobs.
     void worker.pause(true).catch(() => undefined);
   };
-  const steer = (): void => {
-    if (ended || runAgain !== null) return;
+  const update = (): void => {
+    if (ended || cancelResume !== null) return;
     if (watch.fault !== null) pause();
     else if (worker.isPaused() || !worker.isRunning()) void worker.resume();
   };
   return {
-    stop() {
+    pause() {
       pause();
-      if (runAgain !== null || ended) return;
+      if (cancelResume !== null || ended) return;
       const nowMs = systemClock.monotonic();
-      errors = nowMs - lastMs > BRAKE_STABLE_MS ? 0 : errors + 1;
+      errors = nowMs - lastMs > UNRELATED_ERRORS_MS ? 0 : errors + 1;
       lastMs = nowMs;
-      runAgain = systemClock.after(backoffMs(errors, BRAKE_BACKOFF), () => {
-        runAgain = null;
-        steer();
+      cancelResume = systemClock.after(backoffMs(errors, THROTTLE_BACKOFF), () => {
+        cancelResume = null;
+        update();
       });
     },
-    steer,
+    update,
     end() {
       ended = true;
-      runAgain?.();
+      cancelResume?.();
     },
   };
 }
@@ -125,10 +126,10 @@ async function processJob<D>(
     stopSignal.throwIfAborted();
     const running = options.handle(job.data, context);
     options.track(running);
-    return storable(await running);
+    return toStorable(await running);
   } catch (error) {
     if (stopSignal.aborted) {
-      // Cut off by us and not failed: the next daemon starts it at once, and no attempt is spent.
+      // The job was interrupted and did not fail: the next daemon starts it at once, and no attempt is used up.
       await job.moveToWait(token);
       throw new bullmq.WaitingError();
     }
@@ -136,15 +137,16 @@ async function processJob<D>(
   }
 }
 
-/** Results are kept as JSON. One that is not (a bigint) would fail a job whose work is done. */
-function storable(result: unknown): unknown {
+/** Converts a result to JSON, with bigints as strings: an unstorable result would fail a job that is done. */
+function toStorable(result: unknown): unknown {
   const text = JSON.stringify(result, (_key, value) => (typeof value === 'bigint' ? value.toString() : value));
   return text === undefined ? null : JSON.parse(text);
 }
 
 /**
- * Closes the worker once its handlers have ended, within the time that remains. BullMQ's `close` hangs while Redis is away
- * and its `close(true)`, which does not, is heeded in the first call only: so the handlers come first then.
+ * Closes the worker when its handlers have ended, within the remaining time. BullMQ's `close` hangs while Redis is
+ * away, and `close(true)`, which does not, works only as the first call: so without Redis the handlers are awaited
+ * first.
  */
 export async function closeWorker(
   worker: Worker,
@@ -152,9 +154,9 @@ export async function closeWorker(
   watch: RedisWatch,
   remainingMs: () => number,
 ): Promise<boolean> {
-  if (!watch.up) {
+  if (!watch.isUp) {
     await worker.pause(true).catch(() => undefined);
     await settlesWithin(Promise.allSettled(running), remainingMs());
   }
-  return (await settlesWithin(worker.close(!watch.up), remainingMs())) && running.size === 0;
+  return (await settlesWithin(worker.close(!watch.isUp), remainingMs())) && running.size === 0;
 }

@@ -9,18 +9,18 @@ import {
   dashboardSchema,
   type EmbedToken,
   embedTokenSchema,
-  parseAnswer,
-} from './answers/parse-answer.ts';
+  parseResponse,
+} from './answers/parse-response.ts';
 import { CancelledError, type EndpointLabel, InvalidRequestError, UnauthorizedError } from './errors.ts';
 import type { PageLease, PageMemory } from './http/page-memory.ts';
 import { type OriginPool, openPool, type RequestDispatcher, type Route } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/receive.ts';
-import { type Answer, send, type TransportOptions } from './http/transport.ts';
+import { type ApiResponse, sendRequest, type TransportOptions } from './http/transport.ts';
 import {
-  bodyText,
+  formatBody,
+  formatUsageQuery,
   parseServiceUrl,
   pathSegment,
-  queryText,
   requireHeaderText,
   requireText,
   requireWithin,
@@ -29,37 +29,40 @@ import {
 import { type ApiKey, createSigner, type Signer } from './sign.ts';
 import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 
-/** One key; or a function that gives several while one replaces another: it is asked at each call, and the next key is tried while one is refused. */
+/**
+ * One key, or a function that returns several while one key replaces another. It is called for every request, and the
+ * next key is tried if one is refused.
+ */
 type Credentials = ApiKey | { keys: () => readonly ApiKey[] };
 
 export type UsageApiClientOptions = ClientSettings & Credentials;
 
 export interface ClientSettings {
-  /** Address of the data interface: https, or http on this machine. */
+  /** Address of the data API: https, or http on this machine. */
   baseUrl: string;
-  /** Address of the embed-token endpoint; looked at when a token is asked for. */
+  /** Address of the embed-token endpoint. Used only to generate a token. */
   embedUrl: string;
-  /** The workspace that the credentials are of. */
+  /** The workspace to which the credentials belong. */
   workspaceId: string;
   /** Default: the scheme of the public documentation, see `DEFAULT_SIGNING`. */
   signing?: Readonly<SigningScheme>;
-  /** Connections to the data interface, each with one request at a time; default 8. */
+  /** Connections to the data API, each with one request at a time; default 8. */
   concurrency?: number;
-  /** Milliseconds for one attempt, from asking for a connection to the last byte; default 30,000. */
+  /** Milliseconds for one attempt, from requesting a connection to the last byte; default 30,000. */
   requestTimeoutMs?: number;
   /** Attempts after the first one; default 4. */
   retries?: number;
-  /** The first backoff, doubled each time up to 8 s; default 250. */
+  /** Milliseconds of the first backoff, doubled each time up to 8 s; default 250. */
   retryBaseMs?: number;
-  /** A longer Retry-After is not waited for but thrown as RateLimitedError; default 10,000. */
+  /** A longer Retry-After, in milliseconds, is not waited for but thrown as RateLimitedError; default 10,000. */
   maxRetryAfterMs?: number;
-  /** Decoded bytes of an answer; default 32 MiB. */
+  /** Maximum of decoded bytes in a response; default 32 MiB. */
   maxBodyBytes?: number;
-  /** Bounds what the answers of several clients take together; default: no bound beyond `maxBodyBytes`. */
+  /** Bounds the memory for responses of several clients together; default: no bound beyond `maxBodyBytes`. */
   memory?: PageMemory;
-  /** Certificates (PEM) of the authorities that the service is trusted by, instead of the public ones. */
+  /** Certificates (PEM) of the authorities to trust instead of the public ones. */
   ca?: string | null;
-  /** For https; default: none, whatever the environment says. Loopback addresses are always reached directly. */
+  /** Proxy for https; default: none, regardless of the environment. Loopback addresses are always reached directly. */
   proxy?: ProxySettings | null;
   /**
    * Sends all requests in place of the client's own connections, such as undici's `MockAgent` or an agent with interceptors.
@@ -68,20 +71,20 @@ export interface ClientSettings {
   dispatcher?: RequestDispatcher | undefined;
   /** The header `User-Agent`; default `usage-ledger`. */
   userAgent?: string;
-  /** Takes further secrets out of what the service says. */
+  /** Removes further secrets from the service's texts. */
   redact?: Redactor;
   /** Called after each attempt with its status, or a word such as `timeout`, and its seconds. */
   onAttempt?: ((outcome: string, seconds: number) => void) | undefined;
-  /** Where time and timers come from; default: the system's. */
+  /** Source of time and timers; default: the system's. */
   clock?: Clock;
-  /** Where the random part of a backoff comes from; default: the system's. */
+  /** Source of the random part of a backoff; default: the system's. */
   randomness?: Randomness;
 }
 
 export interface CallOptions {
   /** Ends the call at once, in a wait between attempts too; it then throws CancelledError. */
   signal?: AbortSignal | undefined;
-  /** Awaited before each attempt after the first, so that a rate counts these, too. */
+  /** Awaited before each retry, so that a rate limiter counts it. */
   beforeRetry?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
@@ -93,7 +96,7 @@ export interface UsagePageQuery extends UsageQuery {
 export interface CreateDashboardInput {
   title: string;
   description?: string | undefined;
-  /** Further fields of the body, for what the service takes beyond the documentation. */
+  /** Further fields of the body, for parameters outside the documentation. */
   extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -101,31 +104,31 @@ export interface GenerateEmbedTokenInput {
   dashboardId: string;
   /** Requested lifetime in seconds; the service's default is 3600. */
   validitySeconds?: number | undefined;
-  /** Further fields of the body, for what the service takes beyond the documentation. */
+  /** Further fields of the body, for parameters outside the documentation. */
   extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A usage page as it came: complete, decoded, neither parsed nor checked. */
+/** An unparsed usage page: complete and decoded, but not checked. */
 export interface RawPage {
-  /** For `parseUsagePage`, whose error names both when the body is not an answer of the API. */
+  /** For `parseUsagePage`, which names status and content type if the body is not the API's. */
   status: number;
   contentType: string | null;
-  /** In the pieces in which it came: joined with `Buffer.concat`, it is what `parseUsagePage` takes. */
+  /** The chunks of the body. Join them with `Buffer.concat` for `parseUsagePage`. */
   body: Uint8Array[];
-  /** Our clock when the attempt that succeeded was sent, milliseconds since the epoch. */
+  /** Local time at which the successful attempt was sent, in milliseconds since the epoch. */
   requestedAtMs: number;
-  /** Our clock when its last byte came. */
+  /** Local time at which the last byte arrived, in milliseconds since the epoch. */
   receivedAtMs: number;
-  /** The service's clock by its Date header (whole seconds); null when it sent none. */
+  /** The service's time from its Date header (whole seconds); null if it sent none. */
   serverDateMs: number | null;
-  /** Frees the room of the body where room is bounded; call it when the body is no longer needed. */
+  /** Frees the memory reserved for the body. Call it when the body is no longer needed. */
   release(): void;
 }
 
 /**
- * The service's four endpoints for one workspace. Requests are signed afresh on every attempt; reads are repeated on
- * network faults, timeouts, 429 and 5xx; whatever ends a call is an `ApiError` with a stable `code` (or an AppError:
- * `cancelled`, `bad_period`, `invalid_request`). Answers keep the service's field names.
+ * A client for the service's four endpoints and one workspace. Every attempt is signed again. Reads are retried on
+ * network faults, timeouts, 429 and 5xx. Calls fail with an `ApiError` with a stable `code`, or with an AppError (`cancelled`,
+ * `bad_period`, `invalid_request`). Results keep the service's field names.
  *
  * ```ts
  * import { RateLimitedError, UsageApiClient } from 'usage-ledger/client';
@@ -141,7 +144,7 @@ export interface RawPage {
  *   const page = await client.getWorkspaceUsage({ fromPeriod: '2026-01', toPeriod: '2026-02', perPage: 100 });
  *   for (const { tenant_id, period, credits_used } of page.usage) console.log(tenant_id, period, credits_used);
  * } catch (error) {
- *   if (error instanceof RateLimitedError) console.log(`come back in ${error.retryAfterMs} ms`);
+ *   if (error instanceof RateLimitedError) console.log(`retry in ${error.retryAfterMs} ms`);
  *   else throw error;
  * } finally {
  *   await client.close();
@@ -151,7 +154,7 @@ export interface RawPage {
 export class UsageApiClient {
   readonly workspaceId: string;
   readonly #keys: () => readonly ApiKey[];
-  /** The last key that was not refused. */
+  /** The last key that the service accepted. */
   #keyInUse: ApiKey | null = null;
   readonly #embedUrl: string;
   readonly #dashboardsPath: string;
@@ -159,14 +162,14 @@ export class UsageApiClient {
   readonly #pool: OriginPool;
   readonly #route: Route;
   readonly #memory: PageMemory | null;
-  /** One for each key. A signer is called for each attempt, so that no attempt has the X-Valid-Until of an earlier one. */
+  /** One signer for each key. It is called for each attempt, so that none reuses an earlier X-Valid-Until. */
   readonly #signers = new WeakMap<ApiKey, Signer>();
   readonly #makeSigner: (key: ApiKey) => Signer;
   readonly #transport: TransportOptions;
   #embed: { pool: OriginPool; path: string } | null = null;
   #closed: Promise<void> | null = null;
 
-  /** Opens no connection yet. Throws InvalidRequestError when the address or a credential cannot be used. */
+  /** Opens no connection yet. Throws InvalidRequestError if the address or a credential is unusable. */
   constructor(options: UsageApiClientOptions) {
     const { workspaceId, signing = DEFAULT_SIGNING, clock = systemClock } = options;
     requireHeaderText(workspaceId, 'the workspace id');
@@ -186,7 +189,7 @@ export class UsageApiClient {
     this.#route = { ca: options.ca, proxy: options.proxy, dispatcher: options.dispatcher };
     this.#pool = openPool(origin, options.concurrency ?? 8, this.#route);
     this.#memory = options.memory ?? null;
-    const others = options.redact ?? ((text: string) => text);
+    const redactOthers = options.redact ?? ((text: string) => text);
     this.#transport = {
       retry: {
         retries: options.retries ?? 4,
@@ -198,22 +201,22 @@ export class UsageApiClient {
       userAgent: options.userAgent ?? 'usage-ledger',
       clock,
       randomness: options.randomness ?? systemRandomness,
-      redact: (text) => this.#redactKeys(others(text)),
+      redact: (text) => this.#redactKeys(redactOthers(text)),
       onAttempt: options.onAttempt,
     };
   }
 
   /**
-   * Creates a dashboard in the workspace (4.1). Not idempotent, so it is repeated only when the connection was refused:
-   * after any other failure without an answer, look whether the dashboard exists before trying again.
+   * Creates a dashboard in the workspace (4.1). It is not idempotent, so it is retried only if the connection was
+   * refused: after any other failure without a response, check whether the dashboard exists before you try again.
    */
   async createDashboard(input: CreateDashboardInput, options: CallOptions = {}): Promise<Dashboard> {
     requireText(input.title, 'the title');
-    const own = { workspace_id: this.workspaceId, title: input.title, description: input.description };
-    const body = bodyText(own, input.extra);
+    const fields = { workspace_id: this.workspaceId, title: input.title, description: input.description };
+    const body = formatBody(fields, input.extra);
     const endpoint = 'create dashboard';
-    const answer = await this.#byKey((key) =>
-      send(
+    const response = await this.#sendWithKey((key) =>
+      sendRequest(
         {
           dispatcher: this.#pool,
           sign: this.#signerOf(key),
@@ -226,35 +229,39 @@ export class UsageApiClient {
         options,
       ),
     );
-    return parseAnswer(answer, dashboardSchema, endpoint, this.#transport.redact);
+    return parseResponse(response, dashboardSchema, endpoint, this.#transport.redact);
   }
 
   /**
-   * Generates a temporary token that previews a dashboard's embedding (4.2). The request carries the secret key in its
-   * body and no signature; it is refused over plain http to another machine. The token is a secret too.
+   * Generates a temporary token for a preview of an embedded dashboard (4.2). The request carries the secret key in its
+   * body and no signature; plain http to another machine is refused. The token is a secret too.
    */
   async generateEmbedToken(input: GenerateEmbedTokenInput, options: CallOptions = {}): Promise<EmbedToken> {
     requireText(input.dashboardId, 'the dashboard id');
     requireWithin(input.validitySeconds, 1, Number.MAX_SAFE_INTEGER, 'the validity in seconds');
-    this.#embed ??= openEmbed(this.#embedUrl, this.#route);
+    this.#embed ??= openEmbedPool(this.#embedUrl, this.#route);
     const { pool, path } = this.#embed;
     const endpoint = 'generate embed token';
-    const answer = await this.#byKey(({ apiKeyId, secretKey }) => {
-      const own = {
+    const response = await this.#sendWithKey(({ apiKeyId, secretKey }) => {
+      const fields = {
         workspace_id: this.workspaceId,
         api_key_id: apiKeyId,
         secret_key: secretKey,
         dashboard_id: input.dashboardId,
         validity_duration: input.validitySeconds,
       };
-      const body = bodyText(own, input.extra);
-      return send({ dispatcher: pool, sign: null, endpoint, method: 'POST', path, body }, this.#transport, options);
+      const body = formatBody(fields, input.extra);
+      return sendRequest(
+        { dispatcher: pool, sign: null, endpoint, method: 'POST', path, body },
+        this.#transport,
+        options,
+      );
     });
-    return parseAnswer(answer, embedTokenSchema, endpoint, this.#transport.redact);
+    return parseResponse(response, embedTokenSchema, endpoint, this.#transport.redact);
   }
 
   /**
-   * All records that a query asks for, page after page:
+   * Returns all records that match a query, page by page:
    *
    * ```ts
    * for await (const { tenant_id, credits_used } of client.usage({ fromPeriod: '2026-01', exact: true })) sum += credits_used;
@@ -266,13 +273,13 @@ export class UsageApiClient {
     return createListing(exact, (page) => this.#getPage({ perPage: 100, ...query, page }, options));
   }
 
-  /** One page of the usage of all tenants of the workspace (4.3). */
+  /** Returns one page of the usage of all tenants of the workspace (4.3). */
   async getWorkspaceUsage(query: UsageQuery = {}, options: CallOptions = {}): Promise<UsagePage> {
     const { fromPeriod, toPeriod, page, perPage } = query;
     return this.#getPage({ fromPeriod, toPeriod, page, perPage }, options);
   }
 
-  /** One page of one tenant's usage history (4.4). */
+  /** Returns one page of one tenant's usage history (4.4). */
   async getTenantUsage(tenantId: string, query: UsageQuery = {}, options: CallOptions = {}): Promise<UsagePage> {
     return this.#getPage({ ...query, tenantId }, options);
   }
@@ -295,44 +302,45 @@ export class UsageApiClient {
   }
 
   /**
-   * Fetches a page of 4.3, or of 4.4 with `tenantId`, without parsing it, so that another thread can do that with
-   * `parseUsagePage`. An answer other than 2xx is read and thrown as its error.
+   * Fetches a page of 4.3, or of 4.4 with `tenantId`, without parsing it, so that another thread can parse it with
+   * `parseUsagePage`. A response other than 2xx is thrown as its error.
    */
   async fetchUsagePage(query: UsagePageQuery, options: CallOptions = {}): Promise<RawPage> {
     const { tenantId } = query;
     const tenant = tenantId === undefined ? '' : `/${pathSegment(tenantId, 'the tenant id')}`;
-    const path = `${this.#usagePath}${tenant}${queryText(query)}`;
+    const path = `${this.#usagePath}${tenant}${formatUsageQuery(query)}`;
     const endpoint = tenantId === undefined ? 'workspace usage' : 'tenant usage';
     const { signal } = options;
-    const lease = await this.#takeRoom(endpoint, signal);
+    const lease = await this.#acquireLease(endpoint, signal);
     const request = { dispatcher: this.#pool, endpoint, method: 'GET', path, lease } as const;
     try {
-      const answer = await this.#byKey((key) =>
-        send({ ...request, sign: this.#signerOf(key) }, this.#transport, options),
+      const response = await this.#sendWithKey((key) =>
+        sendRequest({ ...request, sign: this.#signerOf(key) }, this.#transport, options),
       );
-      return { ...answer, release: () => lease?.release() };
+      return { ...response, release: () => lease?.release() };
     } catch (error) {
       lease?.release();
       throw error;
     }
   }
 
-  /** The id of the key that the service took last; null before the first answer. */
+  /** The id of the key that the service accepted last; null before the first response. */
   get keyInUse(): string | null {
     return this.#keyInUse?.apiKeyId ?? null;
   }
 
-  /** Sends by the key that was taken last, and tries the others while the service refuses it. */
-  async #byKey(sendBy: (key: ApiKey) => Promise<Answer>): Promise<Answer> {
+  /** Sends with the key that was accepted last, then with the others while the service refuses it. */
+  async #sendWithKey(sendWith: (key: ApiKey) => Promise<ApiResponse>): Promise<ApiResponse> {
     const refused = new Set<ApiKey>();
     for (;;) {
-      const left = this.#keys().filter((key) => !refused.has(key));
-      const key = left.find((candidate) => candidate === this.#keyInUse) ?? left[0];
-      if (key === undefined) throw new InvalidRequestError('there is no key to sign by', 'give one');
+      const remainingKeys = this.#keys().filter((key) => !refused.has(key));
+      const key = remainingKeys.find((candidate) => candidate === this.#keyInUse) ?? remainingKeys[0];
+      if (key === undefined)
+        throw new InvalidRequestError('no API key is available to sign the request', 'pass at least one key');
       try {
-        const answer = await sendBy(key);
+        const response = await sendWith(key);
         this.#keyInUse = key;
-        return answer;
+        return response;
       } catch (error) {
         if (!(error instanceof UnauthorizedError)) throw error;
         refused.add(key);
@@ -352,22 +360,22 @@ export class UsageApiClient {
     return signer;
   }
 
-  async #takeRoom(endpoint: EndpointLabel, signal: AbortSignal | undefined): Promise<PageLease | null> {
+  async #acquireLease(endpoint: EndpointLabel, signal: AbortSignal | undefined): Promise<PageLease | null> {
     try {
-      return (await this.#memory?.take(signal)) ?? null;
+      return (await this.#memory?.acquire(signal)) ?? null;
     } catch (error) {
       throw new CancelledError(endpoint, error);
     }
   }
 
-  /** Waits for calls under way, then closes all connections. Later calls fail with code `client_closed`. */
+  /** Waits for pending calls, then closes all connections. Later calls fail with code `client_closed`. */
   close(): Promise<void> {
     this.#closed ??= Promise.all([this.#pool.close(), this.#embed?.pool.close()]).then(() => undefined);
     return this.#closed;
   }
 }
 
-function openEmbed(embedUrl: string, route: Route): { pool: OriginPool; path: string } {
+function openEmbedPool(embedUrl: string, route: Route): { pool: OriginPool; path: string } {
   const { origin, prefix } = parseServiceUrl(embedUrl, 'embed_url');
   return { pool: openPool(origin, 1, route), path: `${prefix}/api/v1/embed/generate-token` };
 }

@@ -1,6 +1,6 @@
 import { AppError, type AppErrorOptions } from '../core/errors.ts';
 
-/** The four endpoints of the interface document, as they are named in errors. */
+/** The four endpoints of the API specification, by their names in errors. */
 export type EndpointLabel = 'create dashboard' | 'generate embed token' | 'workspace usage' | 'tenant usage';
 
 export interface ApiErrorOptions extends AppErrorOptions {
@@ -9,12 +9,12 @@ export interface ApiErrorOptions extends AppErrorOptions {
   serverMessage?: string | null;
 }
 
-/** Whatever went wrong between us and the service. Catch this one to catch them all, cancellation excepted. */
+/** The base class of all errors of the service and its connection. Catch it to catch them all, except cancellation. */
 export class ApiError extends AppError {
   readonly endpoint: EndpointLabel;
-  /** HTTP status; null when there was no answer, or when a body was checked apart from its response. */
+  /** HTTP status; null without a response, or when a body was checked without its response. */
   readonly status: number | null;
-  /** The envelope's `message`: one line, at most 300 characters, secrets removed; null when there was none. */
+  /** The envelope's `message`: one line, at most 300 characters, secrets removed; null if there was none. */
   readonly serverMessage: string | null;
 
   constructor(code: string, message: string, options: ApiErrorOptions) {
@@ -29,7 +29,7 @@ export class ApiError extends AppError {
 export class BadRequestError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('bad_request', message, {
-      hint: 'the service did not accept the request as it is; its message says why',
+      hint: 'correct the request: the message of the service names the problem',
       ...options,
     });
   }
@@ -41,7 +41,7 @@ export interface UnauthorizedErrorOptions extends ApiErrorOptions {
 
 /** 401. */
 export class UnauthorizedError extends ApiError {
-  /** Our clock minus the service's Date header, milliseconds; null when the service sent none. */
+  /** Local clock minus the service's Date header, in milliseconds; null if the service sent none. */
   readonly clockSkewMs: number | null;
 
   constructor(message: string, options: UnauthorizedErrorOptions) {
@@ -54,7 +54,7 @@ export class UnauthorizedError extends ApiError {
 export class ForbiddenError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('forbidden', message, {
-      hint: 'the API key is known but may not do this: check the workspace id and what the key is allowed to',
+      hint: 'check the workspace id and the permissions of the API key: the service knows the key but denied the request',
       ...options,
     });
   }
@@ -71,9 +71,9 @@ export interface RateLimitedErrorOptions extends ApiErrorOptions {
   retryAfterMs: number | null;
 }
 
-/** 429, and any retryable status whose Retry-After is longer than the client itself waits. */
+/** 429, and any retryable status with a Retry-After longer than the client's own limit. */
 export class RateLimitedError extends ApiError {
-  /** How long the service asked us to stay away, milliseconds; null when it did not say. */
+  /** Milliseconds that the service asked the client to wait; null if it did not. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, options: RateLimitedErrorOptions) {
@@ -93,35 +93,37 @@ export class ServerError extends ApiError {
   }
 }
 
-/** No complete answer: refused, reset, unresolvable, cut off. */
+/** No complete response: refused, reset, unresolvable, cut off. */
 export class NetworkError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('network', message, { retryable: true, ...options });
   }
 }
 
-/** No complete answer in time. */
+/** No complete response in time. */
 export class TimeoutError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('timeout', message, { retryable: true, ...options });
   }
 }
 
-/** An answer that breaks the interface: not JSON, too long, a field missing or of the wrong kind, `success: false`. */
+/**
+ * A response that does not match the API specification: not JSON, too long, a missing or wrong field, `success: false`.
+ */
 export class InvalidResponseError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('invalid_response', message, {
       retryable: true,
-      hint: 'the service answers otherwise than its interface says, and nothing of it was recorded: tell who runs the service',
+      hint: 'report this to the service operator: the response does not match the API specification, and nothing was recorded',
       ...options,
     });
   }
 }
 
-/** 3xx. Redirects are never followed: they would carry the signature to wherever they point. */
+/** 3xx. Redirects are never followed: they would send the signature to another place. */
 export class RedirectedError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
-    super('redirected', message, { hint: 'set the service address to its final place', ...options });
+    super('redirected', message, { hint: 'set the service address to the final URL', ...options });
   }
 }
 
@@ -139,14 +141,14 @@ export class InvalidRequestError extends AppError {
   }
 }
 
-const NOTABLE_SKEW_MS = 60_000;
+const MIN_REPORTED_SKEW_MS = 60_000;
 
 function unauthorizedHint(clockSkewMs: number | null): string {
   const skew = Math.abs(clockSkewMs ?? 0);
-  if (clockSkewMs === null || skew <= NOTABLE_SKEW_MS) {
+  if (clockSkewMs === null || skew <= MIN_REPORTED_SKEW_MS) {
     return 'check api_key_id, secret_key, the workspace id and the signing settings';
   }
   const amount = skew < 120_000 ? `${Math.round(skew / 1000)} s` : `${Math.round(skew / 60_000)} min`;
   const side = clockSkewMs < 0 ? 'behind' : 'ahead of';
-  return `this machine's clock is ${amount} ${side} the service's, so signatures look expired or premature: set it right`;
+  return `set this machine's clock: it is ${amount} ${side} the service's, so signatures look expired or premature`;
 }

@@ -1,7 +1,7 @@
-/** The service client as a library: what the package exports as `usage-ledger/client`. */
+/** The service client as a library, exported by the package as `usage-ledger/client`. */
 export { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 export { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
-export type { Dashboard, EmbedToken } from './answers/parse-answer.ts';
+export type { Dashboard, EmbedToken } from './answers/parse-response.ts';
 export {
   type CallOptions,
   type CreateDashboardInput,

@@ -2,9 +2,9 @@ import { isHttpsOrLoopback } from '../core/net/public-address.ts';
 import { parsePeriod } from '../core/period.ts';
 import { InvalidRequestError } from './errors.ts';
 
-/** Filters and place in a usage listing (interface document, 4.3 and 4.4). */
+/** Filters and page of a usage listing (API specification, 4.3 and 4.4). */
 export interface UsageQuery {
-  /** `YYYY-MM`, included. */
+  /** `YYYY-MM`, inclusive. */
   fromPeriod?: string | undefined;
   toPeriod?: string | undefined;
   /** From 1; the service's default is 1. */
@@ -13,8 +13,8 @@ export interface UsageQuery {
   perPage?: number | undefined;
 }
 
-/** The query string with its `?`, or nothing. Everything is checked before anything is sent. */
-export function queryText({ fromPeriod, toPeriod, page, perPage }: UsageQuery): string {
+/** Returns the query string with its `?`, or an empty string. Everything is checked before anything is sent. */
+export function formatUsageQuery({ fromPeriod, toPeriod, page, perPage }: UsageQuery): string {
   requireWithin(page, 1, Number.MAX_SAFE_INTEGER, 'page');
   requireWithin(perPage, 1, 100, 'per_page');
   const parts: string[] = [];
@@ -25,43 +25,52 @@ export function queryText({ fromPeriod, toPeriod, page, perPage }: UsageQuery): 
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
-/** Refuses anything but a whole number from `least` to `most`; an absent one is fine. */
-export function requireWithin(value: number | undefined, least: number, most: number, what: string): void {
+/** Throws InvalidRequestError unless the value is absent or a whole number from `least` to `most`. */
+export function requireWithin(value: number | undefined, least: number, most: number, label: string): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
   const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
-  throw new InvalidRequestError(`${what} ${value} is out of range`, `give a whole number, ${range}`);
+  throw new InvalidRequestError(`${label} ${value} is out of range`, `use a whole number, ${range}`);
 }
 
-export function requireText(value: string, what: string): void {
-  if (value.trim() === '') throw new InvalidRequestError(`${what} is empty`, 'give a text');
+export function requireText(value: string, label: string): void {
+  if (value.trim() === '') throw new InvalidRequestError(`${label} is empty`, 'set it');
 }
 
-/** Headers carry visible ASCII safely and nothing else. The value is not shown: it may be a secret put in by mistake. */
-export function requireHeaderText(value: string, what: string): void {
-  requireText(value, what);
+/**
+ * Throws InvalidRequestError unless the text is visible ASCII, which headers carry safely. The error does not show the
+ * value, which may be a secret by mistake.
+ */
+export function requireHeaderText(value: string, label: string): void {
+  requireText(value, label);
   if (/^[!-~]+$/.test(value)) return;
-  throw new InvalidRequestError(`${what} has characters that a header cannot carry`, 'give it as the service shows it');
+  throw new InvalidRequestError(
+    `${label} has characters that are not allowed in a header`,
+    'copy it exactly from the service',
+  );
 }
 
-/** The JSON of a body: our own fields and further ones, which cannot take their place. */
-export function bodyText(
-  own: Readonly<Record<string, unknown>>,
+/** Returns the JSON of a body with the client's fields and further ones, which must not replace them. */
+export function formatBody(
+  fields: Readonly<Record<string, unknown>>,
   extra: Readonly<Record<string, unknown>> = {},
 ): string {
-  const taken = Object.keys(extra).find((name) => Object.hasOwn(own, name));
-  if (taken === undefined) return JSON.stringify({ ...extra, ...own });
-  throw new InvalidRequestError(`extra has ${JSON.stringify(taken)}, which is set already`, 'give it by its own name');
+  const duplicate = Object.keys(extra).find((name) => Object.hasOwn(fields, name));
+  if (duplicate === undefined) return JSON.stringify({ ...extra, ...fields });
+  throw new InvalidRequestError(
+    `extra has ${JSON.stringify(duplicate)}, which is already set`,
+    'use the option of that name',
+  );
 }
 
 interface ServiceUrl {
   origin: string;
-  /** What stands before `/api/...`, without a slash at its end. */
+  /** The path before `/api/...`, without a trailing slash. */
   prefix: string;
 }
 
 /**
- * Refuses anything but https, or http to this very machine: a signature, and in the embed call the secret itself, would
- * be readable on the way.
+ * Parses the address of the service. Throws InvalidRequestError for anything but https, or http to this machine: others
+ * could read the signature, and in the embed call the secret itself.
  */
 export function parseServiceUrl(text: string, setting: string): ServiceUrl {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -70,13 +79,13 @@ export function parseServiceUrl(text: string, setting: string): ServiceUrl {
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new InvalidRequestError(
-      `${setting} carries credentials, a query or a fragment`,
-      'give only the scheme, the host and a path',
+      `${setting} contains credentials, a query or a fragment`,
+      'use only the scheme, the host and a path',
     );
   }
   if (!isHttpsOrLoopback(url)) {
     throw new InvalidRequestError(
-      `${setting} is plain http to ${url.host}, where secrets would be readable on the way`,
+      `${setting} is plain http to ${url.host}, which exposes secrets`,
       'use https; http is only for addresses of this machine',
     );
   }
@@ -84,15 +93,15 @@ export function parseServiceUrl(text: string, setting: string): ServiceUrl {
 }
 
 /**
- * An id as one segment of a path. `.` and `..` are refused: even percent-encoded, addresses with them are shortened by
- * servers and proxies, and the request would ask for something else.
+ * Returns an id as one path segment. Refuses `.` and `..`: servers and proxies shorten paths with them, even
+ * percent-encoded, and the request would reach another resource.
  */
-export function pathSegment(id: string, what: string): string {
+export function pathSegment(id: string, label: string): string {
   if (id === '' || id === '.' || id === '..') {
-    throw new InvalidRequestError(`${what} ${JSON.stringify(id)} cannot stand in an address`, 'give a real id');
+    throw new InvalidRequestError(`${label} ${JSON.stringify(id)} cannot be part of an address`, 'use a real id');
   }
   if (/\p{Cs}/u.test(id)) {
-    throw new InvalidRequestError(`${what} is not valid Unicode`, 'give the id as the service gave it');
+    throw new InvalidRequestError(`${label} is not valid Unicode`, 'copy the id exactly from the service');
   }
   return encodeURIComponent(id);
 }

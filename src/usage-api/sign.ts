@@ -3,7 +3,7 @@ import { parseSignedText, type SignedPart, type SigningScheme } from '../config/
 import { isoTime, type WallClock } from '../core/clock.ts';
 import { InvalidRequestError } from './errors.ts';
 
-/** A key of the service. */
+/** An API key of the service. */
 export interface ApiKey {
   apiKeyId: string;
   secretKey: string;
@@ -14,15 +14,15 @@ export interface SigningCredentials extends ApiKey {
   signing: Readonly<SigningScheme>;
 }
 
-/** The request that a signature may cover, as it is sent. */
+/** The parts of a request that a signature may cover. */
 export interface SignedRequest {
   method: string;
-  /** Percent-encoded, with the query. */
+  /** The percent-encoded path with its query. */
   path: string;
   body?: string | undefined;
 }
 
-/** The four headers of an authenticated request (interface document, section 5). */
+/** The four headers of an authenticated request (API specification, section 5). */
 export interface SignedHeaders {
   'X-API-Key-ID': string;
   'X-Workspace-ID': string;
@@ -31,9 +31,9 @@ export interface SignedHeaders {
 }
 
 /**
- * Signs a request that is sent at `nowMs` (milliseconds since the epoch). Unless the scheme says otherwise, the signature
- * covers neither path nor body: whoever sees it can use it until X-Valid-Until, so the result is a secret and is never
- * logged or stored. Throws InvalidRequestError for a template that cannot be read.
+ * Signs a request that is sent at `nowMs` (milliseconds since the epoch). By default the signature covers neither path
+ * nor body: anyone who has it can use it until X-Valid-Until, so the result is a secret and is never logged or stored.
+ * Throws InvalidRequestError for an invalid template.
  */
 export function signRequest(credentials: SigningCredentials, request: SignedRequest, nowMs: number): SignedHeaders {
   return createSigner(credentials, { now: () => nowMs })(request);
@@ -41,12 +41,12 @@ export function signRequest(credentials: SigningCredentials, request: SignedRequ
 
 export type Signer = (request: SignedRequest) => SignedHeaders;
 
-/** What of a request can be signed that differs between requests of one second. */
+/** The signable parts that can differ between requests of the same second. */
 const REQUEST_PARTS: ReadonlySet<SignedPart> = new Set(['method', 'path', 'query', 'body_sha256']);
 
 /**
- * Signs each request for the moment at which it is sent, as `signRequest` does. Where requests of the same second have the
- * same headers, these are worked out once a second.
+ * Returns a function that signs each request for the current time, as `signRequest` does. If all requests of a second
+ * have the same headers, they are computed once a second.
  */
 export function createSigner(
   { workspaceId, apiKeyId, secretKey, signing }: SigningCredentials,
@@ -85,7 +85,7 @@ export function createSigner(
   };
 }
 
-/** Whole seconds in every format, so that the three formats name the same instant. */
+/** Formats the expiry in whole seconds, so that the three formats name the same instant. */
 function formatValidUntil(signing: Readonly<SigningScheme>, nowMs: number): string {
   const seconds = Math.floor(nowMs / 1000) + signing.validForSeconds;
   switch (signing.validUntil) {

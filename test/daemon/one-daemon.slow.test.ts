@@ -86,7 +86,7 @@ test('the lock is that of the file: by a link it is the same ledger, and two led
   const { pid } = await one.line('private Redis is ready');
   expect((await other.line('private Redis is ready')).pid).not.toBe(pid);
   expect(() => process.kill(Number(pid), 0)).not.toThrow();
-  expect(one.lines.map(({ msg }) => msg)).not.toContain('private Redis is gone');
+  expect(one.lines.map(({ msg }) => msg)).not.toContain('private Redis exited');
   expect(one.child.exitCode).toBeNull();
 });
 

@@ -49,7 +49,7 @@ describe.each([
     return queue;
   }
 
-  test('a workspace has one job, however often and by whomever it is added, until the job has ended', async () => {
+  test('a workspace has one job until it has ended, however often a job is added', async () => {
     const queues = carry();
     const [first, second] = [await open(queues), await open(queues)];
     const release = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ describe.each([
     await until('the workspace to be free', async () => (await first.addSync(job('a', 2))) === 'added');
   });
 
-  test('a job that fails leaves its workspace free, and is not tried again by the queue', async () => {
+  test('a failed job frees its workspace, and the queue does not retry it', async () => {
     const queue = await open(carry());
     let times = 0;
     queue.start(async () => {
@@ -84,7 +84,7 @@ describe.each([
     await until('the second to run', () => times === 2);
   });
 
-  test('a job that nobody has taken is seen to wait', async () => {
+  test('a job that no worker has taken is listed as waiting', async () => {
     const queue = await open(carry());
     await queue.addSync(job('a'));
     expect([...(await queue.waitingSyncs()).keys()]).toEqual(['a']);
@@ -92,7 +92,7 @@ describe.each([
     await until('it to be taken', async () => (await queue.waitingSyncs()).size === 0);
   });
 
-  test('no daemon runs more at once than it has room for', async () => {
+  test('no daemon runs more jobs at once than its concurrency', async () => {
     const queue = await open(carry(), 2);
     const release = Promise.withResolvers<void>();
     let running = 0;
@@ -113,7 +113,7 @@ describe.each([
     expect(most).toBe(2);
   });
 
-  test('what a stop cuts off is handed out again, to the next daemon', async () => {
+  test('a job that a stop interrupted goes to the next daemon', async () => {
     const queues = carry();
     const [first, second] = [await open(queues), await open(queues)];
     const began = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ const jobs = fc.record({
 });
 
 describe('the id of a sync job', () => {
-  test('is one that BullMQ takes, whatever the workspace is called', () => {
+  test('is accepted by BullMQ for any workspace id', () => {
     fc.assert(
       fc.property(jobs, (job) => {
         expect(syncJobId(job)).toMatch(/^[a-z]+\.[\w.-]+$/);
@@ -32,14 +32,14 @@ describe('the id of a sync job', () => {
     );
   });
 
-  test('is the same however the slot is written', () => {
+  test('is the same for any notation of the slot', () => {
     const job = { workspaceId: 'ws-1', kind: 'scheduled' as const, attempt: 1 };
     expect(syncJobId({ ...job, slot: '2026-03-01T10:15:00Z' })).toBe(
       syncJobId({ ...job, slot: '2026-03-01T10:15:00.000Z' }),
     );
   });
 
-  test('is refused for a slot that is no time', () => {
+  test('is rejected for a slot that is not a time', () => {
     expect(() => syncJobId({ workspaceId: 'ws', slot: 'soon', kind: 'scheduled', attempt: 1 })).toThrow(
       /not an ISO time/,
     );

@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import { until } from './support.ts';
 import { startQueue } from './watched-queue.ts';
 
-describe('a Redis that refuses writes and breaks no connection is noticed, and so is its return', () => {
+describe('a Redis that refuses writes without breaking connections is detected, and so is its recovery', () => {
   test('when it is frozen', async () => {
     const { redis, queue, seen } = await startQueue();
     process.kill(redis.pid, 'SIGSTOP');

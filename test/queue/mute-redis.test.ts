@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { until } from './support.ts';
 import { startQueue } from './watched-queue.ts';
 
-describe('a Redis that refuses writes and breaks no connection is noticed, and so is its return', () => {
+describe('a Redis that refuses writes without breaking connections is detected, and so is its recovery', () => {
   test('when it is read-only', async () => {
     const { client, queue, lines, seen } = await startQueue();
     lines.length = 0;

@@ -5,7 +5,7 @@ import { begin, clientOf, freePort, openQueue, privateRedis, recordingLogger, un
 const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const, attempt: 1 });
 
 describe('while Redis is away', () => {
-  test('a system can be opened and stopped, and one that was opened works once Redis is there', async () => {
+  test('a queue can be opened and stopped, and works once Redis is back', async () => {
     const { logger } = recordingLogger();
     const seen: string[] = [];
     const folder = temporaryFolder();
@@ -27,7 +27,7 @@ describe('while Redis is away', () => {
 });
 
 describe('secrets of the address', () => {
-  test('are in no log line and no error when Redis refuses the password', async () => {
+  test('appear in no log line and no error when Redis refuses the password', async () => {
     const { logger, lines } = recordingLogger();
     const redis = await privateRedis(logger, temporaryFolder());
     const client = clientOf(redis.target);

@@ -6,7 +6,7 @@ import { begin, openQueue, privateRedis, recordingLogger, until } from './suppor
 const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const, attempt: 1 });
 
 describe('while Redis is away', () => {
-  test('enqueueing fails fast with a retryable error, and the worker goes on once Redis is back', async () => {
+  test('enqueueing fails fast with a retryable error, and the worker continues once Redis is back', async () => {
     const { logger, lines } = recordingLogger();
     const folder = temporaryFolder();
     const redis = await privateRedis(logger, folder);
@@ -43,7 +43,7 @@ describe('while Redis is away', () => {
     expect(lines.filter((line) => line.includes('Redis is back'))).toHaveLength(1);
   });
 
-  test('a handler goes on, and stopping returns by its deadline', async () => {
+  test('a handler continues, and stopping returns by its deadline', async () => {
     const { logger } = recordingLogger();
     const redis = await privateRedis(logger, temporaryFolder());
     const { promise: begun, resolve: begins } = Promise.withResolvers<void>();
@@ -70,14 +70,14 @@ describe('while Redis is away', () => {
 });
 
 describe('secrets of the address', () => {
-  test('are left out of the description, also when the address is malformed', () => {
+  test('are omitted from the description, even for a malformed address', () => {
     expect(describeTarget({ kind: 'url', url: 'rediss://u:pw-1@host:6380/2?password=pw-2' })).toBe(
       'rediss://host:6380/2',
     );
     expect(describeTarget({ kind: 'url', url: 'redis://u:pw@host:notaport' })).toBe('redis_url');
   });
 
-  test('are left out when the address is refused', async () => {
+  test('are omitted if the address is rejected', async () => {
     const target = { kind: 'url', url: 'redis://u:pw-word@host:notaport' } as const;
     const { logger } = recordingLogger();
     const failure = await openQueue({ target, logger }).catch((e) => e);

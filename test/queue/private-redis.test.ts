@@ -64,7 +64,7 @@ async function startInKilledProcess(dir: string): Promise<number> {
 }
 
 describe('a private Redis', () => {
-  test('takes commands on a socket that only this user can reach, keeps jobs over a restart and evicts none', async () => {
+  test('accepts commands on a socket of this user only, keeps jobs across a restart and evicts none', async () => {
     const redis = await start();
     const client = clientOf(redis.target);
     await client.set('kept', 'yes');
@@ -80,7 +80,7 @@ describe('a private Redis', () => {
     second.disconnect();
   });
 
-  test('leaves no process and no socket when it is closed, and may be closed twice', async () => {
+  test('leaves no process and no socket after close, which may be called twice', async () => {
     const redis = await start();
     expect(runs(redis.pid)).toBe(true);
     expect(await serversOn(folder)).toBe(1);
@@ -90,7 +90,7 @@ describe('a private Redis', () => {
     expect(existsSync(join(folder, 'redis.sock'))).toBe(false);
   });
 
-  test('left by a killed daemon is stopped before the next one starts its own, which has its jobs', async () => {
+  test('that a killed daemon left is stopped before the next daemon starts one with the same jobs', async () => {
     const pid = await startInKilledProcess(folder);
     expect(runs(pid)).toBe(true);
     const left = clientOf({ kind: 'socket', path: join(folder, 'redis.sock') });
@@ -107,7 +107,7 @@ describe('a private Redis', () => {
     expect(await serversOn(folder)).toBe(0);
   });
 
-  test('is started again when it dies', async () => {
+  test('is restarted when it dies', async () => {
     const redis = await start();
     const before = redis.pid;
     const client = clientOf(redis.target);
@@ -118,10 +118,10 @@ describe('a private Redis', () => {
     expect(await client.get('kept')).toBe('yes');
     expect(await serversOn(folder)).toBe(1);
     client.disconnect();
-    expect(lines.filter((line) => line.includes('private Redis is gone'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('private Redis exited'))).toHaveLength(1);
   });
 
-  test('is reached by a short socket path when its folder has a long one', async () => {
+  test('has a short socket path if its folder has a long one', async () => {
     vi.stubEnv('XDG_RUNTIME_DIR', folder);
     const deep = join(folder, 'a-rather-long-folder-name'.repeat(3), 'another-long-folder-name'.repeat(3));
     mkdirSync(deep, { recursive: true });
@@ -134,7 +134,7 @@ describe('a private Redis', () => {
     expect(existsSync(join(path, '..'))).toBe(false);
   });
 
-  test('starts empty when the stored queue is damaged, and keeps the damaged files aside', async () => {
+  test('starts empty if the stored queue is damaged, and keeps a copy of the damaged files', async () => {
     const redis = await start();
     await redis.close();
     writeFileSync(join(folder, 'appendonlydir', 'appendonly.aof.manifest'), 'this is no manifest\n');
@@ -145,7 +145,7 @@ describe('a private Redis', () => {
     expect(existsSync(join(folder, 'appendonlydir.damaged'))).toBe(true);
   });
 
-  test('fails with a remedy when redis-server is not on PATH', async () => {
+  test('fails with a remedy if redis-server is not on PATH', async () => {
     vi.stubEnv('PATH', folder);
     await expect(start()).rejects.toMatchObject({
       code: 'redis_missing',

@@ -18,7 +18,7 @@ const slotJob = (workspaceId: string, slot = '2026-03-01T10:15:00.000Z'): SyncJo
 });
 
 describe('enqueueing', () => {
-  test('of many who ask for one workspace at once, over two connections, one adds a job, whatever slot each means', async () => {
+  test('of many concurrent calls for one workspace, over two connections and for any slots, exactly one adds a job', async () => {
     const ledgerId = uniqueLedgerId();
     const queues = await Promise.all([open({}, ledgerId), open({}, ledgerId)]);
     const asked = Array.from({ length: 40 }, (_, index) =>
@@ -29,7 +29,7 @@ describe('enqueueing', () => {
     expect(await queues[0]?.counts()).toMatchObject({ waiting: 1, active: 0 });
   });
 
-  test('a defect is no outage: what is wrong with a job or with what Redis holds is said as it is', async () => {
+  test('a defect is not reported as an outage: errors of a job or of stored data are thrown unchanged', async () => {
     const system = await open({});
     const unstorable = { ...slotJob('ws'), attempt: 1, extra: 1n } as SyncJob;
     await expect(system.addSync(unstorable)).rejects.toThrow(/BigInt/);
@@ -40,7 +40,7 @@ describe('enqueueing', () => {
     expect(refused).not.toHaveProperty('code', 'redis_unavailable');
   });
 
-  test('a workspace whose job has been taken out of Redis by hand gets a new one', async () => {
+  test('a workspace gets a new job after its job was deleted from Redis by hand', async () => {
     const system = await open({});
     await system.addSync(slotJob('ws'));
     const client = clientOf(redis().target);
@@ -50,7 +50,7 @@ describe('enqueueing', () => {
     expect(await system.addSync({ ...slotJob('ws'), attempt: 2 })).toBe('added');
   });
 
-  test('runs that wait for their service take no room from each other', async () => {
+  test('runs that wait for their service do not block each other', async () => {
     const { promise: opened, resolve: finish } = Promise.withResolvers<void>();
     let begun = 0;
     const system = await open({
@@ -66,7 +66,7 @@ describe('enqueueing', () => {
     await until('all to end', async () => (await system.counts()).completed === 60);
   });
 
-  test('workspaces whose ids are numbers or hold colons get jobs of their own', async () => {
+  test('workspace ids that are numbers or contain colons get their own jobs', async () => {
     const system = await open({});
     for (const id of ['12345', '0', '0:1', 'a:b:c', '']) expect(await system.addSync(slotJob(id))).toBe('added');
     expect((await system.counts()).waiting).toBe(5);
@@ -86,7 +86,7 @@ describe('enqueueing', () => {
 });
 
 describe('failures', () => {
-  test('results with big integers and progress are kept', async () => {
+  test('results with big integers and progress are stored', async () => {
     const system = await open({
       sync: async (_job, { progress }) => {
         progress({ pages: 3 });
@@ -103,7 +103,7 @@ describe('failures', () => {
 });
 
 describe('stopping', () => {
-  test('lets a running handler finish and takes no further job', async () => {
+  test('lets a running handler finish and takes no more jobs', async () => {
     const { promise: opened, resolve: finish } = Promise.withResolvers<void>();
     const events: string[] = [];
     const system = await open(
@@ -134,7 +134,7 @@ describe('stopping', () => {
     expect(await client.zcard(`bull:${ledger?.name}:completed`)).toBe(1);
   });
 
-  test('returns by its deadline though a handler ignores its signal', async () => {
+  test('returns by its deadline even if a handler ignores its signal', async () => {
     const { promise: opened, resolve: finish } = Promise.withResolvers<void>();
     const { promise: begun, resolve: begins } = Promise.withResolvers<void>();
     const system = await open({
@@ -153,6 +153,6 @@ describe('stopping', () => {
   });
 });
 
-test('a ledger id that cannot name a queue is refused', async () => {
+test('a ledger id that cannot name a queue is rejected', async () => {
   await expect(open({}, 'a:b')).rejects.toMatchObject({ code: 'bad_ledger_id' });
 });

@@ -19,7 +19,7 @@ async function openAs(username: string, ...rights: string[]) {
   return { client, queue, seen, warnings };
 }
 
-test('a worker that is refused while it waits is paused at once, and goes on when the right is granted', async () => {
+test('a worker that is refused while it waits is paused at once, and continues when the permission is granted', async () => {
   const { client, queue, seen, warnings } = await openAs('waiting');
   await until('Redis', () => queue.redisUp);
   await queue.addSync(job('2026-03-01T10:00:00.000Z'));
@@ -45,7 +45,7 @@ test('a worker that is refused while it waits is paused at once, and goes on whe
   expect(warnings()).toHaveLength(1);
 });
 
-test('a queue whose Redis refuses from the start begins no worker, stops at once and says why', async () => {
+test('a queue with a Redis that refuses from the start starts no worker, stops at once and names the cause', async () => {
   const { queue, warnings } = await openAs('refused', '-bzpopmin');
   expect(queue.redisUp).toBe(false);
   expect(queue.redisFault?.reason).toBe('its user "refused" may not run BZPOPMIN (NOPERM)');
@@ -57,14 +57,14 @@ test('a queue whose Redis refuses from the start begins no worker, stops at once
   expect(performance.now() - asked).toBeLessThan(1_000);
 });
 
-test('a user without INFO, PING and channels carries jobs', async () => {
+test('a user without INFO, PING and channels can run jobs', async () => {
   const { queue, seen } = await openAs('hosted', '-info', '-ping', 'resetchannels');
   await until('Redis', () => queue.redisUp);
   await queue.addSync(job('2026-03-01T10:00:00.000Z'));
   await until('the job', () => seen.length === 1);
 });
 
-test('the stop returns in time when Redis begins to refuse everything while a job is taken', async () => {
+test('stop returns in time if Redis starts to refuse everything while a job is taken', async () => {
   const { client, queue, seen } = await openAs('busy');
   await until('Redis', () => queue.redisUp);
   await queue.addSync(job('2026-03-01T10:00:00.000Z'));

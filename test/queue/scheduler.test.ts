@@ -39,8 +39,8 @@ function start(options: Partial<SchedulerOptions<ScheduleEntry>> & Pick<Schedule
   return made;
 }
 
-describe('a look at what is due', () => {
-  test('lets the event loop go on between the entries, however long each one takes', async () => {
+describe('the check for due slots', () => {
+  test('yields to the event loop between entries, however long each one takes', async () => {
     const entries = Array.from({ length: 40 }, (_, index) => ({ key: `ws-${index}`, cron: '*/15 * * * *' }));
     let looked = 0;
     const made = start({
@@ -68,7 +68,7 @@ describe('a clock that jumps', () => {
     vi.useRealTimers();
   });
 
-  test('by half a year has the latest slot done at once, whatever the pace of its cron', async () => {
+  test('by half a year has its latest slot enqueued at once, for any cron', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-01-31T23:59:58.500Z') });
     const slots: string[] = [];
     start({
@@ -98,7 +98,7 @@ describe('ticks', () => {
     vi.useRealTimers();
   });
 
-  test('name the scheduled minute exactly, one after the other, where the cron names it', async () => {
+  test('report exactly the scheduled minutes of the cron, in order', async () => {
     vi.useFakeTimers({
       toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
       now: NOW + 400,
@@ -118,7 +118,7 @@ describe('ticks', () => {
     expect(slots).toEqual([0, 2, 4, 6].map((minute) => new Date(NOW + minute * 60_000).toISOString()));
   });
 
-  test('end with stop, which waits for what is being enqueued', async () => {
+  test('end with stop, which waits for pending enqueues', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     let ended = false;
     const made = start({
@@ -155,7 +155,7 @@ describe('catching up', () => {
   };
   const history = (entry: ScheduleEntry): SlotHistory => done(known[entry.key] ?? null);
 
-  test('enqueues the latest slot once for each entry that is behind or new, at the start', async () => {
+  test('enqueues the latest slot once for each late or new entry, at the start', async () => {
     const slots: string[] = [];
     start({
       entries,
@@ -168,7 +168,7 @@ describe('catching up', () => {
     expect(slots).toEqual(['behind 2026-03-01T10:15:00.000Z', 'new 2026-03-01T03:17:00.000Z']);
   });
 
-  test('happens again when Redis is back, for what could not be enqueued', async () => {
+  test('happens again when Redis is back, for slots that could not be enqueued', async () => {
     const { logger, lines } = recordingLogger();
     let away = true;
     let back: () => void = () => undefined;
@@ -194,7 +194,7 @@ describe('catching up', () => {
     expect(lines.filter((line) => line.includes('slot not enqueued'))).toHaveLength(1);
   });
 
-  test('goes on with the other entries when one of them cannot be read or enqueued', async () => {
+  test('continues with the other entries if one cannot be read or enqueued', async () => {
     const slots: string[] = [];
     start({
       entries,
@@ -212,10 +212,10 @@ describe('catching up', () => {
   });
 });
 
-describe('what has failed', () => {
+describe('a failed slot', () => {
   const FAILED: Partial<SlotHistory> = { failures: 1, failedSlot: '2026-03-01T10:15:00.000Z' };
 
-  test('is tried again by itself once its rest is over, as the next attempt', async () => {
+  test('is retried automatically after its pause, as the next attempt', async () => {
     const clock = testClock(NOW);
     const attempts: number[] = [];
     start({
@@ -234,7 +234,7 @@ describe('what has failed', () => {
     expect(attempts[0]).toBe(2);
   });
 
-  test('is left alone for as long as it was put off, and no longer when the clock is set back meanwhile', async () => {
+  test('is not retried while it is postponed, and no longer than that if the clock is set back meanwhile', async () => {
     const clock = testClock(NOW);
     const slots: string[] = [];
     const made = start({
@@ -256,7 +256,7 @@ describe('what has failed', () => {
   });
 });
 
-test('entries with one cron begin one after the other, each at the same distance from every tick', async () => {
+test('entries with one cron start one after the other, each with the same delay after every tick', async () => {
   const entries = Array.from({ length: 100 }, (_, index) => ({ key: `ws-${index}`, cron: '* * * * *' }));
   const delays = new Map<string, number[]>();
   const clock = createVirtualClock(NOW);

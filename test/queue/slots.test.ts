@@ -7,7 +7,7 @@ import {
   dueAttempt,
   dueSlot,
   nextAttemptMs,
-  restMs,
+  pauseAfterFailureMs,
   type SlotHistory,
 } from '../../src/queue/slots.ts';
 
@@ -31,7 +31,7 @@ describe('the latest slot', () => {
     expect(iso(latestTime('30 2 * * *', at('2026-10-25T12:00:00Z')))).toBe('2026-10-25T02:30:00.000Z');
   });
 
-  test('is never after now, is a time that the expression names, and has no other one up to now', () => {
+  test('is the last time of the expression up to now', () => {
     const crons = ['*/15 * * * *', '17 3 * * 0', '0 0 1 * *', '5,35 6-18 * * 1-5', '0 */7 * * *', '*/10 * * * * *'];
     const times = fc.integer({ min: at('2020-01-01T00:00:00Z'), max: at('2035-01-01T00:00:00Z') });
     fc.assert(
@@ -48,7 +48,7 @@ describe('the latest slot', () => {
   });
 });
 
-test('the next times of any expression are those that another reader of cron names', () => {
+test('the next times of any expression agree with an independent cron parser', () => {
   const some = (from: number, to: number): fc.Arbitrary<string> => {
     const value = fc.integer({ min: from, max: to });
     const range = fc.tuple(value, value).map((ends) => ends.toSorted((a, b) => a - b).join('-'));
@@ -82,18 +82,18 @@ describe('the due slot', () => {
     expect(dueSlot('*/15 * * * *', '2026-02-20T00:00:00.000Z', now)).toBe('2026-03-01T10:15:00.000Z');
   });
 
-  test('is nothing when the ledger knows the latest one', () => {
+  test('is null if the latest one is done', () => {
     expect(dueSlot('*/15 * * * *', '2026-03-01T10:15:00.000Z', now)).toBeNull();
     expect(dueSlot('*/15 * * * *', '2026-03-01T10:15:00Z', now)).toBeNull();
   });
 
-  test('is the latest one also after one that has not come yet, which a clock that was ahead has done', () => {
+  test('is the latest one even after a future slot that a fast clock completed', () => {
     expect(dueSlot('*/15 * * * *', '2026-03-01T19:15:00.000Z', now)).toBe('2026-03-01T10:15:00.000Z');
     // Clocks of several machines need not agree to the second.
     expect(dueSlot('*/15 * * * *', '2026-03-01T10:21:00.000Z', now)).toBeNull();
   });
 
-  test('is there at once for an entry that never ran', () => {
+  test('exists at once for an entry that never ran', () => {
     expect(dueSlot('17 3 * * 0', null, now)).toBe('2026-03-01T03:17:00.000Z');
   });
 });
@@ -110,13 +110,13 @@ describe('the due attempt', () => {
     history({ failures, failedSlot: SLOT, failedAtMs: span.slotMs, ...change });
   const attemptAfter = (ms: number, known: SlotHistory) => dueAttempt(span, known, span.slotMs + ms)?.attempt ?? null;
 
-  test('is the first one of a slot that is not done, and none of one that is', () => {
+  test('is the first one of an open slot, and null for a done slot', () => {
     expect(dueAttempt(span, history({}), span.slotMs)).toEqual({ slot: SLOT, attempt: 1 });
     expect(dueAttempt(span, history({ doneSlot: SLOT }), span.slotMs)).toBeNull();
     expect(dueAttempt(span, history({ doneSlot: null }), span.slotMs)).toEqual({ slot: SLOT, attempt: 1 });
   });
 
-  test('comes again after 15 s, twice as late each time, and never later than half the pace until the next slot', () => {
+  test('is retried after 15 s, doubling each time, up to half the interval between slots', () => {
     expect([attemptAfter(14_999, failed(1)), attemptAfter(15_000, failed(1))]).toEqual([null, 2]);
     expect([attemptAfter(29_999, failed(2)), attemptAfter(30_000, failed(2))]).toEqual([null, 3]);
     expect([attemptAfter(7 * MINUTE, failed(6)), attemptAfter(8 * MINUTE, failed(6))]).toEqual([null, 7]);
@@ -124,29 +124,29 @@ describe('the due attempt', () => {
     const attempts: number[] = [];
     for (let failures = 1, nowMs = 0; nowMs < 24 * 60 * MINUTE; failures += 1) {
       attempts.push(nowMs);
-      nowMs += restMs({ failures, refused: false }, 24 * 60 * MINUTE);
+      nowMs += pauseAfterFailureMs({ failures, refused: false }, 24 * 60 * MINUTE);
     }
     expect(attempts.length).toBeGreaterThanOrEqual(10);
     expect(attempts.length).toBeLessThanOrEqual(14);
-    expect(restMs({ failures: 6, refused: false }, 15 * MINUTE)).toBe(7.5 * MINUTE);
+    expect(pauseAfterFailureMs({ failures: 6, refused: false }, 15 * MINUTE)).toBe(7.5 * MINUTE);
   });
 
-  test('of a new slot comes at its tick although the one before failed', () => {
+  test('of a new slot is due at its tick although the previous slot failed', () => {
     const before = failed(5, { failedSlot: '2026-02-28T00:00:00.000Z', failedAtMs: span.slotMs - 1000 });
     expect(attemptAfter(0, before)).toBe(6);
   });
 
-  test('of what fails on and on is one a slot', () => {
-    expect(restMs({ failures: 20, refused: false }, 15 * MINUTE)).toBe(15 * MINUTE);
+  test('is one per slot after many failures', () => {
+    expect(pauseAfterFailureMs({ failures: 20, refused: false }, 15 * MINUTE)).toBe(15 * MINUTE);
   });
 
-  test('of refused credentials is rare, at new slots too', () => {
+  test('is rare after refused credentials, at new slots too', () => {
     const refused = failed(1, { failedSlot: '2026-02-28T23:59:00.000Z', refused: true });
     expect([attemptAfter(4 * MINUTE, refused), attemptAfter(5 * MINUTE, refused)]).toEqual([null, 2]);
-    expect(restMs({ failures: 9, refused: true }, MINUTE)).toBe(60 * MINUTE);
+    expect(pauseAfterFailureMs({ failures: 9, refused: true }, MINUTE)).toBe(60 * MINUTE);
   });
 
-  test.each([1, 2, 6, 20])('is foretold to the millisecond after %i failures', (failures) => {
+  test.each([1, 2, 6, 20])('is predicted to the millisecond after %i failures', (failures) => {
     for (const refused of [false, true]) {
       const known = failed(failures, { refused });
       const foretold = nextAttemptMs(span, known, span.slotMs + 1);
@@ -156,17 +156,17 @@ describe('the due attempt', () => {
     }
   });
 
-  test('is foretold at the next slot for one that is done, and now for one that waits for nothing', () => {
+  test('is predicted for the next slot if this one is done, and for now if nothing delays it', () => {
     expect(nextAttemptMs(span, history({ doneSlot: SLOT }), span.slotMs + MINUTE)).toBe(span.nextMs);
     expect(nextAttemptMs(span, history({}), span.slotMs + MINUTE)).toBe(span.slotMs + MINUTE);
   });
 
-  test('does not wait for the time by which a clock was set back', () => {
+  test('is not delayed by a clock that was set back', () => {
     expect(attemptAfter(0, failed(3, { failedAtMs: span.slotMs + 7_200_000 }))).toBe(4);
     expect(attemptAfter(0, history({ doneSlot: '2026-03-02T00:00:00.000Z' }))).toBe(1);
   });
 
-  test('of a slot that a clock ahead has done is there again when what came later has failed, and until it has not', () => {
+  test('is due again for a slot that a fast clock completed if later work failed, until it succeeds', () => {
     const doneSlot = '2026-03-01T00:00:00.000Z';
     const aheadMs = at('2026-03-02T00:00:01Z');
     expect(attemptAfter(0, failed(1, { doneSlot, failedSlot: '2026-03-02T00:00:00.000Z', failedAtMs: aheadMs }))).toBe(
@@ -178,7 +178,7 @@ describe('the due attempt', () => {
   });
 });
 
-test('a slot finder says the same as looking each time, in any order of times', () => {
+test('a slot finder agrees with an uncached search, for times in any order', () => {
   const crons = ['*/15 * * * *', '17 3 * * 0', '0 0 1 * *', '5,35 6-18 * * 1-5'];
   const times = fc.array(fc.integer({ min: at('2026-01-01T00:00:00Z'), max: at('2026-03-01T00:00:00Z') }), {
     minLength: 2,

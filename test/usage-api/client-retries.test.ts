@@ -44,7 +44,7 @@ async function letBackOff(clock: VirtualClock): Promise<void> {
   await clock.advance(1_000);
 }
 
-describe('repeating a request', () => {
+describe('a retry', () => {
   it.each<[string, Reply]>([
     ['429', failure(429, 'slow down')],
     ['500', failure(500, '')],
@@ -66,7 +66,7 @@ describe('repeating a request', () => {
     expect(service.received.every(({ headers }) => headers.range === undefined)).toBe(true);
   });
 
-  it('helps after a timeout', async () => {
+  it('succeeds after a timeout', async () => {
     const half: Reply = (response) => {
       response.writeHead(200, { 'content-length': '5000' });
       response.write('{');
@@ -82,7 +82,7 @@ describe('repeating a request', () => {
     expect(service.received).toHaveLength(3);
   });
 
-  it('ends after four retries with the last error', async () => {
+  it('is the last after four attempts, and the last error is thrown', async () => {
     const { service, client } = await setup([reset]);
     const error = await rejection(client.getWorkspaceUsage());
     expect(error).toBeInstanceOf(api.NetworkError);
@@ -100,7 +100,7 @@ describe('repeating a request', () => {
     expect(service.received).toHaveLength(7);
   });
 
-  it('signs every attempt afresh', async () => {
+  it('has a new signature', async () => {
     let nowMs = 1_700_000_000_000;
     const { service, client } = await setup([failure(503, ''), goodPage], {
       clock: clockThat(() => (nowMs += 60_000)),
@@ -111,14 +111,14 @@ describe('repeating a request', () => {
     expect(second?.['x-signature']).not.toBe(first?.['x-signature']);
   });
 
-  it('waits as long as Retry-After says', async () => {
+  it('waits for Retry-After', async () => {
     const { client } = await setup([failure(429, '', { 'retry-after': '0.3' }), goodPage]);
     const startedAt = performance.now();
     await client.getWorkspaceUsage();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(295);
   });
 
-  it('takes the time of its waits and deadlines from its clock, and chance from its randomness', async () => {
+  it('uses the given clock for waits and deadlines, and the given randomness', async () => {
     const clock = createVirtualClock(1_700_000_000_000);
     const randomness = { ...systemRandomness, fraction: () => 0.5 };
     const options = { clock, randomness, retryBaseMs: 4_000, retries: 1, requestTimeoutMs: 60_000 };
@@ -134,7 +134,7 @@ describe('repeating a request', () => {
     await expect(result).resolves.toBeInstanceOf(api.TimeoutError);
   });
 
-  it('leaves a long Retry-After to the caller, measured by the clock of the service', async () => {
+  it("is left to the caller for a long Retry-After, measured by the service's clock", async () => {
     const headers = { date: 'Sun, 01 Feb 2026 00:00:00 GMT', 'retry-after': 'Sun, 01 Feb 2026 00:02:00 GMT' };
     const { service, client } = await setup([failure(429, 'x', headers), failure(503, 'x', { 'retry-after': '60' })]);
     const limited = await rejection(client.getWorkspaceUsage());
@@ -155,7 +155,7 @@ describe('repeating a request', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('is done for a POST whose connection was refused', async () => {
+  it('is made for a POST if the connection was refused', async () => {
     const { service } = await setup([goodPage]);
     await service.close();
     const port = Number(new URL(service.url).port);
@@ -181,7 +181,7 @@ describe('cancelling', () => {
     expect(service.received).toHaveLength(1);
   });
 
-  it('ends a request under way, and one that waits for a connection', async () => {
+  it('ends a pending request, and one that waits for a connection', async () => {
     const { service, client } = await setup([silent], { concurrency: 1 });
     const controller = new AbortController();
     const calls = [1, 2].map(() => rejection(client.getWorkspaceUsage({}, { signal: controller.signal })));
@@ -190,7 +190,7 @@ describe('cancelling', () => {
     for (const error of await Promise.all(calls)) expect(error).toBeInstanceOf(api.CancelledError);
   });
 
-  it('ends a call whose connection never comes about, and so does its deadline', async () => {
+  it('ends a call without a connection, as its deadline does', async () => {
     // It accepts connections and never says a word of TLS.
     const sockets: Socket[] = [];
     const mute = createServer((socket) => sockets.push(socket));
@@ -213,7 +213,7 @@ describe('cancelling', () => {
     await expect(late).resolves.toBeInstanceOf(api.TimeoutError);
   });
 
-  it('may hang many calls on one signal, and none of them stays on it', async () => {
+  it('supports many calls with one signal, and leaves no listener on it', async () => {
     const warnings: Error[] = [];
     const collect = (warning: Error) => warnings.push(warning);
     process.on('warning', collect);
@@ -227,7 +227,7 @@ describe('cancelling', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('sends nothing when it came first', async () => {
+  it('prevents the request if it comes first', async () => {
     const { service, client } = await setup([goodPage]);
     const error = await rejection(client.getWorkspaceUsage({}, { signal: AbortSignal.abort('no') }));
     expect(error).toMatchObject({ code: 'cancelled' });

@@ -13,7 +13,7 @@ import { answer, clientOf, failure, item, page, type Reply, SECRET, startService
 releaseAfterEach();
 
 describe('the four endpoints', () => {
-  it('asks for workspace usage with a signed GET', async () => {
+  it('requests workspace usage with a signed GET', async () => {
     const { service, client } = await setup([goodPage], { clock: clockThat(() => 1_700_000_000_000) });
     const query = { fromPeriod: '2026-01', toPeriod: '2026-02', page: 3, perPage: 100 };
     const usage = await client.getWorkspaceUsage(query);
@@ -31,7 +31,7 @@ describe('the four endpoints', () => {
     expect(request?.headers).toMatchObject({ 'accept-encoding': 'gzip', 'user-agent': 'usage-ledger' });
   });
 
-  it('asks for nothing that was not given, and keeps a path in base_url', async () => {
+  it('sends no parameter that was not set, and keeps a path in base_url', async () => {
     const { service } = await setup([goodPage]);
     const client = clientOf(`${service.url}/proxy/`);
     releasers.push(() => client.close());
@@ -61,7 +61,7 @@ describe('the four endpoints', () => {
     expect(JSON.parse(service.received[0]?.body ?? '')).toEqual({ workspace_id: 'ws-1', title: 'T' });
   });
 
-  it('asks for an embed token with the secret in the body and no signature', async () => {
+  it('requests an embed token with the secret in the body and no signature', async () => {
     const data = { token: 'tok', expires_at: '2026-02-01T00:00:00Z' };
     const { service, client } = await setup([answer(200, { success: true, message: '', data })]);
     await expect(client.generateEmbedToken({ dashboardId: 'd-1', validitySeconds: 60 })).resolves.toEqual(data);
@@ -89,7 +89,7 @@ describe('the four endpoints', () => {
   });
 });
 
-describe('what is refused before anything is sent', () => {
+describe('rejected before anything is sent', () => {
   it.each<[string, string, (client: UsageApiClient) => Promise<unknown>]>([
     ['a month that does not exist', 'bad_period', (client) => client.getWorkspaceUsage({ fromPeriod: '2026-13' })],
     ['a period to that is no month', 'bad_period', (client) => client.getTenantUsage('t', { toPeriod: '2026-1' })],
@@ -124,10 +124,10 @@ describe('what is refused before anything is sent', () => {
     }
   });
 
-  it('a signature over plain http to another machine, and addresses that are none', () => {
+  it('a signature over plain http to another machine, and invalid addresses', () => {
     expect(() => clientOf('http://example.com')).toThrow('base_url is plain http to example.com');
     expect(() => clientOf('ftp://localhost')).toThrow('base_url is not an http address');
-    expect(() => clientOf('https://user:pass@example.com')).toThrow('base_url carries credentials');
+    expect(() => clientOf('https://user:pass@example.com')).toThrow('base_url contains credentials');
     expect(() => clientOf('http://localhost', { workspaceId: 'a\nb' })).toThrow('the workspace id has characters');
     for (const url of ['http://localhost:1', 'http://127.8.9.1', 'http://[::1]:1', 'https://example.com']) {
       expect(() => clientOf(url)).not.toThrow();
@@ -162,26 +162,26 @@ describe('errors of the service', () => {
     expect((error as api.ApiError).serverMessage).toHaveLength(300);
   });
 
-  it('does without a message where the body is no envelope', async () => {
+  it('has no service message if the body is not an envelope', async () => {
     const { client } = await setup([answer(404, '<html>', {})]);
     await expect(rejection(client.getWorkspaceUsage())).resolves.toMatchObject({ status: 404, serverMessage: null });
   });
 
-  it('says in a 401 that the clock is wrong when the Date header shows it', async () => {
+  it('names the clock skew in a 401 if the Date header shows it', async () => {
     const date = (ms: number) => ({ date: new Date(ms).toUTCString() });
     const nowMs = 1_700_000_000_000;
     const replies = [-600_000, 90_000, 30_000].map((skew) => failure(401, 'no', date(nowMs - skew)));
     const { client } = await setup(replies, { clock: clockThat(() => nowMs) });
     const behind = await rejection(client.getWorkspaceUsage());
     expect(behind).toMatchObject({ clockSkewMs: -600_000 });
-    expect((behind as api.ApiError).hint).toContain("this machine's clock is 10 min behind the service's");
+    expect((behind as api.ApiError).hint).toContain("set this machine's clock: it is 10 min behind the service's");
     const ahead = await rejection(client.getWorkspaceUsage());
-    expect((ahead as api.ApiError).hint).toContain("clock is 90 s ahead of the service's");
+    expect((ahead as api.ApiError).hint).toContain("clock: it is 90 s ahead of the service's");
     const right = await rejection(client.getWorkspaceUsage());
     expect((right as api.ApiError).hint).toContain('check api_key_id');
   });
 
-  it('signs by the next key while one is refused, and goes on with the one that was taken', async () => {
+  it('signs with the next key while one is refused, and continues with the accepted one', async () => {
     const no = failure(401, 'no');
     const yes = answer(200, page([item()]));
     const key = (name: string) => ({ apiKeyId: `ak_${name}`, secretKey: `sk_${name}_not_a_secret` });
@@ -211,7 +211,7 @@ describe('errors of the service', () => {
     expect(ids).toEqual(['ak_old', 'ak_new', 'ak_new', 'ak_new', 'ak_old', 'ak_newest', 'ak_newest']);
   });
 
-  it('does not follow a redirect, and says where it pointed to', async () => {
+  it('does not follow a redirect, and names its target', async () => {
     const location = 'https://elsewhere.example/new?token=abc';
     for (const status of [301, 302, 307, 308]) {
       const { service, client } = await setup([answer(status, '', { location })]);
@@ -223,7 +223,7 @@ describe('errors of the service', () => {
     }
   });
 
-  it('shows the secret nowhere, even when the service repeats it', async () => {
+  it('never shows the secret, even if the service repeats it', async () => {
     const echo: Reply = (response) => failure(400, `bad key ${SECRET} and ${'a1'.repeat(32)}`)(response, response.req);
     const broken: Reply = answer(200, `{"token":"${SECRET}"`);
     const moved = answer(302, '', { location: `https://x.example/${SECRET}` });
@@ -242,7 +242,7 @@ describe('errors of the service', () => {
 });
 
 describe('the raw page', () => {
-  it('comes in pieces that make up the answer and says when it was fetched', async () => {
+  it('has the chunks of the response and the time of the request', async () => {
     let nowMs = 1_000;
     const text = JSON.stringify(page([item()]));
     const date = 'Sun, 01 Feb 2026 00:00:00 GMT';
@@ -258,14 +258,14 @@ describe('the raw page', () => {
     expect(String(Buffer.concat((await client.fetchUsagePage({})).body))).toBe('not JSON');
   });
 
-  it('comes decoded when the service compresses', async () => {
+  it('is decoded if the service compresses it', async () => {
     const text = JSON.stringify(page([item()]));
     const { client } = await setup([answer(200, gzipSync(text), { 'content-encoding': 'gzip' })]);
     const raw = await client.fetchUsagePage({});
     expect(Buffer.concat(raw.body).toString()).toBe(text);
   });
 
-  it('is refused when it grows beyond 32 MiB, decoded or as it is', async () => {
+  it('is rejected beyond 32 MiB, compressed or not', async () => {
     expect(api.MAX_BODY_BYTES).toBe(32 * 1024 * 1024);
     const bomb = gzipSync(Buffer.alloc(33 * 1024 * 1024));
     const { service, client } = await setup([answer(200, bomb, { 'content-encoding': 'gzip' })]);
@@ -280,7 +280,7 @@ describe('the raw page', () => {
     expect(Buffer.concat((await small.fetchUsagePage({})).body).byteLength).toBe(1000);
   });
 
-  it('is refused in an encoding that was not asked for', async () => {
+  it('is rejected in an encoding that was not requested', async () => {
     for (const encoding of ['br', 'gzip']) {
       const { client } = await setup([answer(200, 'plain text', { 'content-encoding': encoding })]);
       await expect(rejection(client.fetchUsagePage({}))).resolves.toMatchObject({ code: 'invalid_response' });
@@ -289,7 +289,7 @@ describe('the raw page', () => {
 });
 
 describe('closing', () => {
-  it('may be done twice, and later calls say so', async () => {
+  it('may happen twice, and later calls fail with client_closed', async () => {
     const { service, client } = await setup([goodPage]);
     await client.getWorkspaceUsage();
     await client.close();
@@ -298,7 +298,7 @@ describe('closing', () => {
     expect(service.received).toHaveLength(1);
   });
 
-  it('waits for a call under way', async () => {
+  it('waits for a pending call', async () => {
     const held: (() => void)[] = [];
     const { client } = await setup([(response, request) => held.push(() => goodPage(response, request))]);
     const call = client.getWorkspaceUsage();

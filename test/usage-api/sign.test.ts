@@ -30,7 +30,7 @@ describe('a signer', () => {
 });
 
 describe('signing one second', () => {
-  it('is done once where the template covers nothing of the request, and anew in the next', () => {
+  it('happens once if the template covers no part of the request, and again in the next second', () => {
     let nowMs = NOW_MS;
     const signer = createSigner(credentials, { now: () => nowMs });
     const first = signer(REQUEST);
@@ -39,7 +39,7 @@ describe('signing one second', () => {
     expect(signer(REQUEST)).not.toBe(first);
   });
 
-  it('takes path and query apart at the first question mark, wherever it stands', () => {
+  it('splits path and query at the first question mark', () => {
     // printf ':a=1?2:1699999999' | openssl dgst -sha256 -hmac 'sk_test' -hex
     const signing = { ...DEFAULT_SIGNING, payload: '{path}:{query}:{valid_until}' };
     const { 'X-Signature': found } = signRequest(
@@ -52,7 +52,7 @@ describe('signing one second', () => {
 });
 
 describe('signing a request', () => {
-  it('gives what openssl gives for the known answer', () => {
+  it('matches the signature of openssl', () => {
     expect(signRequest(credentials, REQUEST, NOW_MS)).toEqual({
       'X-API-Key-ID': 'ak_1',
       'X-Workspace-ID': 'workspace-456',
@@ -82,7 +82,7 @@ describe('signing a request', () => {
     expect(sign({ validForSeconds: 60 })['X-Valid-Until']).toBe('1699999759');
   });
 
-  it('takes an id that looks like a placeholder as it is', () => {
+  it('does not expand an id that looks like a placeholder', () => {
     const odd = { ...credentials, workspaceId: '{valid_until}$&' };
     // printf '%s' '{valid_until}$&1699999999' | openssl dgst -sha256 -hmac 'sk_test' -hex
     expect(signRequest(odd, REQUEST, NOW_MS)['X-Signature']).toBe(
@@ -90,7 +90,7 @@ describe('signing a request', () => {
     );
   });
 
-  it('covers what the template names of the request, as it is sent', () => {
+  it('covers the parts of the sent request that the template names', () => {
     const payload = '{method}\\n{path}\n{query}\\n{body_sha256}\n{api_key_id}|{workspace_id}|{valid_until}';
     const signing = { ...DEFAULT_SIGNING, payload, encoding: 'base64url' } as const;
     const request = { method: 'POST', path: '/a%20b/c?from_period=2026-01&page=2', body: '{"title":"Ü"}' };
@@ -115,7 +115,7 @@ describe('signing a request', () => {
     expect(again).toEqual(one);
   });
 
-  it('is refused with a template that cannot be read', () => {
+  it('rejects an invalid template', () => {
     for (const payload of ['{workspace_id}', '{valid_until}{nonce}', '\\x{valid_until}'])
       expect(() => sign({ payload })).toThrow(InvalidRequestError);
   });

@@ -48,7 +48,7 @@ describe('a signature over more than the workspace and the time', () => {
     },
   );
 
-  it('is refused when one side covers what the other does not', async () => {
+  it('is rejected if client and service cover different parts', async () => {
     for (const part of ['method', 'path', 'query', 'body_sha256', 'api_key_id']) {
       await start({ payload: ALL }, { payload: ALL.replace(`{${part}}`, '') });
       expect(await rejection(client.getWorkspaceUsage({ page: 1 })), part).toBeInstanceOf(UnauthorizedError);
@@ -58,7 +58,7 @@ describe('a signature over more than the workspace and the time', () => {
     await start({ payload: ALL }, { payload: ALL });
   });
 
-  it('is the same for both whatever the template is', async () => {
+  it('is the same on both sides for any template', async () => {
     await start({ payload: ALL }, { payload: ALL });
     const literal = fc.constantFrom('|', '\\n', '\\\\', '\\t', '$&', '{"a":', '}', ' ', '\n', '');
     const piece = fc.oneof(literal, fc.constantFrom(...SIGNED_PARTS.map((name) => `{${name}}`)));

@@ -11,7 +11,7 @@ function listed(first: object[], second: object[], changed: object = {}) {
 }
 
 describe('client.usage', () => {
-  it('gives all records of all pages, and the pages', async () => {
+  it('iterates over all records of all pages, and over the pages', async () => {
     const replies = () => listed([item({ tenant_id: 'a' }), item({ tenant_id: 'b' })], [item({ tenant_id: 'c' })]);
     const { client, service } = await setup([...replies(), ...replies()]);
     const listing = client.usage({ fromPeriod: '2026-01', perPage: 2 });
@@ -26,7 +26,7 @@ describe('client.usage', () => {
     );
   });
 
-  it('gives every figure as a bigint when asked to, whatever its size', async () => {
+  it('returns every figure as a bigint with `exact`', async () => {
     const replies = listed([item({ credits_used: 5 }), item({ tenant_id: 'b' })], [item({ tenant_id: 'c' })]);
     const { client } = await setup(replies);
     for await (const { credits_used, request_count } of client.usage({ exact: true })) {
@@ -34,7 +34,7 @@ describe('client.usage', () => {
     }
   });
 
-  it('fails when the listing moves while it is read', async () => {
+  it('fails if the listing changes during the iteration', async () => {
     const { client } = await setup(listed([item(), item({ tenant_id: 'b' })], [item()], { total_records: 4 }));
     const reading = (async () => {
       for await (const _ of client.usage());
@@ -44,7 +44,7 @@ describe('client.usage', () => {
 });
 
 describe('extra fields of a body', () => {
-  it('are sent beside our own and cannot take their place', async () => {
+  it("are sent with the client's fields and cannot replace them", async () => {
     const created = answer(200, { success: true, data: { dashboard_id: 'd-1' } });
     const { client, service } = await setup([created]);
     await client.createDashboard({ title: 'x', extra: { theme: 'dark' } });

@@ -148,13 +148,13 @@ async function checkServer(target: RedisTarget, id: string): Promise<Finding[]> 
   const place = describeTarget(target);
   const { fault, facts } = await probeRedisOnce(target, id);
   if (fault !== null) return [fail('redis', `${place} is unavailable: ${fault.reason}`, fault.hint)];
-  const { version, maxmemoryPolicy, answerMs } = facts;
+  const { version, maxmemoryPolicy, responseMs } = facts;
   if (version === null) {
     const message = `${place} accepts every required command; its version and maxmemory-policy are unknown: its user may not run INFO`;
     const remedy = 'allow INFO (+info), or check that Redis is 6.2 or newer and maxmemory-policy is noeviction';
     return [warn('redis', message, remedy)];
   }
-  const findings = [judgeVersion(version, `${place} is Redis ${version}, answered in ${answerMs.toFixed(1)} ms`)];
+  const findings = [judgeVersion(version, `${place} is Redis ${version}, answered in ${responseMs.toFixed(1)} ms`)];
   if (maxmemoryPolicy !== 'noeviction') {
     const message = `maxmemory-policy of ${place} is ${maxmemoryPolicy}: Redis may drop jobs`;
     findings.push(fail('redis', message, 'set maxmemory-policy to noeviction, or use a dedicated Redis'));

@@ -22,12 +22,12 @@ export async function probeRedisOnce(
   target: RedisTarget,
   ledgerId: string,
 ): Promise<{ fault: null; facts: RedisFacts } | { fault: RedisFault; facts: null }> {
-  const [{ connect }, { askedOf, probeRedis }, { faultOf }] = await Promise.all([
+  const [{ connectRedis }, { accessContextOf, probeRedis }, { redisFaultOf }] = await Promise.all([
     import('../../queue/redis/connection.ts'),
     import('../../queue/redis/probe.ts'),
     import('../../queue/redis/refusals.ts'),
   ]);
-  const connection = connect(target, {
+  const connection = connectRedis(target, {
     lazyConnect: true,
     enableReadyCheck: false,
     maxRetriesPerRequest: 0,
@@ -43,7 +43,7 @@ export async function probeRedisOnce(
     await withTimeout(connection.connect(), CONNECT_MS);
     return await probeRedis(connection, ledgerId);
   } catch (error) {
-    return { fault: faultOf(reason ?? error, askedOf(connection)), facts: null };
+    return { fault: redisFaultOf(reason ?? error, accessContextOf(connection)), facts: null };
   } finally {
     connection.disconnect();
   }

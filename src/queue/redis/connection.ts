@@ -5,69 +5,72 @@ import { parseRedisAddress, REDIS_FORMS } from '../../core/net/redis-address.ts'
 import { backoffMs } from '../../core/net/retry.ts';
 import { RedisUnavailableError } from '../errors.ts';
 import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../jobs.ts';
-import { askedOf } from './probe.ts';
-import { faultOf, isReply, type RedisFault, refusalOf } from './refusals.ts';
+import { accessContextOf } from './probe.ts';
+import { isReply, type RedisFault, redisFaultOf, refusalOf } from './refusals.ts';
 import { describeTarget, type RedisTarget } from './target.ts';
 import type { RedisWatch } from './watch.ts';
 
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** Fast at first, because a job whose lock is not renewed runs twice; then once a second for as long as it takes. */
+/** Reconnects fast at first, because a job with an expired lock runs twice; then once a second, without end. */
 const retryStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 50, maxMs: 1000 });
 
-/** A producer fails fast: whoever enqueues must learn within seconds that Redis is away. */
+/** A producer fails fast: its callers must learn within seconds that Redis is away. */
 const PRODUCER_OPTIONS: ConnectionOptions = {
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
-  // Whoever asks has given up by then, and says why.
+  // The caller has given up before this limit, with an error of its own.
   commandTimeout: PRODUCER_DEADLINE_MS + 1_000,
   connectTimeout: 2000,
   retryStrategy,
 };
 
-/** A worker waits for ever: its commands are sent again once Redis is back. */
+/** A worker waits forever: its commands are sent again once Redis is back. */
 const WORKER_OPTIONS: ConnectionOptions = { maxRetriesPerRequest: null, retryStrategy };
 
-/** A server that rejects the password locks the user out when it is asked once a second. */
+/** Reconnects slowly after a rejected password: a server may lock the user out after an attempt per second. */
 const rejectedStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 500, maxMs: 15_000 });
 
-/** A connection whose commands end within about 5 s, by an error when Redis is away. */
+/** Opens a connection with a limit of about 5 s for each command, which fails if Redis is away. */
 export function openProducerConnection(target: RedisTarget, watch: RedisWatch): Redis {
-  // The probe notices a server that is loading, and the ready check needs INFO, which many a hosted Redis forbids.
-  return open(target, watch, 'producer', { ...PRODUCER_OPTIONS, enableReadyCheck: false });
+  // The probe detects a server that is loading, and the ready check needs INFO, which many hosted Redis services
+  // forbid.
+  return openConnection(target, watch, 'producer', { ...PRODUCER_OPTIONS, enableReadyCheck: false });
 }
 
-/** A connection whose commands wait until Redis is there, and with `mayRunInfo` also until it has loaded its data. */
+/**
+ * Opens a connection that queues commands until Redis is connected, and with `mayRunInfo` until it has loaded its data.
+ */
 export function openWorkerConnection(target: RedisTarget, watch: RedisWatch, mayRunInfo: boolean): Redis {
-  return open(target, watch, 'worker', { ...WORKER_OPTIONS, enableReadyCheck: mayRunInfo });
+  return openConnection(target, watch, 'worker', { ...WORKER_OPTIONS, enableReadyCheck: mayRunInfo });
 }
 
-function open(target: RedisTarget, watch: RedisWatch, name: string, options: ConnectionOptions): Redis {
+function openConnection(target: RedisTarget, watch: RedisWatch, name: string, options: ConnectionOptions): Redis {
   let isRejected = false;
   const wait = (attempt: number): number => (isRejected ? rejectedStrategy(attempt) : retryStrategy(attempt));
-  const connection = connect(target, { ...options, retryStrategy: wait });
-  const follow = (made: Redis, as: string): void => {
-    made.on('error', (error: Error) => {
+  const connection = connectRedis(target, { ...options, retryStrategy: wait });
+  const observe = (redis: Redis, label: string): void => {
+    redis.on('error', (error: Error) => {
       isRejected = isReply(error);
     });
-    made.on('ready', () => {
+    redis.on('ready', () => {
       isRejected = false;
     });
-    watch.follow(as, made);
+    watch.add(label, redis);
   };
-  follow(connection, name);
-  // BullMQ makes its blocking connection of a worker's in this way.
+  observe(connection, name);
+  // BullMQ creates a worker's blocking connection with `duplicate`.
   const duplicate = connection.duplicate.bind(connection);
   connection.duplicate = (override) => {
-    const made = duplicate(override);
-    follow(made, `${name}, blocking`);
-    return made;
+    const redis = duplicate(override);
+    observe(redis, `${name}, blocking`);
+    return redis;
   };
   return connection;
 }
 
-/** A connection of ioredis to the target. Fails with `bad_redis_url`; an error of ioredis would show the password. */
-export function connect(target: RedisTarget, options: ConnectionOptions): Redis {
+/** Creates a connection to the target. Throws `bad_redis_url`, because an error of ioredis would show the password. */
+export function connectRedis(target: RedisTarget, options: ConnectionOptions): Redis {
   if (target.kind === 'socket') {
     const { path, db = 0, username = '', password = '' } = target;
     const login = { ...(username === '' ? {} : { username }), ...(password === '' ? {} : { password }) };
@@ -75,13 +78,13 @@ export function connect(target: RedisTarget, options: ConnectionOptions): Redis 
   }
   const address = parseRedisAddress(target.url);
   if (typeof address === 'string') {
-    throw new AppError('bad_redis_url', `redis_url ${address}`, { hint: `write it as ${REDIS_FORMS}` });
+    throw new AppError('bad_redis_url', `redis_url ${address}`, { hint: `write it label ${REDIS_FORMS}` });
   }
-  if (address.kind === 'socket') return connect(address, options);
+  if (address.kind === 'socket') return connectRedis(address, options);
   return new Redis(target.url, { ...options, db: address.db });
 }
 
-/** A connection that is just being made is worth a short wait: a producer refuses commands before it is ready. */
+/** Waits briefly for a pending connection, because a producer refuses commands until it is ready. */
 export async function whenReady(connection: Redis): Promise<void> {
   if (connection.status === 'ready') return;
   let ready: () => void = () => undefined;
@@ -96,35 +99,35 @@ export async function whenReady(connection: Redis): Promise<void> {
   }
 }
 
-interface Asked {
+interface RedisCall {
   connection: Redis;
   target: RedisTarget;
   watch: RedisWatch;
 }
 
 /**
- * Asks Redis within about 5 s. Fails with `redis_unavailable` when it is away, does not answer or refuses; what else goes
- * wrong, as in BullMQ or in a command of ours, is a defect and thrown as it is.
+ * Runs a call within about 5 s. Throws `redis_unavailable` if Redis is away, does not respond or refuses. Other errors,
+ * as in BullMQ or a wrong command, are defects and thrown unchanged.
  */
-export async function askRedis<T>({ connection, target, watch }: Asked, call: () => Promise<T>): Promise<T> {
-  const asked = askedOf(connection);
+export async function callRedis<T>({ connection, target, watch }: RedisCall, call: () => Promise<T>): Promise<T> {
+  const context = accessContextOf(connection);
   const unavailable = (fault: RedisFault): RedisUnavailableError =>
     new RedisUnavailableError(describeTarget(target), watch.fault ?? fault);
   await whenReady(connection).catch((error: Error) => {
-    throw unavailable(faultOf(error, asked));
+    throw unavailable(redisFaultOf(error, context));
   });
-  // It was found to refuse, and is probed again and again.
-  if (!watch.probed && watch.fault !== null) throw unavailable(watch.fault);
-  const answer = call();
-  if (!(await settlesWithin(answer, PRODUCER_DEADLINE_MS))) {
-    throw unavailable(faultOf(new Error(`no answer within ${PRODUCER_DEADLINE_MS} ms`), asked));
+  // Redis refuses commands, and the prober keeps probing it.
+  if (!watch.hasPassedProbe && watch.fault !== null) throw unavailable(watch.fault);
+  const result = call();
+  if (!(await settlesWithin(result, PRODUCER_DEADLINE_MS))) {
+    throw unavailable(redisFaultOf(new Error(`no result within ${PRODUCER_DEADLINE_MS} ms`), context));
   }
-  return answer.catch((error: Error) => {
-    throw !watch.up || isOfRedis(error, connection) ? unavailable(faultOf(error, asked)) : error;
+  return result.catch((error: Error) => {
+    throw !watch.isUp || isRedisError(error, connection) ? unavailable(redisFaultOf(error, context)) : error;
   });
 }
 
-/** An error that comes with a lost connection is its, whatever it says. */
-function isOfRedis(error: Error, connection: Redis): boolean {
-  return isReply(error) ? refusalOf(error, askedOf(connection)) !== null : connection.status !== 'ready';
+/** Reports that Redis caused the error. Any error on a lost connection counts. */
+function isRedisError(error: Error, connection: Redis): boolean {
+  return isReply(error) ? refusalOf(error, accessContextOf(connection)) !== null : connection.status !== 'ready';
 }

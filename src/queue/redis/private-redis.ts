@@ -10,22 +10,25 @@ import { isProcessRunning } from '../../core/process/process-liveness.ts';
 import { RedisMissingError, RedisStartError } from '../errors.ts';
 import {
   APPEND_FOLDER,
-  LOG_FILE,
   logHint,
+  moveDataAside,
   prepareServerFolder,
+  REDIS_LOG_FILE,
   removeSocketFolder,
   type ServerFolder,
   serverLogTail,
-  setDataAside,
 } from './server-folder.ts';
 import { isListening, type RedisTarget } from './target.ts';
 
 const RESTART_BACKOFF = { baseMs: 250, maxMs: 30_000 };
-/** A server that ran this long is started again without a wait when it dies. */
-const STABLE_AFTER_MS = 60_000;
+/** A server that ran this long is restarted without delay. */
+const STABLE_UPTIME_MS = 60_000;
 
 export interface PrivateRedisOptions {
-  /** A folder for the server alone; it is made 0700. Nobody else may start a server in it meanwhile. */
+  /**
+   * A folder only for this server; it is created with mode 0700. No other process may start a server in it at the same
+   * time.
+   */
   dir: string;
   logger: Logger;
 }
@@ -33,47 +36,47 @@ export interface PrivateRedisOptions {
 export interface PrivateRedis {
   readonly target: RedisTarget;
   readonly pid: number;
-  /** Stops the server and waits until it is gone. May be called twice. */
+  /** Stops the server and waits for its exit. May be called twice. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the ledger's Redis, once one that a killed daemon has left is stopped: two servers on the same files would corrupt
- * the queue. It is started again when it dies. Fails with `redis_missing` when there is no `redis-server` on PATH and with
- * `redis_start_failed` when it does not come up.
+ * Starts the ledger's private Redis, and restarts it when it dies. A server left by a killed daemon is stopped first:
+ * two servers on the same files would corrupt the queue. Throws `redis_missing` without a `redis-server` on PATH and
+ * `redis_start_failed` if the server does not start.
  */
 export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): Promise<PrivateRedis> {
   const folder = prepareServerFolder(dir);
   const stopping = new AbortController();
   let failures = 0;
-  let upSince = 0;
+  let startedMs = 0;
   let restart: Promise<void> | null = null;
-  const watch = (server: ChildProcess): ChildProcess => {
-    upSince = systemClock.monotonic();
+  const superviseServer = (server: ChildProcess): ChildProcess => {
+    startedMs = systemClock.monotonic();
     const onExit = (): void => {
-      if (!stopping.signal.aborted) restart = startAgain();
+      if (!stopping.signal.aborted) restart = restartServer();
     };
     if (hasExited(server)) onExit();
     else server.once('exit', onExit);
     return server;
   };
-  let server = watch(await beginServer(folder, logger));
+  let server = superviseServer(await startFreshServer(folder, logger));
   logger.info({ pid: server.pid, socket: folder.socketPath }, 'private Redis is ready');
 
-  const startAgain = async (): Promise<void> => {
-    logger.warn({ pid: server.pid }, 'private Redis is gone');
-    if (systemClock.monotonic() - upSince > STABLE_AFTER_MS) failures = 0;
+  const restartServer = async (): Promise<void> => {
+    logger.warn({ pid: server.pid }, 'private Redis exited');
+    if (systemClock.monotonic() - startedMs > STABLE_UPTIME_MS) failures = 0;
     while (!stopping.signal.aborted) {
       const waitMs = failures === 0 ? 0 : backoffMs(failures, RESTART_BACKOFF);
       failures += 1;
       try {
         await sleep(systemClock, waitMs, stopping.signal);
-        server = watch(await beginServer(folder, logger));
-        logger.warn({ pid: server.pid }, 'private Redis runs again');
+        server = superviseServer(await startFreshServer(folder, logger));
+        logger.warn({ pid: server.pid }, 'private Redis restarted');
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
-        logger.error({ reason: messageOf(error), failures }, 'private Redis did not start again');
+        logger.error({ reason: messageOf(error), failures }, 'cannot restart private Redis');
       }
     }
   };
@@ -81,7 +84,7 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
   const shutDown = async (): Promise<void> => {
     stopping.abort();
     await restart;
-    await endServer(folder, server.pid);
+    await stopServer(folder, server.pid);
     removeSocketFolder(folder);
   };
   let closed: Promise<void> | undefined;
@@ -97,24 +100,24 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
   };
 }
 
-/** Loading a large append-only file takes seconds; an empty one 12 to 41 ms. */
+/** Maximum start time. Loading a large append-only file takes seconds; an empty one 12 to 41 ms. */
 const READY_TIMEOUT_MS = 20_000;
-/** From the request to shut down until the server is killed. */
+/** Time from the shutdown request until the server is killed. */
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 const POLL_MS = 10;
 
 /**
- * Starts a server in this folder and waits until it takes commands. One that a killed daemon has left is stopped first. Fails
- * with `redis_missing` or `redis_start_failed`.
+ * Starts a server in the folder and waits until it accepts commands. A server left by a killed daemon is stopped first.
+ * Throws `redis_missing` or `redis_start_failed`.
  */
-async function beginServer(folder: ServerFolder, logger: Logger): Promise<ChildProcess> {
-  await endServer(folder);
+async function startFreshServer(folder: ServerFolder, logger: Logger): Promise<ChildProcess> {
+  await stopServer(folder);
   try {
     return await startServer(folder);
   } catch (error) {
-    if (!(error instanceof RedisStartError) || !setDataAside(folder.dir)) throw error;
-    // What the queue held is due in the ledger still; a daemon that does not start is the greater harm.
-    logger.error({ reason: error.message, dir: folder.dir }, 'the stored queue was put aside, Redis starts empty');
+    if (!(error instanceof RedisStartError) || !moveDataAside(folder.dir)) throw error;
+    // The ledger still has all work of the queue, and a daemon that does not start is worse than an empty queue.
+    logger.error({ reason: error.message, dir: folder.dir }, 'moved the damaged queue data aside; Redis starts empty');
     return startServer(folder);
   }
 }
@@ -122,7 +125,7 @@ async function beginServer(folder: ServerFolder, logger: Logger): Promise<ChildP
 async function startServer(folder: ServerFolder): Promise<ChildProcess> {
   const child = await spawnServer(folder);
   try {
-    await pidWhenReady(folder, child);
+    await waitUntilReady(folder, child);
     return child;
   } catch (error) {
     child.kill('SIGKILL');
@@ -134,19 +137,19 @@ function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): Promise<number> {
+async function waitUntilReady(folder: ServerFolder, child: ChildProcess | null): Promise<number> {
   const connection = new Redis({ path: folder.socketPath, maxRetriesPerRequest: null, retryStrategy: () => POLL_MS });
   connection.on('error', () => undefined);
-  const ended = new Promise<null>((resolve) => {
+  const exited = new Promise<null>((resolve) => {
     child?.once('exit', () => resolve(null));
     if (child !== null && hasExited(child)) resolve(null);
   });
   try {
-    const info = await withTimeout(Promise.race([connection.info('server'), ended]), READY_TIMEOUT_MS).catch(() => {
-      throw new RedisStartError('it does not answer', logHint(folder.dir));
+    const info = await withTimeout(Promise.race([connection.info('server'), exited]), READY_TIMEOUT_MS).catch(() => {
+      throw new RedisStartError('it does not respond', logHint(folder.dir));
     });
     if (info === null) {
-      throw new RedisStartError(`it ended at once: ${serverLogTail(folder.dir)}`, logHint(folder.dir));
+      throw new RedisStartError(`it exited at once: ${serverLogTail(folder.dir)}`, logHint(folder.dir));
     }
     return Number(/^process_id:(\d+)/m.exec(info)?.[1]);
   } finally {
@@ -155,8 +158,8 @@ async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): P
 }
 
 /**
- * Starts a server and returns its process, which may still be loading. It leads a process group of its own: Ctrl-C in a
- * terminal reaches the daemon's group, and the daemon needs Redis while it drains. Fails with `redis_missing`.
+ * Starts a server and returns its process, which may still be loading. The server leads its own process group: Ctrl-C
+ * in a terminal reaches the daemon's group, and the daemon needs Redis while it drains. Throws `redis_missing`.
  */
 export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildProcess> {
   const options = {
@@ -164,15 +167,15 @@ export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildPro
     unixsocket: socketPath,
     unixsocketperm: '700',
     dir,
-    // A second of jobs may be lost with the machine; they are derived from the ledger again.
+    // A power loss may lose a second of jobs; they are derived from the ledger again.
     appendonly: 'yes',
     appendfsync: 'everysec',
     appenddirname: APPEND_FOLDER,
     save: '',
-    // A queue must refuse new jobs when memory is short, not forget old ones.
+    // With little memory a queue must refuse new jobs, not drop old ones.
     'maxmemory-policy': 'noeviction',
     daemonize: 'no',
-    logfile: join(dir, LOG_FILE),
+    logfile: join(dir, REDIS_LOG_FILE),
     loglevel: 'warning',
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
@@ -181,38 +184,38 @@ export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildPro
   return new Promise((resolve, reject) => {
     child.once('spawn', () => resolve(child));
     child.once('error', (error: NodeJS.ErrnoException) => {
-      const hint = 'see whether redis-server can be run by this user';
+      const hint = 'check whether this user can run redis-server';
       reject(error.code === 'ENOENT' ? new RedisMissingError() : new RedisStartError(error.message, hint));
     });
   });
 }
 
 /**
- * Stops the server of this folder, if one listens. SHUTDOWN writes the append-only file out; a server that cannot (a full disk)
- * is killed: its jobs are in the ledger.
+ * Stops the server of the folder if one listens. SHUTDOWN writes the append-only file; a server that cannot, as with a
+ * full disk, is killed: its jobs are in the ledger.
  */
-async function endServer(folder: ServerFolder, known?: number): Promise<void> {
+async function stopServer(folder: ServerFolder, knownPid?: number): Promise<void> {
   const { socketPath } = folder;
   if (!(await isListening(socketPath))) return;
-  const pid = known ?? (await pidWhenReady(folder, null));
-  await askOnce(socketPath, (connection) => connection.shutdown());
-  await untilGone(pid);
-  // Whoever has this id and does not listen is another process, which was given it since.
+  const pid = knownPid ?? (await waitUntilReady(folder, null));
+  await sendOnce(socketPath, (connection) => connection.shutdown());
+  await waitForExit(pid);
+  // A process with this id that does not listen is another one, which got the id since.
   if (!isProcessRunning(pid) || !(await isListening(socketPath))) return;
   process.kill(pid, 'SIGKILL');
-  await untilGone(pid);
+  await waitForExit(pid);
 }
 
-async function untilGone(pid: number): Promise<void> {
+async function waitForExit(pid: number): Promise<void> {
   const end = systemClock.monotonic() + SHUTDOWN_TIMEOUT_MS;
   while (isProcessRunning(pid) && systemClock.monotonic() < end) await sleep(systemClock, POLL_MS);
 }
 
 /**
- * One command on a connection of its own that is never made again: a repeated SHUTDOWN would hit the next server. Null
- * when it fails, as SHUTDOWN does by its nature when the server is gone.
+ * Sends one command on its own connection, without reconnecting: a repeated SHUTDOWN would hit the next server. Returns
+ * null if it fails, as SHUTDOWN always does when it succeeds.
  */
-async function askOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
+async function sendOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
   const connection = new Redis({ path: socketPath, retryStrategy: () => null, commandTimeout: SHUTDOWN_TIMEOUT_MS });
   connection.on('error', () => undefined);
   try {
@@ -220,7 +223,7 @@ async function askOnce(socketPath: string, command: (connection: Redis) => Promi
   } catch {
     return null;
   } finally {
-    // Of one that the server has ended ioredis waits two seconds for the end, and the process with it.
+    // For a connection closed by the server, `disconnect` would keep the process alive for two seconds.
     if (connection.status !== 'end') connection.disconnect();
   }
 }

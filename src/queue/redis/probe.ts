@@ -2,106 +2,109 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { systemClock } from '../../core/clock.ts';
 import { withTimeout } from '../../core/deadline.ts';
-import { type AskedOf, combinedRefusal, faultOf, KEY_PATTERN, type RedisFault } from './refusals.ts';
+import { type AccessContext, combinedRefusal, KEY_PATTERN, type RedisFault, redisFaultOf } from './refusals.ts';
 
-/** What a Redis that can be used says of itself; null where its user may not run INFO. */
+/** The facts that a usable Redis reports; null if its user may not run INFO. */
 export interface RedisFacts {
   version: string | null;
   maxmemoryPolicy: string | null;
-  answerMs: number;
+  responseMs: number;
 }
 
 export type ProbeResult = { fault: null; facts: RedisFacts } | { fault: RedisFault; facts: null };
 
-/** How long Redis may take to answer. */
-const ANSWER_MS = 4_000;
-/** The probe's keys vanish by themselves if a probe is cut off. */
-const KEY_LIFE_MS = 60_000;
+/** Maximum response time of Redis in a probe. */
+const PROBE_TIMEOUT_MS = 4_000;
+/** Expiry of the probe's keys, which an interrupted probe leaves. */
+const PROBE_KEY_TTL_MS = 60_000;
 
-const WRITE = "return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])";
-const WRITE_DIGEST = createHash('sha1').update(WRITE).digest('hex');
+const WRITE_SCRIPT = "return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])";
+const WRITE_SCRIPT_DIGEST = createHash('sha1').update(WRITE_SCRIPT).digest('hex');
 
-type Command = [name: string, ...args: string[]];
+type RedisCommand = [name: string, ...args: string[]];
 
-/** The name of the BullMQ queue of a ledger; all of its keys begin with `bull:` and this name. */
+/** Returns the name of a ledger's BullMQ queue; all of its keys begin with `bull:` and this name. */
 export function queueName(ledgerId: string): string {
   return `ul-${ledgerId}-sync`;
 }
 
 /**
- * Runs each command that the queue needs once, in one round trip: those of BullMQ's scripts, EVAL and EVALSHA, the blocking
- * read and SELECT. Redis checks permissions of commands in a script as it does here, so a Redis that passes can carry jobs.
- * INFO is not needed: without it only the facts are missing. Never rejects.
+ * Runs each command that the queue needs, in one round trip: those of BullMQ's scripts, EVAL and EVALSHA, the blocking
+ * read and SELECT. Redis checks command permissions in scripts as it does here, so a Redis that passes can run jobs.
+ * INFO is optional: without it only the facts are missing. Never rejects.
  */
 export async function probeRedis(connection: Redis, ledgerId: string): Promise<ProbeResult> {
-  const asked = askedOf(connection);
-  const began = systemClock.monotonic();
+  const context = accessContextOf(connection);
+  const startedMs = systemClock.monotonic();
   try {
-    const commands: Command[] = [...selectOf(asked), ...probeCommands(ledgerId)];
-    const [info, answers] = await withTimeout(
+    const commands: RedisCommand[] = [...selectCommand(context), ...probeCommands(ledgerId)];
+    const [info, replies] = await withTimeout(
       Promise.all([connection.info().catch((error: Error) => error), runAll(connection, commands)]),
-      ANSWER_MS,
+      PROBE_TIMEOUT_MS,
     );
-    const refused = answers.flatMap(([error], index) =>
+    const refused = replies.flatMap(([error], index) =>
       error === null ? [] : [{ command: commands[index]?.[0] ?? '', error }],
     );
-    const fault = combinedRefusal(refused, asked);
+    const fault = combinedRefusal(refused, context);
     if (fault !== null) return { fault, facts: null };
-    return { fault: null, facts: { ...factsIn(info), answerMs: systemClock.monotonic() - began } };
+    return { fault: null, facts: { ...parseFacts(info), responseMs: systemClock.monotonic() - startedMs } };
   } catch (error) {
-    return { fault: faultOf(error, asked), facts: null };
+    return { fault: redisFaultOf(error, context), facts: null };
   }
 }
 
-/** One write by one script, as a sign of life; null when it worked. Never rejects. */
+/** Writes one key with a script as a heartbeat; returns null if it worked. Never rejects. */
 export async function writeHeartbeat(connection: Redis, ledgerId: string): Promise<RedisFault | null> {
   try {
-    await withTimeout(connection.eval(WRITE, 1, probeKey(ledgerId, 'string'), String(KEY_LIFE_MS)), ANSWER_MS);
+    await withTimeout(
+      connection.eval(WRITE_SCRIPT, 1, probeKey(ledgerId, 'string'), String(PROBE_KEY_TTL_MS)),
+      PROBE_TIMEOUT_MS,
+    );
     return null;
   } catch (error) {
-    return faultOf(error, askedOf(connection));
+    return redisFaultOf(error, accessContextOf(connection));
   }
 }
 
-export function askedOf({ options }: Redis): AskedOf {
+export function accessContextOf({ options }: Redis): AccessContext {
   return { username: options.username || 'default', db: options.db ?? 0, keyPattern: KEY_PATTERN };
 }
 
-/** The commands that the queue needs, without those that only some configurations need. */
-export function probeCommands(ledgerId: string): Command[] {
+/** Returns the commands that the queue always needs. */
+export function probeCommands(ledgerId: string): RedisCommand[] {
   const [string, hash, list, set, zset, stream] = ['string', 'hash', 'list', 'set', 'zset', 'stream'].map((type) =>
     probeKey(ledgerId, type),
   ) as [string, string, string, string, string, string];
   return [
-    ['EVAL', WRITE, '1', string, String(KEY_LIFE_MS)],
-    ['EVALSHA', WRITE_DIGEST, '1', string, String(KEY_LIFE_MS)],
-    ...onString(string),
-    ...onHash(hash),
-    ...onList(list),
+    ['EVAL', WRITE_SCRIPT, '1', string, String(PROBE_KEY_TTL_MS)],
+    ['EVALSHA', WRITE_SCRIPT_DIGEST, '1', string, String(PROBE_KEY_TTL_MS)],
+    ...stringCommands(string),
+    ...hashCommands(hash),
+    ...listCommands(list),
     ['SADD', set, 'a'],
     ['SCARD', set],
     ['SMEMBERS', set],
     ['SREM', set, 'a'],
-    ...onSortedSet(zset),
+    ...sortedSetCommands(zset),
     ['XADD', stream, '*', 'a', '1'],
     ['XTRIM', stream, 'MAXLEN', '1'],
     ['DEL', string, hash, list, set, zset, stream],
   ];
 }
 
-function onString(key: string): Command[] {
+function stringCommands(key: string): RedisCommand[] {
   return [
-    ['SET', key, '1', 'PX', String(KEY_LIFE_MS)],
+    ['SET', key, '1', 'PX', String(PROBE_KEY_TTL_MS)],
     ['GET', key],
     ['EXISTS', key],
     ['INCR', key],
     ['PTTL', key],
     ['PERSIST', key],
-    ['PEXPIRE', key, String(KEY_LIFE_MS)],
+    ['PEXPIRE', key, String(PROBE_KEY_TTL_MS)],
   ];
 }
 
-function onHash(key: string): Command[] {
+function hashCommands(key: string): RedisCommand[] {
   return [
     ['HSET', key, 'a', '1'],
     ['HMSET', key, 'b', '1'],
@@ -114,7 +117,7 @@ function onHash(key: string): Command[] {
   ];
 }
 
-function onList(key: string): Command[] {
+function listCommands(key: string): RedisCommand[] {
   return [
     ['LPUSH', key, 'a', 'b'],
     ['LLEN', key],
@@ -128,7 +131,7 @@ function onList(key: string): Command[] {
   ];
 }
 
-function onSortedSet(key: string): Command[] {
+function sortedSetCommands(key: string): RedisCommand[] {
   return [
     ['ZADD', key, '1', 'a', '2', 'b', '3', 'c'],
     ['ZCARD', key],
@@ -139,7 +142,7 @@ function onSortedSet(key: string): Command[] {
     ['ZRANGEBYSCORE', key, '0', '9'],
     ['ZREVRANGEBYSCORE', key, '9', '0'],
     ['ZPOPMIN', key],
-    // Returns at once, because the set has members; if ZADD was refused, after 10 ms.
+    // Returns at once because the set has members, or after 10 ms if ZADD was refused.
     ['BZPOPMIN', key, '0.01'],
     ['ZREM', key, 'c'],
     ['ZREMRANGEBYRANK', key, '0', '0'],
@@ -147,8 +150,10 @@ function onSortedSet(key: string): Command[] {
   ];
 }
 
-/** ioredis works on in database 0 when Redis has no database of this number: only SELECT itself tells. */
-function selectOf({ db }: AskedOf): Command[] {
+/**
+ * Returns SELECT if the database is not 0: ioredis silently uses database 0 if Redis has no database of this number.
+ */
+function selectCommand({ db }: AccessContext): RedisCommand[] {
   return db === 0 ? [] : [['SELECT', String(db)]];
 }
 
@@ -156,13 +161,13 @@ function probeKey(ledgerId: string, type: string): string {
   return `bull:${queueName(ledgerId)}:probe-${type}`;
 }
 
-async function runAll(connection: Redis, commands: Command[]): Promise<[Error | null, unknown][]> {
-  const answers = await connection.pipeline(commands.map(([name, ...args]) => ['call', name, ...args])).exec();
-  if (answers === null) throw new Error('the connection was lost');
-  return answers;
+async function runAll(connection: Redis, commands: RedisCommand[]): Promise<[Error | null, unknown][]> {
+  const replies = await connection.pipeline(commands.map(([name, ...args]) => ['call', name, ...args])).exec();
+  if (replies === null) throw new Error('the connection was lost');
+  return replies;
 }
 
-function factsIn(info: string | Error): Pick<RedisFacts, 'version' | 'maxmemoryPolicy'> {
+function parseFacts(info: string | Error): Pick<RedisFacts, 'version' | 'maxmemoryPolicy'> {
   if (typeof info !== 'string') return { version: null, maxmemoryPolicy: null };
   const fact = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown';
   return { version: fact('redis_version'), maxmemoryPolicy: fact('maxmemory_policy') };

@@ -6,62 +6,63 @@ import { probeRedis, type RedisFacts, writeHeartbeat } from './probe.ts';
 import type { RedisFault } from './refusals.ts';
 import type { RedisWatch } from './watch.ts';
 
-/** From a failed probe to the next one. */
+/** Wait between failed probes. */
 const RETRY_BACKOFF = { baseMs: 500, maxMs: 15_000 };
-/** From a refusal that the probe does not find to the next try. */
-const UNFOUND_BACKOFF = { baseMs: 10_000, maxMs: 60_000 };
-/** Refusals that are further apart than this have nothing to do with each other. */
-const STABLE_AFTER_MS = 120_000;
-/** A new connection may reach another server: a primary that was moved is found by its name again. */
+/** Wait after a refusal that the probe does not reproduce. */
+const UNCONFIRMED_BACKOFF = { baseMs: 10_000, maxMs: 60_000 };
+/** Refusals further apart than this are unrelated. */
+const UNRELATED_AFTER_MS = 120_000;
+/** Errors after which to reconnect: the name of a moved primary may resolve to another server. */
 const RECONNECT_CODES = ['READONLY', 'MASTERDOWN', 'NOAUTH'];
 
 const LOST_RETRY_MS = 1_000;
-/** A right that was taken away is noticed this soon, even if no job needs it. */
+/** Interval of full probes, so that a revoked permission is detected even if no job needs it. */
 const FULL_INTERVAL_MS = 30_000;
 
 export interface ProberOptions {
   connection: Redis;
   watch: RedisWatch;
   ledgerId: string;
-  /** From one sign of life to the next. */
+  /** Milliseconds between two heartbeats. */
   intervalMs: number;
   /** Called after each probe that passed. */
   onPass(): void;
 }
 
 export interface Prober {
-  /** What the last full probe learned; null before one passed. */
+  /** Facts from the last full probe; null before one passed. */
   readonly facts: RedisFacts | null;
-  /** Resolves once Redis was probed, either way; at once when it is not connected. */
+  /** Resolves after a probe, passed or failed; at once if Redis is not connected. */
   probe(): Promise<void>;
-  /** Probes fully because a command was refused. If the probe passes, Redis counts as refusing for a while all the same. */
+  /** Starts a full probe because a command was refused. Even if it passes, Redis counts as refusing for a while. */
   suspect(fault: RedisFault): void;
   end(): void;
 }
 
 /**
- * Tells the watch whether Redis does what the queue needs: by a full probe after each loss or refusal until one passes and
- * every half minute, and by one write every interval. A Redis that is frozen, read-only or full breaks no connection.
+ * Reports to the watch whether Redis can run the queue: by full probes after each loss or refusal until one passes and
+ * every half minute, and by one write per interval. A frozen, read-only or full Redis breaks no connection.
  */
 export function startProber({ connection, watch, ledgerId, intervalMs, onPass }: ProberOptions): Prober {
   let facts: RedisFacts | null = null;
   let suspected: RedisFault | null = null;
   let failures = 0;
   let fullMs = 0;
-  let unfound = 0;
-  let unfoundMs = 0;
+  let unconfirmed = 0;
+  let unconfirmedMs = 0;
   let delayMs = intervalMs;
   let ended = false;
   let cancel: Cancel = () => undefined;
 
-  const work = async (): Promise<void> => {
-    // The watch knows by itself that a connection is lost.
+  const probeOnce = async (): Promise<void> => {
+    // The watch detects lost connections itself.
     if (connection.status !== 'ready') return;
     const cause = suspected;
     suspected = null;
-    const isKnown = cause === null && watch.probed && systemClock.monotonic() - fullMs < FULL_INTERVAL_MS;
-    if (!isKnown || (await writeHeartbeat(connection, ledgerId)) !== null) await probeFully(cause);
-    if (watch.probed && !ended) onPass();
+    const isHeartbeatEnough =
+      cause === null && watch.hasPassedProbe && systemClock.monotonic() - fullMs < FULL_INTERVAL_MS;
+    if (!isHeartbeatEnough || (await writeHeartbeat(connection, ledgerId)) !== null) await probeFully(cause);
+    if (watch.hasPassedProbe && !ended) onPass();
   };
   const probeFully = async (cause: RedisFault | null): Promise<void> => {
     const result = await probeRedis(connection, ledgerId);
@@ -69,36 +70,36 @@ export function startProber({ connection, watch, ledgerId, intervalMs, onPass }:
     fullMs = systemClock.monotonic();
     facts = result.facts ?? facts;
     failures = result.fault === null ? 0 : failures + 1;
-    // The probe names everything that is missing, and its words are better.
+    // The probe's fault is preferred, because it names everything that is missing.
     const fault = result.fault ?? cause;
     delayMs =
-      fault === null ? intervalMs : result.fault === null ? unfoundDelayMs() : backoffMs(failures, RETRY_BACKOFF);
-    watch.heard(fault);
+      fault === null ? intervalMs : result.fault === null ? unconfirmedDelayMs() : backoffMs(failures, RETRY_BACKOFF);
+    watch.recordProbe(fault);
   };
-  const unfoundDelayMs = (): number => {
+  const unconfirmedDelayMs = (): number => {
     const nowMs = systemClock.monotonic();
-    unfound = nowMs - unfoundMs > STABLE_AFTER_MS ? 0 : unfound + 1;
-    unfoundMs = nowMs;
-    return backoffMs(unfound, UNFOUND_BACKOFF);
+    unconfirmed = nowMs - unconfirmedMs > UNRELATED_AFTER_MS ? 0 : unconfirmed + 1;
+    unconfirmedMs = nowMs;
+    return backoffMs(unconfirmed, UNCONFIRMED_BACKOFF);
   };
-  const { rerun } = oneAtATime(work);
+  const { rerun } = oneAtATime(probeOnce);
   const schedule = (afterMs: number): void => {
     cancel();
-    if (!ended) cancel = systemClock.after(afterMs, () => void next(), { background: true });
+    if (!ended) cancel = systemClock.after(afterMs, () => void probeOrReconnect(), { background: true });
   };
   const probe = async (): Promise<void> => {
     await rerun();
     schedule(delayMs);
   };
-  const next = async (): Promise<void> => {
+  const probeOrReconnect = async (): Promise<void> => {
     if (!RECONNECT_CODES.includes(watch.fault?.code ?? '')) return probe();
-    // Its 'ready' probes.
+    // Its 'ready' event starts a probe.
     watch.reconnect();
     schedule(delayMs);
   };
   connection.on('ready', () => void probe());
-  // Another connection was lost: this one may be fine, and then nothing else would begin a probe soon.
-  const endOnLost = watch.onLost(() => schedule(Math.min(delayMs, LOST_RETRY_MS)));
+  // Another connection was lost. If this one is fine, no event would start a probe soon.
+  const unsubscribeLost = watch.onLost(() => schedule(Math.min(delayMs, LOST_RETRY_MS)));
   schedule(intervalMs);
 
   return {
@@ -112,7 +113,7 @@ export function startProber({ connection, watch, ledgerId, intervalMs, onPass }:
     },
     end() {
       ended = true;
-      endOnLost();
+      unsubscribeLost();
       cancel();
     },
   };

@@ -1,19 +1,19 @@
 import { messageOf } from '../../core/errors.ts';
 import { firstOf } from '../../core/text/words.ts';
 
-/** Why Redis cannot be used, for people: the daemon, `doctor` and `status` use the same words. */
+/** The cause why Redis is unusable, in words that the daemon, `doctor` and `status` share. */
 export interface RedisFault {
-  /** The first word of Redis' answer, such as NOPERM; one of ours where it gives none. */
+  /** The first word of Redis' error reply, such as NOPERM; our own code if the reply has none. */
   code: string;
-  /** What Redis does, after "Redis is not available: ". */
+  /** The cause, as a sentence that follows "Redis is not available: ". */
   reason: string;
-  /** What to do, an imperative. */
+  /** The remedy as an imperative. */
   hint: string;
 }
 
-/** What was asked, for words that Redis' answer leaves out. */
-export interface AskedOf {
-  /** The user of the connection; `default` where the address names none. */
+/** The user, database and keys of a connection, which error replies omit. */
+export interface AccessContext {
+  /** The user of the connection; `default` if the address names none. */
   username: string;
   db: number;
   /** The pattern of the keys that the queue uses, such as `bull:ul-*`. */
@@ -23,7 +23,7 @@ export interface AskedOf {
 /** The keys of every ledger's queue, for an ACL rule. */
 export const KEY_PATTERN = 'bull:ul-*';
 
-interface Refusal {
+interface RefusalText {
   reason: string;
   hint: string;
 }
@@ -35,8 +35,11 @@ const SCRIPT_RUNS = {
   hint: 'wait for the script to end, or end it with SCRIPT KILL',
 };
 
-/** By the first word of the answer. NOPERM is not here: its words name the missing permissions. */
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+/**
+ * Reasons and remedies by the first word of the reply. NOPERM is handled apart, because its text names the missing
+ * permissions.
+ */
+const REFUSALS_BY_CODE: Readonly<Record<string, RefusalText>> = {
   ASK: NO_CLUSTER,
   BUSY: SCRIPT_RUNS,
   CLUSTERDOWN: NO_CLUSTER,
@@ -77,8 +80,12 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-/** Answers that begin with ERR, by their text: Redis has no word of its own for them. */
-const WORDLESS: readonly (readonly [pattern: RegExp, code: string, refusal: (asked: AskedOf) => Refusal])[] = [
+/** Replies without a code of their own: they begin with ERR and are matched by text. */
+const REFUSALS_BY_PATTERN: readonly (readonly [
+  pattern: RegExp,
+  code: string,
+  refusal: (context: AccessContext) => RefusalText,
+])[] = [
   [
     /DB index is out of range|invalid DB index|SELECT is not allowed/i,
     'DB_INDEX',
@@ -92,69 +99,75 @@ const WORDLESS: readonly (readonly [pattern: RegExp, code: string, refusal: (ask
     'MAXCLIENTS',
     () => ({ reason: 'it accepts no more clients', hint: 'raise maxclients, or close other clients' }),
   ],
-  [/invalid password/i, 'WRONGPASS', () => REFUSALS.WRONGPASS as Refusal],
-  [/operation not permitted/i, 'NOAUTH', () => REFUSALS.NOAUTH as Refusal],
+  [/invalid password/i, 'WRONGPASS', () => REFUSALS_BY_CODE.WRONGPASS as RefusalText],
+  [/operation not permitted/i, 'NOAUTH', () => REFUSALS_BY_CODE.NOAUTH as RefusalText],
 ];
 
-/** Missing permissions of an ACL user, as Redis 6 and 7 and Valkey word them. */
+/** Patterns for missing ACL permissions in the replies of Redis 6 and 7 and Valkey. */
 const IN_SCRIPT = /user executing the script can't|ACL failure in script/i;
 const COMMAND_DENIED = /no permissions to run the '([^']+)' command/i;
 const KEYS_DENIED = /no permissions to access (?:a key|one of the keys)|can't access at least one of the keys/i;
 const CHANNELS_DENIED = /no permissions to access (?:a channel|one of the channels)/i;
 const UNKNOWN_COMMAND = /^ERR unknown command ['`]?([\w|-]+)/i;
 
-/** An error that Redis answered. By name: importing ioredis for its class would load all of it into every command. */
+/**
+ * Reports that an error is a reply of Redis. Compares the name, because importing the class would load all of ioredis
+ * into every command.
+ */
 export function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** Converts an answer by which Redis refuses a command into a fault; null for any other error, such as a wrong argument. */
-export function refusalOf(error: unknown, asked: AskedOf): RedisFault | null {
+/** Converts a reply that refuses a command into a fault. Returns null for any other error, such as a wrong argument. */
+export function refusalOf(error: unknown, context: AccessContext): RedisFault | null {
   if (!isReply(error)) return null;
-  return combinedRefusal([{ command: '', error }], asked);
+  return combinedRefusal([{ command: '', error }], context);
 }
 
-/** As `refusalOf`, but any answer of Redis that is an error counts as a refusal. */
-export function faultOf(error: unknown, asked: AskedOf): RedisFault {
-  const refusal = refusalOf(error, asked);
+/** Like `refusalOf`, but treats any error reply as a refusal. */
+export function redisFaultOf(error: unknown, context: AccessContext): RedisFault {
+  const refusal = refusalOf(error, context);
   if (refusal !== null) return refusal;
   const message = messageOf(error);
   if (isReply(error)) {
     const code = message.split(' ', 1)[0] ?? 'ERR';
-    // Redis appends the digest and the line of a script.
-    const reason = `it answered ${JSON.stringify(message.replace(/,? script: [0-9a-f]{40}.*$/, ''))}`;
+    // Redis appends the digest and line of the script.
+    const reason = `it replied ${JSON.stringify(message.replace(/,? script: [0-9a-f]{40}.*$/, ''))}`;
     return { code, reason, hint: 'see the log of Redis for the cause' };
   }
   return { code: 'AWAY', reason: message, hint: 'start Redis, or correct redis_url' };
 }
 
 export interface RefusedCommand {
-  /** In capitals; empty where only Redis' answer names it. */
+  /** The command in capitals; empty if only the reply names it. */
   command: string;
   error: Error;
 }
 
-/** One fault for all commands that were refused; null when none of the errors is a refusal. */
-export function combinedRefusal(refused: readonly RefusedCommand[], asked: AskedOf): RedisFault | null {
+/** Combines refused commands into one fault; null if none of the errors is a refusal. */
+export function combinedRefusal(refused: readonly RefusedCommand[], context: AccessContext): RedisFault | null {
   for (const { error } of refused) {
-    const refusal = refusalByWord(error.message, asked);
+    const refusal = refusalByCode(error.message, context);
     if (refusal !== null) return refusal;
   }
-  return missingPermissions(refused, asked) ?? missingCommands(refused);
+  return missingPermissions(refused, context) ?? missingCommands(refused);
 }
 
-function refusalByWord(message: string, asked: AskedOf): RedisFault | null {
+function refusalByCode(message: string, context: AccessContext): RedisFault | null {
   const code = message.split(' ', 1)[0] ?? '';
-  const known = REFUSALS[code];
+  const known = REFUSALS_BY_CODE[code];
   if (known !== undefined) return { code, reason: `${known.reason} (${code})`, hint: known.hint };
   if (code !== 'ERR') return null;
-  for (const [pattern, own, refusal] of WORDLESS) {
-    if (pattern.test(message)) return { code: own, ...refusal(asked) };
+  for (const [pattern, code, refusal] of REFUSALS_BY_PATTERN) {
+    if (pattern.test(message)) return { code: code, ...refusal(context) };
   }
   return null;
 }
 
-function missingPermissions(refused: readonly RefusedCommand[], { username, keyPattern }: AskedOf): RedisFault | null {
+function missingPermissions(
+  refused: readonly RefusedCommand[],
+  { username, keyPattern }: AccessContext,
+): RedisFault | null {
   const denied = refused.filter(({ error: { message } }) => /^NOPERM\b/.test(message) || IN_SCRIPT.test(message));
   if (denied.length === 0) return null;
   const commands = new Set<string>();
@@ -164,29 +177,29 @@ function missingPermissions(refused: readonly RefusedCommand[], { username, keyP
     const named = COMMAND_DENIED.exec(error.message)?.[1]?.toUpperCase().replace('|', ' ');
     if (KEYS_DENIED.test(error.message)) keys = true;
     else if (CHANNELS_DENIED.test(error.message)) channels = true;
-    // In a script Redis names no command; the probe runs each of them by itself, too.
+    // In a script Redis does not name the command, but the probe also runs each command by itself.
     else if (named !== undefined || !IN_SCRIPT.test(error.message)) commands.add(named ?? command);
   }
-  if (commands.size === 0 && !keys && !channels) commands.add(UNNAMED);
-  const lacks = [
-    ...(commands.size > 0 ? [`run ${listed([...commands])}`] : []),
+  if (commands.size === 0 && !keys && !channels) commands.add(UNNAMED_COMMAND);
+  const missing = [
+    ...(commands.size > 0 ? [`run ${joinNames([...commands])}`] : []),
     ...(keys ? [`use the keys ${keyPattern}`] : []),
     ...(channels ? ['use its channels'] : []),
   ];
   const rights = [...commandRights([...commands]), ...(keys ? [`~${keyPattern}`] : []), ...(channels ? ['&*'] : [])];
   return {
     code: 'NOPERM',
-    reason: `its user ${JSON.stringify(username)} may not ${lacks.join(' or ')} (NOPERM)`,
+    reason: `its user ${JSON.stringify(username)} may not ${missing.join(' or ')} (NOPERM)`,
     hint: `grant the user what is missing: ACL SETUSER ${username} ${rights.join(' ')}`,
   };
 }
 
-const UNNAMED = 'a command of a script';
-/** With more commands missing, categories are easier to read and to grant. */
+const UNNAMED_COMMAND = 'a command of a script';
+/** Above this many missing commands, categories are easier to read and to grant. */
 const MAX_LISTED = 12;
 
 function commandRights(commands: readonly string[]): string[] {
-  if (commands.length > MAX_LISTED || commands.includes(UNNAMED)) return ['+@read', '+@write', '+@scripting'];
+  if (commands.length > MAX_LISTED || commands.includes(UNNAMED_COMMAND)) return ['+@read', '+@write', '+@scripting'];
   return commands.map((name) => `+${name.toLowerCase().replace(' ', '|')}`);
 }
 
@@ -195,12 +208,12 @@ function missingCommands(refused: readonly RefusedCommand[]): RedisFault | null 
   if (names.length === 0) return null;
   return {
     code: 'UNKNOWN_COMMAND',
-    reason: `it does not have ${listed([...new Set(names)])}`,
+    reason: `it does not have ${joinNames([...new Set(names)])}`,
     hint: 'use Redis 6.2 or newer, or Valkey, in which no command is renamed or disabled',
   };
 }
 
-function listed(names: readonly string[]): string {
+function joinNames(names: readonly string[]): string {
   if (names.length > MAX_LISTED) return firstOf(names, MAX_LISTED);
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

@@ -4,19 +4,21 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
 
-/** The kernel's limit for the path of a unix socket is 107 bytes on Linux and 103 on macOS. */
+/** The kernel limits the path of a unix socket to 107 bytes on Linux and 103 on macOS. */
 const MAX_SOCKET_PATH_BYTES = 103;
-export const LOG_FILE = 'redis.log';
+export const REDIS_LOG_FILE = 'redis.log';
 export const APPEND_FOLDER = 'appendonlydir';
-const OWN_FILES = [LOG_FILE, APPEND_FOLDER, 'redis.sock'];
+const SERVER_FILES = [REDIS_LOG_FILE, APPEND_FOLDER, 'redis.sock'];
 
 export interface ServerFolder {
-  /** Data and log; canonical, so that every path of a ledger leads to the same socket. */
+  /** Folder of data and log. Canonical, so that every path to a ledger leads to the same socket. */
   dir: string;
   socketPath: string;
 }
 
-/** Makes the folder (0700), and the one for the socket where that is another. Refuses what `serverFolderAt` does. */
+/**
+ * Creates the folder, and the socket's folder if it is another, with mode 0700. Throws the errors of `serverFolderAt`.
+ */
 export function prepareServerFolder(wanted: string, runtimeFolder = process.env.XDG_RUNTIME_DIR): ServerFolder {
   mkdirSync(wanted, { recursive: true, mode: 0o700 });
   const place = serverFolderAt(wanted, runtimeFolder);
@@ -30,28 +32,29 @@ export function prepareServerFolder(wanted: string, runtimeFolder = process.env.
 }
 
 /**
- * The folder, and in it the socket, or where its path would be too long in one in `XDG_RUNTIME_DIR`. Makes nothing. Refuses,
- * with `unsafe_place`, what somebody else could write to, and with `socket_path_too_long` where no short path is left.
+ * Returns the folder and socket path without creating anything. The socket is in the folder, or in one in
+ * `XDG_RUNTIME_DIR` if its path would be too long. Throws `unsafe_place` if other users could write there, and
+ * `socket_path_too_long` if no short path exists.
  */
 export function serverFolderAt(wanted: string, runtimeFolder = process.env.XDG_RUNTIME_DIR): ServerFolder {
   requireSafePlace(wanted, 'the folder of the private Redis');
   const dir = existsSync(wanted) ? realpathSync(wanted) : wanted;
-  for (const name of OWN_FILES) requireSafePlace(join(dir, name), 'the file of the private Redis');
+  for (const name of SERVER_FILES) requireSafePlace(join(dir, name), 'the file of the private Redis');
   const socketPath = join(dir, 'redis.sock');
-  if (isShort(socketPath)) return { dir, socketPath };
+  if (fitsSocketLimit(socketPath)) return { dir, socketPath };
 
   const name = `usage-ledger-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`;
   const folder = join(runtimeFolder ?? '', name);
-  if (!isAbsolute(folder) || !isShort(join(folder, 'redis.sock'))) {
-    throw new AppError('socket_path_too_long', `${socketPath} is too long for a socket`, {
-      hint: 'put the ledger where the path is shorter, or set XDG_RUNTIME_DIR to a folder of this user, or set redis_url',
+  if (!isAbsolute(folder) || !fitsSocketLimit(join(folder, 'redis.sock'))) {
+    throw new AppError('socket_path_too_long', `${socketPath} is too long for a socket path`, {
+      hint: 'move the ledger to a shorter path, set XDG_RUNTIME_DIR to a folder of this user, or set redis_url',
     });
   }
   requireSafePlace(dirname(folder), 'XDG_RUNTIME_DIR');
   return { dir, socketPath: join(folder, 'redis.sock') };
 }
 
-function isShort(socketPath: string): boolean {
+function fitsSocketLimit(socketPath: string): boolean {
   return Buffer.byteLength(socketPath) <= MAX_SOCKET_PATH_BYTES;
 }
 
@@ -61,23 +64,23 @@ export function removeSocketFolder({ dir, socketPath }: ServerFolder): void {
 }
 
 export function serverLogTail(dir: string): string {
-  const path = join(dir, LOG_FILE);
+  const path = join(dir, REDIS_LOG_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n').slice(-5).join('\n') : 'it wrote no log';
 }
 
-/** Names the log only when the server wrote one: a server that cannot start at all leaves none. */
+/** Returns a hint that names the log if the server wrote one: a server that cannot start leaves none. */
 export function logHint(dir: string): string {
-  const path = join(dir, LOG_FILE);
+  const path = join(dir, REDIS_LOG_FILE);
   if (existsSync(path) && readFileSync(path, 'utf8').trim() !== '') return `see ${path}`;
-  return 'run `redis-server` by hand as this user to see why, or set redis_url to a Redis that runs already';
+  return 'run `redis-server` manually as this user to see the cause, or set redis_url to a running Redis';
 }
 
-/** Puts the stored queue aside, so that a damaged one does not keep the server down; false when there is none. */
-export function setDataAside(dir: string): boolean {
+/** Renames the stored queue, so that a damaged one does not keep the server down. Returns false if there is none. */
+export function moveDataAside(dir: string): boolean {
   const data = join(dir, APPEND_FOLDER);
   if (!existsSync(data)) return false;
-  const aside = `${data}.damaged`;
-  rmSync(aside, { recursive: true, force: true });
-  renameSync(data, aside);
+  const backup = `${data}.damaged`;
+  rmSync(backup, { recursive: true, force: true });
+  renameSync(data, backup);
   return true;
 }

@@ -1,96 +1,97 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../core/logger.ts';
-import { askedOf } from './probe.ts';
-import { faultOf, type RedisFault } from './refusals.ts';
+import { accessContextOf } from './probe.ts';
+import { type RedisFault, redisFaultOf } from './refusals.ts';
 import { describeTarget, type RedisTarget } from './target.ts';
 
-/** Stands among the connections: Redis may refuse commands although the connections are fine. */
+/** A pseudo-connection for the probe: Redis may refuse commands although all connections are fine. */
 const PROBE = 'probe';
 
 /**
- * What is known of one Redis over all connections to it. Redis is up when all connections are ready and the last probe
- * passed. An outage is one line in the log however many connections notice it, one more for each other cause, and its end
- * another. Only codes and messages are logged: errors of ioredis carry the arguments of the failed command, and those of
- * AUTH are the password.
+ * The state of one Redis across all connections to it. Redis is up when all connections are ready and the last probe
+ * passed. An outage is logged once, however many connections notice it, with one more line for each new cause and one
+ * for its end. Only codes and messages are logged: errors of ioredis contain the arguments of the failed command, and
+ * those of AUTH are the password.
  */
 export interface RedisWatch {
-  readonly up: boolean;
-  /** Why Redis is not up; null when it is, and before the first probe has ended. */
+  readonly isUp: boolean;
+  /** The cause of the outage; null while Redis is up and before the first probe has ended. */
   readonly fault: RedisFault | null;
-  /** False from a refusal, or from the loss of a connection, until a probe passes. */
-  readonly probed: boolean;
-  follow(name: string, connection: Redis): void;
-  /** Records the result of a probe: null when it passed. */
-  heard(fault: RedisFault | null): void;
-  /** Makes all connections anew: the name of a primary may lead elsewhere by now. */
+  /** Becomes false after a refusal or the loss of a connection, until a probe passes. */
+  readonly hasPassedProbe: boolean;
+  add(name: string, connection: Redis): void;
+  /** Records the result of a probe; null means that it passed. */
+  recordProbe(fault: RedisFault | null): void;
+  /** Reopens all connections: the name of a primary may resolve to another server by now. */
   reconnect(): void;
-  /** Calls the listener when Redis is up for the first time and after each outage; returns what ends the subscription. */
+  /** Calls the listener when Redis is first up and after each outage. Returns the function that unsubscribes. */
   onBack(listener: () => void): () => void;
-  /** Calls the listener when Redis is no longer up; returns what ends the subscription. */
+  /** Calls the listener when an outage begins. Returns the function that unsubscribes. */
   onLost(listener: () => void): () => void;
 }
 
 export function createRedisWatch(target: RedisTarget, logger: Logger): RedisWatch {
   const place = describeTarget(target);
-  const waiting = new Set<string>([PROBE]);
+  const notReady = new Set<string>([PROBE]);
   const connections = new Set<Redis>();
   const backListeners = new Set<() => void>();
   const lostListeners = new Set<() => void>();
   let wasUp = false;
-  let outage = false;
+  let isOutage = false;
   let fault: RedisFault | null = null;
 
-  const lost = (name: string, cause: RedisFault): void => {
-    waiting.add(name);
-    // What comes back may be another server, or one that is still loading.
-    waiting.add(PROBE);
-    // Connections that are lost together give reasons of their own, in turn.
-    const known = outage && fault?.code === cause.code && (cause.code === 'AWAY' || fault.reason === cause.reason);
+  const markLost = (name: string, cause: RedisFault): void => {
+    notReady.add(name);
+    // After a reconnect the server may be another one, or still loading.
+    notReady.add(PROBE);
+    // Connections that are lost together report different reasons in turn.
+    const isKnownCause =
+      isOutage && fault?.code === cause.code && (cause.code === 'AWAY' || fault.reason === cause.reason);
     fault = cause;
-    if (!known)
+    if (!isKnownCause)
       logger.warn({ redis: place, code: cause.code, reason: cause.reason, hint: cause.hint }, 'Redis is not available');
-    if (outage) return;
-    outage = true;
+    if (isOutage) return;
+    isOutage = true;
     for (const listener of lostListeners) listener();
   };
-  const passed = (name: string): void => {
-    waiting.delete(name);
-    if (waiting.size > 0 || (wasUp && !outage)) return;
-    if (outage) logger.info({ redis: place }, 'Redis is back');
+  const markReady = (name: string): void => {
+    notReady.delete(name);
+    if (notReady.size > 0 || (wasUp && !isOutage)) return;
+    if (isOutage) logger.info({ redis: place }, 'Redis is back');
     wasUp = true;
-    outage = false;
+    isOutage = false;
     fault = null;
     for (const listener of backListeners) listener();
   };
 
   return {
-    get up() {
-      return waiting.size === 0;
+    get isUp() {
+      return notReady.size === 0;
     },
     get fault() {
       return fault;
     },
-    get probed() {
-      return !waiting.has(PROBE);
+    get hasPassedProbe() {
+      return !notReady.has(PROBE);
     },
-    follow(name, connection) {
-      waiting.add(name);
+    add(name, connection) {
+      notReady.add(name);
       connections.add(connection);
-      connection.on('error', (error: Error) => lost(name, faultOf(error, askedOf(connection))));
-      // 'reconnecting' and not 'close': a connection that was closed on purpose does not come back.
+      connection.on('error', (error: Error) => markLost(name, redisFaultOf(error, accessContextOf(connection))));
+      // 'reconnecting', not 'close': a connection that was closed on purpose does not come back.
       connection.on('reconnecting', () => {
-        const cause = outage ? fault : null;
-        lost(name, cause ?? faultOf(new Error('the connection was lost'), askedOf(connection)));
+        const cause = isOutage ? fault : null;
+        markLost(name, cause ?? redisFaultOf(new Error('the connection was lost'), accessContextOf(connection)));
       });
-      connection.on('ready', () => passed(name));
+      connection.on('ready', () => markReady(name));
       connection.on('end', () => {
-        waiting.delete(name);
+        notReady.delete(name);
         connections.delete(connection);
       });
     },
-    heard(cause) {
-      if (cause === null) passed(PROBE);
-      else lost(PROBE, cause);
+    recordProbe(cause) {
+      if (cause === null) markReady(PROBE);
+      else markLost(PROBE, cause);
     },
     reconnect() {
       for (const connection of connections) if (connection.status === 'ready') connection.disconnect(true);

@@ -3,17 +3,17 @@ import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { isPeriod, periodBounds } from '../../core/period.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { type ApiErrorOptions, type EndpointLabel, InvalidResponseError } from '../errors.ts';
-import { mayHoldLongNumber, mayUnderflow, parseJsonExact, repeatedMember } from './parse-json.ts';
+import { findRepeatedMember, mayHoldLongNumber, mayUnderflow, parseJsonExact } from './parse-json.ts';
 import { describeValue, envelopeMessage, isEnvelope, isObject } from './server-text.ts';
 import { type BodyDescription, describeBody, describeJson } from './unexpected-body.ts';
 
 /**
- * A checked page of 4.3 or 4.4, in the service's own names. Fields that the interface document does not know stay where they
- * are in a record, and are neither named nor counted.
+ * A checked page of endpoint 4.3 or 4.4, with the service's field names. Records keep unknown fields, which are
+ * ignored.
  */
 export interface UsagePage {
   workspace_id: string;
-  /** Only in the history of one tenant. */
+  /** Set only in the history of one tenant. */
   tenant_id?: string;
   usage: UsageItem[];
   total_records: number;
@@ -22,22 +22,22 @@ export interface UsagePage {
 
 type Fields = Record<string, unknown>;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses and checks the body of a usage page, exactly: integers from -(2^63-1) to 2^63-1 come through unrounded, as bigints
- * beyond 2^53-1. Needs nothing of the client, so it can run in another thread than the one that fetched the page.
+ * Parses and checks the body of a usage page. Integers from -(2^63-1) to 2^63-1 are exact: beyond 2^53-1 they are
+ * bigints. Independent of the client, so it can run in another thread than the one that fetched the page.
  *
  * Throws InvalidResponseError that names field and page, such as `data.usage[3].credits_used is missing (page 7)`.
  */
 export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
-  const text = decode(body, where);
+  const text = decodeUtf8(body, where);
   if (!mayHoldLongNumber(body)) {
-    const answer = parse(JSON.parse, text, body, where);
+    const answer = parseBody(JSON.parse, text, body, where);
     const page = checkUsagePage(answer, where);
     if (page !== null && !(hasZero(page) && mayUnderflow(body))) return withoutRepeats(page, answer, text, where);
   }
-  const answer = parse(parseJsonExact, text, body, where);
+  const answer = parseBody(parseJsonExact, text, body, where);
   const page = checkUsagePage(answer, where);
   if (page === null) throw pageFault('a number could not be read exactly', where);
   return withoutRepeats(page, answer, text, where);
@@ -45,9 +45,9 @@ export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
 
 function withoutRepeats(page: UsagePage, answer: unknown, text: string, where: PageWhere): UsagePage {
   const { message } = answer as Fields;
-  const repeated = hasNoRoomToRepeat(text, { message, page }) ? null : repeatedMember(text, answer);
+  const repeated = hasNoRoomToRepeat(text, { message, page }) ? null : findRepeatedMember(text, answer);
   if (repeated === null) return page;
-  throw pageFault(`${describeValue(repeated, where.redact)} stands twice in one object`, where);
+  throw pageFault(`${describeValue(repeated, where.redact)} appears twice in one object`, where);
 }
 
 function hasZero({ usage, total_records: records, total_pages: pages }: UsagePage): boolean {
@@ -55,11 +55,10 @@ function hasZero({ usage, total_records: records, total_pages: pages }: UsagePag
 }
 
 /**
- * Checks a parsed answer of the two usage endpoints by hand, because this runs for every record. The parsed objects
- * themselves are returned; fields that the interface document does not know are ignored, so that the service may add
- * some.
- *
- * Null: some integer is beyond 2^53-1, so `JSON.parse` may have rounded it, and the text must be parsed exactly.
+ * Checks the parsed response of a usage endpoint and returns its own objects, or null when an integer is beyond 2^53-1:
+ * `JSON.parse` may have rounded it, and the text must be parsed exactly. Fields outside the API specification are
+ * ignored, so that the service may add some. Written by hand instead of with a schema, because it runs for every
+ * record.
  */
 function checkUsagePage(answer: unknown, where: PageWhere): UsagePage | null {
   if (!isEnvelope(answer)) throw envelopeFault(answer, where);
@@ -95,8 +94,10 @@ function checkUsagePage(answer: unknown, where: PageWhere): UsagePage | null {
 function checkEnvelope(envelope: Fields, where: PageWhere): Fields {
   const { success, data } = envelope;
   if (success === false) {
-    const said = envelopeMessage(envelope, where.redact);
-    throw pageFault(said === null ? 'success is false' : `success is false: ${said}`, where, { serverMessage: said });
+    const serverMessage = envelopeMessage(envelope, where.redact);
+    throw pageFault(serverMessage === null ? 'success is false' : `success is false: ${serverMessage}`, where, {
+      serverMessage,
+    });
   }
   if (success !== true) throw kindFault(success, 'success', 'true or false', where);
   return objectAt(data, 'data', where);
@@ -112,37 +113,42 @@ function objectAt(value: unknown, path: string, where: PageWhere): Fields {
   throw kindFault(value, path, 'an object', where);
 }
 
-function decode(body: Uint8Array, where: PageWhere): string {
+function decodeUtf8(body: Uint8Array, where: PageWhere): string {
   try {
-    return utf8.decode(body);
+    return strictUtf8.decode(body);
   } catch {
-    throw bodyFault('the answer is not valid UTF-8', body, where);
+    throw bodyFault('the response is not valid UTF-8', body, where);
   }
 }
 
-/** The parser's own message is left out: it quotes the answer. */
-function parse(parser: (text: string) => unknown, text: string, body: Uint8Array, where: PageWhere): unknown {
+/** Calls the parser without passing on its message, which quotes the response. */
+function parseBody(parser: (text: string) => unknown, text: string, body: Uint8Array, where: PageWhere): unknown {
   try {
     return parser(text);
   } catch {
-    throw bodyFault('the answer is not JSON', body, where);
+    throw bodyFault('the response is not JSON', body, where);
   }
 }
 
-/** Zones and ways to write an end move a month's bounds by less; another billing cycle moves them by more. */
-const SLACK_MS = 86_400_000;
-/** Bound of the memory below: a service that makes up dates must not fill ours. */
-const MAX_REMEMBERED = 4096;
-/** Per period the bounds seen last, so that the usual record costs one look-up and two comparisons. */
+/**
+ * A bound may differ this much from the month in UTC: time zones and inclusive ends shift it by less, another billing
+ * cycle by more.
+ */
+const MAX_BOUND_OFFSET_MS = 86_400_000;
+/** `lastBounds` is cleared at this size, so that a service that invents dates cannot fill the memory. */
+const MAX_REMEMBERED_PERIODS = 4096;
+/** The last bounds of each period, so that the usual record costs one look-up and two comparisons. */
 const lastBounds = new Map<string, { start: string; end: string }>();
 
-/** One tenant's usage in one period (interface document, section 2). Integers beyond 2^53-1 are bigints. */
+/** One tenant's usage in one period (API specification, section 2). Integers beyond 2^53-1 are bigints. */
 export interface UsageItem {
   /** At most `MAX_TENANT_ID_BYTES` in UTF-8. */
   tenant_id: string;
   /** `YYYY-MM`, a real month. */
   period: string;
-  /** ISO-8601 as the service wrote it; without a zone it is UTC. At most a day from the bounds of the month in UTC. */
+  /**
+   * ISO-8601 in the service's notation, in UTC if it has no zone. At most a day from the bounds of the month in UTC.
+   */
   period_start: string;
   period_end: string;
   credits_used: number | bigint;
@@ -151,7 +157,7 @@ export interface UsageItem {
 
 type UncheckedItem = { readonly [name in keyof UsageItem]?: unknown };
 
-/** A name longer than this is a fault of the service: it would fill the ledger, its tables and every message. */
+/** A longer id is rejected as a defect of the service: it would bloat the ledger and every message. */
 export const MAX_TENANT_ID_BYTES = 1024;
 
 const FIGURES = '±(2^63-1)';
@@ -159,7 +165,7 @@ const FIGURES = '±(2^63-1)';
 /** UTF-8 needs at most this many bytes for one unit of a JavaScript string. */
 const BYTES_PER_UNIT = 3;
 
-/** True for an item that is right and has no bigints: nearly every one. `checkItem` says what the others are. */
+/** Reports that an item is valid and has no bigints, as nearly all are. `checkItem` names the problem of the others. */
 function isPlainItem(item: UncheckedItem, tenantId: string | undefined): boolean {
   return (
     isTenant(item.tenant_id, tenantId) &&
@@ -169,7 +175,7 @@ function isPlainItem(item: UncheckedItem, tenantId: string | undefined): boolean
   );
 }
 
-/** Throws InvalidResponseError naming what is wrong with an item that is not plain; returns when it is right anyway. */
+/** Throws InvalidResponseError if the item is invalid. Returns if it is valid but not plain, as with bigints. */
 function checkItem(item: UncheckedItem, path: string, where: PageWhere): void {
   const { tenant_id: tenant, period } = item;
   if (typeof tenant !== 'string') throw kindFault(tenant, `${path}.tenant_id`, 'a string', where);
@@ -196,7 +202,7 @@ function isRounded(item: UncheckedItem): boolean {
   );
 }
 
-/** Lone surrogates cannot be stored: two different ones become the same UTF-8 bytes, and two tenants one. */
+/** Rejects lone surrogates: different ones become the same UTF-8 bytes, which would merge two tenants. */
 function isWellFormed(text: string): boolean {
   return text.isWellFormed();
 }
@@ -213,12 +219,12 @@ function isTenant(id: unknown, asked: string | undefined): boolean {
 function checkBounds(period: string, item: UncheckedItem, path: string, where: PageWhere): void {
   const start = dateTimeAt(item.period_start, `${path}.period_start`, where);
   const end = dateTimeAt(item.period_end, `${path}.period_end`, where);
-  const stray = strayBound(period, start, end);
+  const stray = findStrayBound(period, start, end);
   if (stray === null) return;
   const found = describeValue(stray.field === 'period_start' ? start : end, where.redact);
   const problem = `${path}.${stray.field} is ${found}, more than a day from ${stray.expected} for ${period}`;
   throw pageFault(problem, where, {
-    hint: 'a period is the calendar month in UTC here: ask the service to bill the workspace by calendar months',
+    hint: 'ask the service operator to bill the workspace by calendar months in UTC',
   });
 }
 
@@ -237,41 +243,41 @@ function checkInteger(value: unknown, path: string, where: PageWhere): void {
   if (!Number.isInteger(value)) throw kindFault(value, path, 'an integer', where);
 }
 
-/** True for a month whose bounds are date-times of the calendar month in UTC, give or take a day. */
+/** Reports that `period` is a month and that its bounds are date-times within a day of the calendar month in UTC. */
 export function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean {
   if (typeof period !== 'string' || typeof start !== 'string' || typeof end !== 'string') return false;
   const bounds = lastBounds.get(period);
   if (bounds !== undefined && bounds.start === start && bounds.end === end) return true;
   if (!isPeriod(period) || parseDateTime(start) === null || parseDateTime(end) === null) return false;
-  if (strayBound(period, start, end) !== null) return false;
-  if (lastBounds.size >= MAX_REMEMBERED) lastBounds.clear();
+  if (findStrayBound(period, start, end) !== null) return false;
+  if (lastBounds.size >= MAX_REMEMBERED_PERIODS) lastBounds.clear();
   lastBounds.set(period, { start, end });
   return true;
 }
 
-/** The bound that lies more than a day from that of the calendar month in UTC, and where it should lie. */
-function strayBound(
+/** Finds the bound that is more than a day from the calendar month in UTC, and the expected value; null if both fit. */
+function findStrayBound(
   period: string,
   start: string,
   end: string,
 ): { field: 'period_start' | 'period_end'; expected: string } | null {
   const month = periodBounds(period);
-  if (isFar(start, month.start)) return { field: 'period_start', expected: month.start };
-  return isFar(end, month.end) ? { field: 'period_end', expected: month.end } : null;
+  if (isOffByMoreThanADay(start, month.start)) return { field: 'period_start', expected: month.start };
+  return isOffByMoreThanADay(end, month.end) ? { field: 'period_end', expected: month.end } : null;
 }
 
-function isFar(text: string, expected: string): boolean {
-  return Math.abs((parseDateTime(text) ?? Number.NaN) - Date.parse(expected)) > SLACK_MS;
+function isOffByMoreThanADay(text: string, expected: string): boolean {
+  return Math.abs((parseDateTime(text) ?? Number.NaN) - Date.parse(expected)) > MAX_BOUND_OFFSET_MS;
 }
 
-/** What a page was asked for: the ids must come back, and the page number goes into errors. */
+/** The request for a page: the response must repeat its ids, and errors name its page. */
 export interface PageWhere {
   page: number | null;
   workspaceId: string;
   tenantId?: string | undefined;
-  /** Removes the known secrets from quoted text. Without it nothing of an answer that is not JSON is quoted. */
+  /** Removes known secrets from quoted text. Without it, a response that is not JSON is not quoted at all. */
   redact?: Redactor | undefined;
-  /** Status and content type of the response, for the error about an answer that is not one of the API. */
+  /** Status and content type of the response, for errors about a body that is not the API's. */
   status?: number | undefined;
   contentType?: string | null | undefined;
 }
@@ -282,18 +288,18 @@ function pageFault(
   details: Pick<ApiErrorOptions, 'serverMessage' | 'hint'> = {},
 ): InvalidResponseError {
   const endpoint = endpointOf(where);
-  return new InvalidResponseError(`${endpoint}: ${problem}${pageOf(where)}`, { endpoint, ...details });
+  return new InvalidResponseError(`${endpoint}: ${problem}${pageSuffix(where)}`, { endpoint, ...details });
 }
 
 function bodyFault(problem: string, body: Uint8Array, where: PageWhere): InvalidResponseError {
   return describedFault(problem, describeBody(body, { ...where, endpoint: endpointOf(where) }), where);
 }
 
-/** JSON, but not an envelope of the API. */
+/** Builds the error for JSON that is not an envelope of the API. */
 function envelopeFault(answer: unknown, where: PageWhere): InvalidResponseError {
   const problem = isObject(answer)
     ? 'success is missing'
-    : `the answer is ${describeValue(answer, where.redact)}, not an object`;
+    : `the response is ${describeValue(answer, where.redact)}, not an object`;
   const description = describeJson(answer, { ...where, endpoint: endpointOf(where) });
   if (where.status === undefined) return pageFault(problem, where, { hint: description.hint });
   return describedFault(problem, description, where);
@@ -302,14 +308,14 @@ function envelopeFault(answer: unknown, where: PageWhere): InvalidResponseError 
 function describedFault(problem: string, { text, hint }: BodyDescription, where: PageWhere): InvalidResponseError {
   const endpoint = endpointOf(where);
   const status = where.status ?? null;
-  return new InvalidResponseError(`${endpoint}: ${problem}${pageOf(where)}: ${text}`, { endpoint, status, hint });
+  return new InvalidResponseError(`${endpoint}: ${problem}${pageSuffix(where)}: ${text}`, { endpoint, status, hint });
 }
 
 function endpointOf({ tenantId }: PageWhere): EndpointLabel {
   return tenantId === undefined ? 'workspace usage' : 'tenant usage';
 }
 
-function pageOf({ page }: PageWhere): string {
+function pageSuffix({ page }: PageWhere): string {
   return page === null ? '' : ` (page ${page})`;
 }
 
@@ -328,33 +334,33 @@ function idFault(value: unknown, asked: string, path: string, where: PageWhere):
   );
 }
 
-/** `"data":0,`: no member of an answer takes less. */
-const SHORTEST_MEMBER = 9;
-const ITEM_LENGTH = '{"tenant_id":"","period":"","period_start":"","period_end":"","credits_used":,"request_count":},'
-  .length;
+/** Length of `"data":0,`, the shortest possible member of a response. */
+const SHORTEST_MEMBER_LENGTH = 9;
+const EMPTY_ITEM_LENGTH =
+  '{"tenant_id":"","period":"","period_start":"","period_end":"","credits_used":,"request_count":},'.length;
 
-interface ReadPage {
+interface ParsedPage {
   message: unknown;
   page: { usage: readonly UsageItem[] };
 }
 
-/** Whether the text is so short that it has no member but those that were read from it. */
-export function hasNoRoomToRepeat(text: string, read: ReadPage): boolean {
-  return text.length - leastLength(read) < SHORTEST_MEMBER;
+/** Reports that the text is too short to hold more members than were parsed from it, so that none is a duplicate. */
+export function hasNoRoomToRepeat(text: string, read: ParsedPage): boolean {
+  return text.length - leastLength(read) < SHORTEST_MEMBER_LENGTH;
 }
 
-/** In how many characters the page can be written at least. */
-function leastLength({ message, page: { usage, ...data } }: ReadPage): number {
+/** Returns the shortest possible length of the page as JSON, in characters. */
+function leastLength({ message, page: { usage, ...data } }: ParsedPage): number {
   const text = typeof message === 'string' ? message : undefined;
   let length = JSON.stringify({ message: text, success: true, data: { ...data, usage: [] } }).length - 1;
   for (const item of usage) {
     const texts = item.tenant_id.length + item.period.length + item.period_start.length + item.period_end.length;
-    length += ITEM_LENGTH + texts + leastDigits(item.credits_used) + leastDigits(item.request_count);
+    length += EMPTY_ITEM_LENGTH + texts + leastDigits(item.credits_used) + leastDigits(item.request_count);
   }
   return length;
 }
 
-/** At least: what ends in three zeros may be written with an exponent. */
+/** Returns the fewest characters for a figure. Figures that end in three zeros may be written with an exponent. */
 function leastDigits(figure: number | bigint): number {
   if (typeof figure === 'bigint' || figure % 1000 === 0) return 1;
   let digits = figure < 0 ? 2 : 1;

@@ -1,18 +1,19 @@
 import { parseNumbers } from '../../core/text/exact-json.ts';
 
-/** `Number.MAX_SAFE_INTEGER` has 16 digits: shorter runs of digits are exact in a double. */
-const EXACT_DIGITS = 16;
-/** More digits than any accepted integer has; they are not worth turning into a bigint. */
-const MAX_DIGITS = 40;
-/** Longer numerals are taken for out of range unread: no service writes them, and they would take long. */
+/** A numeral with fewer digits is exact in a double: `Number.MAX_SAFE_INTEGER` has 16. */
+const UNSAFE_NUMERAL_LENGTH = 16;
+/** Integers with more digits become Infinity: none is accepted, and converting them to a bigint would take long. */
+const MAX_INTEGER_DIGITS = 40;
+/** Longer numerals become Infinity without being read: no service writes them, and reading them would take long. */
 const MAX_NUMERAL_LENGTH = 400;
 
 const [POINT, ZERO, NINE] = [0x2e, 0x30, 0x39];
 
 /**
  * Parses JSON without rounding: integers beyond 2^53-1 are bigints, or plus or minus Infinity beyond 40 digits; a
- * fraction that a double would round to an integer is NaN. Several times slower than `JSON.parse`, so it is for texts
- * that `mayHoldLongNumber` or hold an integer that is not safe. Throws SyntaxError, or RangeError on absurd nesting.
+ * fraction that a double would round to an integer is NaN. It is several times slower than `JSON.parse`, so call it
+ * only for texts that `mayHoldLongNumber` or that hold an unsafe integer. Throws SyntaxError, or RangeError on absurd
+ * nesting.
  */
 export function parseJsonExact(text: string): unknown {
   return parseNumbers(text, readNumber);
@@ -29,32 +30,34 @@ function readNumber(text: string): number | bigint {
   const significant = digits.replace(/0+$/, '');
   const scale = Number(exponent) - fraction.length + (digits.length - significant.length);
   if (scale < 0) return Number.isInteger(rounded) ? Number.NaN : rounded;
-  if (significant.length + scale > MAX_DIGITS) return sign === '-' ? -Infinity : Infinity;
+  if (significant.length + scale > MAX_INTEGER_DIGITS) return sign === '-' ? -Infinity : Infinity;
   const exact = BigInt(sign + significant + '0'.repeat(scale));
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
 }
 
 /**
- * True when the JSON text may hold a number of 16 or more digits, with a point among them or none, so that `JSON.parse` could
- * round it. A run of so many covers a position that is 15 modulo 16: only those are looked at,
- * and the run around one found there is measured. A run that cannot be part of a number stands inside a string, such as an
- * id, and does not count.
+ * Reports whether the JSON text may hold a number of 16 or more characters of digits and a point, which `JSON.parse`
+ * could round. A run of that length covers a position that is 15 modulo 16: only those positions are examined, and the
+ * run around each is measured. Runs inside a string, such as an id, do not count.
  */
 export function mayHoldLongNumber(json: Uint8Array): boolean {
-  for (let index = EXACT_DIGITS - 1; index < json.length; index += EXACT_DIGITS) {
+  for (let index = UNSAFE_NUMERAL_LENGTH - 1; index < json.length; index += UNSAFE_NUMERAL_LENGTH) {
     if (!isDigitOrPoint(json[index])) continue;
     let start = index;
     while (start > 0 && isDigitOrPoint(json[start - 1])) start--;
     let end = index + 1;
     while (isDigitOrPoint(json[end])) end++;
-    if (end - start >= EXACT_DIGITS && canBeNumber(json, start)) return true;
-    // On to the last such position of this run: a run is measured once, however long it is.
-    index = end - 1 - (end % EXACT_DIGITS);
+    if (end - start >= UNSAFE_NUMERAL_LENGTH && canBeNumber(json, start)) return true;
+    // Continue after the last such position of this run, so that each run is measured once.
+    index = end - 1 - (end % UNSAFE_NUMERAL_LENGTH);
   }
   return false;
 }
 
-/** True when a zero may be none in the JSON text: of `1e-400` and other exponents of three digits `JSON.parse` makes one. */
+/**
+ * Reports whether `JSON.parse` may have turned a tiny number into zero, as it does with `1e-400` and other exponents of
+ * three digits.
+ */
 export function mayUnderflow({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
   const json = Buffer.from(buffer, byteOffset, byteLength);
   for (const sign of ['e-', 'E-']) {
@@ -65,7 +68,7 @@ export function mayUnderflow({ buffer, byteOffset, byteLength }: Uint8Array): bo
   return false;
 }
 
-/** Whether digits that start here can be part of a JSON number, by the one or two bytes before them. */
+/** Reports whether digits that start here can be part of a JSON number, judging by the one or two bytes before them. */
 function canBeNumber(json: Uint8Array, start: number): boolean {
   const before = charAt(json, start - 1);
   const earlier = charAt(json, start - 2);
@@ -79,7 +82,7 @@ function isBetweenTokens(character: string): boolean {
   return ' \t\r\n[,:'.includes(character);
 }
 
-/** Empty before the text begins. */
+/** Returns the character at an index; empty before the text begins. */
 function charAt(json: Uint8Array, index: number): string {
   const byte = json[index];
   return byte === undefined ? '' : String.fromCharCode(byte);
@@ -94,13 +97,13 @@ function isDigitOrPoint(byte: number | undefined): boolean {
 }
 
 /**
- * The name of a member that stands twice in one object of this JSON text, or null. JSON's readers keep one of the two, so
- * what the other says would be lost without a word.
+ * Returns the name of a member that appears twice in one object of the JSON text, or null. JSON parsers keep one of the
+ * two and drop the other silently.
  *
- * `value` is what was read from the text. Its names and colons are as many as the text has, unless a member was lost.
+ * `value` is the parsed text. It has as many names and colons as the text, unless a duplicate was dropped.
  */
-export function repeatedMember(text: string, value: unknown): string | null {
-  // An escape may stand for a colon.
+export function findRepeatedMember(text: string, value: unknown): string | null {
+  // An escape may encode a colon.
   if (!text.includes('\\') && colonsIn(text) === colonsNeeded(value)) return null;
   return findRepeated(text);
 }

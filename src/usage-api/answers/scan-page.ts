@@ -2,131 +2,135 @@ import type { Period } from '../../core/period.ts';
 import { randomId } from '../../core/randomness.ts';
 import { isBillingMonth, MAX_TENANT_ID_BYTES, type PageWhere, parseUsagePage } from './check-page.ts';
 
-/** The records of a page in columns, which those of the next page overwrite. */
-export interface PlainPage {
+/** The records of a page in createColumns. Scanning the next page overwrites them. */
+export interface ScannedPage {
   records: number;
   totalRecords: number;
   totalPages: number;
   body: Uint8Array;
-  /** Where in the body each tenant's id begins and ends: printable ASCII without escapes. */
+  /** Byte offsets in `body` at which each tenant id begins and ends: printable ASCII without escapes. */
   idStarts: Int32Array;
   idEnds: Int32Array;
   periods: Period[];
-  /** Safe integers, like the requests. */
+  /** Safe integers, as are `requests`. */
   credits: Float64Array;
   requests: Float64Array;
 }
 
-/** The members of a record, texts before numbers. */
+/** The members of a record: texts first, then numbers. */
 const MEMBERS = ['tenant_id', 'period', 'period_start', 'period_end', 'credits_used', 'request_count'];
 const [TENANT_ID, PERIOD, PERIOD_END, CREDITS, REQUESTS] = [0, 1, 3, 4, 5];
-const TEXTS = CREDITS;
+const TEXT_MEMBERS = CREDITS;
 
 const [QUOTE, MINUS, ZERO, COMMA, CLOSE, SPACE] = [0x22, 0x2d, 0x30, 0x2c, 0x5d, 0x20];
-/** A run of so many digits is exact in a double. */
-const MAX_DIGITS = 15;
-/** In which the first record of a page is looked for. */
-const RECORD_BYTES = 4096;
-/** Places of months, by the last digit of their year and by their number. */
-const MONTHS = 4096;
+/** Integers with at most this many digits are exact in a double. */
+const MAX_SAFE_DIGITS = 15;
+/** The first record must lie within this many bytes of the opening bracket. */
+const MAX_FIRST_RECORD_BYTES = 4096;
+/** Slots for months, indexed by the last digit of the year and by the month. */
+const MONTH_SLOTS = 4096;
 
-/** By byte: 1 for those that end a text, or are not read here. */
-const ENDS_TEXT = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** 1 for each byte that ends a text or is not supported here. */
+const IS_TEXT_END = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte === QUOTE || byte < SPACE || byte > 0x7e || byte === 0x5c),
 );
 
-type Totals = Pick<PlainPage, 'totalRecords' | 'totalPages'>;
+type PageTotals = Pick<ScannedPage, 'totalRecords' | 'totalPages'>;
 
-/** What stood around the records of a page that was right, and what that said. */
-interface Around extends Pick<PageWhere, 'workspaceId' | 'tenantId'> {
+/** The bytes around the records of a valid page, and the totals parsed from them. */
+interface PageEnvelope extends Pick<PageWhere, 'workspaceId' | 'tenantId'> {
   head: Buffer;
   tail: Buffer;
-  totals: Totals;
+  totals: PageTotals;
 }
 
-/** The bytes of a record that are the same in each: before every value, and after the last one. */
-interface Template {
+/** The bytes that every record shares: before each value, and after the last one. */
+interface RecordTemplate {
   before: Bytes[];
   after: Bytes;
-  /** Which member each value is, by its place in `MEMBERS`. */
+  /** The index in `MEMBERS` of each value. */
   members: number[];
-  /** A period's bounds follow it at once. */
+  /** True if the period is followed directly by its bounds. */
   hasSpans: boolean;
 }
 
-/** A month and its bounds as the service writes them, which were checked. */
+/** A verified month with its bounds, in the service's notation. */
 interface Month {
   period: Period;
   texts: Bytes[];
-  /** From the label to the last bound, where nothing else stands between them. */
+  /** The bytes from the label to the last bound; null if other members are between them. */
   span: Bytes | null;
 }
 
-/** What stands in the place of a page's records while the rest of it is checked. */
-const HOLE = randomId();
+/** Stands in for a page's records while the rest of the page is checked. */
+const RECORDS_PLACEHOLDER = randomId();
 
 /**
- * Reads pages whose records are all alike: the six members of the interface document in one order, ids in printable ASCII
- * without escapes, integers of at most 15 digits. Reading their bytes takes half the time of parsing, and no id becomes a
- * text. Null for any other page, right or wrong: `parseUsagePage` says what it is. What is read here is what that would read.
+ * Reads pages with uniform records: the six members of the API specification in one order, ids in printable ASCII
+ * without escapes, integers of at most 15 digits. Scanning the bytes takes half the time of parsing, and no id becomes
+ * a string. A scanned page holds the same values that `parseUsagePage` would return.
  */
 export class PageScanner {
-  readonly #months: (Month | undefined)[] = Array.from({ length: MONTHS });
+  readonly #months: (Month | undefined)[] = Array.from({ length: MONTH_SLOTS });
   #size = 0;
-  #template: Template | null = null;
-  #around: Around | null = null;
-  #page: PlainPage = {
+  #template: RecordTemplate | null = null;
+  #envelope: PageEnvelope | null = null;
+  #page: ScannedPage = {
     records: 0,
     totalRecords: 0,
     totalPages: 0,
     body: new Uint8Array(),
     periods: [],
-    ...columns(128),
+    ...createColumns(128),
   };
-  /** How many pages are still left to the parser. */
-  #cold: number;
+  /** Number of next pages that are left to the parser. */
+  #coldPages: number;
 
-  /** Until the scan is compiled, parsing is faster: a process that reads only so many pages, or fewer, parses them all. */
+  /** Leaves the first `coldPages` pages to the parser, which is faster until the scan is compiled. */
   constructor(coldPages = 0) {
-    this.#cold = coldPages;
+    this.#coldPages = coldPages;
   }
 
-  scan(body: Uint8Array, where: PageWhere): PlainPage | null {
-    if (this.#cold > 0) {
-      this.#cold -= 1;
+  /** Returns null for a page in any other form, valid or not: pass it to `parseUsagePage`. */
+  scan(body: Uint8Array, where: PageWhere): ScannedPage | null {
+    if (this.#coldPages > 0) {
+      this.#coldPages -= 1;
       return null;
     }
     const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-    const opening = /"usage"\s*:\s*\[/.exec(buffer.toString('latin1', 0, RECORD_BYTES));
+    const opening = /"usage"\s*:\s*\[/.exec(buffer.toString('latin1', 0, MAX_FIRST_RECORD_BYTES));
     if (opening === null) return null;
     const bracket = opening.index + opening[0].length - 1;
     const start = skipSpace(body, bracket + 1);
     let end = this.#template === null ? -1 : this.#scanRecords(body, start, this.#template);
     if (end < 0 && this.#size === 0) {
-      this.#template = learnTemplate(buffer.toString('latin1', start, start + RECORD_BYTES));
+      this.#template = learnTemplate(buffer.toString('latin1', start, start + MAX_FIRST_RECORD_BYTES));
       if (this.#template !== null) end = this.#scanRecords(body, start, this.#template);
     }
-    const totals = end < 0 ? null : this.#totalsAround(buffer.subarray(0, bracket), buffer.subarray(end + 1), where);
+    const totals = end < 0 ? null : this.#readTotals(buffer.subarray(0, bracket), buffer.subarray(end + 1), where);
     if (totals === null) return null;
     this.#page.body = body;
     this.#page.records = this.#size;
     return Object.assign(this.#page, totals);
   }
 
-  /** The pages of one listing say the same around their records: it is read once. */
-  #totalsAround(head: Buffer, tail: Buffer, where: PageWhere): Totals | null {
+  /**
+   * Returns the totals of the page. All pages of a listing have the same bytes around their records, so these are
+   * parsed once.
+   */
+  #readTotals(head: Buffer, tail: Buffer, where: PageWhere): PageTotals | null {
     const { workspaceId, tenantId } = where;
-    const known = this.#around;
+    const known = this.#envelope;
     const isOfSame = known?.workspaceId === workspaceId && known.tenantId === tenantId;
     if (isOfSame && known.head.equals(head) && known.tail.equals(tail)) return known.totals;
-    const totals = readAround(head, tail, where);
+    const totals = parseEnvelope(head, tail, where);
     if (totals === null) return null;
-    this.#around = { workspaceId, tenantId, head: Buffer.from(head), tail: Buffer.from(tail), totals };
+    this.#envelope = { workspaceId, tenantId, head: Buffer.from(head), tail: Buffer.from(tail), totals };
     return totals;
   }
 
-  /** Where the array of the records ends; -1 when some byte is not as in a page of this template. */
-  #scanRecords(body: Uint8Array, start: number, { before, after, members, hasSpans }: Template): number {
+  /** Returns the offset at which the array of records ends; -1 if a byte does not match the template. */
+  #scanRecords(body: Uint8Array, start: number, { before, after, members, hasSpans }: RecordTemplate): number {
     const bytes = bytesOf(body);
     const starts = new Int32Array(MEMBERS.length);
     const ends = new Int32Array(MEMBERS.length);
@@ -147,8 +151,8 @@ export class PageScanner {
           }
         }
         starts[member] = at;
-        if (member < TEXTS) {
-          while (ENDS_TEXT[body[at] as number] === 0) at += 1;
+        if (member < TEXT_MEMBERS) {
+          while (IS_TEXT_END[body[at] as number] === 0) at += 1;
         } else {
           const isNegative = body[at] === MINUS;
           if (isNegative) at += 1;
@@ -161,14 +165,14 @@ export class PageScanner {
           }
           const digits = at - first;
           const hasNeedlessZero = body[first] === ZERO && (digits > 1 || isNegative);
-          if (digits === 0 || digits > MAX_DIGITS || hasNeedlessZero) return -1;
+          if (digits === 0 || digits > MAX_SAFE_DIGITS || hasNeedlessZero) return -1;
           numbers[member] = isNegative ? -value : value;
         }
         ends[member] = at;
       }
       at = match(bytes, at, after);
       month ??= at < 0 ? null : this.#monthOf(body, bytes, { starts, ends, hasSpans });
-      if (at < 0 || month === null || !this.#keep(month, starts, ends, numbers)) return -1;
+      if (at < 0 || month === null || !this.#appendRecord(month, starts, ends, numbers)) return -1;
       at = skipSpace(body, at);
       if (body[at] === CLOSE) return at;
       if (body[at] !== COMMA) return -1;
@@ -176,7 +180,7 @@ export class PageScanner {
     }
   }
 
-  #keep(month: Month, starts: Int32Array, ends: Int32Array, numbers: Float64Array): boolean {
+  #appendRecord(month: Month, starts: Int32Array, ends: Int32Array, numbers: Float64Array): boolean {
     const [idStart, idEnd] = [starts[TENANT_ID] as number, ends[TENANT_ID] as number];
     if (idEnd === idStart || idEnd - idStart > MAX_TENANT_ID_BYTES) return false;
     const at = this.#size;
@@ -191,7 +195,7 @@ export class PageScanner {
     return true;
   }
 
-  /** The month whose label and bounds stand here as they stood before; null when others do. */
+  /** Returns the known month if its label and bounds are repeated here byte for byte; otherwise null. */
   #monthAt(body: Uint8Array, bytes: Bytes, start: number): Month | null {
     const known = this.#months[slotOf(body, start)];
     return known?.span != null && match(bytes, start, known.span) > 0 ? known : null;
@@ -204,7 +208,7 @@ export class PageScanner {
   ): Month | null {
     const slot = slotOf(body, starts[PERIOD] as number);
     const known = this.#months[slot];
-    if (known !== undefined && isSame(bytes, starts, ends, known)) return known;
+    if (known !== undefined && isSameMonth(bytes, starts, ends, known)) return known;
     const texts: Uint8Array[] = [];
     for (let member = PERIOD; member <= PERIOD_END; member += 1) texts.push(body.slice(starts[member], ends[member]));
     const [period = '', periodStart, periodEnd] = texts.map((text) => Buffer.from(text).toString('latin1'));
@@ -216,13 +220,13 @@ export class PageScanner {
   }
 
   #grow(): void {
-    const more = columns(this.#page.idStarts.length * 2);
+    const more = createColumns(this.#page.idStarts.length * 2);
     for (const name of ['idStarts', 'idEnds', 'credits', 'requests'] as const) more[name].set(this.#page[name]);
     Object.assign(this.#page, more);
   }
 }
 
-function columns(records: number): Pick<PlainPage, 'idStarts' | 'idEnds' | 'credits' | 'requests'> {
+function createColumns(records: number): Pick<ScannedPage, 'idStarts' | 'idEnds' | 'credits' | 'requests'> {
   return {
     idStarts: new Int32Array(records),
     idEnds: new Int32Array(records),
@@ -231,8 +235,8 @@ function columns(records: number): Pick<PlainPage, 'idStarts' | 'idEnds' | 'cred
   };
 }
 
-/** How the first record of a page is written; null when it is not one of those that are read here. */
-function learnTemplate(text: string): Template | null {
+/** Derives the template from the first record of a page; null if the record has another form. */
+function learnTemplate(text: string): RecordTemplate | null {
   const member = /\s*[{,]\s*"(\w+)"\s*:\s*(?:"([^"\\]*)"|(-?\d+))/y;
   const before: Bytes[] = [];
   const members: number[] = [];
@@ -242,19 +246,19 @@ function learnTemplate(text: string): Template | null {
     if (found === null) return null;
     const [, name = '', quoted, number] = found;
     const place = MEMBERS.indexOf(name);
-    if (place < 0 || members.includes(place) || (quoted !== undefined) !== place < TEXTS) return null;
+    if (place < 0 || members.includes(place) || (quoted !== undefined) !== place < TEXT_MEMBERS) return null;
     members.push(place);
     const valueEnd = member.lastIndex - (quoted === undefined ? 0 : 1);
     before.push(bytesOf(Buffer.from(text.slice(end, valueEnd - (quoted ?? number ?? '').length), 'latin1')));
     end = valueEnd;
   }
   const [closing] = /^"?\s*\}/.exec(text.slice(end)) ?? [];
-  if (closing === undefined || !isRecord(text.slice(0, end + closing.length))) return null;
+  if (closing === undefined || !hasAllMembers(text.slice(0, end + closing.length))) return null;
   const hasSpans = members.join().includes([PERIOD, PERIOD + 1, PERIOD_END].join());
   return { before, after: bytesOf(Buffer.from(closing, 'latin1')), members, hasSpans };
 }
 
-function isRecord(text: string): boolean {
+function hasAllMembers(text: string): boolean {
   try {
     return Object.keys(JSON.parse(text)).length === MEMBERS.length;
   } catch {
@@ -263,13 +267,13 @@ function isRecord(text: string): boolean {
 }
 
 /**
- * What a page says beside its records, which must be those of `data.usage`; null when they are not, or the rest is not
- * right.
+ * Returns the totals from the bytes around the records; null if the records are not those of `data.usage` or if the
+ * rest is invalid.
  */
-function readAround(head: Buffer, tail: Buffer, where: PageWhere): Totals | null {
+function parseEnvelope(head: Buffer, tail: Buffer, where: PageWhere): PageTotals | null {
   try {
-    const holed = JSON.parse(`${head}[${JSON.stringify(HOLE)}]${tail}`);
-    if (holed?.data?.usage?.[0] !== HOLE) return null;
+    const withoutRecords = JSON.parse(`${head}[${JSON.stringify(RECORDS_PLACEHOLDER)}]${tail}`);
+    if (withoutRecords?.data?.usage?.[0] !== RECORDS_PLACEHOLDER) return null;
     const { total_records, total_pages } = parseUsagePage(Buffer.concat([head, Buffer.from('[]'), tail]), where);
     return { totalRecords: total_records, totalPages: total_pages };
   } catch {
@@ -278,8 +282,8 @@ function readAround(head: Buffer, tail: Buffer, where: PageWhere): Totals | null
 }
 
 /**
- * Where the bytes end that are expected here; -1 when others stand here. Eight at a time, as doubles: those of printable
- * ASCII are no zeros and no NaN, so they are equal when their bytes are.
+ * Returns the offset after the expected bytes; -1 if others are found. Compares eight bytes at a time as doubles: in
+ * printable ASCII no double is zero or NaN, so equal doubles mean equal bytes.
  */
 function match(body: Bytes, start: number, expected: Bytes): number {
   const { length } = expected;
@@ -296,14 +300,14 @@ function match(body: Bytes, start: number, expected: Bytes): number {
   return start + length;
 }
 
-function isSame(body: Bytes, starts: Int32Array, ends: Int32Array, { texts }: Month): boolean {
+function isSameMonth(body: Bytes, starts: Int32Array, ends: Int32Array, { texts }: Month): boolean {
   for (let member = PERIOD; member <= PERIOD_END; member += 1) {
     if (match(body, starts[member] as number, texts[member - PERIOD] as Bytes) !== ends[member]) return false;
   }
   return true;
 }
 
-/** Bytes that are compared. */
+/** Bytes to compare. */
 interface Bytes {
   view: DataView;
   length: number;
@@ -313,12 +317,12 @@ function bytesOf({ buffer, byteOffset, length }: Uint8Array): Bytes {
   return { view: new DataView(buffer, byteOffset, length), length };
 }
 
-/** Of a month whose label begins here. */
+/** Returns the slot of the month with the label that begins here. */
 function slotOf(body: Uint8Array, start: number): number {
-  return (low(body[start + 3]) << 8) | (low(body[start + 5]) << 4) | low(body[start + 6]);
+  return (lowNibble(body[start + 3]) << 8) | (lowNibble(body[start + 5]) << 4) | lowNibble(body[start + 6]);
 }
 
-function low(byte: number | undefined): number {
+function lowNibble(byte: number | undefined): number {
   return (byte as number) & 15;
 }
 

@@ -1,14 +1,14 @@
 import { type Redactor, withoutOpaqueRuns } from '../../core/text/redact.ts';
 
 const MAX_LENGTH = 300;
-/** A text value of the service that is longer is counted instead of shown: what is cut off could be half a secret. */
+/** A longer text value is described by its length instead of quoted: a cut could leave half a secret. */
 const MAX_VALUE_LENGTH = 60;
 const NO_REDACTION: Redactor = (text) => text;
 
 /**
- * Every text of the service passes here before it is part of an error, and so before it is stored, logged, sent or shown.
- * One line, no control characters, no known secret, nothing that looks like a signature or a token, at most 300
- * characters. All that is replaced before the cut, so that no part of it is left.
+ * Cleans a text of the service for use in an error, which is stored, logged, sent and shown. The result is one line of
+ * at most 300 characters, without control characters, known secrets or runs that look like a signature or a token.
+ * Secrets are replaced before the cut, so that no part of one is left.
  */
 export function cleanServerText(text: string, redact: Redactor = NO_REDACTION): string {
   const line = text
@@ -23,12 +23,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Only an object with `success` or `data` can be an answer of the API. */
+/** Reports whether the response can be the API's: only an object with `success` or `data` is. */
 export function isEnvelope(answer: unknown): answer is Record<string, unknown> {
   return isObject(answer) && ('success' in answer || 'data' in answer);
 }
 
-/** The `message` of an envelope, cleaned; null when there is none. */
+/** Returns the `message` of an envelope, cleaned; null if there is none. */
 export function envelopeMessage(value: unknown, redact?: Redactor): string | null {
   if (typeof value !== 'object' || value === null || !('message' in value)) return null;
   if (typeof value.message !== 'string') return null;
@@ -36,14 +36,17 @@ export function envelopeMessage(value: unknown, redact?: Redactor): string | nul
   return text === '' ? null : text;
 }
 
-/** Where an answer points to: its host only, since a path may carry anything. Null when it is not an address. */
+/**
+ * Returns scheme and host of a Location header, without the path, which may carry secrets. Null if it is not an
+ * address.
+ */
 export function describeLocation(location: string, redact?: Redactor): string | null {
   if (!URL.canParse(location)) return null;
   const { protocol, host } = new URL(location);
   return cleanServerText(`${protocol}//${host}`, redact);
 }
 
-/** A value of the service's answer in a few words, for an error that names it. */
+/** Describes a value of the response briefly, for an error that names it. */
 export function describeValue(value: unknown, redact?: Redactor): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
   if (typeof value !== 'string') return cut(String(value));

@@ -5,36 +5,37 @@ import type { EndpointLabel } from '../errors.ts';
 import { visibleText } from './html-page.ts';
 import { cleanServerText, describeValue } from './server-text.ts';
 
-/** The HTTP response that a body came with. */
+/** The HTTP response to which a body belongs. */
 export interface ResponseFacts {
   endpoint: EndpointLabel;
-  /** Absent where the body was handed over without its response. */
+  /** The HTTP status; absent if the body was passed without its response. */
   status?: number | undefined;
-  /** Null: the response had no content type. */
+  /** The Content-Type; null if the response had none. */
   contentType?: string | null | undefined;
-  /** Without it nothing of the body is quoted. */
+  /** Removes known secrets. Without it, the body is not quoted. */
   redact?: Redactor | undefined;
 }
 
-/** What a body is that should have been an envelope of the API, in words for an error, and what to do about it. */
+/** A description, for errors, of a body that should have been an envelope of the API, with the remedy. */
 export interface BodyDescription {
   text: string;
   hint: string;
-  /** True: something other than the API answered, as a web server or a proxy on the way. */
+  /** True if something other than the API responded, such as a web server or a proxy. */
   isForeign: boolean;
 }
 
-/** Characters of a body that are looked at. */
+/** Number of characters of a body that are examined. */
 const SAMPLE_LENGTH = 16_384;
-/** The end of a sample is never quoted: a secret that was cut in two would not be recognised there. */
+/** The end of a sample is never quoted: a secret that was cut in two would not be recognized there. */
 const UNSAFE_TAIL_LENGTH = 2_048;
 const EXCERPT_LENGTH = 100;
 const MAX_CONTENT_TYPE_LENGTH = 60;
 const MAX_FIELDS = 3;
 
 /**
- * Describes a body that is not the JSON of the API, such as `a login page (status 200, text/html) that begins "Sign in"`. Runs only after
- * a request has failed. `status` is for recognition alone, where the error names it already. Every quoted text is one line, redacted, without control characters and at most 100 characters long.
+ * Describes a body that is not the API's JSON, such as `a login page (status 200, text/html) that begins "Sign in"`.
+ * Runs only after a request has failed. `status` only helps recognition, in errors that already name it. Quoted text is
+ * one line, redacted, without control characters and at most 100 characters long.
  */
 export function describeBody(
   body: Uint8Array,
@@ -42,7 +43,7 @@ export function describeBody(
   status = response.status ?? 0,
 ): BodyDescription {
   const { kind, words } = recognize(body, status, response.redact);
-  const { name, remedy } = KINDS[kind];
+  const { name, remedy } = BODY_KINDS[kind];
   const facts = factsText(response);
   const begins = words === null || !mayQuote(kind, response) ? '' : excerpt(words, response.redact);
   const size = kind === 'truncated_json' ? ` after ${counted(body.byteLength, 'byte')}` : '';
@@ -55,7 +56,7 @@ export function describeBody(
 
 /** Describes JSON that is not an envelope of the API, such as `JSON with "detail": "Not Found" (status 404, application/json)`. */
 export function describeJson(value: unknown, response: ResponseFacts): BodyDescription {
-  const hint = KINDS.other_json.remedy(settingOf(response));
+  const hint = BODY_KINDS.other_json.remedy(settingOf(response));
   return { text: `${fieldsText(value, response)}${factsText(response)}`, hint, isForeign: false };
 }
 
@@ -86,13 +87,13 @@ function factsText({ status, contentType, redact }: ResponseFacts): string {
   return status === undefined ? ` (${label})` : ` (status ${status}, ${label})`;
 }
 
-/** The answer to a request for a token may hold that token, which no redactor knows. */
+/** Reports whether the body may hold an embed token, which no redactor knows. */
 function mayHoldToken({ endpoint }: ResponseFacts): boolean {
   return endpoint === 'generate embed token';
 }
 
-function mayQuote(kind: Kind, response: ResponseFacts): boolean {
-  return response.redact !== undefined && (!mayHoldToken(response) || KINDS[kind].isPage);
+function mayQuote(kind: BodyKind, response: ResponseFacts): boolean {
+  return response.redact !== undefined && (!mayHoldToken(response) || BODY_KINDS[kind].isPage);
 }
 
 function settingOf({ endpoint }: ResponseFacts): string {
@@ -108,18 +109,18 @@ function excerpt(words: string, redact: Redactor | undefined): string {
   return cut.includes('"') ? `'${cut}'` : `"${cut}"`;
 }
 
-interface KindWords {
+interface KindDescription {
   name: string;
-  /** The imperative that helps, given the setting that has the address. */
+  /** The remedy as an imperative; `setting` is the setting that holds the address. */
   remedy: (setting: string) => string;
-  /** An HTML page: people read it, so it holds no token. */
+  /** True for an HTML page: written for people, it holds no token. */
   isPage: boolean;
 }
 
-const kind = (name: string, remedy: (setting: string) => string): KindWords => ({ name, remedy, isPage: false });
-const page = (name: string, remedy: (setting: string) => string): KindWords => ({ name, remedy, isPage: true });
+const kind = (name: string, remedy: (setting: string) => string): KindDescription => ({ name, remedy, isPage: false });
+const page = (name: string, remedy: (setting: string) => string): KindDescription => ({ name, remedy, isPage: true });
 
-const KINDS = {
+const BODY_KINDS = {
   empty: kind(
     'an empty body',
     (setting) => `check ${setting} and any proxy on the way; if both are right, report this to the service operator`,
@@ -159,19 +160,19 @@ const KINDS = {
     (setting) => `check ${setting}, and any proxy on the way that changes responses`,
   ),
   truncated_json: kind(
-    'JSON that breaks off',
+    'truncated JSON',
     () =>
       'check any proxy on the way: it may limit the length or the duration of a response; otherwise report this to the service operator',
   ),
   broken_json: kind('JSON with a syntax error', () => 'report this to the service operator'),
   other_json: kind('JSON of another form', (setting) => `check ${setting}: another API seems to answer there`),
   plain_text: kind('plain text', (setting) => `check ${setting} and any proxy on the way: the API answers in JSON`),
-} satisfies Record<string, KindWords>;
-type Kind = keyof typeof KINDS;
+} satisfies Record<string, KindDescription>;
+type BodyKind = keyof typeof BODY_KINDS;
 
 interface Recognized {
-  kind: Kind;
-  /** What a person would read first; null: nothing that can be quoted. */
+  kind: BodyKind;
+  /** The text that a person would read first; null if nothing can be quoted. */
   words: string | null;
 }
 
@@ -179,7 +180,7 @@ function recognize(body: Uint8Array, status: number, redact: Redactor = (text) =
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (isCompressed(bytes)) return { kind: 'compressed', words: null };
   const sample = bytes.toString('utf8', 0, SAMPLE_LENGTH).replace(/^\ufeff/, '');
-  // Before markup is removed: a secret may look like markup in part.
+  // Redact before markup is removed: part of a secret may look like markup.
   const text = redact(sample.trim());
   if (text === '') return { kind: 'empty', words: null };
   if (isBinary(text)) return { kind: 'binary', words: null };
@@ -205,8 +206,8 @@ const GATEWAY =
 const LOGIN =
   /\b(?:sign|log)[\s-]?(?:in|on)\b|single sign-?on|\bSSO\b|<form[^>]{1,300}(?:log-?in|sign-?in|saml|oauth)|(?:location[^;>]{0,20}=|http-equiv=["']?refresh)[^>;]{0,300}(?:log-?in|sign-?in|sso|auth)/i;
 
-/** The kind of an HTML page, by its markup and by the words that it shows. */
-function pageKind(html: string, shown: string, status: number): Kind {
+/** Classifies an HTML page by its markup and its visible text. */
+function pageKind(html: string, shown: string, status: number): BodyKind {
   if (NETWORK_LOGIN.test(shown)) return 'network_login';
   if (PASSWORD_FIELD.test(html)) return 'login_page';
   if (FIREWALL.test(shown)) return 'firewall_page';
@@ -227,7 +228,7 @@ function isText(bytes: Buffer): boolean {
   return !isBinary(bytes.toString('utf8', 0, SAMPLE_LENGTH));
 }
 
-/** More than one character in ten is a control character, or bytes that are not UTF-8. */
+/** Reports that more than one character in ten is a control character or not UTF-8. */
 function isBinary(text: string): boolean {
   const odd = text.match(/[^\P{Cc}\s]|\ufffd/gu)?.length ?? 0;
   return odd * 10 > text.length;
@@ -237,7 +238,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const OPENING = new Set([0x7b, 0x5b]);
 const CLOSING = new Set([0x7d, 0x5d]);
 
-/** Whether the text ends inside a string, an object or an array. */
+/** Reports that the text ends inside a string, an object or an array. */
 function endsEarly(json: Buffer): boolean {
   let depth = 0;
   let isInString = false;

@@ -16,9 +16,9 @@ import {
   UnauthorizedError,
 } from '../errors.ts';
 
-/** What ends one attempt early: an AbortSignal in small, at a tenth of its cost. */
+/** A cancellation signal for one attempt: a small AbortSignal at a tenth of its cost. */
 export class Attempt {
-  /** Null while it goes on. */
+  /** Why the attempt ended; null while it continues. */
   reason: Error | null = null;
   #listeners: ((reason: Error) => void)[] = [];
 
@@ -29,7 +29,7 @@ export class Attempt {
     this.#listeners = [];
   }
 
-  /** Calls the listener once the attempt is ended, at once when it is already. */
+  /** Calls the listener when the attempt ends, or at once if it has ended. */
   whenEnded(listener: (reason: Error) => void): void {
     if (this.reason !== null) listener(this.reason);
     else this.#listeners.push(listener);
@@ -44,8 +44,8 @@ interface Watch {
 const watches = new WeakMap<AbortSignal, Watch>();
 
 /**
- * Calls `cancel` when the signal aborts, at once when it has. One signal ends all pages of a walk, so all that wait for
- * one share a listener: adding and removing one costs as much as signing a request.
+ * Calls `cancel` when the signal aborts, or at once if it has. One signal cancels all pages of a walk, so all watchers
+ * of a signal share one listener: adding and removing a listener costs as much as signing a request.
  */
 export function watchAbort(signal: AbortSignal, cancel: () => void): void {
   if (signal.aborted) {
@@ -65,7 +65,7 @@ export function watchAbort(signal: AbortSignal, cancel: () => void): void {
   signal.addEventListener('abort', listener, { once: true });
 }
 
-/** Ends what `watchAbort` began; the last one takes the listener away. */
+/** Undoes `watchAbort`; the last call removes the listener. */
 export function unwatchAbort(signal: AbortSignal, cancel: () => void): void {
   const watch = watches.get(signal);
   if (watch === undefined) return;
@@ -77,13 +77,13 @@ export function unwatchAbort(signal: AbortSignal, cancel: () => void): void {
 
 interface AttemptFailureDetails {
   error: ApiError;
-  /** What the service asked for; null when it did not. */
+  /** The wait that the service asked for; null if it asked for none. */
   retryAfterMs: number | null;
-  /** The connection was refused: not a byte of the request has left this machine. */
+  /** True if the connection was refused: not a byte of the request has left this machine. */
   neverSent: boolean;
 }
 
-/** How one attempt ended, on its way to the retry decision; callers get the `error` inside. */
+/** A failed attempt, for the retry decision; callers get the `error` inside. */
 export class AttemptFailure extends Error {
   readonly details: AttemptFailureDetails;
 
@@ -96,46 +96,49 @@ export class AttemptFailure extends Error {
 
 const CLOSED_CODES = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED']);
 const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
-/** What undici and Node raise about their arguments and themselves: defects here, not faults of a connection. */
+/** Errors of undici and Node about their arguments and themselves: defects of this program, not connection faults. */
 const DEFECT_CODES = /^(UND_ERR_INVALID_|UND_ERR_NOT_SUPPORTED|ERR_ASSERTION|ERR_INVALID_)/;
 
-/** By the code of a failed connection: what is so, which alerts and `status` say, too, and what to do. */
-const CONNECTION_FAULTS: Readonly<Record<string, readonly [words: string, remedy?: string]>> = {
-  ECONNREFUSED: ['nothing listens there', 'check the address and whether the service runs'],
-  ECONNRESET: ['it was broken off'],
+/** Descriptions of failed connections by error code, which alerts and `status` show too, with the remedy. */
+const CONNECTION_FAULTS: Readonly<Record<string, readonly [problem: string, remedy?: string]>> = {
+  ECONNREFUSED: ['connection refused', 'check the address and whether the service runs'],
+  ECONNRESET: ['connection reset'],
   ENOTFOUND: ['the host name does not resolve', 'check the address and the name server'],
-  EAI_AGAIN: ['the name server does not answer'],
-  EHOSTUNREACH: ['no route leads there', 'check the address and the network'],
-  ENETUNREACH: ['no route leads there', 'check the address and the network'],
-  ERR_SSL_WRONG_VERSION_NUMBER: ['no TLS is spoken there', 'check the address, its port, and a proxy on the way'],
+  EAI_AGAIN: ['the name server does not respond'],
+  EHOSTUNREACH: ['no route to the host', 'check the address and the network'],
+  ENETUNREACH: ['no route to the host', 'check the address and the network'],
+  ERR_SSL_WRONG_VERSION_NUMBER: [
+    'the server does not speak TLS',
+    'check the address, its port, and any proxy on the way',
+  ],
   CERT_HAS_EXPIRED: ["the service's certificate has expired"],
   DEPTH_ZERO_SELF_SIGNED_CERT: [
-    'the certificate is self-signed, and no `ca_file` names it',
-    'name it in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
+    'the certificate is self-signed, and it is not in `ca_file`',
+    'to trust it, set its file in `ca_file` or NODE_EXTRA_CA_CERTS',
   ],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
-    'the authority of the certificate is not known here, and no `ca_file` names it',
-    'name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS; a public one is left out by the server',
+    'the certificate authority is unknown, and it is not in `ca_file`',
+    'set the file of a private authority in `ca_file` or NODE_EXTRA_CA_CERTS; for a public one, let the server send its intermediate certificate',
   ],
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
-    'the authority of the certificate is not known here, and no `ca_file` names it',
-    'name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS',
+    'the certificate authority is unknown, and it is not in `ca_file`',
+    'set the file of a private authority in `ca_file` or NODE_EXTRA_CA_CERTS',
   ],
   SELF_SIGNED_CERT_IN_CHAIN: [
-    'the certificate chain is private, and no `ca_file` names its authority',
-    'name its authority in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
+    'the certificate authority is private, and it is not in `ca_file`',
+    'to trust it, set its file in `ca_file` or NODE_EXTRA_CA_CERTS',
   ],
-  UND_ERR_SOCKET: ['the service closed it'],
-  UND_ERR_HEADERS_OVERFLOW: ['the answer has more headers than are read', 'tell who runs the service'],
+  UND_ERR_SOCKET: ['the service closed the connection'],
+  UND_ERR_HEADERS_OVERFLOW: ['the response headers are too large', 'report this to the service operator'],
   ERR_TLS_CERT_ALTNAME_INVALID: ['the certificate belongs to another host', 'check the address'],
 };
 
-/** Turns what undici and the body reader throw into ours; anything that is no fault of a connection stays as it is. */
+/** Converts an error of undici or the body reader into an AttemptFailure. Returns any other error unchanged. */
 export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unknown {
-  if (thrown instanceof BodyFault) return failure(bodyError(thrown, null, { endpoint }));
+  if (thrown instanceof BodyFault) return attemptFailure(bodyError(thrown, null, { endpoint }));
   if (thrown instanceof ProxyRefusedError) {
     const { message, hint } = thrown;
-    return failure(new NetworkError(`${endpoint}: ${message}`, { endpoint, cause: thrown, hint }), true);
+    return attemptFailure(new NetworkError(`${endpoint}: ${message}`, { endpoint, cause: thrown, hint }), true);
   }
   if (!(thrown instanceof Error) || thrown instanceof AppError || !('code' in thrown)) return thrown;
   const code = String(thrown.code ?? thrown.name);
@@ -143,17 +146,20 @@ export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unk
   if (CLOSED_CODES.has(code)) {
     return new AppError('client_closed', `${endpoint}: the client is closed`, { cause: thrown });
   }
-  // What could not be parsed is quoted by the parser's error, and it may repeat what was sent.
+  // The parser's error quotes the bytes that it could not parse, and they may repeat secrets of the request.
   const cause = 'data' in thrown ? new Error(code) : thrown;
-  const [words, hint] = CONNECTION_FAULTS[code] ?? [];
-  const why = words === undefined ? code : `${words} (${code})`;
+  const [problem, hint] = CONNECTION_FAULTS[code] ?? [];
+  const reason = problem === undefined ? code : `${problem} (${code})`;
   const options = { endpoint, cause, hint };
   if (TIMEOUT_CODES.has(code))
-    return failure(new TimeoutError(`${endpoint}: no connection in time (${code})`, options));
-  return failure(new NetworkError(`${endpoint}: the connection failed: ${why}`, options), code === 'ECONNREFUSED');
+    return attemptFailure(new TimeoutError(`${endpoint}: connection timed out (${code})`, options));
+  return attemptFailure(
+    new NetworkError(`${endpoint}: the connection failed: ${reason}`, options),
+    code === 'ECONNREFUSED',
+  );
 }
 
-/** Why the body of an answer could not be read, with the response that it came with where that is known. */
+/** Converts a body fault into an error, with the response if it is known. */
 export function bodyError(fault: BodyFault, raw: Uint8Array[] | null, response: ResponseFacts): ApiError {
   const { endpoint, status } = response;
   const options = { endpoint, status: status ?? null, cause: fault };
@@ -165,29 +171,29 @@ export function bodyError(fault: BodyFault, raw: Uint8Array[] | null, response: 
   return new InvalidResponseError(`${endpoint}: ${fault.message}: ${text}`, { ...options, hint });
 }
 
-function failure(error: ApiError, neverSent = false): AttemptFailure {
+function attemptFailure(error: ApiError, neverSent = false): AttemptFailure {
   return new AttemptFailure({ error, retryAfterMs: null, neverSent });
 }
 
-export interface FailedAnswer {
+export interface FailedResponse {
   endpoint: EndpointLabel;
   /** The envelope's message, already cleaned. */
   serverMessage: string | null;
-  /** What the body is where it is not an envelope. */
+  /** Description of a body that is not an envelope; null for an envelope. */
   body: BodyDescription | null;
-  /** Where a 3xx points to, already cleaned. */
+  /** Target of a 3xx, already cleaned. */
   location: string | null;
   retryAfterMs: number | null;
-  /** Our clock minus the service's, milliseconds. */
+  /** Local clock minus the service's, in milliseconds. */
   clockSkewMs: number | null;
 }
 
-/** The one place that turns an HTTP status into an error class. */
-export function statusError(status: number, answer: FailedAnswer): ApiError {
+/** Converts an HTTP status into an error. No other code does. */
+export function statusError(status: number, answer: FailedResponse): ApiError {
   const { endpoint, serverMessage, body, retryAfterMs, clockSkewMs } = answer;
   const detail = serverMessage ?? body?.text ?? '';
   const message = `${endpoint}: the service answered ${status}${detail === '' ? '' : `: ${detail}`}`;
-  // The usual remedy for a status counts where the API itself answers.
+  // The usual remedy for a status applies only if the API itself responded.
   const hint = body?.isForeign ? { hint: body.hint } : {};
   const options = { endpoint, status, serverMessage, ...hint };
   if (status === 401) return new UnauthorizedError(message, { ...options, clockSkewMs });
@@ -196,11 +202,11 @@ export function statusError(status: number, answer: FailedAnswer): ApiError {
   if (status === 429) return new RateLimitedError(message, { ...options, retryAfterMs });
   if (status >= 500) return new ServerError(message, options);
   if (status >= 400) return new BadRequestError(message, options);
-  const target = answer.location === null ? 'without saying where to' : `to ${answer.location}`;
+  const target = answer.location === null ? 'without a target' : `to ${answer.location}`;
   return new RedirectedError(`${endpoint}: the service redirects (${status}) ${target}; not followed`, options);
 }
 
-/** Why a body could not be read although the connection was fine. */
+/** A body that could not be read although the connection was fine. */
 export class BodyFault extends Error {
   readonly kind: 'too_long' | 'cut_off' | 'undecodable' | 'not_gzip';
 

@@ -1,89 +1,90 @@
-/** What each answer may hold without asking: a page of 100 records has some 20 kB. */
-export const SMALL_BYTES = 64 * 1024;
-/** Answers under way or waiting to be staged, over all runs. */
-const PLACES = 512;
-/** Of those, so many may be longer than `SMALL_BYTES` at a time; with pages of 4 MiB that makes 64 MiB in all. */
-const LARGE_PLACES = 8;
+/** A response may use this many bytes without a large permit: a page of 100 records has some 20 kB. */
+export const SMALL_RESPONSE_BYTES = 64 * 1024;
+/** Maximum of responses in flight or waiting to be staged, across all runs. */
+const MAX_RESPONSES = 512;
+/** Maximum of responses longer than `SMALL_RESPONSE_BYTES` at a time; with pages of 4 MiB that makes 64 MiB in all. */
+const MAX_LARGE_RESPONSES = 8;
 
+/** A reservation of memory for one response. */
 export interface PageLease {
-  /** Waits until the answer may be as long as any; at once when it may already. */
+  /** Waits for a large permit; resolves at once if the lease has one. */
   grow(): Promise<void>;
-  /** Gives the room back. May be called twice. */
+  /** Releases the memory. May be called twice. */
   release(): void;
 }
 
 /**
- * Bounds the memory that answers take over all runs: each has a place from its request until it is staged, and one that
- * turns out long waits, half received, for one of a few large places. Who has a large place needs nothing more to end, so
- * nobody waits for ever. Places are given in the order in which they were asked for.
+ * Bounds the memory of responses across all runs. A response holds a small permit from its request until it is staged.
+ * One that turns out long waits, half received, for one of a few large permits. The holder of a large permit needs
+ * nothing else to finish, so there is no deadlock. Permits are granted in the order of the requests.
  */
 export class PageMemory {
-  readonly #places: Places;
-  readonly #large: Places;
+  readonly #small: Permits;
+  readonly #large: Permits;
 
-  constructor(places = PLACES, largePlaces = LARGE_PLACES) {
-    this.#places = new Places(places);
-    this.#large = new Places(largePlaces);
+  constructor(small = MAX_RESPONSES, large = MAX_LARGE_RESPONSES) {
+    this.#small = new Permits(small);
+    this.#large = new Permits(large);
   }
 
-  /** What the answers under way may take, in bytes, when a long one has up to `longestBytes`. */
+  /** Returns the bytes that responses in flight may use if a long one has up to `longestBytes`. */
   reservedBytes(longestBytes: number): number {
-    return this.#places.taken * SMALL_BYTES + this.#large.taken * longestBytes;
+    return this.#small.inUse * SMALL_RESPONSE_BYTES + this.#large.inUse * longestBytes;
   }
 
-  /** Waits for a place. Rejects with the signal's reason when it aborts. */
-  async take(signal?: AbortSignal): Promise<PageLease> {
-    const release = await this.#places.take(signal);
-    let isGiven = false;
-    let growing: { wait: Promise<void>; stop: AbortController } | null = null;
-    let shrink: (() => void) | null = null;
-    const growIn = (stop: AbortController) => {
-      if (isGiven) stop.abort();
-      const wait = this.#large.take(stop.signal).then((back) => {
-        shrink = back;
+  /** Waits for a small permit. Rejects with the signal's reason when it aborts. */
+  async acquire(signal?: AbortSignal): Promise<PageLease> {
+    const release = await this.#small.acquire(signal);
+    let isReleased = false;
+    let growth: { wait: Promise<void>; stop: AbortController } | null = null;
+    let releaseGrown: (() => void) | null = null;
+    const startGrowth = (stop: AbortController) => {
+      if (isReleased) stop.abort();
+      const wait = this.#large.acquire(stop.signal).then((releaseLarge) => {
+        releaseGrown = releaseLarge;
       });
       return { wait, stop };
     };
     return {
       grow: () => {
-        growing ??= growIn(new AbortController());
-        return growing.wait;
+        growth ??= startGrowth(new AbortController());
+        return growth.wait;
       },
       release: () => {
-        if (isGiven) return;
-        isGiven = true;
-        growing?.stop.abort();
-        shrink?.();
+        if (isReleased) return;
+        isReleased = true;
+        growth?.stop.abort();
+        releaseGrown?.();
         release();
       },
     };
   }
 }
 
-interface Waiter {
-  go: () => void;
+interface PermitWaiter {
+  grant: () => void;
 }
 
-class Places {
+class Permits {
   readonly #count: number;
   #free: number;
-  readonly #waiting = new Set<Waiter>();
+  readonly #waiting = new Set<PermitWaiter>();
 
   constructor(count: number) {
     this.#count = count;
     this.#free = count;
   }
 
-  get taken(): number {
+  get inUse(): number {
     return this.#count - this.#free;
   }
 
-  /** Resolves with what gives the place back. */
-  async take(signal?: AbortSignal): Promise<() => void> {
+  /** Waits for a permit and returns the function that releases it. */
+  async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);
-    return () => this.#giveBack();
+    return () => this.#release();
   }
 
   #wait(signal: AbortSignal | undefined): Promise<void> {
@@ -92,8 +93,8 @@ class Places {
         this.#waiting.delete(waiter);
         reject(signal?.reason);
       };
-      const waiter: Waiter = {
-        go: () => {
+      const waiter: PermitWaiter = {
+        grant: () => {
           signal?.removeEventListener('abort', drop);
           resolve();
         },
@@ -103,13 +104,13 @@ class Places {
     });
   }
 
-  #giveBack(): void {
+  #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;
       return;
     }
     this.#waiting.delete(next);
-    next.go();
+    next.grant();
   }
 }

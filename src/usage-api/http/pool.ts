@@ -1,23 +1,23 @@
 import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 import { type ProxySettings, proxyAgentOptions } from '../../core/net/proxy-options.ts';
 
-/** What sends requests: undici's `Dispatcher`, or anything that answers as one. */
+/** The part of undici's `Dispatcher` that sends requests. */
 export type RequestDispatcher = Pick<Dispatcher, 'dispatch'>;
 
-/** Connections to one origin, through a proxy where there is one. */
+/** Connections to one origin, through a proxy if one is configured. */
 export type OriginPool = RequestDispatcher & { close(): Promise<void> };
 
 export interface Route {
-  /** Certificates (PEM) that count instead of the public ones. */
+  /** Certificates (PEM) to trust instead of the public ones. */
   ca?: string | null | undefined;
   proxy?: ProxySettings | null | undefined;
-  /** Sends all requests instead of connections of our own. */
+  /** Sends all requests instead of the client's own connections. */
   dispatcher?: RequestDispatcher | undefined;
 }
 
-/** One request at a time on a connection; the deadline of each attempt takes the place of undici's own timeouts. */
+/** Opens connections with one request at a time each. The deadline of each attempt replaces undici's own timeouts. */
 export function openPool(origin: string, connections: number, { ca, proxy, dispatcher }: Route): OriginPool {
-  if (dispatcher !== undefined) return lentPool(origin, dispatcher);
+  if (dispatcher !== undefined) return wrapDispatcher(origin, dispatcher);
   const tls = ca ? { ca } : {};
   const common = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
   if (!proxy || !origin.startsWith('https:')) return new Pool(origin, { ...common, connect: tls });
@@ -28,8 +28,8 @@ export function openPool(origin: string, connections: number, { ca, proxy, dispa
   };
 }
 
-/** A dispatcher belongs to who gave it, and stays open. */
-function lentPool(origin: string, dispatcher: RequestDispatcher): OriginPool {
+/** Wraps a dispatcher of the caller, which `close` leaves open. */
+function wrapDispatcher(origin: string, dispatcher: RequestDispatcher): OriginPool {
   let closed = false;
   return {
     dispatch(options, handler) {

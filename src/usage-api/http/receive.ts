@@ -3,26 +3,28 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type Attempt, BodyFault } from './attempt.ts';
-import { type PageLease, SMALL_BYTES } from './page-memory.ts';
+import { type PageLease, SMALL_RESPONSE_BYTES } from './page-memory.ts';
 import type { RequestDispatcher } from './pool.ts';
 
-export interface Received {
+/** A received response, its body still encoded. */
+export interface RawResponse {
   status: number;
   headers: IncomingHttpHeaders;
-  /** In the pieces in which it came. Null: an answer other than 2xx whose body broke off or was longer than allowed. */
+  /** The body in chunks; null if the response is not 2xx and its body broke off or was too long. */
   body: Uint8Array[] | null;
 }
 
-/** Bytes of a body, on the wire. */
+/** Maximum bytes of a body on the wire, for a 2xx response and for any other. */
 export interface BodyLimits {
   success: number;
   failure: number;
 }
 
 /**
- * Sends a request once and receives its answer whole. Rejects with what the connection fails with, with what the attempt
- * was ended with, or with BodyFault. It gives undici's `dispatch` a handler: `request` would make a stream of each body
- * first, which takes a tenth of the processor time of a sync. With a lease, a long answer waits half received until there is room for it.
+ * Sends a request once and receives the complete response. Rejects with the error of the connection, the reason that
+ * ended the attempt, or BodyFault. It passes a handler to undici's `dispatch`: `request` would create a stream for each
+ * body, which takes a tenth of the processor time of a sync. With a lease, a long response pauses half received until
+ * memory is available.
  */
 export function receive(
   dispatcher: RequestDispatcher,
@@ -30,16 +32,17 @@ export function receive(
   attempt: Attempt,
   limits: BodyLimits,
   lease: PageLease | null = null,
-): Promise<Received> {
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
-    // undici can be told to abort only once a request has its connection: those that still wait for one end here.
+    // undici can abort a request only once it has a connection; a request that still waits for one ends here.
     attempt.whenEnded(reject);
-    if (attempt.reason === null) dispatcher.dispatch(options, new Receiver(resolve, reject, attempt, limits, lease));
+    if (attempt.reason === null)
+      dispatcher.dispatch(options, new ResponseReceiver(resolve, reject, attempt, limits, lease));
   });
 }
 
-class Receiver implements Dispatcher.DispatchHandler {
-  readonly #resolve: (received: Received) => void;
+class ResponseReceiver implements Dispatcher.DispatchHandler {
+  readonly #resolve: (received: RawResponse) => void;
   readonly #reject: (error: unknown) => void;
   readonly #attempt: Attempt;
   readonly #limits: BodyLimits;
@@ -48,10 +51,10 @@ class Receiver implements Dispatcher.DispatchHandler {
   #headers: IncomingHttpHeaders = {};
   #chunks: Uint8Array[] = [];
   #size = 0;
-  #asked = false;
+  #hasRequestedRoom = false;
 
   constructor(
-    resolve: (received: Received) => void,
+    resolve: (received: RawResponse) => void,
     reject: (error: unknown) => void,
     attempt: Attempt,
     limits: BodyLimits,
@@ -71,7 +74,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // Informational answers come before the one that counts, which overwrites them.
+    // Informational responses arrive before the final one, which overwrites them.
     this.#status = status;
     this.#headers = headers;
   }
@@ -79,15 +82,15 @@ class Receiver implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#chunks.push(chunk);
     this.#size += chunk.byteLength;
-    const limit = this.#succeeded() ? this.#limits.success : this.#limits.failure;
+    const limit = this.#isSuccess() ? this.#limits.success : this.#limits.failure;
     if (this.#size > limit) controller.abort(tooLong(limit));
-    else if (this.#size > SMALL_BYTES && this.#lease !== null) this.#waitForRoom(controller, this.#lease);
+    else if (this.#size > SMALL_RESPONSE_BYTES && this.#lease !== null) this.#waitForRoom(controller, this.#lease);
   }
 
-  /** The service sends no more until there is room for a long answer. */
+  /** Pauses the response until memory for a long one is available. */
   #waitForRoom(controller: Dispatcher.DispatchController, lease: PageLease): void {
-    if (this.#asked) return;
-    this.#asked = true;
+    if (this.#hasRequestedRoom) return;
+    this.#hasRequestedRoom = true;
     controller.pause();
     lease.grow().then(
       () => controller.resume(),
@@ -100,25 +103,25 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: unknown): void {
-    // A failure's status says what happened, whatever becomes of its body.
+    // The status of a failed response is enough for its error, with or without a body.
     const failed = this.#status >= 300 && this.#attempt.reason === null;
     if (failed) this.#resolve({ status: this.#status, headers: this.#headers, body: null });
     else this.#reject(error);
   }
 
-  #succeeded(): boolean {
+  #isSuccess(): boolean {
     return this.#status >= 200 && this.#status < 300;
   }
 }
 
 const inflate = promisify(gunzip);
 
-/** Decoded bytes of a body that are read at most; a page of 100 records has some 20 kB. */
+/** Default maximum of decoded bytes in a body; a page of 100 records has some 20 kB. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
- * Undoes the content-encoding of a body. The limit counts decoded bytes: 65 kB of gzip can be 64 MiB. A body
- * comes and goes in pieces, so that whoever needs it whole joins it where it is to be.
+ * Decodes the content-encoding of a body. The limit counts decoded bytes: 65 kB of gzip can become 64 MiB. The body is
+ * passed in chunks, so that the caller can join them in their final place.
  *
  * Throws BodyFault.
  */
@@ -136,17 +139,18 @@ export async function decodeBody(
     case 'x-gzip':
       return gunzipWithin(Buffer.concat(raw), maxBytes, lease);
     default:
-      throw new BodyFault('undecodable', 'the answer has a content-encoding that was not asked for');
+      throw new BodyFault('undecodable', 'the response has a content-encoding that was not requested');
   }
 }
 
 async function gunzipWithin(packed: Buffer, maxBytes: number, lease: PageLease | null): Promise<Uint8Array[]> {
   // A service that labels an empty body as gzip sends no gzip header either.
   if (packed.byteLength === 0) return [];
-  // The last four bytes say how long it becomes; what was cut off or lies is unpacked again with more room.
+  // The last four bytes announce the decoded length. A truncated or false one is decoded again with more memory.
   const announced = packed.byteLength < 4 ? 0 : packed.readUInt32LE(packed.byteLength - 4);
   try {
-    if (announced <= SMALL_BYTES) return [await inflate(packed, { maxOutputLength: Math.min(SMALL_BYTES, maxBytes) })];
+    if (announced <= SMALL_RESPONSE_BYTES)
+      return [await inflate(packed, { maxOutputLength: Math.min(SMALL_RESPONSE_BYTES, maxBytes) })];
   } catch (error) {
     if (!isTooLarge(error)) throw unpackFault(error);
   }
@@ -158,20 +162,20 @@ async function gunzipWithin(packed: Buffer, maxBytes: number, lease: PageLease |
   }
 }
 
-function codeOf(error: unknown): unknown {
+function errorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function isTooLarge(error: unknown): boolean {
-  return codeOf(error) === 'ERR_BUFFER_TOO_LARGE';
+  return errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
 }
 
 function unpackFault(error: unknown): BodyFault {
-  return codeOf(error) === 'Z_BUF_ERROR'
-    ? new BodyFault('cut_off', 'the compressed answer ends too early')
-    : new BodyFault('not_gzip', 'the answer is not the gzip it claims to be');
+  return errorCode(error) === 'Z_BUF_ERROR'
+    ? new BodyFault('cut_off', 'the compressed response is truncated')
+    : new BodyFault('not_gzip', 'the response is labeled gzip but is not');
 }
 
 function tooLong(maxBytes: number): BodyFault {
-  return new BodyFault('too_long', `the answer is longer than ${maxBytes} bytes`);
+  return new BodyFault('too_long', `the response is longer than ${maxBytes} bytes`);
 }

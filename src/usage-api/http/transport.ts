@@ -21,36 +21,36 @@ import {
   BodyFault,
   bodyError,
   connectionFailure,
-  type FailedAnswer,
+  type FailedResponse,
   statusError,
   unwatchAbort,
   watchAbort,
 } from './attempt.ts';
 import type { PageLease } from './page-memory.ts';
 import type { RequestDispatcher } from './pool.ts';
-import { decodeBody, type Received, receive } from './receive.ts';
+import { decodeBody, type RawResponse, receive } from './receive.ts';
 
-/** Bytes of a failed answer that are read for its message. */
+/** Bytes of a failed response that are read for its message. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
 export interface TransportOptions {
   retry: RetryPolicy;
-  /** Milliseconds for one attempt, from asking for a connection to the last byte. */
+  /** Milliseconds for one attempt, from requesting a connection to the last byte. */
   requestTimeoutMs: number;
-  /** Decoded bytes. */
+  /** Maximum of decoded bytes in a response. */
   maxBodyBytes: number;
   userAgent: string;
   clock: Clock;
   randomness: Randomness;
-  /** Applied to every text of the service that goes into an error. */
+  /** Removes secrets from the service's texts in errors. */
   redact: Redactor;
-  /** Told how each attempt has ended, by a status or a word such as `timeout`, and how many seconds it took. */
+  /** Called after each attempt with its status, or a word such as `timeout`, and its duration in seconds. */
   onAttempt?: ((outcome: string, seconds: number) => void) | undefined;
 }
 
 export interface TransportRequest {
   dispatcher: RequestDispatcher;
-  /** The headers that sign an attempt; null where the endpoint wants none. */
+  /** Returns the headers that sign an attempt; null if the endpoint has no signature. */
   sign: ((request: SignedRequest) => SignedHeaders) | null;
   endpoint: EndpointLabel;
   method: 'GET' | 'POST';
@@ -65,35 +65,35 @@ export interface SendOptions {
   beforeRetry?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-/** A 2xx answer, its body not yet looked at. */
-export interface Answer {
+/** A 2xx response with an unparsed body. */
+export interface ApiResponse {
   status: number;
-  /** The header as it came; null when absent. */
+  /** The Content-Type header; null if absent. */
   contentType: string | null;
-  /** Decoded, in pieces. */
+  /** The decoded body, in chunks. */
   body: Uint8Array[];
-  /** Our clock when the attempt that succeeded was sent. */
+  /** Local time at which the successful attempt was sent. */
   requestedAtMs: number;
-  /** Our clock when its last byte had come. */
+  /** Local time at which the last byte arrived. */
   receivedAtMs: number;
-  /** The response's Date header; null when absent. */
+  /** Time of the Date header; null if absent. */
   serverDateMs: number | null;
 }
 
 /**
- * Sends a request until it is answered with 2xx or may not be sent again. This is the only layer that retries HTTP.
+ * Sends a request until the response is 2xx or no retry is allowed. This is the only layer that retries HTTP.
  *
- * undici's own retry interceptor is not used: after a body that broke off it asks for the rest with a Range header and
- * joins two answers of a list that may have moved in between, and it clips Retry-After, does not retry timeouts and
- * sleeps through an abort.
+ * undici's own retry interceptor is not used: when a body breaks off it requests the rest with a Range header, which
+ * joins two responses of a listing that may have changed in between. It also clips Retry-After, does not retry timeouts
+ * and sleeps through an abort.
  *
  * Throws the ApiError of the last attempt, or CancelledError.
  */
-export async function send(
+export async function sendRequest(
   request: TransportRequest,
   options: TransportOptions,
   { signal, beforeRetry }: SendOptions,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await sendOnce(request, options, signal);
@@ -102,13 +102,13 @@ export async function send(
       const failed = { ...error.details, repeatable: request.method === 'GET' || error.details.neverSent };
       const waitMs = retryDelayMs(failed, attempt, options.retry, options.randomness.fraction());
       if (waitMs === null) throw finalError(failed, options.retry);
-      await waitFor(options.clock, waitMs, request.endpoint, signal);
-      await takeTurn(beforeRetry, request.endpoint, signal);
+      await waitForRetry(options.clock, waitMs, request.endpoint, signal);
+      await awaitRetryTurn(beforeRetry, request.endpoint, signal);
     }
   }
 }
 
-async function takeTurn(
+async function awaitRetryTurn(
   beforeRetry: SendOptions['beforeRetry'],
   endpoint: EndpointLabel,
   signal = new AbortController().signal,
@@ -120,33 +120,33 @@ async function takeTurn(
   }
 }
 
-/** One attempt under its own deadline. Throws AttemptFailure or CancelledError. */
+/** Makes one attempt with its own deadline. Throws AttemptFailure or CancelledError. */
 async function sendOnce(
   request: TransportRequest,
   options: TransportOptions,
   signal: AbortSignal | undefined,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const { endpoint } = request;
   const attempt = new Attempt();
   const beganMs = options.clock.monotonic();
-  const tell = (outcome: string): void => {
+  const report = (outcome: string): void => {
     options.onAttempt?.(outcome, (options.clock.monotonic() - beganMs) / 1000);
   };
   const cancel = () => attempt.end(new CancelledError(endpoint, signal?.reason));
   if (signal !== undefined) watchAbort(signal, cancel);
   const cancelTimeout = options.clock.after(options.requestTimeoutMs, () => {
-    const error = new TimeoutError(`${endpoint}: no complete answer within ${options.requestTimeoutMs} ms`, {
+    const error = new TimeoutError(`${endpoint}: no complete response within ${options.requestTimeoutMs} ms`, {
       endpoint,
     });
     attempt.end(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
   });
   try {
-    const answer = await exchange(request, options, attempt);
-    tell(String(answer.status));
-    return answer;
+    const response = await exchange(request, options, attempt);
+    report(String(response.status));
+    return response;
   } catch (error) {
     const failure = attempt.reason ?? connectionFailure(error, endpoint);
-    tell(outcomeOf(failure));
+    report(outcomeOf(failure));
     throw failure;
   } finally {
     cancelTimeout();
@@ -160,7 +160,7 @@ function outcomeOf(failure: unknown): string {
   return status === null || status === undefined ? code : String(status);
 }
 
-async function exchange(request: TransportRequest, options: TransportOptions, attempt: Attempt): Promise<Answer> {
+async function exchange(request: TransportRequest, options: TransportOptions, attempt: Attempt): Promise<ApiResponse> {
   const { dispatcher, sign, endpoint, method, path, body, lease = null } = request;
   const { clock, userAgent, maxBodyBytes } = options;
   const headers: Record<string, string> = {
@@ -201,11 +201,14 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
   throw new AttemptFailure({ error, retryAfterMs, neverSent: false });
 }
 
-/** The message of a failed answer, or else what its body is. The status already says what happened, so an unreadable body is no fault. */
+/**
+ * Reads the message of a failed response, or else a description of its body. The status alone is enough for an error,
+ * so an unreadable body is ignored.
+ */
 async function readFailedBody(
-  received: Received,
+  received: RawResponse,
   response: ResponseFacts,
-): Promise<Pick<FailedAnswer, 'serverMessage' | 'body'>> {
+): Promise<Pick<FailedResponse, 'serverMessage' | 'body'>> {
   const { status, body } = received;
   if (body === null || (status >= 300 && status < 400)) return { serverMessage: null, body: null };
   try {
@@ -230,7 +233,7 @@ function parseOrUndefined(body: Buffer): unknown {
   }
 }
 
-function headerText({ headers }: Received, name: string): string | null {
+function headerText({ headers }: RawResponse, name: string): string | null {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
@@ -244,20 +247,20 @@ interface RetryPolicy {
   retries: number;
   /** The first backoff; each further one is twice as long, up to 8 s. */
   baseMs: number;
-  /** A longer Retry-After is not waited for here. */
+  /** A longer Retry-After is not waited for but thrown as RateLimitedError. */
   maxRetryAfterMs: number;
 }
 
 interface FailedAttempt {
   error: ApiError;
   retryAfterMs: number | null;
-  /** False for a request that is not idempotent, unless it certainly never left this machine. */
+  /** False for a request that is not idempotent, unless it is certain that it was never sent. */
   repeatable: boolean;
 }
 
 /**
- * Milliseconds to wait before the next attempt; null when there is none. `attempt` counts from 0, `random` is in [0, 1).
- * Half of a backoff is random, so that clients that failed together do not come back together.
+ * Returns the milliseconds until the next attempt, or null if there is none. `attempt` counts from 0, `random` is in
+ * [0, 1). Half of a backoff is random, so that clients that failed together do not retry together.
  */
 export function retryDelayMs(
   failed: FailedAttempt,
@@ -272,31 +275,31 @@ export function retryDelayMs(
 }
 
 /**
- * What the caller gets when no further attempt is made: a wait too long for the client becomes a RateLimitedError,
- * whatever the status was, so that the queue can wait it out.
+ * Returns the error for the caller when no attempt is left. If the requested wait is too long for the client, the error
+ * is a RateLimitedError for any status, so that the queue can wait.
  */
 export function finalError(failed: FailedAttempt, policy: RetryPolicy): ApiError {
   const { error, retryAfterMs } = failed;
-  const waits = retryAfterMs !== null && retryAfterMs > policy.maxRetryAfterMs && isTransient(error);
-  if (!waits || error instanceof RateLimitedError) return error;
+  const isTooLongToWait = retryAfterMs !== null && retryAfterMs > policy.maxRetryAfterMs && isTransient(error);
+  if (!isTooLongToWait || error instanceof RateLimitedError) return error;
   const { endpoint, status, serverMessage, message } = error;
   return new RateLimitedError(message, { endpoint, status, serverMessage, retryAfterMs, cause: error });
 }
 
 function isTransient(error: ApiError): boolean {
   if (error instanceof NetworkError || error instanceof TimeoutError) return true;
-  const answered = error instanceof RateLimitedError || error instanceof ServerError;
-  return answered && error.status !== null && RETRIED_STATUSES.has(error.status);
+  const isStatusError = error instanceof RateLimitedError || error instanceof ServerError;
+  return isStatusError && error.status !== null && RETRIED_STATUSES.has(error.status);
 }
 
-/** Waits; ends at once with CancelledError when the signal aborts. */
-async function waitFor(
+/** Waits for the given time. Throws CancelledError when the signal aborts. */
+async function waitForRetry(
   clock: Clock,
   ms: number,
   endpoint: EndpointLabel,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  // One signal may end any number of calls that wait: more than ten listeners are no leak.
+  // One signal may cancel any number of waiting calls: more than ten listeners are no leak.
   if (signal !== undefined) setMaxListeners(0, signal);
   try {
     await sleep(clock, ms, signal);

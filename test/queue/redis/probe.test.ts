@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../../src/queue/redis/connection.ts';
+import { connectRedis } from '../../../src/queue/redis/connection.ts';
 import { probeCommands, probeRedis } from '../../../src/queue/redis/probe.ts';
 import { clientOf, redisForAll } from '../support.ts';
 
@@ -27,13 +27,13 @@ const redis = redisForAll();
 function connection(login: { username?: string; password?: string; db?: number } = {}) {
   const { target } = redis();
   if (target.kind !== 'socket') throw new Error('a socket is expected');
-  const opened = connect({ ...target, ...login }, { enableReadyCheck: false });
+  const opened = connectRedis({ ...target, ...login }, { enableReadyCheck: false });
   opened.on('error', () => undefined);
   onTestFinished(() => opened.disconnect());
   return opened;
 }
 
-test('every command of the probe works, and none of its keys stays', async () => {
+test('every command of the probe works, and none of its keys remains', async () => {
   const client = clientOf(redis().target);
   const errors: string[] = [];
   for (const [name, ...args] of probeCommands('clean')) {

@@ -1,6 +1,6 @@
 import { ReplyError } from 'ioredis';
 import { expect, test } from 'vitest';
-import { combinedRefusal, faultOf, refusalOf } from '../../../src/queue/redis/refusals.ts';
+import { combinedRefusal, redisFaultOf, refusalOf } from '../../../src/queue/redis/refusals.ts';
 
 const ASKED = { username: 'ledger', db: 3, keyPattern: 'bull:ul-*' };
 
@@ -59,20 +59,20 @@ test.each([
   expect(refusalOf(new ReplyError(answer), ASKED)).toBeNull();
 });
 
-test('an error of another kind is no refusal, whatever it says', () => {
+test('an error of another kind is not a refusal', () => {
   expect(refusalOf(new Error('NOAUTH Authentication required.'), ASKED)).toBeNull();
-  expect(faultOf(new Error('connect ECONNREFUSED 127.0.0.1:9'), ASKED)).toMatchObject({
+  expect(redisFaultOf(new Error('connect ECONNREFUSED 127.0.0.1:9'), ASKED)).toMatchObject({
     reason: expect.stringContaining('ECONNREFUSED'),
     hint: 'start Redis, or correct redis_url',
   });
 });
 
-test('an answer that nobody foresaw is repeated, without the digest of a script', () => {
+test('an unknown reply is quoted, without the digest of a script', () => {
   const digest = 'a'.repeat(40);
   const error = new ReplyError(`ERR max daily request limit exceeded script: ${digest}, on @user_script:1.`);
-  expect(faultOf(error, ASKED)).toEqual({
+  expect(redisFaultOf(error, ASKED)).toEqual({
     code: 'ERR',
-    reason: 'it answered "ERR max daily request limit exceeded"',
+    reason: 'it replied "ERR max daily request limit exceeded"',
     hint: 'see the log of Redis for the cause',
   });
 });
@@ -91,14 +91,14 @@ test('all missing permissions are one fault, and its remedy can be copied', () =
   });
 });
 
-test('a user that may run next to nothing is told the categories', () => {
+test('a user that may run almost nothing gets a remedy with categories', () => {
   const commands = Array.from({ length: 40 }, (_, index) => denied(`COMMAND${index}`));
   const fault = combinedRefusal(commands, ASKED);
   expect(fault?.reason).toContain('and 28 more');
   expect(fault?.hint).toBe('grant the user what is missing: ACL SETUSER ledger +@read +@write +@scripting');
 });
 
-test('the state of the server goes before missing permissions: it has to change first', () => {
+test('the state of the server takes precedence over missing permissions', () => {
   const readonly = { command: 'SET', error: new ReplyError("READONLY You can't write against a read only replica.") };
   expect(combinedRefusal([denied('EVAL'), readonly], ASKED)?.code).toBe('READONLY');
 });

@@ -94,8 +94,8 @@ export async function play(plan: Plan): Promise<Outcome> {
     await world.clock.advance(0);
     const calmMs = world.clock.now();
     const longestMs = QUIET_MS + 2 * Math.max(...plan.workspaces.map(({ pauseMs }) => pauseMs));
-    for (let restMs = 0; restMs < longestMs && !watches.every((each) => each.isSettled(calmMs)); restMs += REST_STEP_MS)
-      await run(plan.forMs + restMs + REST_STEP_MS);
+    for (let pauseAfterFailureMs = 0; pauseAfterFailureMs < longestMs && !watches.every((each) => each.isSettled(calmMs)); pauseAfterFailureMs += REST_STEP_MS)
+      await run(plan.forMs + pauseAfterFailureMs + REST_STEP_MS);
     // Reminders never end, so there is always something to wait for; a run that has begun meanwhile ends.
     const untilRead = async (): Promise<void> => {
       for (let minutes = 0; minutes < LONGEST_RUN_MINUTES && watches.some((each) => each.isReading); minutes += 1)

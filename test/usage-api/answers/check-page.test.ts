@@ -16,7 +16,7 @@ const withCredits = (numeral: string) => JSON.stringify(page([item({ credits_use
 const creditsOf = (numeral: string) => parse(withCredits(numeral)).usage[0]?.credits_used;
 
 describe('parsing a usage page', () => {
-  it("gives the items in the service's own names", () => {
+  it("returns the items with the service's field names", () => {
     expect(parse(page([item()]))).toEqual({
       workspace_id: 'ws-1',
       usage: [item()],
@@ -97,16 +97,16 @@ describe('parsing a usage page', () => {
     ['success is missing', page([], {}, { success: undefined })],
     ['success is "true", not true or false', page([], {}, { success: 'true' })],
     ['success is false: no such thing', page([], {}, { success: false, message: 'no such thing' })],
-    ['the answer is an array, not an object', []],
-    ['the answer is not JSON', '<html>'],
-    ['the answer is not JSON', ''],
+    ['the response is an array, not an object', []],
+    ['the response is not JSON', '<html>'],
+    ['the response is not JSON', ''],
   ])('says %s', (problem, body) => {
     expect(() => parse(body)).toThrow(`workspace usage: ${problem}`);
     expect(() => parse(body)).toThrow('(page 7)');
     expect(() => parse(body)).toThrow(InvalidResponseError);
   });
 
-  it('says what to do when the service bills by other months', () => {
+  it('names the remedy when the service bills by other months', () => {
     expect(thrownBy(() => parse(page([item({ period: '2026-01' })])))).toMatchObject({
       message: expect.stringContaining('period_start'),
       hint: expect.stringContaining('calendar month'),
@@ -122,16 +122,16 @@ describe('parsing a usage page', () => {
     expect(parse(page([item({ period_start, period_end })])).usage).toHaveLength(1);
   });
 
-  it('takes tenant ids up to 1,024 bytes', () => {
+  it('accepts tenant ids up to 1,024 bytes', () => {
     const ids = ['x'.repeat(1024), '€'.repeat(341)];
     expect(parse(page(ids.map((tenant_id) => item({ tenant_id })))).usage.map((row) => row.tenant_id)).toEqual(ids);
   });
 
-  it('leaves the page out of an error when there is none', () => {
+  it('omits the page number from an error if there is none', () => {
     expect(() => parse('[]', { ...WHERE, page: null })).toThrow(/an object$/);
   });
 
-  it('does not quote an answer that is not JSON', () => {
+  it('does not quote a response that is not JSON', () => {
     for (const body of ['sk_live_secret', '{"a":1234567890123456 sk_live_secret']) {
       const error = thrownBy(() => parse(body));
       expect(error).toBeInstanceOf(InvalidResponseError);
@@ -139,13 +139,13 @@ describe('parsing a usage page', () => {
     }
   });
 
-  it('refuses bytes that are not UTF-8', () => {
+  it('rejects bytes that are not UTF-8', () => {
     const body = encode(JSON.stringify(page([item({ tenant_id: 'X' })])));
     body[body.indexOf('X'.charCodeAt(0))] = 0xff;
-    expect(() => parseUsagePage(body, WHERE)).toThrow('the answer is not valid UTF-8 (page 7)');
+    expect(() => parseUsagePage(body, WHERE)).toThrow('the response is not valid UTF-8 (page 7)');
   });
 
-  it('wants the tenant that was asked for, in the page and in every item', () => {
+  it('requires the requested tenant in the page and in every item', () => {
     const where = { ...WHERE, tenantId: 't-1' };
     expect(parse(page([item()], { tenant_id: 't-1' }), where).tenant_id).toBe('t-1');
     expect(() => parse(page([item()]), where)).toThrow('tenant usage: data.tenant_id is missing');
@@ -155,13 +155,13 @@ describe('parsing a usage page', () => {
     );
   });
 
-  it('ignores fields that it does not know in the envelope, the data and every item', () => {
+  it('ignores unknown fields in the envelope, the data and every item', () => {
     const body = page([item({ region: 'eu' }), item({ region: 'us', plan: 1 })], { cursor: null }, { trace: 'x' });
     expect(parse(body)).toMatchObject({ usage: [item(), item()], total_records: 2, total_pages: 1 });
     expect(parse(page([item()], {}, { message: undefined })).usage).toEqual([item()]);
   });
 
-  it('takes a __proto__ key for an unknown field that changes nothing', () => {
+  it('treats a __proto__ key as an unknown field without effect', () => {
     const proto = '"__proto__":{"credits_used":9},';
     const text = JSON.stringify(page([item({ credits_used: undefined })])).replace(
       '"tenant_id"',
@@ -175,13 +175,13 @@ describe('parsing a usage page', () => {
     expect(({} as Loose).credits_used).toBeUndefined();
   });
 
-  it('keeps apart tenants that differ only in long digits, and parses their pages exactly', () => {
+  it('distinguishes tenants that differ only in long digits, and parses their pages exactly', () => {
     const ids = ['123456789012345678', '123456789012345679', 'é\u{1F600}'];
     const body = page(ids.map((tenant_id) => item({ tenant_id })));
     expect(parse(body).usage.map((row) => row.tenant_id)).toEqual(ids);
   });
 
-  it('sends the exact parser only texts that may hold a long number', () => {
+  it('uses the exact parser only for texts that may hold a long number', () => {
     const long = [
       '1234567890123456',
       '-1234567890123456',
@@ -211,7 +211,7 @@ describe('parsing a usage page', () => {
     }
   });
 
-  it('looks through a huge run of digits in time', () => {
+  it('scans a huge run of digits in linear time', () => {
     const digits = '7'.repeat(8_000_000);
     expect(mayHoldLongNumber(encode(`["${digits}"]`))).toBe(false);
     expect(mayHoldLongNumber(encode(`["${digits}", 1234567890123456]`))).toBe(true);

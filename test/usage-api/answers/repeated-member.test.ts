@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { hasNoRoomToRepeat, parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
-import { repeatedMember } from '../../../src/usage-api/answers/parse-json.ts';
+import { findRepeatedMember } from '../../../src/usage-api/answers/parse-json.ts';
 import { item, page } from '../service-double.ts';
 
 const parse = (text: string) => parseUsagePage(new TextEncoder().encode(text), { page: 7, workspaceId: 'ws-1' });
@@ -13,7 +13,7 @@ const items = fc.array(
 /** As services write their answers: in one line, or for people to read. */
 const indents = fc.constantFrom(0, 2);
 
-it('takes every answer without a name that stands twice', () => {
+it('accepts every response without a duplicate name', () => {
   fc.assert(
     fc.property(items, indents, (records, indent) => {
       const body = page(records.map((record) => item(record)));
@@ -22,7 +22,7 @@ it('takes every answer without a name that stands twice', () => {
   );
 });
 
-it('refuses a page in which any name stands twice in one object, wherever it is', () => {
+it('rejects a page with a duplicate name in any of its objects', () => {
   fc.assert(
     fc.property(items, indents, fc.nat(), fc.boolean(), (records, indent, place, isEscaped) => {
       const text = JSON.stringify(page(records.map((record) => item(record))), null, indent);
@@ -30,20 +30,20 @@ it('refuses a page in which any name stands twice in one object, wherever it is'
       const { index, 1: name } = members[place % members.length] as RegExpExecArray;
       const written = isEscaped ? name?.replace('_', '\\u005f') : name;
       const doubled = `${text.slice(0, index)}"${written}":0,${text.slice(index)}`;
-      expect(() => parse(doubled)).toThrow(`"${name}" stands twice in one object (page 7)`);
+      expect(() => parse(doubled)).toThrow(`"${name}" appears twice in one object (page 7)`);
     }),
   );
 });
 
-it('finds a figure that stands twice though the other figures are written as short as they can be', () => {
+it('finds a duplicate figure even if all other figures have their shortest form', () => {
   const records = Array.from({ length: 12 }, (_, index) => item({ tenant_id: `t${index}`, credits_used: 5_000_000 }));
   const short = JSON.stringify(page(records)).replaceAll('5000000', '5e6');
   expect(parse(short).usage).toHaveLength(12);
   const doubled = short.replace('"credits_used":', '"credits_used":1,"credits_used":');
-  expect(() => parse(doubled)).toThrow('"credits_used" stands twice in one object');
+  expect(() => parse(doubled)).toThrow('"credits_used" appears twice in one object');
 });
 
-it('sees by its length that a page written as documented repeats nothing', () => {
+it('recognizes by its length that a page in the documented form has no duplicates', () => {
   const text = JSON.stringify(page([item(), item({ tenant_id: 'b', credits_used: -12_345 })]));
   const { message } = JSON.parse(text);
   expect(hasNoRoomToRepeat(text, { message, page: parse(text) })).toBe(true);
@@ -59,5 +59,5 @@ it.each([
   ['{"a":{"a":"\\"a\\":"},"b:":"a"}', null],
   ['[[],{},":","::"]', null],
 ])('reads %s', (text, expected) => {
-  expect(repeatedMember(text, JSON.parse(text))).toBe(expected);
+  expect(findRepeatedMember(text, JSON.parse(text))).toBe(expected);
 });

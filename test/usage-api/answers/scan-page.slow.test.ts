@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { PageScanner } from '../../../src/usage-api/answers/scan-page.ts';
 import { isRight, items, pageOf, parse, scan, style } from './scanned-pages.ts';
 
-describe('a page that is scanned', () => {
-  test('is left to the parser, or says the same, whatever bytes have been changed', () => {
+describe('PageScanner', () => {
+  test('returns null or the same page as the parser for any changed bytes', () => {
     const scanner = new PageScanner();
     const met = { same: 0, left: 0, wrong: 0 };
     const edit = fc.record({

@@ -6,8 +6,8 @@ import { isRight, items, page, pageOf, parse, scan, style } from './scanned-page
 const RECORD =
   '{"tenant_id":"a","period":"2026-01","period_start":"2026-01-01T00:00:00Z","period_end":"2026-01-31T00:00:00Z","credits_used":1,"request_count":2}';
 
-describe('a page that is scanned', () => {
-  test('says what parsing it says, however its service orders members and sets space', () => {
+describe('PageScanner', () => {
+  test('returns the same page as the parser for any order of members and any white space', () => {
     const scanner = new PageScanner();
     fc.assert(
       fc.property(items, style, (records, how) => {
@@ -20,7 +20,7 @@ describe('a page that is scanned', () => {
     );
   });
 
-  test('is not one whose records stand elsewhere than in data.usage', () => {
+  test('returns null for records outside data.usage', () => {
     const scanner = new PageScanner();
     const scanned = (usage: string) => scan(scanner, page(usage));
     expect(scanned(`"usage":[${RECORD}]`)?.records).toHaveLength(1);
@@ -32,7 +32,7 @@ describe('a page that is scanned', () => {
   });
 });
 
-test('what stands around the records is remembered for those who asked, and as it stood', () => {
+test('the bytes around the records are remembered only for the same ids and the same bytes', () => {
   const scanner = new PageScanner();
   const body = page(`"usage":[${RECORD}]`);
   const said = (text: Uint8Array, workspaceId = 'ws-1') => scanner.scan(text, { page: 1, workspaceId })?.totalRecords;
@@ -48,7 +48,7 @@ test('the first pages of a process are left to the parser', () => {
   expect(seen).toEqual([undefined, undefined, 1]);
 });
 
-describe('of two records the second is left to the parser, right or wrong', () => {
+describe('a page with an unusual second record is left to the parser, valid or not', () => {
   test.each([
     ['"a"', '""'],
     ['"a"', `"${'a'.repeat(1025)}"`],

@@ -26,7 +26,7 @@ async function errorOf(reply: Reply, call = CALLS[0]?.[1] as (client: UsageApiCl
   return (await rejection(call(client))) as api.ApiError;
 }
 
-describe('an answer of success that is none of the API', () => {
+describe('a 2xx response that is not from the API', () => {
   it.each<[string, Reply, string, RegExp]>([
     [
       'a login page',
@@ -78,9 +78,9 @@ describe('an answer of success that is none of the API', () => {
       /the API answers in JSON/,
     ],
     [
-      'JSON that breaks off',
+      'truncated JSON',
       answer(200, '{"success":true,"data":{"usage":[{"a":"'),
-      `JSON that breaks off after 39 bytes (status 200, application/json) that begins '{"success":true`,
+      `truncated JSON after 39 bytes (status 200, application/json) that begins '{"success":true`,
       /proxy on the way/,
     ],
     ['JSON with a mistake', answer(200, '{"success":true,}'), 'JSON with a syntax error', /service operator/],
@@ -112,17 +112,17 @@ describe('an answer of success that is none of the API', () => {
     expect(error.hint).toMatch(/another API/);
   });
 
-  it('says what came instead of the gzip that was announced', async () => {
+  it('describes a body that is labeled gzip but is not', async () => {
     const error = await errorOf(answer(200, LOGIN, { ...HTML, 'content-encoding': 'gzip' }));
-    expect(error.message).toMatch(/not the gzip it claims to be: a login page \(status 200, text\/html/);
+    expect(error.message).toMatch(/labeled gzip but is not: a login page \(status 200, text\/html/);
   });
 });
 
 describe.each(CALLS)('%s', (endpoint, call) => {
-  it('says of a login page that it is one, with its setting', async () => {
+  it('recognizes a login page and names the setting', async () => {
     const error = await errorOf(answer(200, LOGIN, HTML), call);
     expect(error.message).toMatch(
-      new RegExp(`^${endpoint}: the answer is not JSON.*: a login page \\(status 200, text/html`),
+      new RegExp(`^${endpoint}: the response is not JSON.*: a login page \\(status 200, text/html`),
     );
     expect(error.hint).toContain(endpoint === 'generate embed token' ? 'embed_url' : 'base_url');
   });
@@ -140,7 +140,7 @@ describe.each(CALLS)('%s', (endpoint, call) => {
     expect(error.message).toContain(`${endpoint}: the service answered ${status}: ${text} (text/html; charset=utf-8)`);
   });
 
-  it('keeps the remedy of a status with an empty body or JSON of another form', async () => {
+  it('keeps the remedy of the status for an empty body and JSON of another form', async () => {
     const empty = await errorOf(answer(401, ''), call);
     expect(empty.message).toBe(`${endpoint}: the service answered 401: an empty body (application/json)`);
     expect(empty.hint).toContain('secret_key');
@@ -149,8 +149,8 @@ describe.each(CALLS)('%s', (endpoint, call) => {
   });
 });
 
-describe('what is quoted', () => {
-  it('has no secret, no control characters, no markup and few words', async () => {
+describe('a quoted body', () => {
+  it('contains no secrets, control characters or markup, and is short', async () => {
     const bold = '\u001b[1m';
     const html = `<b>${bold}Hello</b> &lt;script&gt; ${SECRET} ${'ab'.repeat(40)} ${SECRET.replace('_', '&#95;')} ${'word '.repeat(500)}`;
     const { message } = await errorOf(answer(200, html, HTML));
@@ -160,14 +160,14 @@ describe('what is quoted', () => {
     expect(message.length).toBeLessThan(300);
   });
 
-  it('is nothing of an answer to a request for a token that may hold it', async () => {
+  it('is empty for a token response that may contain the token', async () => {
     const call = CALLS[3]?.[1];
     for (const body of ['{"success":true,"data":{"token":"tok_short"', 'tok_short', { token: 'tok_short' }]) {
       expect((await errorOf(answer(200, body), call)).message).not.toContain('tok_short');
     }
   });
 
-  it('is nothing where no redactor is given', () => {
+  it('is empty without a redactor', () => {
     const where = { page: 1, workspaceId: 'ws-1', status: 200, contentType: 'text/plain' };
     expect(() => api.parseUsagePage(Buffer.from('pong'), where)).toThrow(/plain text \(status 200, text\/plain\)$/);
   });

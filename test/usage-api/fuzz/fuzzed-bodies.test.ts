@@ -28,7 +28,7 @@ async function read({ tenantId, ...sent }: Sent): Promise<Found | string> {
   }
 }
 
-test('whatever a service sends is read exactly or refused by name, as an independent checker says', async () => {
+test('any body is read exactly or rejected with a named field, in agreement with an independent checker', async () => {
   const random = randomFrom(SEED);
   const counts = { right: 0, wrong: 0, openAndRead: 0, openAndRefused: 0, otherStatus: 0, unpackable: 0 };
   for (let index = 0; index < BODIES; index += 1) {

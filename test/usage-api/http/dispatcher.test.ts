@@ -11,7 +11,7 @@ import { answer, clientOf, item, page, startService } from '../service-double.ts
 const NOON = Date.UTC(2026, 2, 20, 12);
 const USAGE = '/api/v1/external/workspaces/ws-1/tenant-usage';
 
-test("undici's MockAgent answers for both addresses, and stays open when the client closes", async () => {
+test("undici's MockAgent responds for both addresses, and stays open when the client closes", async () => {
   const dispatcher = new MockAgent();
   onTestFinished(() => dispatcher.close());
   dispatcher.disableNetConnect();
@@ -58,7 +58,7 @@ test('an interceptor sees each attempt with a signature of its own', async () =>
   expect(seen).toEqual([`${untilSeconds}`, `${untilSeconds + 60}`]);
 });
 
-test('a whole sync is answered in memory on a virtual clock: a hanging request ends when that clock says so', async () => {
+test('a whole sync runs in memory on a virtual clock, which ends a hanging request', async () => {
   const { config } = await startFixture();
   const clock = createVirtualClock(NOON);
   const body = Buffer.from(JSON.stringify(page([item()])));

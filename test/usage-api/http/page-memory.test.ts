@@ -8,13 +8,13 @@ import { answer, clientOf, startService } from '../service-double.ts';
 
 const LONG = Buffer.alloc(1024 * 1024, ' ');
 
-test('places are given in the order in which they were asked for, and an abort ends the waiting', async () => {
+test('permits are granted in the order of the requests, and an abort ends the wait', async () => {
   const memory = new PageMemory(1, 1);
-  const first = await memory.take();
+  const first = await memory.acquire();
   const order: string[] = [];
   const stop = new AbortController();
-  const waiting = memory.take(stop.signal);
-  const second = memory.take().then((lease) => {
+  const waiting = memory.acquire(stop.signal);
+  const second = memory.acquire().then((lease) => {
     order.push('second');
     return lease;
   });
@@ -27,9 +27,9 @@ test('places are given in the order in which they were asked for, and an abort e
   expect(order).toEqual(['second']);
 });
 
-test('whoever gives up while it waits for a large place takes none', async () => {
+test('a lease that is released while it waits for a large permit takes none', async () => {
   const memory = new PageMemory(3, 1);
-  const [holder, quitter, next] = await Promise.all([memory.take(), memory.take(), memory.take()]);
+  const [holder, quitter, next] = await Promise.all([memory.acquire(), memory.acquire(), memory.acquire()]);
   await holder.grow();
   const given = quitter.grow().catch(() => 'gave up');
   quitter.release();
@@ -60,12 +60,12 @@ test.each(['plain', 'gzip'])(
   },
 );
 
-test('a gzip body that says that it is short waits for room like any other, and none is unpacked beyond the limit', async () => {
+test('a gzip body with a false length waits for memory like any other, and no body is decoded beyond the limit', async () => {
   const packed = gzipSync(LONG);
   const lying = Buffer.from(packed);
   lying.writeUInt32LE(1000, lying.length - 4);
   const memory = new PageMemory(10, 1);
-  const holder = await memory.take();
+  const holder = await memory.acquire();
   await holder.grow();
   const liar = await serve(lying, true);
   const fetched = rejection(opened(liar.url, { memory }).fetchUsagePage({}));

@@ -24,7 +24,7 @@ describe('the wait before another attempt', () => {
     expect(retryDelayMs(failed(503), 20, { ...policy, retries: 99 }, 0)).toBe(4_000);
   });
 
-  it('is not given after the last retry, to statuses that will not change, or to what may have been done already', () => {
+  it('is null after the last retry, for permanent statuses, and for requests that may have taken effect', () => {
     expect(retryDelayMs(failed(503), 4, policy, 0)).toBeNull();
     expect(retryDelayMs(failed(501), 0, policy, 0)).toBeNull();
     expect(retryDelayMs({ ...failed(503), repeatable: false }, 0, policy, 0)).toBeNull();

@@ -44,24 +44,26 @@ test('hosts of NO_PROXY and this machine are reached without the proxy', async (
   expect(proxy.tunnels).toEqual([]);
 });
 
-test('what keeps a connection from coming about is said in words, which alerts repeat, beside its code', async () => {
+test('an error describes in words, with its code, why a connection failed', async () => {
   const { server } = privateAuthority();
   const { port } = await startTlsServer(server, PAGE);
   const untrusted = await rejection(open(`https://localhost:${port}`, {}).getWorkspaceUsage());
   expect(untrusted.message).toMatch(
-    /^workspace usage: the connection failed: the \w.* no `ca_file` names .*\([A-Z_]+\)$/,
+    /^workspace usage: the connection failed: the \w.* not in `ca_file` .*\([A-Z_]+\)$/,
   );
   const absent = await rejection(open('http://127.0.0.1:9', {}).getWorkspaceUsage());
-  expect(absent.message).toBe('workspace usage: the connection failed: nothing listens there (ECONNREFUSED)');
+  expect(absent.message).toBe('workspace usage: the connection failed: connection refused (ECONNREFUSED)');
   const plain = await startService((response) => response.end(PAGE));
   onTestFinished(plain.close);
   const noTls = await rejection(open(plain.url.replace('http:', 'https:'), {}).getWorkspaceUsage());
-  expect(noTls.message).toContain('the connection failed: no TLS is spoken there (ERR_SSL_WRONG_VERSION_NUMBER)');
+  expect(noTls.message).toContain(
+    'the connection failed: the server does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER)',
+  );
   const { url, close } = await startService((response) => {
     response.writeHead(200, Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])));
     response.end(PAGE);
   });
   onTestFinished(close);
   const much = await rejection(open(url, {}).getWorkspaceUsage());
-  expect(much.message).toContain('the answer has more headers than are read (');
+  expect(much.message).toContain('the response headers are too large (');
 });

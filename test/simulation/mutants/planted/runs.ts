@@ -72,15 +72,15 @@ export const RUNS: Planted = {
   'src/queue/slots.ts': {
     'failed-slots-given-up': [
       'what failed is not tried again before the next slot',
-      'const rest = restMs(history, nextMs - slotMs) -',
-      'const rest = nextMs - slotMs -',
+      'pauseAfterFailureMs(history, nextMs - slotMs) -',
+      'nextMs - slotMs -',
     ],
     'refused-for-hours': [
       'credentials that were refused once are not tried again for five hours',
-      'const FIRST_REFUSED_MS = 5 * 60_000;',
-      'const FIRST_REFUSED_MS = 5 * 60 * 60_000;',
-      'const LONGEST_REFUSED_MS = 60 * 60_000;',
-      'const LONGEST_REFUSED_MS = 24 * 60 * 60_000;',
+      'const FIRST_REFUSED_PAUSE_MS = 5 * 60_000;',
+      'const FIRST_REFUSED_PAUSE_MS = 5 * 60 * 60_000;',
+      'const MAX_REFUSED_PAUSE_MS = 60 * 60_000;',
+      'const MAX_REFUSED_PAUSE_MS = 24 * 60 * 60_000;',
     ],
   },
   'src/daemon/http/readiness.ts': {

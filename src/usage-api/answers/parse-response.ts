@@ -3,51 +3,52 @@ import { parseDateTime } from '../../core/date-time.ts';
 import { formatPath, valueAt } from '../../core/text/path.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
-import type { Answer } from '../http/transport.ts';
-import { repeatedMember } from './parse-json.ts';
+import type { ApiResponse } from '../http/transport.ts';
+import { findRepeatedMember } from './parse-json.ts';
 import { describeValue, envelopeMessage, isEnvelope } from './server-text.ts';
 import { describeBody, describeJson } from './unexpected-body.ts';
 
 /**
- * The `data` of a 2xx answer, checked against its schema. Throws InvalidResponseError that names the field. Of the answer to a
- * request for a token nothing is quoted but its message and the text of an HTML page.
+ * Returns the `data` of a 2xx response, checked against its schema. Throws InvalidResponseError that names the field. A
+ * token response is not quoted, except for its message and the text of an HTML page.
  */
-export function parseAnswer<T>(
-  answer: Pick<Answer, 'status' | 'contentType' | 'body'>,
+export function parseResponse<T>(
+  answer: Pick<ApiResponse, 'status' | 'contentType' | 'body'>,
   schema: z.ZodType<T>,
   endpoint: EndpointLabel,
   redact: Redactor,
 ): T {
   const { status, contentType } = answer;
   const response = { endpoint, status, contentType, redact };
-  const text = decode(answer.body);
-  const value = text === undefined ? undefined : parse(text);
+  const text = decodeBytes(answer.body);
+  const value = text === undefined ? undefined : parseJson(text);
   if (text === undefined || value === undefined) {
     const { text: found, hint } = describeBody(Buffer.concat(answer.body), response);
-    throw new InvalidResponseError(`${endpoint}: the answer is not JSON: ${found}`, { endpoint, status, hint });
+    throw new InvalidResponseError(`${endpoint}: the response is not JSON: ${found}`, { endpoint, status, hint });
   }
-  const repeated = repeatedMember(text, value);
+  const repeated = findRepeatedMember(text, value);
   if (repeated !== null) {
-    const said = `${describeValue(repeated, redact)} stands twice in one object`;
-    throw new InvalidResponseError(`${endpoint}: ${said}`, { endpoint, status });
+    const problem = `${describeValue(repeated, redact)} appears twice in one object`;
+    throw new InvalidResponseError(`${endpoint}: ${problem}`, { endpoint, status });
   }
   const serverMessage = envelopeMessage(value, redact);
   if (typeof value === 'object' && value !== null && 'success' in value && value.success === false) {
-    const said = serverMessage === null ? '' : `: ${serverMessage}`;
-    throw new InvalidResponseError(`${endpoint}: success is false${said}`, { endpoint, status, serverMessage });
+    const suffix = serverMessage === null ? '' : `: ${serverMessage}`;
+    throw new InvalidResponseError(`${endpoint}: success is false${suffix}`, { endpoint, status, serverMessage });
   }
   const result = successEnvelope(schema).safeParse(value);
   if (result.success) return result.data.data as T;
   const path = result.error.issues[0]?.path ?? [];
   const found = valueAt(value, path);
-  const problem = found === undefined ? 'is missing' : `is ${kindOf(found)}, which is not what belongs there`;
-  const message = `${endpoint}: ${formatPath(path) || 'the answer'} ${problem}`;
+  const problem =
+    found === undefined ? 'is missing' : `is ${describeKind(found)}, which does not match the API specification`;
+  const message = `${endpoint}: ${formatPath(path) || 'the response'} ${problem}`;
   if (isEnvelope(value)) throw new InvalidResponseError(message, { endpoint, status, serverMessage });
-  const { text: what, hint } = describeJson(value, response);
-  throw new InvalidResponseError(`${message}: ${what}`, { endpoint, status, serverMessage, hint });
+  const { text: description, hint } = describeJson(value, response);
+  throw new InvalidResponseError(`${message}: ${description}`, { endpoint, status, serverMessage, hint });
 }
 
-function decode(body: Uint8Array[]): string | undefined {
+function decodeBytes(body: Uint8Array[]): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(body));
   } catch {
@@ -55,7 +56,7 @@ function decode(body: Uint8Array[]): string | undefined {
   }
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -63,7 +64,7 @@ function parse(text: string): unknown {
   }
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   return typeof value === 'string' ? (value === '' ? 'empty' : 'a text') : describeValue(value);
 }
 
@@ -74,8 +75,8 @@ function successEnvelope<T extends z.ZodType>(data: T) {
 }
 
 /**
- * A dashboard. Only its id is insisted on: whoever asked for it needs that, and refusing the answer for any other field
- * would hide that the dashboard now exists.
+ * A dashboard. Only its id is required: rejecting the response for another field would hide that the dashboard now
+ * exists.
  */
 export const dashboardSchema = z.looseObject({
   dashboard_id: z.string().min(1),
