@@ -5,7 +5,7 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 import { counted } from '../core/text/words.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import type { PublishReport } from '../publish/publish-ledger.ts';
-import { lagOf } from '../publish/standing.ts';
+import { publishLag } from '../publish/standing.ts';
 
 const PUBLISH_INTERVAL_MS = 2_000;
 const PUBLISH_HEALTH_INTERVAL_MS = 60_000;
@@ -84,7 +84,7 @@ export class PublishWatch {
   health(): PublishHealth {
     const { connection, clock, staleMs, unreadyWhenStale } = this.#options;
     const position = this.#position;
-    const lag = lagOf(connection, position, clock.now());
+    const lag = publishLag(connection, position, clock.now());
     const stale = this.#fault !== null && this.#failedAfterMs > staleMs;
     return {
       position,

@@ -8,41 +8,41 @@ import { keptFromRun } from '../ledger/journal/runs/prune-runs.ts';
 import { openReader } from '../ledger/store/file/open.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
-import { compareCopy, type Difference, unitOf } from './compare-copy.ts';
+import { type CopyDifference, compareCopy, unitOf } from './compare-copy.ts';
 import { copyLines, escapeNul, PAUSE, type PublishTarget, selectLines } from './in-postgres.ts';
 import { PublishError } from './refusals.ts';
 import { inCopy, viewsOf } from './schema.ts';
 import { COPIED_TABLES, type CopiedTable, offsetOf } from './tables.ts';
 
-/** Entries and row changes that are looked at between two turns of the event loop. */
-const STEP = 2_000;
-/** From this many rows on the planner of Postgres is told of them at once. */
-const NOTABLE_ROWS = 50_000;
+/** Entries and row changes that are processed between two turns of the event loop. */
+const ENTRIES_PER_TURN = 2_000;
+/** From this many rows on, ANALYZE updates the statistics of Postgres' planner. */
+const MIN_ROWS_FOR_ANALYZE = 50_000;
 
-export interface PublishOrder {
+export interface PublishRequest {
   target: PublishTarget;
   ledgerPath: string;
   nowMs: number;
-  /** `check` compares the copy with the ledger afterwards; `repair` also sends again what differs. */
+  /** `check` compares the copy with the ledger afterwards; `repair` also resends the differences. */
   compare?: 'check' | 'repair';
   signal?: AbortSignal;
 }
 
 export interface PublishReport {
-  /** Positions in the chain. */
+  /** Position in the chain before this publication; `to` is the one after it. */
   from: number;
   to: number;
   headDigest: string;
   rows: number;
-  /** Asked to compare: how the last link that was published is not one of this ledger; null when it is. */
-  parted: string | null;
-  differences: readonly Difference[];
+  /** With `compare`: describes a last published link that is not in this ledger; null if it is. */
+  divergence: string | null;
+  differences: readonly CopyDifference[];
 }
 
 type Marks = Readonly<Record<string, number>>;
 
-/** What Postgres holds of the ledger; without marks nothing of it has been published. */
-interface Held {
+/** The state of the ledger's copy in Postgres; without marks nothing has been published. */
+interface CopyState {
   ledger_key: bigint;
   position: bigint;
   head_digest: string;
@@ -50,65 +50,65 @@ interface Held {
 }
 
 /**
- * Publishes what is new: one snapshot of the ledger in one transaction of Postgres, which holds the position as well.
- * So readers there see whole links of the chain, and the next call does what a crash or a cut has left undone. Throws
- * PublishError, `publish_refused` when another copy of the ledger has published, `publish_taken` when another ledger
- * publishes one of its workspaces.
+ * Publishes all changes since the last call: one snapshot of the ledger in one transaction of Postgres, together with
+ * the new position. Readers there see only complete links of the chain, and the next call repeats work lost in a crash
+ * or a broken connection. Throws PublishError: `publish_refused` if another copy of the ledger has published,
+ * `publish_taken` if another ledger publishes one of its workspaces.
  */
-export async function publishLedger(order: PublishOrder): Promise<PublishReport> {
-  const { connection, close } = openReader(order.ledgerPath);
+export async function publishLedger(options: PublishRequest): Promise<PublishReport> {
+  const { connection, close } = openReader(options.ledgerPath);
   try {
     const work = async (client: pg.Client): Promise<PublishReport> => {
       const id = ledgerId(connection);
       await client.query('INSERT INTO ledgers (ledger_id) VALUES ($1) ON CONFLICT DO NOTHING', [id]);
-      // Locked first, the snapshot taken after it: the copy is never ahead of it.
-      const { rows } = await client.query<Held>('SELECT * FROM ledgers WHERE ledger_id = $1 FOR UPDATE', [id]);
+      // The row is locked before the snapshot is taken, so that the copy is never ahead of the snapshot.
+      const { rows } = await client.query<CopyState>('SELECT * FROM ledgers WHERE ledger_id = $1 FOR UPDATE', [id]);
       connection.exec('BEGIN');
-      return new Publication(order, connection, client, rows[0] as Held).publish();
+      return new LedgerPublication(options, connection, client, rows[0] as CopyState).publish();
     };
-    return await inCopy(order.target, connection, work, order.signal);
+    return await inCopy(options.target, connection, work, options.signal);
   } finally {
     close();
   }
 }
 
-class Publication {
-  readonly #order: PublishOrder;
+class LedgerPublication {
+  readonly #options: PublishRequest;
   readonly #connection: LedgerDb;
   readonly #client: pg.Client;
-  readonly #held: Held;
+  readonly #copyState: CopyState;
   readonly #ledgerKey: number;
-  /** The keys of the workspaces that are published; 0 stands for what is about the whole ledger. */
+  /** The keys of the published workspaces; 0 stands for rows of the whole ledger. */
   readonly #workspaceKeys: number[];
   #rows = 0;
 
-  constructor(order: PublishOrder, connection: LedgerDb, client: pg.Client, held: Held) {
-    this.#order = order;
+  constructor(options: PublishRequest, connection: LedgerDb, client: pg.Client, copyState: CopyState) {
+    this.#options = options;
     this.#connection = connection;
     this.#client = client;
-    this.#held = held;
-    this.#ledgerKey = Number(held.ledger_key);
-    this.#workspaceKeys = [0, ...this.#list('SELECT workspace_key FROM workspaces WHERE ended_seq IS NULL')];
+    this.#copyState = copyState;
+    this.#ledgerKey = Number(copyState.ledger_key);
+    this.#workspaceKeys = [0, ...this.#numbers('SELECT workspace_key FROM workspaces WHERE ended_seq IS NULL')];
   }
 
   async publish(): Promise<PublishReport> {
-    const { compare } = this.#order;
-    const { position, head_digest: digest } = this.#held;
+    const { compare } = this.#options;
+    const { position, head_digest: digest } = this.#copyState;
     const head = headOfChain(this.#connection);
     const report = { from: Number(position), to: head.seq, headDigest: head.digest };
-    const ours = position === 0n ? GENESIS_DIGEST : linkAt(this.#connection, Number(position))?.digest;
-    const isOurs = this.#held.marks === null || ours === digest;
-    const parted = `Postgres holds link ${position} (${digest}) of another copy of this ledger, whose head is link ${head.seq} (${head.digest})`;
-    if (!isOurs && compare === 'check') return { ...report, rows: 0, parted, differences: [] };
-    if (!isOurs && compare === undefined) {
-      throw new PublishError('publish_refused', parted, {
-        hint: 'stop the other copy; `usage-ledger publish --repair` puts the ledger of this machine in its place',
+    const ourDigest = position === 0n ? GENESIS_DIGEST : linkAt(this.#connection, Number(position))?.digest;
+    const isSameChain = this.#copyState.marks === null || ourDigest === digest;
+    const divergence = `Postgres has link ${position} (${digest}) of another copy of this ledger, while the head here is link ${head.seq} (${head.digest})`;
+    if (!isSameChain && compare === 'check') return { ...report, rows: 0, divergence, differences: [] };
+    if (!isSameChain && compare === undefined) {
+      throw new PublishError('publish_refused', divergence, {
+        hint: 'stop the other copy; to replace it with the ledger of this machine, run `usage-ledger publish --repair`',
       });
     }
-    const before = await this.#settleWorkspaces(isOurs ? this.#held.marks : null);
+    const before = await this.#removeEndedWorkspaces(isSameChain ? this.#copyState.marks : null);
     const now = this.#readMarks(before);
     const isNew = Object.keys(now).some((name) => before[name] !== now[name]);
-    if (isNew) await this.#sendNew(before, now);
+    if (isNew) await this.#sendChanges(before, now);
     const differences =
       compare === undefined
         ? []
@@ -118,38 +118,47 @@ class Publication {
       await this.#client.query(
         `UPDATE ledgers SET position = $2, head_digest = $3, marks = $4, published_at = $5, published_by = $6
          WHERE ledger_key = $1`,
-        [this.#ledgerKey, head.seq, head.digest, now, isoTime(this.#order.nowMs), thisProcess().host],
+        [this.#ledgerKey, head.seq, head.digest, now, isoTime(this.#options.nowMs), thisProcess().host],
       );
     }
-    if (this.#rows >= NOTABLE_ROWS) for (const { name } of COPIED_TABLES) await this.#client.query(`ANALYZE ${name}`);
-    return { ...report, rows: this.#rows, parted: isOurs ? null : parted, differences };
+    if (this.#rows >= MIN_ROWS_FOR_ANALYZE)
+      for (const { name } of COPIED_TABLES) await this.#client.query(`ANALYZE ${name}`);
+    return { ...report, rows: this.#rows, divergence: isSameChain ? null : divergence, differences };
   }
 
-  /** Takes out the workspaces that were ended. Returns from where on rows are to be sent: from the first for one that is back. */
-  async #settleWorkspaces(marks: Marks | null): Promise<Marks> {
+  /**
+   * Deletes ended workspaces from the copy. Returns the marks from which rows must be sent; empty, to send all rows, if
+   * a workspace returned.
+   */
+  async #removeEndedWorkspaces(marks: Marks | null): Promise<Marks> {
     const sql = 'SELECT workspace_key FROM workspaces WHERE ledger_key = $1';
     const { rows } = await this.#client.query<{ workspace_key: bigint }>(sql, [this.#ledgerKey]);
-    const there = rows.map(({ workspace_key: key }) => Number(key - this.#offset('workspace_key')));
-    const isBack = (key: number): boolean => key <= (marks?.workspaces ?? 0) && key > 0 && !there.includes(key);
-    const isWhole = marks === null || this.#workspaceKeys.some(isBack);
-    const ended = there.filter((key) => !this.#workspaceKeys.includes(key));
-    // Rows before those that they refer to, by which their workspace is known.
+    const publishedKeys = rows.map(({ workspace_key: key }) => Number(key - this.#offset('workspace_key')));
+    const hasReturned = (key: number): boolean =>
+      key <= (marks?.workspaces ?? 0) && key > 0 && !publishedKeys.includes(key);
+    const isComplete = marks === null || this.#workspaceKeys.some(hasReturned);
+    const endedKeys = publishedKeys.filter((key) => !this.#workspaceKeys.includes(key));
+    // Rows are deleted before the rows they refer to, which tell their workspace.
     for (const table of COPIED_TABLES.toReversed()) {
-      if (isWhole && this.#held.marks !== null) await this.#take(table, 'true');
-      else if (ended.length > 0) {
-        await this.#take(table, `${table.workspace} = ANY ($2::bigint[])`, this.#shifted('workspace_key', ended));
+      if (isComplete && this.#copyState.marks !== null) await this.#deleteRows(table, 'true');
+      else if (endedKeys.length > 0) {
+        await this.#deleteRows(
+          table,
+          `${table.workspace} = ANY ($2::bigint[])`,
+          this.#copyKeys('workspace_key', endedKeys),
+        );
       }
     }
-    return isWhole ? {} : marks;
+    return isComplete ? {} : marks;
   }
 
   #readMarks(before: Marks): Marks {
     const highest = (column: string, table: string): number =>
-      this.#list(`SELECT coalesce(max(${column}), 0) FROM ${table}`)[0] ?? 0;
+      this.#numbers(`SELECT coalesce(max(${column}), 0) FROM ${table}`)[0] ?? 0;
     const running = "SELECT min(run_key) - 1 FROM runs WHERE status = 'running' AND run_key > ? HAVING count(*) > 0";
     const marks: Record<string, number> = {
       workspaces: highest('workspace_key', 'workspaces'),
-      runs: this.#list(running, before.runs ?? 0)[0] ?? highest('run_key', 'runs'),
+      runs: this.#numbers(running, before.runs ?? 0)[0] ?? highest('run_key', 'runs'),
       begun_runs: highest('run_key', 'runs'),
       kept_from_run: keptFromRun(this.#connection),
       row_changes: highest('change_seq', 'row_changes'),
@@ -158,35 +167,36 @@ class Publication {
     return marks;
   }
 
-  async #sendNew(before: Marks, now: Marks): Promise<void> {
+  async #sendChanges(before: Marks, now: Marks): Promise<void> {
     const markOf = (name: string): number => before[name] ?? 0;
     await this.#claimWorkspaces(markOf('workspaces'));
     for (const table of COPIED_TABLES) {
-      if (table.added !== null) await this.#send(table, `r.${table.added} > ?`, markOf(table.name));
+      if (table.added !== null) await this.#sendRows(table, `r.${table.added} > ?`, markOf(table.name));
     }
     await this.#sendRuns(before, now);
-    const rewritten = this.#list(
+    const rewritten = this.#numbers(
       `SELECT period_key FROM period_events WHERE event_seq > ?
        UNION SELECT period_key FROM periods WHERE closed_seq IS NULL AND EXISTS (
          SELECT 1 FROM row_changes WHERE change_seq > ? AND table_name = 'rate_cards')`,
       markOf('period_events'),
       markOf('row_changes'),
     );
-    for (const name of ['tenant_usage', 'charges', 'charge_lines']) await this.#sendState(name, before, now, rewritten);
+    for (const name of ['tenant_usage', 'charges', 'charge_lines'])
+      await this.#sendCurrentRows(name, before, now, rewritten);
     for (const name of ['closed_usage', 'charges', 'charge_lines']) {
       await this.#replace(name, 'period_key', rewritten);
     }
-    // A run changes figures of open alerts without a mark.
+    // Open alerts are always sent: a run changes their figures without a mark.
     await this.#replace(
       'alerts',
       'alert_key',
-      this.#list(`SELECT alert_key FROM alerts WHERE state IN ${OPEN_ALERT_STATES_SQL}`),
+      this.#numbers(`SELECT alert_key FROM alerts WHERE state IN ${OPEN_ALERT_STATES_SQL}`),
     );
-    for (let from = markOf('row_changes'); from < (now.row_changes ?? 0); from += STEP) {
+    for (let from = markOf('row_changes'); from < (now.row_changes ?? 0); from += ENTRIES_PER_TURN) {
       const changed = (table: string): number[] =>
-        this.#list(
+        this.#numbers(
           `SELECT DISTINCT CAST(row_key AS INTEGER) FROM row_changes WHERE change_seq > ? AND change_seq <= ? AND table_name = ?`,
-          ...[from, from + STEP, table],
+          ...[from, from + ENTRIES_PER_TURN, table],
         );
       await this.#replace('tenant_names', 'tenant_key', changed('tenant_names'));
       await this.#replace('rate_cards', 'card_key', changed('rate_cards'));
@@ -198,7 +208,9 @@ class Publication {
     }
   }
 
-  /** For good: what another ledger publishes waits until that has ended it. */
+  /**
+   * Reserves the new workspaces permanently. A workspace that another ledger publishes waits until that ledger ends it.
+   */
   async #claimWorkspaces(mark: number): Promise<void> {
     for (const key of this.#workspaceKeys.filter((one) => one > mark)) {
       const [id] = this.#connection
@@ -207,24 +219,27 @@ class Publication {
         .all(key);
       const { rowCount } = await this.#client.query(
         'INSERT INTO workspaces (ledger_key, workspace_key, workspace_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-        [this.#ledgerKey, this.#shifted('workspace_key', [key])[0], escapeNul(String(id))],
+        [this.#ledgerKey, this.#copyKeys('workspace_key', [key])[0], escapeNul(String(id))],
       );
       if (rowCount === 1) continue;
       throw new PublishError('publish_taken', `another ledger publishes the workspace ${JSON.stringify(id)}`, {
-        hint: 'one machine reads a workspace: call `usage-ledger workspace end` on the other and let it publish; what waits here follows by itself',
+        hint: 'run `usage-ledger workspace end` on the other machine and let it publish: only one machine may sync a workspace; pending changes are published later automatically',
         retryable: true,
       });
     }
   }
 
-  /** A run changes until it has ended. Where runs were pruned, those that are left are sent again. */
+  /**
+   * Sends runs that are new or were running, because a run changes until it ends. If runs were pruned, the remaining
+   * ones are sent again.
+   */
   async #sendRuns(before: Marks, now: Marks): Promise<void> {
     const run = before.runs ?? 0;
     const keys = [run, before.kept_from_run ?? 0, (now.kept_from_run ?? 0) - 1];
     const runs = copiedTable('runs');
-    await this.#take(runs, 'r.run_key > $2 OR r.run_key BETWEEN $3 AND $4', ...this.#shifted('run_key', keys));
-    await this.#send(runs, 'r.run_key > ? OR r.run_key BETWEEN ? AND ?', ...keys);
-    const touched = this.#list(
+    await this.#deleteRows(runs, 'r.run_key > $2 OR r.run_key BETWEEN $3 AND $4', ...this.#copyKeys('run_key', keys));
+    await this.#sendRows(runs, 'r.run_key > ? OR r.run_key BETWEEN ? AND ?', ...keys);
+    const touchedWorkspaces = this.#numbers(
       `SELECT workspace_key FROM runs WHERE run_key > ?
        UNION SELECT workspace_key FROM period_events WHERE event_seq > ?
        UNION SELECT t.workspace_key FROM row_changes c JOIN manual_lines m ON m.line_id = CAST(c.row_key AS INTEGER)
@@ -233,67 +248,70 @@ class Publication {
       before.period_events ?? 0,
       before.row_changes ?? 0,
     );
-    await this.#replace('periods', 'workspace_key', touched);
+    await this.#replace('periods', 'workspace_key', touchedWorkspaces);
   }
 
-  /** The rows of the keys that have new entries, each by its last one; in Postgres the entries that have come name them. */
-  async #sendState(name: string, before: Marks, now: Marks, rewritten: readonly number[]): Promise<void> {
+  /**
+   * Sends the rows with new entries, each once, by its last entry. Postgres finds the old rows by the entries sent
+   * before.
+   */
+  async #sendCurrentRows(name: string, before: Marks, now: Marks, rewritten: readonly number[]): Promise<void> {
     const table = copiedTable(name);
-    // These come as a whole, but for the figures.
-    const left = JSON.stringify(name === 'tenant_usage' ? [] : rewritten);
-    const isLeft = 'r.period_key NOT IN (SELECT value FROM json_each(?))';
+    // Periods in `rewritten` are replaced as a whole elsewhere, except in `tenant_usage`.
+    const excluded = JSON.stringify(name === 'tenant_usage' ? [] : rewritten);
+    const isIncluded = 'r.period_key NOT IN (SELECT value FROM json_each(?))';
     const [from = 0, to = 0] = [before.usage_entries, now.usage_entries];
-    if (from === 0) return this.#send(table, isLeft, left);
+    if (from === 0) return this.#sendRows(table, isIncluded, excluded);
     if (from === to) return;
     const isChanged =
       '(r.period_key, r.tenant_key) IN (SELECT period_key, tenant_key FROM usage_entries WHERE ledger_key = $1 AND entry_id > $2)';
-    await this.#take(table, isChanged, from);
+    await this.#deleteRows(table, isChanged, from);
     const statement = this.#connection
       .prepare(
         `${selectLines(table, this.#ledgerKey)} FROM usage_entries e
          CROSS JOIN ${name} r ON r.period_key = e.period_key AND r.tenant_key = e.tenant_key
-         WHERE e.entry_id > ? AND e.entry_id <= ? AND ${isLeft} AND ${this.#isPublished(table)}
+         WHERE e.entry_id > ? AND e.entry_id <= ? AND ${isIncluded} AND ${this.#isPublished(table)}
            AND NOT EXISTS (SELECT 1 FROM usage_entries n
              WHERE n.period_key = e.period_key AND n.tenant_key = e.tenant_key AND n.entry_id > e.entry_id)`,
       )
       .pluck();
     const lines = function* (): Generator<string, void> {
-      for (let step = from; step < to; step += STEP) {
-        yield* statement.iterate(step, Math.min(step + STEP, to), left) as IterableIterator<string>;
+      for (let step = from; step < to; step += ENTRIES_PER_TURN) {
+        yield* statement.iterate(step, Math.min(step + ENTRIES_PER_TURN, to), excluded) as IterableIterator<string>;
         yield PAUSE;
       }
     };
     this.#rows += await copyLines(this.#client, table, lines());
   }
 
-  /** Sends what differs again, by table, workspace and period, and makes the views anew. */
-  async #repair(differences: readonly Difference[]): Promise<void> {
+  /** Resends the differences by table, workspace and period, and recreates the views. */
+  async #repair(differences: readonly CopyDifference[]): Promise<void> {
     for (const table of COPIED_TABLES) {
       const units = differences.filter((difference) => difference.table === table.name).map(({ unit }) => unit);
       if (units.length === 0) continue;
       const offsets = [this.#offset('workspace_key'), this.#offset('period_key')];
-      await this.#take(table, `${unitOf(table, offsets)} = ANY ($2)`, units);
-      await this.#send(table, `${unitOf(table)} IN (SELECT value FROM json_each(?))`, JSON.stringify(units));
+      await this.#deleteRows(table, `${unitOf(table, offsets)} = ANY ($2)`, units);
+      await this.#sendRows(table, `${unitOf(table)} IN (SELECT value FROM json_each(?))`, JSON.stringify(units));
     }
     for (const sql of viewsOf(this.#connection)) await this.#client.query(sql);
   }
 
-  /** Puts the ledger's rows with these keys in the place of the copy's. */
+  /** Replaces the copy's rows with these keys by the ledger's. */
   async #replace(name: string, column: string, keys: readonly number[]): Promise<void> {
     if (keys.length === 0) return;
     const table = copiedTable(name);
-    await this.#take(table, `r.${column} = ANY ($2::bigint[])`, this.#shifted(column, keys));
-    await this.#send(table, `r.${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(keys));
+    await this.#deleteRows(table, `r.${column} = ANY ($2::bigint[])`, this.#copyKeys(column, keys));
+    await this.#sendRows(table, `r.${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(keys));
   }
 
-  async #take(table: CopiedTable, where: string, ...values: unknown[]): Promise<void> {
+  async #deleteRows(table: CopiedTable, where: string, ...values: unknown[]): Promise<void> {
     await this.#client.query(`DELETE FROM ${table.name} r WHERE r.ledger_key = $1 AND (${where})`, [
       this.#ledgerKey,
       ...values,
     ]);
   }
 
-  async #send(table: CopiedTable, where: string, ...values: unknown[]): Promise<void> {
+  async #sendRows(table: CopiedTable, where: string, ...values: unknown[]): Promise<void> {
     const rows = `${selectLines(table, this.#ledgerKey)} FROM ${table.name} r`;
     const statement = this.#connection.prepare(`${rows} WHERE (${where}) AND ${this.#isPublished(table)}`).pluck();
     this.#rows += await copyLines(this.#client, table, statement.iterate(...values) as IterableIterator<string>);
@@ -303,7 +321,7 @@ class Publication {
     return `coalesce(${workspace}, 0) IN (${this.#workspaceKeys.join(', ')})`;
   }
 
-  #list(sql: string, ...values: unknown[]): number[] {
+  #numbers(sql: string, ...values: unknown[]): number[] {
     return this.#connection
       .prepare(sql)
       .pluck()
@@ -314,7 +332,7 @@ class Publication {
     return offsetOf(column, this.#ledgerKey) ?? 0n;
   }
 
-  #shifted(column: string, keys: readonly number[]): string[] {
+  #copyKeys(column: string, keys: readonly number[]): string[] {
     return keys.map((key) => String(BigInt(key) + this.#offset(column)));
   }
 }

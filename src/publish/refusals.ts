@@ -4,27 +4,29 @@ import { COPIED_TABLES } from './tables.ts';
 
 export class PublishError extends AppError {}
 
-/** Who asked Postgres for what. */
+/** The role, database and schema of a request to Postgres. */
 export interface Place {
   role: string;
   database: string;
   schema: string;
 }
 
-interface Refusal {
+interface PostgresRefusal {
   /** The code of the error. */
   own: 'publish_unreachable' | 'publish_denied' | 'publish_read_only';
-  /** What Postgres refused, behind `Postgres refused `. */
+  /** The refused action, as it follows `Postgres refused `. */
   refused: (place: Place) => string;
   remedy: (place: Place) => string;
   retryable: boolean;
 }
 
-const named = pg.escapeIdentifier;
+const quoteName = pg.escapeIdentifier;
 const inSettings = (): string => 'correct user and password in publish.url, then run `usage-ledger reload`';
 
-/** By SQLSTATE (Postgres, appendix A): what was refused, and the remedy. Missing rights are looked up, see `missingRights`. */
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+/**
+ * Refusals by SQLSTATE (Postgres, appendix A), with remedies. Missing permissions are looked up by `findMissingRights`.
+ */
+const REFUSALS_BY_SQLSTATE: Readonly<Record<string, PostgresRefusal>> = {
   '28P01': {
     own: 'publish_denied',
     refused: ({ role }) => `the password of role ${role}`,
@@ -35,19 +37,19 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     own: 'publish_denied',
     refused: ({ role }) => `the login of role ${role}`,
     remedy: ({ role, database }) =>
-      `allow ${role} to log in to ${database} from this machine (pg_hba.conf; ALTER ROLE ${named(role)} LOGIN)`,
+      `allow ${role} to log in to ${database} from this machine (pg_hba.conf; ALTER ROLE ${quoteName(role)} LOGIN)`,
     retryable: false,
   },
   '3D000': {
     own: 'publish_denied',
     refused: ({ database }) => `database ${database}: it does not exist`,
-    remedy: ({ database }) => `run CREATE DATABASE ${named(database)}, or correct publish.url`,
+    remedy: ({ database }) => `run CREATE DATABASE ${quoteName(database)}, or correct publish.url`,
     retryable: false,
   },
   '3F000': {
     own: 'publish_denied',
     refused: ({ role, schema }) => `schema ${schema} to role ${role}`,
-    remedy: ({ role, schema }) => `run GRANT USAGE, CREATE ON SCHEMA ${named(schema)} TO ${named(role)}`,
+    remedy: ({ role, schema }) => `run GRANT USAGE, CREATE ON SCHEMA ${quoteName(schema)} TO ${quoteName(role)}`,
     retryable: false,
   },
   '42501': {
@@ -66,7 +68,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     own: 'publish_unreachable',
     refused: ({ role }) => `another connection of role ${role}: no slot is free`,
     remedy: ({ role }) =>
-      `end idle connections, raise max_connections or ALTER ROLE ${named(role)} CONNECTION LIMIT, or put PgBouncer before the server`,
+      `end idle connections, raise max_connections or ALTER ROLE ${quoteName(role)} CONNECTION LIMIT, or put PgBouncer before the server`,
     retryable: true,
   },
   '53100': {
@@ -89,40 +91,40 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-/** The error for a SQLSTATE of the table; null for any other. */
+/** Returns the error for a SQLSTATE of the table; null for any other. */
 export function refusalOf(sqlState: string, place: Place, cause?: unknown): PublishError | null {
-  const refusal = REFUSALS[sqlState];
+  const refusal = REFUSALS_BY_SQLSTATE[sqlState];
   if (refusal === undefined) return null;
   const { own, refused, remedy, retryable } = refusal;
-  return errorOf(own, `${refused(place)} (${sqlState})`, { hint: remedy(place), retryable, cause });
+  return refusedError(own, `${refused(place)} (${sqlState})`, { hint: remedy(place), retryable, cause });
 }
 
-function errorOf(
-  own: Refusal['own'],
+function refusedError(
+  own: PostgresRefusal['own'],
   refused: string,
   options: { hint: string; retryable: boolean; cause?: unknown },
 ): PublishError {
   return new PublishError(own, `Postgres refused ${refused}`, options);
 }
 
-/** Whether another question to the server says what exactly is missing. */
+/** Reports that another query can find the exact cause. */
 export function isExplainable(sqlState: string): boolean {
   return ['42501', '3F000', '25006'].includes(sqlState);
 }
 
-/** Asks Postgres itself why it refused, in a transaction of its own; null: it does not say. */
+/** Queries Postgres for the cause of a refusal in a new transaction; null if it cannot be determined. */
 export async function explainRefusal(
   client: pg.Client,
   sqlState: string,
   schema: string,
 ): Promise<PublishError | null> {
-  if (sqlState === '25006') return whyReadOnly(client);
-  return missingRights(client, schema, sqlState);
+  if (sqlState === '25006') return explainReadOnly(client);
+  return findMissingRights(client, schema, sqlState);
 }
 
-/** Throws a PublishError that names the rights that publishing needs and the role does not have. */
+/** Throws a PublishError that names the missing permissions of the role, if there are any. */
 export async function requireRights(client: pg.Client, schema: string): Promise<void> {
-  const missing = await missingRights(client, schema, '42501');
+  const missing = await findMissingRights(client, schema, '42501');
   if (missing !== null) throw missing;
 }
 
@@ -144,10 +146,10 @@ interface TableRights {
 }
 
 const TABLES = [...COPIED_TABLES.map(({ name }) => name), 'ledgers', 'publish_version'];
-/** From this many tables on a right is granted on all of them at once. */
+/** From this many tables on, a permission is granted on all tables at once. */
 const MANY_TABLES = 4;
 
-async function missingRights(client: pg.Client, schema: string, sqlState: string): Promise<PublishError | null> {
+async function findMissingRights(client: pg.Client, schema: string, sqlState: string): Promise<PublishError | null> {
   const { rows } = await client.query<SchemaRights>(
     `SELECT current_user AS role, current_database() AS database, n.oid IS NOT NULL AS exists,
        has_database_privilege(current_database(), 'CREATE') AS may_make,
@@ -158,13 +160,13 @@ async function missingRights(client: pg.Client, schema: string, sqlState: string
   const [found] = rows;
   if (found === undefined) return null;
   const { role, database } = found;
-  const denied = (what: string, remedy: string): PublishError =>
-    errorOf('publish_denied', `${what} to role ${role}: permission denied (${sqlState})`, {
+  const denied = (action: string, remedy: string): PublishError =>
+    refusedError('publish_denied', `${action} to role ${role}: permission denied (${sqlState})`, {
       hint: `run ${remedy}`,
       retryable: false,
     });
   if (!found.exists) {
-    const remedy = `CREATE SCHEMA ${named(schema)} AUTHORIZATION ${named(role)}`;
+    const remedy = `CREATE SCHEMA ${quoteName(schema)} AUTHORIZATION ${quoteName(role)}`;
     return found.may_make ? null : denied(`CREATE on database ${database}`, remedy);
   }
   const tables = await client.query<TableRights>(
@@ -177,12 +179,15 @@ async function missingRights(client: pg.Client, schema: string, sqlState: string
   );
   const onSchema = [
     ...(found.may_use === true ? [] : ['USAGE']),
-    // Only who makes the tables needs it.
+    // Only needed to create the tables.
     ...(found.may_add === true || tables.rows.length > 0 ? [] : ['CREATE']),
   ];
   if (onSchema.length > 0) {
     const rights = onSchema.join(', ');
-    return denied(`${rights} on schema ${schema}`, `GRANT ${rights} ON SCHEMA ${named(schema)} TO ${named(role)}`);
+    return denied(
+      `${rights} on schema ${schema}`,
+      `GRANT ${rights} ON SCHEMA ${quoteName(schema)} TO ${quoteName(role)}`,
+    );
   }
   return missingOnTables(tables.rows, { role, database, schema }, denied);
 }
@@ -190,18 +195,18 @@ async function missingRights(client: pg.Client, schema: string, sqlState: string
 function missingOnTables(
   tables: readonly TableRights[],
   { role, schema }: Place,
-  denied: (what: string, remedy: string) => PublishError,
+  denied: (action: string, remedy: string) => PublishError,
 ): PublishError | null {
-  const lacking = (right: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE', needed: (name: string) => boolean) => {
+  const tablesWithout = (right: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE', needed: (name: string) => boolean) => {
     const names = tables.filter((table) => needed(table.name) && !table[right]).map(({ name }) => name);
     return { right, names: names.sort() };
   };
   const missing = [
-    lacking('SELECT', () => true),
-    lacking('INSERT', (name) => name !== 'publish_version'),
-    // The position of each ledger alone is changed in place.
-    lacking('UPDATE', (name) => name === 'ledgers'),
-    lacking('DELETE', (name) => name !== 'ledgers' && name !== 'publish_version'),
+    tablesWithout('SELECT', () => true),
+    tablesWithout('INSERT', (name) => name !== 'publish_version'),
+    // Only the position of each ledger is updated in place.
+    tablesWithout('UPDATE', (name) => name === 'ledgers'),
+    tablesWithout('DELETE', (name) => name !== 'ledgers' && name !== 'publish_version'),
   ].filter(({ names }) => names.length > 0);
   if (missing.length === 0) return null;
   const onAll = missing.some(({ names }) => names.length >= MANY_TABLES);
@@ -209,9 +214,9 @@ function missingOnTables(
   const names = [...new Set(missing.flatMap((one) => one.names))];
   const where = onAll ? `${names.length} tables of schema ${schema}` : `${schema}.${names.join(`, ${schema}.`)}`;
   const granted = onAll
-    ? `ALL TABLES IN SCHEMA ${named(schema)}`
-    : names.map((name) => `${named(schema)}.${named(name)}`).join(', ');
-  return denied(`${rights} on ${where}`, `GRANT ${rights} ON ${granted} TO ${named(role)}`);
+    ? `ALL TABLES IN SCHEMA ${quoteName(schema)}`
+    : names.map((name) => `${quoteName(schema)}.${quoteName(name)}`).join(', ');
+  return denied(`${rights} on ${where}`, `GRANT ${rights} ON ${granted} TO ${quoteName(role)}`);
 }
 
 interface ReadOnlyFacts {
@@ -221,7 +226,7 @@ interface ReadOnlyFacts {
   source: string;
 }
 
-async function whyReadOnly(client: pg.Client): Promise<PublishError | null> {
+async function explainReadOnly(client: pg.Client): Promise<PublishError | null> {
   const { rows } = await client.query<ReadOnlyFacts>(
     `SELECT current_user AS role, current_database() AS database, pg_is_in_recovery() AS is_standby, source
      FROM pg_settings WHERE name = 'default_transaction_read_only'`,
@@ -229,14 +234,17 @@ async function whyReadOnly(client: pg.Client): Promise<PublishError | null> {
   const [found] = rows;
   if (found === undefined) return null;
   const { role, database, is_standby: isStandby, source } = found;
-  const readOnly = (why: string, hint: string): PublishError =>
-    errorOf('publish_read_only', `to write in a read-only transaction: ${why} (25006)`, { hint, retryable: true });
+  const readOnly = (reason: string, hint: string): PublishError =>
+    refusedError('publish_read_only', `to write in a read-only transaction: ${reason} (25006)`, {
+      hint,
+      retryable: true,
+    });
   if (isStandby) return readOnly('the server is a standby', 'point publish.url at the primary');
   const reset = 'RESET default_transaction_read_only';
   const remedies: Readonly<Record<string, string>> = {
-    user: `run ALTER ROLE ${named(role)} ${reset}`,
-    database: `run ALTER DATABASE ${named(database)} ${reset}`,
-    'database user': `run ALTER ROLE ${named(role)} IN DATABASE ${named(database)} ${reset}`,
+    user: `run ALTER ROLE ${quoteName(role)} ${reset}`,
+    database: `run ALTER DATABASE ${quoteName(database)} ${reset}`,
+    'database user': `run ALTER ROLE ${quoteName(role)} IN DATABASE ${quoteName(database)} ${reset}`,
     client: 'remove default_transaction_read_only from publish.url or PGOPTIONS',
   };
   const remedy = remedies[source] ?? 'set default_transaction_read_only to off in postgresql.conf and reload Postgres';

@@ -10,39 +10,39 @@ import { PublishError } from './refusals.ts';
 import { COPIED_TABLES, createTable } from './tables.ts';
 
 const NOW_IN_SQLITE = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-const NOW = `(SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+const NOW_IN_POSTGRES = `(SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
-/** Does the work in one transaction of Postgres, in a schema of this version, which is made unless it is there. */
+/** Runs `work` in one transaction of Postgres, in a schema of this version, which is created if it is missing. */
 export async function inCopy<T>(
   target: PublishTarget,
   connection: LedgerDb,
   work: (client: pg.Client) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const own = readFileSync(packageFile('drizzle', 'postgres.sql'), 'utf8');
-  const statements = [...COPIED_TABLES.map(createTable), own, ...viewsOf(connection)];
+  const extraSql = readFileSync(packageFile('drizzle', 'postgres.sql'), 'utf8');
+  const statements = [...COPIED_TABLES.map(createTable), extraSql, ...viewsOf(connection)];
   const version = createHash('sha256').update(statements.join(';')).digest('hex');
-  const make = async (client: pg.Client): Promise<void> => {
-    // One publisher at a time; what the others have made is seen from the next transaction on.
+  const createSchema = async (client: pg.Client): Promise<void> => {
+    // Lets one publisher create the schema at a time. Others see it from their next transaction on.
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`usage-ledger ${target.schema}`]);
-    if (await isMade(client, target.schema, version)) return;
-    // Where the schema is there, the right to make one is not needed.
+    if (await isCreated(client, target.schema, version)) return;
+    // If the schema exists, the permission to create one is not needed.
     const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [target.schema]);
     if (rowCount === 0) await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(target.schema)}`);
     for (const sql of statements) await client.query(sql);
     await client.query('INSERT INTO publish_version VALUES ($1)', [version]);
   };
   const attempt = async (client: pg.Client): Promise<{ result: T } | null> =>
-    (await isMade(client, target.schema, version)) ? { result: await work(client) } : null;
-  let done = await inPostgres(target, attempt, signal);
-  while (done === null) {
-    await inPostgres(target, make, signal);
-    done = await inPostgres(target, attempt, signal);
+    (await isCreated(client, target.schema, version)) ? { result: await work(client) } : null;
+  let outcome = await inPostgres(target, attempt, signal);
+  while (outcome === null) {
+    await inPostgres(target, createSchema, signal);
+    outcome = await inPostgres(target, attempt, signal);
   }
-  return done.result;
+  return outcome.result;
 }
 
-async function isMade(client: pg.Client, schema: string, version: string): Promise<boolean> {
+async function isCreated(client: pg.Client, schema: string, version: string): Promise<boolean> {
   const { rows: states } = await client.query<{ used: boolean; known: boolean }>(
     "SELECT to_regclass('ledgers') IS NOT NULL AS used, to_regclass('publish_version') IS NOT NULL AS known",
   );
@@ -51,38 +51,48 @@ async function isMade(client: pg.Client, schema: string, version: string): Promi
   if (found?.rows[0]?.version === version) return true;
   throw new PublishError(
     'publish_other_version',
-    `the schema ${JSON.stringify(schema)} was made by another version of usage-ledger`,
-    { hint: 'drop it in Postgres, or name another one in publish.schema: the next publish of each ledger fills it' },
+    `the schema ${JSON.stringify(schema)} was created by another version of usage-ledger`,
+    {
+      hint: 'drop the schema in Postgres, or set another one in publish.schema: the next publication of each ledger fills it',
+    },
   );
 }
 
-/** About this machine's billing systems and settings: their tables are not copied. */
-const OWN_VIEWS: readonly string[] = ['finance_budgets', 'finance_outlet_events'];
+/** Views of local budgets and billing systems; their tables are never copied to Postgres. */
+const LOCAL_VIEWS: readonly string[] = ['finance_budgets', 'finance_outlet_events'];
 
-/** The statements that make the views of `drizzle/views.sql` over all ledgers, with `ledger_id` before their columns. */
+/**
+ * Returns the statements that create the views of `drizzle/views.sql` across all ledgers, with `ledger_id` as first
+ * column.
+ */
 export function viewsOf(connection: LedgerDb): string[] {
   const text = readFileSync(packageFile('drizzle', 'views.sql'), 'utf8');
   const found = [...text.matchAll(/^CREATE VIEW (\w+) AS\n([\s\S]*?);$/gm)];
-  const views = found.filter(([, name = '']) => !OWN_VIEWS.includes(name));
+  const views = found.filter(([, name = '']) => !LOCAL_VIEWS.includes(name));
   return views.map(([, name = '', body = '']) => {
-    const columns = columnsOf(connection, name).map((column) => `${typed(column)} AS ${pg.escapeIdentifier(column)}`);
+    const columns = columnsOf(connection, name).map(
+      (column) => `${castColumn(column)} AS ${pg.escapeIdentifier(column)}`,
+    );
     return `CREATE OR REPLACE VIEW ${name} AS SELECT l.ledger_id, ${columns.join(', ')}
-      FROM (${overAllLedgers(body)}) v JOIN ledgers l ON l.ledger_key = v.ledger_key`;
+      FROM (${toPostgresBody(body)}) v JOIN ledgers l ON l.ledger_key = v.ledger_key`;
   });
 }
 
-/** Every list of columns begins with the ledger's key. Whole numbers are as large as they come. */
-function overAllLedgers(body: string): string {
+/**
+ * Converts a view's body to Postgres, with the ledger's key first in every list of columns. Integers become numeric,
+ * which has no limit.
+ */
+function toPostgresBody(body: string): string {
   return body
-    .replaceAll(NOW_IN_SQLITE, NOW)
+    .replaceAll(NOW_IN_SQLITE, NOW_IN_POSTGRES)
     .replaceAll('AS INTEGER)', 'AS numeric)')
     .replaceAll(/json_extract\((\w+\.\w+), '\$\.(\w+)'\)/g, "($1::jsonb ->> '$2')")
     .replaceAll(/^( *(?:SELECT|GROUP BY) )(\w+\.)?(?=\w+,)/gm, '$1$2ledger_key, $2');
 }
 
-function typed(column: string): string {
+function castColumn(column: string): string {
   const value = `v.${pg.escapeIdentifier(column)}`;
-  // Postgres has no U+0000.
+  // Postgres cannot store U+0000.
   if (['labels', 'overridden', 'figures', 'amounts'].includes(column)) {
     return `regexp_replace(${value}, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1␀0', 'g')::jsonb`;
   }
@@ -91,6 +101,6 @@ function typed(column: string): string {
   if (kind === 'amount' || kind === 'price' || column === 'projection') return `${value}::numeric`;
   if (kind === 'credits' || kind === 'count') return `${value}::bigint`;
   if (kind !== 'date') return value;
-  // Postgres has no year 0; the service names periods as it likes.
+  // Postgres has no year 0, which a service may use in a period.
   return `CASE WHEN ${value} >= '0001' THEN ${value}::timestamptz END`;
 }

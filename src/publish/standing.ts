@@ -9,25 +9,25 @@ import type { PublishTarget } from './in-postgres.ts';
 import { requireRights } from './refusals.ts';
 import { inCopy } from './schema.ts';
 
-export interface Lag {
+export interface PublishLag {
   links: number;
-  /** Since when the first of them has waited; 0 when none does. */
+  /** Seconds since the first pending link; 0 if none is pending. */
   seconds: number;
 }
 
-export interface CopyStanding {
-  /** The link of the chain that it holds; null when nobody knows. */
+export interface CopyStatus {
+  /** The last published link of the chain; null if unknown. */
   position: number | null;
-  lag: Lag;
-  /** Why it is not known; null when it is. */
+  lag: PublishLag;
+  /** Why the position is unknown; null if it is known. */
   fault: { code: string; message: string; hint: string } | null;
 }
 
-/** The lag of a copy that holds the links up to a position; null: nobody knows. */
-export function lagOf(connection: LedgerDb, position: number | null, nowMs: number): Lag {
+/** Returns the lag of a copy at a position; zero if the position is null (unknown). */
+export function publishLag(connection: LedgerDb, position: number | null, nowMs: number): PublishLag {
   if (position === null) return { links: 0, seconds: 0 };
   const links = Math.max(0, headOfChain(connection).seq - position);
-  // The first whose time is known: one of the future says nothing of its age.
+  // Uses the first link with a known age: a time in the future has none.
   for (let seq = position + 1; seq <= position + links; seq += 1) {
     const at = linkAt(connection, seq)?.at ?? null;
     const waitedMs = at === null ? null : ageMs(Date.parse(at), nowMs);
@@ -36,28 +36,28 @@ export function lagOf(connection: LedgerDb, position: number | null, nowMs: numb
   return { links, seconds: 0 };
 }
 
-/** Asks Postgres, and whether it takes what is published. Never rejects. */
-export async function standingOf(target: PublishTarget, connection: LedgerDb, nowMs: number): Promise<CopyStanding> {
+/** Reads the state of the copy in Postgres and checks that it accepts writes. Never rejects. */
+export async function readCopyStatus(target: PublishTarget, connection: LedgerDb, nowMs: number): Promise<CopyStatus> {
   try {
     const position = await inCopy(target, connection, async (client) => {
       await requireRights(client, target.schema);
-      // A server that only reads refuses it.
+      // Fails on a read-only server.
       await client.query('INSERT INTO usage_entries SELECT * FROM usage_entries WHERE false');
       const sql = 'SELECT position FROM ledgers WHERE ledger_id = $1';
       const { rows } = await client.query<{ position: bigint }>(sql, [ledgerId(connection)]);
       return Number(rows[0]?.position ?? 0);
     });
-    return { position, lag: lagOf(connection, position, nowMs), fault: null };
+    return { position, lag: publishLag(connection, position, nowMs), fault: null };
   } catch (error) {
-    const { code, message, hint = 'the log of Postgres may say more' } = summarizeError(error);
-    return { position: null, lag: lagOf(connection, null, nowMs), fault: { code, message, hint } };
+    const { code, message, hint = 'check the log of Postgres' } = summarizeError(error);
+    return { position: null, lag: publishLag(connection, null, nowMs), fault: { code, message, hint } };
   }
 }
 
-/** In a few words, such as `holds link 12, nothing waits`. */
-export function describeStanding({ position, lag, fault }: CopyStanding): string {
+/** Describes the state briefly, such as `at link 12, up to date`. */
+export function describeCopyStatus({ position, lag, fault }: CopyStatus): string {
   if (fault !== null) return fault.message;
-  if (lag.links === 0) return `holds link ${position}, nothing waits`;
-  const waiting = counted(lag.links, 'link waits', 'links wait');
-  return `holds link ${position}, ${waiting}, the first for ${lag.seconds} s`;
+  if (lag.links === 0) return `at link ${position}, up to date`;
+  const pending = counted(lag.links, 'link pending', 'links pending');
+  return `at link ${position}, ${pending} for up to ${lag.seconds} s`;
 }

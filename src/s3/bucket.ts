@@ -6,35 +6,35 @@ import { S3Error } from './refusals.ts';
 import {
   element,
   elementsOf,
-  type ReadAnswer,
+  elementText,
+  type ReadResponse,
   S3Client,
+  type S3Connection,
   type S3Request,
-  type S3Way,
-  sha256,
-  textOf,
+  sha256Of,
 } from './s3-client.ts';
 
 export interface ObjectHead {
   sizeBytes: number;
-  /** SHA-256 in base64, of parts with their number; null where the service keeps none. */
+  /** SHA-256 in base64, with the number of parts for a multipart object; null if the service stores no checksums. */
   checksum: string | null;
 }
 
-export interface SentPart {
+export interface UploadedPart {
   etag: string;
   digest: Buffer;
 }
 
-export async function withBucket<T>(way: S3Way, work: (bucket: Bucket) => Promise<T>): Promise<T> {
-  const client = new S3Client(way);
+export async function withBucket<T>(connection: S3Connection, work: (bucket: Bucket) => Promise<T>): Promise<T> {
+  const client = new S3Client(connection);
   try {
-    return await work(new Bucket(client, way.place));
+    return await work(new Bucket(client, connection.place));
   } finally {
     await client.close();
   }
 }
 
-/** The objects of a place in a bucket, by their names below it. Every method throws S3Error. */
+/** The objects under a prefix of a bucket, by their names below it. Every method throws S3Error. */
 export class Bucket {
   readonly #client: S3Client;
   readonly #place: S3Place;
@@ -49,13 +49,13 @@ export class Bucket {
   }
 
   async head(name: string): Promise<ObjectHead | null> {
-    const headers = this.#ifKept('x-amz-checksum-mode', 'ENABLED');
+    const headers = this.#checksumHeader('x-amz-checksum-mode', 'ENABLED');
     try {
-      return await this.#client.send({ method: 'HEAD', name, headers }, async ({ headers: said, body }) => {
+      return await this.#client.send({ method: 'HEAD', name, headers }, async ({ headers: received, body }) => {
         await body.dump();
-        const checksum = said['x-amz-checksum-sha256'];
+        const checksum = received['x-amz-checksum-sha256'];
         return {
-          sizeBytes: Number(said['content-length']),
+          sizeBytes: Number(received['content-length']),
           checksum: checksum === undefined ? null : String(checksum),
         };
       });
@@ -65,7 +65,7 @@ export class Bucket {
     }
   }
 
-  /** Writes an object into a file. An answer that is cut off is asked for again. */
+  /** Downloads an object to a file. A response that breaks off is requested again. */
   async download(name: string, path: string): Promise<void> {
     await this.#client.send({ method: 'GET', name }, ({ body }) =>
       pipeline(body, createWriteStream(path, { mode: 0o600 })),
@@ -80,7 +80,7 @@ export class Bucket {
     });
   }
 
-  /** The names of all objects; what lies below another slash is left out. */
+  /** Lists the names of all objects, except those below another slash. */
   async names(): Promise<string[]> {
     const { prefix } = this.#place;
     const keys: string[] = [];
@@ -88,83 +88,87 @@ export class Bucket {
     do {
       const query: Record<string, string> = { 'list-type': '2', prefix };
       if (token !== null) query['continuation-token'] = token;
-      const xml: string = await this.#ask({ method: 'GET', name: null, query });
-      keys.push(...elementsOf(xml, 'Contents').map((item) => textOf(item, 'Key') ?? ''));
-      token = textOf(xml, 'NextContinuationToken');
+      const xml: string = await this.#request({ method: 'GET', name: null, query });
+      keys.push(...elementsOf(xml, 'Contents').map((item) => elementText(item, 'Key') ?? ''));
+      token = elementText(xml, 'NextContinuationToken');
     } while (token !== null);
     return keys.map((key) => key.slice(prefix.length)).filter((name) => name !== '' && !name.includes('/'));
   }
 
-  /** There need not be such an object. */
+  /** Deletes an object, if it exists. */
   async remove(name: string): Promise<void> {
-    await this.#ask({ method: 'DELETE', name });
+    await this.#request({ method: 'DELETE', name });
   }
 
   async put(name: string, body: Buffer): Promise<void> {
-    await this.#ask({ method: 'PUT', name, body, digest: sha256(body) });
+    await this.#request({ method: 'PUT', name, body, digest: sha256Of(body) });
   }
 
-  /** Begins an object of several parts; its name for what follows. */
-  async beginParts(name: string): Promise<string> {
-    const headers = this.#ifKept('x-amz-checksum-algorithm', 'SHA256');
-    const xml = await this.#ask({ method: 'POST', name, query: { uploads: '' }, headers });
-    const uploadId = textOf(xml, 'UploadId');
-    if (uploadId === null) throw unreadable(this.addressOf(name));
+  /** Starts a multipart upload and returns its id. */
+  async startUpload(name: string): Promise<string> {
+    const headers = this.#checksumHeader('x-amz-checksum-algorithm', 'SHA256');
+    const xml = await this.#request({ method: 'POST', name, query: { uploads: '' }, headers });
+    const uploadId = elementText(xml, 'UploadId');
+    if (uploadId === null) throw notS3Error(this.addressOf(name));
     return uploadId;
   }
 
-  /** Sends a part; numbers begin with 1. */
-  sendPart(name: string, uploadId: string, number: number, body: Buffer): Promise<SentPart> {
-    const digest = sha256(body);
+  /** Uploads a part; numbers start at 1. */
+  uploadPart(name: string, uploadId: string, number: number, body: Buffer): Promise<UploadedPart> {
+    const digest = sha256Of(body);
     const query = { partNumber: String(number), uploadId };
-    return this.#client.send({ method: 'PUT', name, query, body, digest }, async ({ headers, body: rest }) => {
-      await rest.dump();
+    return this.#client.send({ method: 'PUT', name, query, body, digest }, async ({ headers, body: responseBody }) => {
+      await responseBody.dump();
       return { etag: String(headers.etag), digest };
     });
   }
 
-  /** Makes one object of the parts: there is none before. */
-  async completeParts(name: string, uploadId: string, parts: readonly SentPart[]): Promise<void> {
-    const listed = parts.map(({ etag, digest }, index) => {
+  /** Completes the upload. The object exists only from then on. */
+  async completeUpload(name: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
+    const partElements = parts.map(({ etag, digest }, index) => {
       const number = element('PartNumber', String(index + 1));
-      const checksum = this.#client.keepsChecksums ? element('ChecksumSHA256', digest.toString('base64')) : '';
+      const checksum = this.#client.hasChecksums ? element('ChecksumSHA256', digest.toString('base64')) : '';
       return `<Part>${number}${element('ETag', etag)}${checksum}</Part>`;
     });
-    const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
-    const order: S3Request = { method: 'POST', name, query: { uploadId }, body };
-    await this.#client.send(order, async (answer) => {
-      const xml = await answer.body.text();
-      // The service may begin its answer before it knows how it ends.
-      if (xml.includes('<Error>')) throw this.#client.lateRefusal(order, textOf(xml, 'Code'));
+    const body = Buffer.from(`<CompleteMultipartUpload>${partElements.join('')}</CompleteMultipartUpload>`);
+    const request: S3Request = { method: 'POST', name, query: { uploadId }, body };
+    await this.#client.send(request, async (response) => {
+      const xml = await response.body.text();
+      // The service may start its response before it knows the outcome.
+      if (xml.includes('<Error>')) throw this.#client.lateRefusal(request, elementText(xml, 'Code'));
     });
   }
 
-  /** The service keeps nothing of the parts. Asked for once, also after a stop. */
-  async abortParts(name: string, uploadId: string): Promise<void> {
-    await this.#ask({ method: 'DELETE', name, query: { uploadId }, cleansUp: true });
+  /** Cancels the upload and discards its parts. Sent once, even after a stop. */
+  async abortUpload(name: string, uploadId: string): Promise<void> {
+    await this.#request({ method: 'DELETE', name, query: { uploadId }, isCleanup: true });
   }
 
-  async unfinished(): Promise<{ name: string; uploadId: string }[]> {
+  async unfinishedUploads(): Promise<{ name: string; uploadId: string }[]> {
     const { prefix } = this.#place;
-    const xml = await this.#ask({ method: 'GET', name: null, query: { uploads: '', prefix } });
+    const xml = await this.#request({ method: 'GET', name: null, query: { uploads: '', prefix } });
     return elementsOf(xml, 'Upload').map((item) => ({
-      name: (textOf(item, 'Key') ?? '').slice(prefix.length),
-      uploadId: textOf(item, 'UploadId') ?? '',
+      name: (elementText(item, 'Key') ?? '').slice(prefix.length),
+      uploadId: elementText(item, 'UploadId') ?? '',
     }));
   }
 
-  /** A header for services that keep checksums. */
-  #ifKept(name: string, value: string): Record<string, string> {
-    return this.#client.keepsChecksums ? { [name]: value } : {};
+  /** Returns a header only for services that store checksums. */
+  #checksumHeader(name: string, value: string): Record<string, string> {
+    return this.#client.hasChecksums ? { [name]: value } : {};
   }
 
-  #ask(order: S3Request): Promise<string> {
-    const read: ReadAnswer<string> = ({ body }) => body.text();
-    return this.#client.send(order, read);
+  #request(request: S3Request): Promise<string> {
+    const read: ReadResponse<string> = ({ body }) => body.text();
+    return this.#client.send(request, read);
   }
 }
 
-function unreadable(name: string): S3Error {
-  const hint = 'check that `s3.endpoint` is a service that speaks S3';
-  return new S3Error('s3_failed', `${name}: the answer is none of S3`, { status: 200, retryable: false, hint });
+function notS3Error(name: string): S3Error {
+  const hint = 'check that `s3.endpoint` is an S3 service';
+  return new S3Error('s3_failed', `${name}: the response is not from an S3 service`, {
+    status: 200,
+    retryable: false,
+    hint,
+  });
 }

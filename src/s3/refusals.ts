@@ -10,62 +10,67 @@ export class S3Error extends AppError {
   }
 }
 
-/** An answer that is no success. The message of the service is left out: it may quote what was signed. */
-export interface Refusal {
+/** A failed response. The service's message is omitted: it may quote signed data. */
+export interface S3Refusal {
   status: number;
-  /** Such as `NoSuchBucket`; null where the answer has no body, as for HEAD. */
+  /** The error code, such as `NoSuchBucket`; null if the response has no body, as for HEAD. */
   code: string | null;
   region: string | null;
 }
 
-/** A request that was refused, as people read it. */
+/** The words for a refused request in an error. */
 export interface RefusedRequest {
-  /** Such as `PUT s3://bucket/key`. */
+  /** The request, such as `PUT s3://bucket/key`. */
   label: string;
-  /** The right that the request needs, see `rightOf`. */
-  right: string;
-  /** What the right is for, such as `s3://bucket/prefix/*`. */
+  /** The permission that the request needs, from `requiredPermission`. */
+  permission: string;
+  /** The resource of the permission, such as `s3://bucket/prefix/*`. */
   place: string;
 }
 
 interface RequestKind {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** The name of an object; null: the bucket itself. */
+  /** The name of an object; null for the bucket itself. */
   name: string | null;
   query?: Record<string, string>;
 }
 
-/** The right that a request needs, as policies of Amazon S3 name it; other services use the same names. */
-export function rightOf({ method, name, query = {} }: RequestKind): string {
+/** Returns the permission that a request needs, by its name in policies of Amazon S3, which other services share. */
+export function requiredPermission({ method, name, query = {} }: RequestKind): string {
   if (name === null) return 'uploads' in query ? 's3:ListBucketMultipartUploads' : 's3:ListBucket';
   if (method === 'DELETE') return 'uploadId' in query ? 's3:AbortMultipartUpload' : 's3:DeleteObject';
   if (method === 'GET') return 's3:GetObject';
-  // Without the right to list, HEAD for a missing object is refused, too.
+  // Without permission to list, HEAD of a missing object is refused too.
   if (method === 'HEAD') return 's3:GetObject and s3:ListBucket';
   return 's3:PutObject';
 }
 
 const DENIED = 's3_denied';
 
-interface Reason {
+interface RefusalReason {
   /** The code of the error. */
   own: string;
-  /** What is wrong, in words; null: the code of the service says it. */
+  /** The problem in words; null if the code of the service is clear enough. */
   words: ((request: RefusedRequest) => string) | null;
   remedy: (request: RefusedRequest) => string;
 }
 
-const GRANT = ({ right, place }: RefusedRequest): string => `grant ${right} on ${place} to \`s3.access_key_id\``;
+const GRANT = ({ permission, place }: RefusedRequest): string =>
+  `grant ${permission} on ${place} to \`s3.access_key_id\``;
 
-const MISSING_RIGHT: Reason = { own: DENIED, words: ({ right }) => `it refused ${right}`, remedy: GRANT };
-const UNKNOWN_KEY: Reason = {
+const MISSING_RIGHT: RefusalReason = {
+  own: DENIED,
+  words: ({ permission }) => `it refused ${permission}`,
+  remedy: GRANT,
+};
+const UNKNOWN_KEY: RefusalReason = {
   own: DENIED,
   words: () => 'it does not know the key',
   remedy: () => 'check `s3.access_key_id` and its secret',
 };
 
-/** By the code of the service: what is wrong, and the remedy. */
-const REASONS: Readonly<Record<string, Reason>> = {
+/** Problems and remedies by the error code of the service. */
+const REASONS: Readonly<Record<string, RefusalReason>> = {
   AccessDenied: MISSING_RIGHT,
   AllAccessDisabled: {
     own: DENIED,
@@ -104,34 +109,34 @@ const REASONS: Readonly<Record<string, Reason>> = {
   RequestTimeTooSkewed: {
     own: 's3_clock',
     words: null,
-    remedy: () => "set this machine's clock, best by NTP: it differs from the service's",
+    remedy: () => "synchronize this machine's clock with NTP: it differs from the service's",
   },
 };
-/** 403 without a code that is known: an answer to HEAD has no body. */
-const FORBIDDEN: Reason = {
+/** A 403 with an unknown code or none: a HEAD response has no body. */
+const UNKNOWN_FORBIDDEN: RefusalReason = {
   own: DENIED,
-  words: ({ right }) => `it refused ${right}`,
+  words: ({ permission }) => `it refused ${permission}`,
   remedy: (request) => `${GRANT(request)}, or check that key and its secret`,
 };
-const UNKNOWN: Reason = { own: 's3_failed', words: null, remedy: () => 'see what the service says of its state' };
+const UNKNOWN: RefusalReason = { own: 's3_failed', words: null, remedy: () => 'check the status page of the service' };
 const REGION_CODES = /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint)/;
 
-/** The error for an answer that is no success. */
-export function refusalError(request: RefusedRequest, { status, code, region }: Refusal): S3Error {
-  const answer = `${request.label}: the service answered ${status}${code === null ? '' : ` ${code}`}`;
+/** Converts a failed response to an error. */
+export function refusalError(request: RefusedRequest, { status, code, region }: S3Refusal): S3Error {
+  const responseText = `${request.label}: the service answered ${status}${code === null ? '' : ` ${code}`}`;
   const isRegion = status === 301 || status === 307 || REGION_CODES.test(code ?? '');
   if (isRegion || (status === 400 && region !== null && REASONS[code ?? ''] === undefined)) {
     const hint = `correct \`s3.region\`${region === null ? '' : `: the bucket is in ${region}`}`;
-    return new S3Error('s3_region', answer, { status, retryable: false, hint });
+    return new S3Error('s3_region', responseText, { status, retryable: false, hint });
   }
-  const { own, words, remedy } = REASONS[code ?? ''] ?? (status === 403 ? FORBIDDEN : UNKNOWN);
+  const { own, words, remedy } = REASONS[code ?? ''] ?? (status === 403 ? UNKNOWN_FORBIDDEN : UNKNOWN);
   const retryable = status >= 500 || status === 429 || code === 'RequestTimeout' || code === 'InternalError';
-  const message = words === null ? answer : `${answer}: ${words(request)}`;
+  const message = words === null ? responseText : `${responseText}: ${words(request)}`;
   return new S3Error(own, message, { status, retryable, hint: remedy(request) });
 }
 
-/** Whether the same request may succeed once somebody has changed something at the service or on the way to it. */
-export function isMendedElsewhere(code: string): boolean {
+/** Reports that the same request may succeed after somebody has changed something at the service or in the network. */
+export function isFixedElsewhere(code: string): boolean {
   return code.startsWith('s3_');
 }
 
@@ -139,16 +144,16 @@ export function proxyError(label: string, { message, hint = '', status }: ProxyR
   return new S3Error('s3_unreachable', `${label}: ${message}`, { status, retryable: true, hint });
 }
 
-const UNTRUSTED = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** The error for a connection that failed, with its code alone: messages may quote what was sent. */
+/** Converts a connection failure to an error that shows only its code, because messages may quote sent data. */
 export function connectionError(label: string, error: unknown): S3Error {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  const message = `${label}: no connection or no whole answer (${code})`;
-  const untrusted = UNTRUSTED.test(code);
-  const hint = untrusted
-    ? 'name the authority of its certificate in `s3.ca_file`, or correct `s3.endpoint`'
-    : 'check `s3.endpoint`, the network and the proxy between';
-  const own = untrusted ? 's3_untrusted' : 's3_unreachable';
-  return new S3Error(own, message, { status: null, retryable: !untrusted, hint });
+  const message = `${label}: connection failed or response incomplete (${code})`;
+  const isUntrusted = CERTIFICATE_CODES.test(code);
+  const hint = isUntrusted
+    ? 'set the certificate authority in `s3.ca_file`, or correct `s3.endpoint`'
+    : 'check `s3.endpoint`, the network and the proxy';
+  const own = isUntrusted ? 's3_untrusted' : 's3_unreachable';
+  return new S3Error(own, message, { status: null, retryable: !isUntrusted, hint });
 }

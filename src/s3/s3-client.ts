@@ -10,75 +10,77 @@ import { backoffMs } from '../core/net/retry.ts';
 import {
   connectionError,
   proxyError,
-  type Refusal,
   type RefusedRequest,
   refusalError,
-  rightOf,
+  requiredPermission,
   S3Error,
+  type S3Refusal,
 } from './refusals.ts';
 
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, maxMs: 8000 };
-/** A part of 8 MiB over a slow line takes minutes; a service that has put large objects together answers late, too. */
-const ANSWER_MS = 300_000;
-const IDLE_MS = 60_000;
-/** For what cleans up after a stop. */
-const LAST_ANSWER_MS = 10_000;
+/**
+ * Timeout of a response: a part of 8 MiB over a slow line takes minutes, and so does the assembly of a large object.
+ */
+const RESPONSE_TIMEOUT_MS = 300_000;
+const IDLE_TIMEOUT_MS = 60_000;
+/** Timeout of requests that clean up after a stop. */
+const CLEANUP_TIMEOUT_MS = 10_000;
 const MAX_ERROR_BYTES = 64 * 1024;
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** Of the object, below the place; null: the bucket itself. */
+  /** Name of the object below the prefix; null for the bucket itself. */
   name: string | null;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Buffer;
-  /** SHA-256 of the body, which a service that keeps checksums keeps with it. */
+  /** SHA-256 of the body, stored by services with checksums. */
   digest?: Buffer;
-  /** Sent once, also after the stop. */
-  cleansUp?: boolean;
+  /** True for a cleanup request: sent once, even after a stop. */
+  isCleanup?: boolean;
 }
 
-export interface S3Way {
+export interface S3Connection {
   place: S3Place;
   clock: Clock;
   signal: AbortSignal;
-  answerMs?: number;
-  /** How often a request is sent before its fault is told. */
+  responseTimeoutMs?: number;
+  /** Maximum of attempts for a request. */
   attempts?: number;
 }
 
-/** Makes something of an answer of 2xx. */
-export type ReadAnswer<T> = (answer: Dispatcher.ResponseData) => Promise<T>;
+/** Reads a 2xx response. */
+export type ReadResponse<T> = (response: Dispatcher.ResponseData) => Promise<T>;
 
-/** Signed requests about one place in a bucket, each tried again while that may help. */
+/** A client that sends signed requests for one prefix of a bucket and retries temporary failures. */
 export class S3Client {
-  readonly #way: S3Way;
+  readonly #connection: S3Connection;
   readonly #agent: Dispatcher;
 
-  constructor(way: S3Way) {
-    this.#way = way;
-    this.#agent = openAgent(way);
+  constructor(connection: S3Connection) {
+    this.#connection = connection;
+    this.#agent = openAgent(connection);
   }
 
-  /** @throws S3Error, and the signal's reason. */
-  async send<T>(order: S3Request, read: ReadAnswer<T>): Promise<T> {
-    const { clock, signal, attempts = MOST_ATTEMPTS } = this.#way;
+  /** Sends a request with retries. Throws S3Error, or the signal's reason. */
+  async send<T>(request: S3Request, read: ReadResponse<T>): Promise<T> {
+    const { clock, signal, attempts = MAX_ATTEMPTS } = this.#connection;
     for (let failures = 0; ; failures += 1) {
       try {
-        return await this.#sendOnce(order, read);
+        return await this.#sendOnce(request, read);
       } catch (error) {
-        if (order.cleansUp !== true) signal.throwIfAborted();
-        const again = error instanceof S3Error && error.retryable && failures + 1 < attempts;
-        if (!again || order.cleansUp === true) throw error;
+        if (request.isCleanup !== true) signal.throwIfAborted();
+        const canRetry = error instanceof S3Error && error.retryable && failures + 1 < attempts;
+        if (!canRetry || request.isCleanup === true) throw error;
         await sleep(clock, backoffMs(failures, BACKOFF), signal);
       }
     }
   }
 
-  /** Whether the service keeps SHA-256 of objects: others refuse requests that speak of it. */
-  get keepsChecksums(): boolean {
-    return this.#way.place.access.endpoint === null;
+  /** True if the service stores SHA-256 checksums: other services reject requests that mention them. */
+  get hasChecksums(): boolean {
+    return this.#connection.place.access.endpoint === null;
   }
 
   close(): Promise<void> {
@@ -86,56 +88,56 @@ export class S3Client {
   }
 
   /** The error for a refusal that comes in the body of an answer of 200. */
-  lateRefusal(order: S3Request, code: string | null): S3Error {
-    return refusalError(this.#described(order), { status: 500, code, region: null });
+  lateRefusal(request: S3Request, code: string | null): S3Error {
+    return refusalError(this.#described(request), { status: 500, code, region: null });
   }
 
-  /** Such as `s3://bucket/prefix/name`. */
+  /** Formats an address such as `s3://bucket/prefix/name`. */
   addressOf(name: string | null): string {
-    const { bucket, prefix } = this.#way.place;
+    const { bucket, prefix } = this.#connection.place;
     return name === null ? `s3://${bucket}` : `s3://${bucket}/${prefix}${name}`;
   }
 
-  async #sendOnce<T>(order: S3Request, read: ReadAnswer<T>): Promise<T> {
-    const { method, body, cleansUp } = order;
-    const request = this.#described(order);
-    const { url, headers } = await this.#sign(order);
+  async #sendOnce<T>(request: S3Request, read: ReadResponse<T>): Promise<T> {
+    const { method, body, isCleanup } = request;
+    const words = this.#described(request);
+    const { url, headers } = await this.#sign(request);
     try {
-      const answer = await this.#agent.request({
+      const response = await this.#agent.request({
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
         method,
         headers: Object.fromEntries(headers),
         body: body ?? null,
-        ...(cleansUp === true ? { headersTimeout: LAST_ANSWER_MS } : { signal: this.#way.signal }),
+        ...(isCleanup === true ? { headersTimeout: CLEANUP_TIMEOUT_MS } : { signal: this.#connection.signal }),
       });
-      if (answer.statusCode >= 200 && answer.statusCode < 300) return await read(answer);
-      throw refusalError(request, await readRefusal(answer));
+      if (response.statusCode >= 200 && response.statusCode < 300) return await read(response);
+      throw refusalError(words, await readRefusal(response));
     } catch (error) {
       if (error instanceof S3Error) throw error;
-      if (error instanceof ProxyRefusedError) throw proxyError(request.label, error);
-      throw systemFault(error) ?? connectionError(request.label, error);
+      if (error instanceof ProxyRefusedError) throw proxyError(words.label, error);
+      throw systemFault(error) ?? connectionError(words.label, error);
     }
   }
 
-  #described(order: S3Request): RefusedRequest {
-    const { method, name } = order;
-    const { bucket, prefix } = this.#way.place;
+  #described(request: S3Request): RefusedRequest {
+    const { method, name } = request;
+    const { bucket, prefix } = this.#connection.place;
     const place = name === null ? `s3://${bucket}` : `s3://${bucket}/${prefix}*`;
-    return { label: `${method} ${this.addressOf(name)}`, right: rightOf(order), place };
+    return { label: `${method} ${this.addressOf(name)}`, permission: requiredPermission(request), place };
   }
 
   #sign({ method, name, query = {}, headers = {}, body, digest }: S3Request): Promise<{ url: URL; headers: Headers }> {
-    const { place, clock } = this.#way;
+    const { place, clock } = this.#connection;
     const { access, bucket, prefix } = place;
     const key = name === null ? '' : `${prefix}${name}`;
     const signer = new AwsV4Signer({
       method,
-      url: `${bucketUrl(access, bucket)}/${key.split('/').map(encoded).join('/')}${queryText(query)}`,
+      url: `${bucketUrl(access, bucket)}/${key.split('/').map(percentEncode).join('/')}${formatQuery(query)}`,
       headers: {
         ...headers,
-        ...(digest === undefined || !this.keepsChecksums ? {} : { 'x-amz-checksum-sha256': digest.toString('base64') }),
-        'x-amz-content-sha256': (digest ?? sha256(body ?? '')).toString('hex'),
+        ...(digest === undefined || !this.hasChecksums ? {} : { 'x-amz-checksum-sha256': digest.toString('base64') }),
+        'x-amz-content-sha256': (digest ?? sha256Of(body ?? '')).toString('hex'),
       },
       accessKeyId: access.accessKeyId,
       secretAccessKey: access.secretAccessKey,
@@ -147,66 +149,69 @@ export class S3Client {
   }
 }
 
-export function sha256(body: Buffer | string): Buffer {
+export function sha256Of(body: Buffer | string): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-function openAgent({ place: { access }, answerMs = ANSWER_MS }: S3Way): Dispatcher {
+function openAgent({ place: { access }, responseTimeoutMs = RESPONSE_TIMEOUT_MS }: S3Connection): Dispatcher {
   const tls = access.ca === null ? {} : { ca: access.ca };
-  const common = { connect: tls, headersTimeout: answerMs, bodyTimeout: IDLE_MS };
+  const common = { connect: tls, headersTimeout: responseTimeoutMs, bodyTimeout: IDLE_TIMEOUT_MS };
   if (access.proxy === null) return new Agent(common);
   return new EnvHttpProxyAgent({ ...common, requestTls: tls, ...proxyAgentOptions(access.proxy) });
 }
 
-/** A bucket is a name of its own at Amazon; elsewhere, and where dots would spoil the certificate, a part of the path. */
+/**
+ * Returns the URL of a bucket. At Amazon the bucket is part of the host name; at other services, and if dots in its
+ * name would break the certificate, part of the path.
+ */
 function bucketUrl({ endpoint, region }: S3Access, bucket: string): string {
   const amazon = `s3.${region}.amazonaws.com`;
   if (endpoint !== null) return `${endpoint}/${bucket}`;
   return bucket.includes('.') ? `https://${amazon}/${bucket}` : `https://${bucket}.${amazon}`;
 }
 
-function queryText(query: Record<string, string>): string {
-  const pairs = Object.entries(query).map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
+function formatQuery(query: Record<string, string>): string {
+  const pairs = Object.entries(query).map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`);
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** As the signature is made of it: RFC 3986, which leaves fewer characters alone than JavaScript does. */
-function encoded(text: string): string {
+/** Percent-encodes text as signatures require (RFC 3986), which escapes more characters than JavaScript does. */
+function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-async function readRefusal({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Refusal> {
+async function readRefusal({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<S3Refusal> {
   let text = '';
   for await (const chunk of body) if (text.length < MAX_ERROR_BYTES) text += chunk;
-  const region = [headers['x-amz-bucket-region'] ?? []].flat()[0] ?? textOf(text, 'Region');
+  const region = [headers['x-amz-bucket-region'] ?? []].flat()[0] ?? elementText(text, 'Region');
   return {
     status: statusCode,
-    code: /^\w{1,64}$/.exec(textOf(text, 'Code') ?? '')?.[0] ?? null,
+    code: /^\w{1,64}$/.exec(elementText(text, 'Code') ?? '')?.[0] ?? null,
     region: /^[\w-]{1,32}$/.exec(region ?? '')?.[0] ?? null,
   };
 }
 
-/** What each element of this name holds: more elements, or text as it is written. */
+/** Returns the raw content of each element with this name. */
 export function elementsOf(xml: string, name: string): string[] {
   const found = xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, 'g'));
   return [...found].map(([, inner = '']) => inner);
 }
 
-/** The text of the first element of this name; null where there is none. */
-export function textOf(xml: string, name: string): string | null {
+/** Returns the text of the first element with this name; null if there is none. */
+export function elementText(xml: string, name: string): string | null {
   const [first] = elementsOf(xml, name);
-  return first === undefined ? null : unescaped(first);
+  return first === undefined ? null : decodeXmlEntities(first);
 }
 
 export function element(name: string, text: string): string {
   return `<${name}>${text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`)}</${name}>`;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const XML_ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-function unescaped(text: string): string {
+function decodeXmlEntities(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? whole;
+    if (name !== undefined) return XML_ENTITIES[name] ?? whole;
     return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16));
   });
 }

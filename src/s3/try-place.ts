@@ -1,33 +1,35 @@
 import { type Bucket, withBucket } from './bucket.ts';
-import { type S3Way, sha256 } from './s3-client.ts';
+import { type S3Connection, sha256Of } from './s3-client.ts';
 
-const NAME = '.usage-ledger-doctor';
+const TEST_OBJECT = '.usage-ledger-doctor';
 
-/** Writes and reads a small object: all that an upload needs. Throws S3Error. */
-export function tryWriting(way: S3Way): Promise<void> {
-  return withBucket(way, async (bucket) => {
-    await bucket.put(NAME, Buffer.from('usage-ledger'));
-    await bucket.head(NAME);
-    await bucket.digest(NAME);
-    // An upload does not need this right.
-    await bucket.remove(NAME).catch(() => undefined);
+/** Writes and reads a small object, as an upload does. Throws S3Error. */
+export function testWriting(connection: S3Connection): Promise<void> {
+  return withBucket(connection, async (bucket) => {
+    await bucket.put(TEST_OBJECT, Buffer.from('usage-ledger'));
+    await bucket.head(TEST_OBJECT);
+    await bucket.digest(TEST_OBJECT);
+    // An upload does not need this permission.
+    await bucket.remove(TEST_OBJECT).catch(() => undefined);
   });
 }
 
 /**
- * Writes, finds, reads and deletes a small object: all that an upload, a rotation and a restore need. Returns what does not
- * match, or null. Throws S3Error.
+ * Writes, lists, reads and deletes a small object, as uploads, rotation and restore do. Returns a description of the
+ * first mismatch, or null. Throws S3Error.
  */
-export function tryPlace(way: S3Way): Promise<string | null> {
-  return withBucket(way, (bucket) => tryBucket(bucket, Buffer.from(`doctor ${way.clock.now()}`)));
+export function testPrefix(connection: S3Connection): Promise<string | null> {
+  return withBucket(connection, (bucket) => tryBucket(bucket, Buffer.from(`doctor ${connection.clock.now()}`)));
 }
 
 async function tryBucket(bucket: Bucket, content: Buffer): Promise<string | null> {
-  await bucket.put(NAME, content);
-  const found = (await bucket.names()).includes(NAME);
-  const digest = await bucket.digest(NAME);
-  await bucket.unfinished();
-  await bucket.remove(NAME);
-  if (!found) return 'the object that was written is not in the list';
-  return digest === sha256(content).toString('base64') ? null : 'what is read is not what was written';
+  await bucket.put(TEST_OBJECT, content);
+  const found = (await bucket.names()).includes(TEST_OBJECT);
+  const digest = await bucket.digest(TEST_OBJECT);
+  await bucket.unfinishedUploads();
+  await bucket.remove(TEST_OBJECT);
+  if (!found) return 'the written object is missing from the list';
+  return digest === sha256Of(content).toString('base64')
+    ? null
+    : 'the object that was read differs from the one that was written';
 }

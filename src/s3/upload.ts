@@ -1,79 +1,79 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Bucket, SentPart } from './bucket.ts';
+import type { Bucket, UploadedPart } from './bucket.ts';
 import { S3Error } from './refusals.ts';
-import { sha256 } from './s3-client.ts';
+import { sha256Of } from './s3-client.ts';
 
-/** All that is in memory of a file. */
+/** Size of a part, and thus the memory for a file. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** Services take no more of one object. */
-const MOST_PARTS = 10_000;
+/** Maximum of parts of one object. */
+const MAX_PARTS = 10_000;
 
-export interface UploadOrder {
+export interface UploadOptions {
   bucket: Bucket;
   path: string;
   name: string;
-  /** Of another object: nobody goes on with it, so what is unfinished of it is removed. */
+  /** Reports that an unfinished upload of another object can be removed, because nobody will continue it. */
   isAbandoned: (name: string) => boolean;
 }
 
-interface Sent {
+interface SentFile {
   sizeBytes: number;
   digest: string;
-  /** As the service has it: of an object in parts that of the parts' checksums, with their number. */
+  /** The service's checksum: for a multipart object, the checksum of the parts' checksums with their number. */
   checksum: string;
 }
 
 /**
- * Makes an object of a file and checks it. The object is whole or not there, whenever this ends. Memory does not grow
- * with the file. Throws S3Error, with the code `upload_faulty` when the service has something else than was sent.
+ * Uploads a file as an object and verifies it. Whenever this ends, the object is complete or absent. Memory use does
+ * not grow with the file. Throws S3Error, with code `upload_faulty` if the stored object does not match the file.
  */
-export async function uploadFile(order: UploadOrder): Promise<void> {
-  const file = await open(order.path);
+export async function uploadFile(options: UploadOptions): Promise<void> {
+  const file = await open(options.path);
   try {
     const { size } = await file.stat();
-    const partBytes = Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS));
+    const partBytes = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS));
     if (size <= partBytes) {
       const body = await file.readFile();
-      await order.bucket.put(order.name, body);
-      const digest = sha256(body).toString('base64');
-      await confirm(order, { sizeBytes: body.byteLength, digest, checksum: digest });
-    } else await uploadParts(order, file, partBytes);
+      await options.bucket.put(options.name, body);
+      const digest = sha256Of(body).toString('base64');
+      await verifyUpload(options, { sizeBytes: body.byteLength, digest, checksum: digest });
+    } else await uploadParts(options, file, partBytes);
   } finally {
     await file.close();
   }
 }
 
-async function uploadParts(order: UploadOrder, file: FileHandle, partBytes: number): Promise<void> {
-  const { bucket, name, isAbandoned } = order;
-  for (const left of await bucket.unfinished()) {
-    if (left.name === name || isAbandoned(left.name)) await bucket.abortParts(left.name, left.uploadId);
+async function uploadParts(options: UploadOptions, file: FileHandle, partBytes: number): Promise<void> {
+  const { bucket, name, isAbandoned } = options;
+  for (const upload of await bucket.unfinishedUploads()) {
+    if (upload.name === name || isAbandoned(upload.name)) await bucket.abortUpload(upload.name, upload.uploadId);
   }
-  const uploadId = await bucket.beginParts(name);
+  const uploadId = await bucket.startUpload(name);
   try {
-    const { parts, sent } = await sendParts(order, file, { uploadId, partBytes });
+    const { parts, sent } = await sendParts(options, file, { uploadId, partBytes });
     try {
-      await bucket.completeParts(name, uploadId, parts);
+      await bucket.completeUpload(name, uploadId, parts);
     } catch (error) {
-      // An answer that got lost leaves open whether the object is there.
-      if ((await differenceOf(order, sent)) !== null) throw error;
+      // If the response was lost, the object may exist.
+      if ((await describeDifference(options, sent)) !== null) throw error;
       return;
     }
-    await confirm(order, sent);
+    await verifyUpload(options, sent);
   } catch (error) {
-    await bucket.abortParts(name, uploadId).catch(() => undefined);
+    await bucket.abortUpload(name, uploadId).catch(() => undefined);
     throw error;
   }
 }
 
 async function sendParts(
-  { bucket, name }: UploadOrder,
+  { bucket, name }: UploadOptions,
   file: FileHandle,
   { uploadId, partBytes }: { uploadId: string; partBytes: number },
-): Promise<{ parts: SentPart[]; sent: Sent }> {
-  const whole = createHash('sha256');
-  const ofParts = createHash('sha256');
-  const parts: SentPart[] = [];
+): Promise<{ parts: UploadedPart[]; sent: SentFile }> {
+  const fileDigest = createHash('sha256');
+  const partDigests = createHash('sha256');
+  const parts: UploadedPart[] = [];
   const buffer = Buffer.allocUnsafe(partBytes);
   let sizeBytes = 0;
   for (;;) {
@@ -81,30 +81,33 @@ async function sendParts(
     if (bytesRead === 0) break;
     const body = buffer.subarray(0, bytesRead);
     sizeBytes += bytesRead;
-    const part = await bucket.sendPart(name, uploadId, parts.length + 1, body);
-    whole.update(body);
-    ofParts.update(part.digest);
+    const part = await bucket.uploadPart(name, uploadId, parts.length + 1, body);
+    fileDigest.update(body);
+    partDigests.update(part.digest);
     parts.push(part);
   }
-  const checksum = `${ofParts.digest('base64')}-${parts.length}`;
-  return { parts, sent: { sizeBytes, digest: whole.digest('base64'), checksum } };
+  const checksum = `${partDigests.digest('base64')}-${parts.length}`;
+  return { parts, sent: { sizeBytes, digest: fileDigest.digest('base64'), checksum } };
 }
 
-async function confirm(order: UploadOrder, sent: Sent): Promise<void> {
-  const { bucket, name } = order;
-  const difference = await differenceOf(order, sent);
+async function verifyUpload(options: UploadOptions, sent: SentFile): Promise<void> {
+  const { bucket, name } = options;
+  const difference = await describeDifference(options, sent);
   if (difference === null) return;
   await bucket.remove(name).catch(() => undefined);
-  const message = `${bucket.addressOf(name)} is not what was sent, ${sent.sizeBytes} bytes: it ${difference}`;
-  const hint = 'run `usage-ledger doctor`, and look for others that write there';
+  const message = `${bucket.addressOf(name)} does not match the ${sent.sizeBytes} bytes that were sent: it ${difference}`;
+  const hint = 'run `usage-ledger doctor`, and check whether other programs write to this prefix';
   throw new S3Error('upload_faulty', message, { status: null, retryable: true, hint });
 }
 
-/** Null when the object is what was sent. Where the service keeps no checksum like ours, the object is read back. */
-async function differenceOf({ bucket, name }: UploadOrder, sent: Sent): Promise<string | null> {
+/**
+ * Compares the object with the sent file and describes the difference; null if they match. Without a matching checksum,
+ * the object is downloaded.
+ */
+async function describeDifference({ bucket, name }: UploadOptions, sent: SentFile): Promise<string | null> {
   const head = await bucket.head(name);
-  if (head === null) return 'is not there';
-  if (head.sizeBytes !== sent.sizeBytes) return `has ${head.sizeBytes}`;
+  if (head === null) return 'is missing';
+  if (head.sizeBytes !== sent.sizeBytes) return `has ${head.sizeBytes} bytes`;
   if (head.checksum === sent.checksum || (await bucket.digest(name)) === sent.digest) return null;
-  return 'holds others';
+  return 'has other content';
 }

@@ -95,15 +95,15 @@ test('without publish in the configuration the command says so', async () => {
 
 test('status and doctor say how far the copy is behind', async () => {
   const { world } = await publishedWorld();
-  expect((await world.run('status')).out).toContain('publish holds link 1, nothing waits\n');
-  expect(await doctor(world)).toMatchObject({ status: 'ok', message: 'holds link 1, nothing waits' });
+  expect((await world.run('status')).out).toContain('publish at link 1, up to date\n');
+  expect(await doctor(world)).toMatchObject({ status: 'ok', message: 'at link 1, up to date' });
   await world.run('sync');
   world.clock.nowMs += 3_600_000;
   const { publish } = parseJson((await world.run('status', '--json')).out);
   expect(publish).toEqual({ position: 1, lag_links: 1, lag_seconds: 3600, fault: null });
   expect(await doctor(world)).toMatchObject({
     status: 'warn',
-    message: 'holds link 1, 1 link waits, the first for 3600 s',
+    message: 'at link 1, 1 link pending for up to 3600 s',
   });
 });
 
@@ -113,9 +113,9 @@ test('a server that is away is said with its remedy and without the password', a
   configurePublish(world, { url: 'postgres://ledger:s3cret-word@127.0.0.1:1/finance' });
   const away = await world.run('publish');
   expect(away.code).toBe(1);
-  expect(away.err).toMatch(/^error: Postgres cannot be used now: .*ECONNREFUSED.*\n {2}check publish\.url/);
+  expect(away.err).toMatch(/^error: Postgres is not available: .*ECONNREFUSED.*\n {2}check publish\.url/);
   expect(away.err).not.toContain('s3cret-word');
-  expect((await world.run('status')).out).toContain('publish Postgres cannot be used now: ');
+  expect((await world.run('status')).out).toContain('publish Postgres is not available: ');
   expect(await doctor(world)).toMatchObject({ status: 'fail', message: expect.stringContaining('ECONNREFUSED') });
 });
 

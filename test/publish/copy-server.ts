@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { type PublishOrder, type PublishReport, publishLedger } from '../../src/publish/publish-ledger.ts';
+import { type PublishReport, type PublishRequest, publishLedger } from '../../src/publish/publish-ledger.ts';
 import { type PostgresServer, type Reader, startPostgres } from '../support/postgres.ts';
 import { NOON } from '../support/time/test-clock.ts';
 
@@ -7,7 +7,7 @@ import { NOON } from '../support/time/test-clock.ts';
 export interface Copy {
   schema: string;
   reader: Reader;
-  publish(ledgerPath: string, more?: Partial<PublishOrder>): Promise<PublishReport>;
+  publish(ledgerPath: string, more?: Partial<PublishRequest>): Promise<PublishReport>;
 }
 
 /** Starts a server for the tests of a file. The function gives a fresh schema of it. */

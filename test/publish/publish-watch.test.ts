@@ -45,7 +45,7 @@ function play(
 }
 
 const reportTo = (to: number): PublishReport => {
-  return { from: 0, to, headDigest: '', rows: 1, parted: null, differences: [] };
+  return { from: 0, to, headDigest: '', rows: 1, divergence: null, differences: [] };
 };
 const away = () => Promise.reject(new AppError('publish_unreachable', 'nobody answers', { retryable: true }));
 

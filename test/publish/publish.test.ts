@@ -64,7 +64,7 @@ test('a second copy of a ledger is refused once the two have parted, and takes t
   expect(error).toMatchObject({ code: 'publish_refused', retryable: false });
   expect(error.message).toContain(ours.digest);
   expect(error.message).toContain(theirs.digest);
-  expect((await publish(other.path, { compare: 'check' })).parted).toContain(ours.digest);
+  expect((await publish(other.path, { compare: 'check' })).divergence).toContain(ours.digest);
   await expectSameViews(one.connection, reader, 'after the refusal');
   await publish(other.path, { compare: 'repair' });
   await expectSameViews(other.connection, reader, 'after the repair');
@@ -167,7 +167,7 @@ test('a schema of another version is refused and left as it is', async () => {
   await old.reader.query(`CREATE SCHEMA ${old.schema}; CREATE TABLE ledgers (ledger_id text)`);
   expect(await rejection(old.publish(path))).toMatchObject({
     code: 'publish_other_version',
-    message: `the schema "${old.schema}" was made by another version of usage-ledger`,
+    message: `the schema "${old.schema}" was created by another version of usage-ledger`,
   });
   expect(
     await old.reader.query('SELECT count(*) AS tables FROM pg_tables WHERE schemaname = $1', [schema]),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publishLedger } from '../../src/publish/publish-ledger.ts';
 import { type Place, refusalOf } from '../../src/publish/refusals.ts';
-import { standingOf } from '../../src/publish/standing.ts';
+import { readCopyStatus } from '../../src/publish/standing.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, type Reader, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
@@ -66,7 +66,7 @@ async function world(make: (schema: string, role: string) => string, published =
   await owner.query(make(schema, role));
   const attempt = () => publishLedger({ target, ledgerPath: path, nowMs: NOON });
   const named = (text: string): string => text.replaceAll('{schema}', schema).replaceAll('{role}', role);
-  return { attempt, named, standing: () => standingOf(target, connection, NOON) };
+  return { attempt, named, standing: () => readCopyStatus(target, connection, NOON) };
 }
 
 /** What the role lacks; publishing names it, and its own remedy mends it. */

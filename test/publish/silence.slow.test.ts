@@ -32,7 +32,7 @@ test('a server that is frozen is given up, and one that is frozen within a trans
   );
   expect(await rejection(frozen)).toMatchObject({
     code: 'publish_unreachable',
-    message: expect.stringContaining('no answer within'),
+    message: expect.stringContaining('no data within'),
   });
   server.thaw();
 });

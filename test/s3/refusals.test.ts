@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { type RefusedRequest, refusalError, rightOf } from '../../src/s3/refusals.ts';
+import { type RefusedRequest, refusalError, requiredPermission } from '../../src/s3/refusals.ts';
 
 /** The rights as the service authorization reference of Amazon S3 lists them for each operation. */
-test.each<[Parameters<typeof rightOf>[0], string]>([
+test.each<[Parameters<typeof requiredPermission>[0], string]>([
   [{ method: 'PUT', name: 'a.db' }, 's3:PutObject'],
   [{ method: 'PUT', name: 'a.db', query: { partNumber: '1', uploadId: 'u' } }, 's3:PutObject'],
   [{ method: 'POST', name: 'a.db', query: { uploads: '' } }, 's3:PutObject'],
@@ -14,10 +14,10 @@ test.each<[Parameters<typeof rightOf>[0], string]>([
   [{ method: 'GET', name: null, query: { 'list-type': '2' } }, 's3:ListBucket'],
   [{ method: 'GET', name: null, query: { uploads: '', prefix: '' } }, 's3:ListBucketMultipartUploads'],
 ])('%j needs %s', (request, right) => {
-  expect(rightOf(request)).toBe(right);
+  expect(requiredPermission(request)).toBe(right);
 });
 
-const PUT: RefusedRequest = { label: 'PUT s3://b/p/a.db', right: 's3:PutObject', place: 's3://b/p/*' };
+const PUT: RefusedRequest = { label: 'PUT s3://b/p/a.db', permission: 's3:PutObject', place: 's3://b/p/*' };
 
 test.each<[status: number, code: string | null, own: string, words: RegExp, remedy: RegExp]>([
   [
@@ -35,7 +35,7 @@ test.each<[status: number, code: string | null, own: string, words: RegExp, reme
   [403, 'QuotaExceeded', 's3_full', /quota of the bucket is used up$/, /^raise the quota/],
   [507, 'XMinioStorageFull', 's3_full', /disk of the service is full$/, /^make room/],
   [404, 'NoSuchBucket', 's3_no_bucket', /404 NoSuchBucket$/, /^create the bucket/],
-  [503, 'SlowDown', 's3_failed', /503 SlowDown$/, /state/],
+  [503, 'SlowDown', 's3_failed', /503 SlowDown$/, /status page/],
 ])('%i %s is %s', (status, code, own, words, remedy) => {
   const error = refusalError(PUT, { status, code, region: null });
   expect(error).toMatchObject({ code: own, retryable: status >= 500, hint: expect.stringMatching(remedy) });

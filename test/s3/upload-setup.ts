@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
 import { withBucket } from '../../src/s3/bucket.ts';
-import type { S3Way } from '../../src/s3/s3-client.ts';
+import type { S3Connection } from '../../src/s3/s3-client.ts';
 import { uploadFile } from '../../src/s3/upload.ts';
 import type { Fault, S3Server } from '../support/net/s3-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -22,7 +22,7 @@ export function fileOf(bytes: number): { path: string; sha256: string } {
   return { path, sha256: createHash('sha256').update(content).digest('hex') };
 }
 
-export function upload(server: S3Server, path: string, way: Partial<S3Way> = {}): Promise<void> {
+export function upload(server: S3Server, path: string, way: Partial<S3Connection> = {}): Promise<void> {
   const { signal } = new AbortController();
   const place = server.place(PREFIX);
   return withBucket({ place, clock: systemClock, signal, ...way }, (bucket) =>

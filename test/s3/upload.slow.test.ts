@@ -13,7 +13,7 @@ test('a service that does not answer is given up in time, and asked again', asyn
   const server = await startS3Server();
   const { path, sha256 } = fileOf(9 * MIB);
   failOnce(server, isPart('1'), 'silent');
-  await upload(server, path, { answerMs: 1000 });
+  await upload(server, path, { responseTimeoutMs: 1000 });
   expect(server.objects.get(`${PREFIX}${NAME}`)?.sha256).toBe(sha256);
 }, 60_000);
 

@@ -61,11 +61,11 @@ async function isDaemon(host: string, port: number, clock: Clock): Promise<boole
 export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<Finding[]> {
   // A missing ledger has nothing to publish; the ledger check reports it.
   if (publish === null || !existsSync(ledger.path)) return [];
-  const { describeStanding, standingOf } = await import('../../publish/standing.ts');
+  const { describeCopyStatus, readCopyStatus } = await import('../../publish/standing.ts');
   const reader = openReader(ledger.path);
   try {
-    const standing = await standingOf(publish, reader.connection, nowMs);
-    const words = describeStanding(standing);
+    const standing = await readCopyStatus(publish, reader.connection, nowMs);
+    const words = describeCopyStatus(standing);
     if (standing.fault !== null) return [fail('publish', words, standing.fault.hint)];
     if (standing.lag.seconds * 1000 <= publish.staleMs) return [ok('publish', words)];
     const remedy = 'check that the daemon runs and read its log; `usage-ledger publish` sends it now';

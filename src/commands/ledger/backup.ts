@@ -53,7 +53,7 @@ async function backupToS3(
   const { path: ledgerPath } = config.ledger;
   return backupToBucket({
     ledgerPath,
-    way: { place, clock, signal },
+    connection: { place, clock, signal },
     name: name ?? backupName(clock.now()),
     force,
     workPrefix: `${ledgerPath}.uploading-`,

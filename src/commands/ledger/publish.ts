@@ -2,7 +2,7 @@ import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
-import type { Difference, Sums } from '../../publish/compare-copy.ts';
+import type { CopyDifference, TableTotals } from '../../publish/compare-copy.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
@@ -33,15 +33,23 @@ async function publish(cli: CliContext, context: Context, { check, repair }: Pub
   const report = await withStopSignal((signal) =>
     publishLedger({ target, ledgerPath: ledger.path, nowMs: cli.now(), signal, ...compare }),
   );
-  const { from, to, headDigest, rows, parted } = report;
+  const { from, to, headDigest, rows, divergence } = report;
   const differences = report.differences.map((difference) => nameDifference(connection, difference));
-  if (parted !== null || differences.length > 0) cli.exitCode = EXIT.fault;
+  if (divergence !== null || differences.length > 0) cli.exitCode = EXIT.fault;
   const seconds = (cli.clock.monotonic() - started) / 1000;
-  const record = { from, to, head_digest: headDigest, rows, seconds: Number(seconds.toFixed(3)), parted, differences };
+  const record = {
+    from,
+    to,
+    head_digest: headDigest,
+    rows,
+    seconds: Number(seconds.toFixed(3)),
+    parted: divergence,
+    differences,
+  };
   const sent = rows === 0 ? 'nothing to send' : `sent ${formatInteger(rows)} rows in ${seconds.toFixed(1)} s`;
-  const link = formatInteger(parted === null || repair === true ? to : from);
+  const link = formatInteger(divergence === null || repair === true ? to : from);
   cli.printResult(record, [
-    parted === null ? null : `differs: ${parted}`,
+    divergence === null ? null : `differs: ${divergence}`,
     ...differences.map((difference) => `differs: ${inertText(differenceText(difference))}`),
     `${sent}: Postgres holds link ${link} of the chain`,
     check === true && cli.exitCode !== EXIT.fault ? 'the copy matches the ledger' : null,
@@ -50,12 +58,17 @@ async function publish(cli: CliContext, context: Context, { check, repair }: Pub
   ]);
 }
 
-interface NamedDifference extends Pick<Difference, 'table' | 'here' | 'there'> {
+interface NamedDifference extends Pick<CopyDifference, 'table'> {
+  here: TableTotals | null;
+  there: TableTotals | null;
   workspace_id: string | null;
   period: string | null;
 }
 
-function nameDifference(connection: LedgerDb, { table, unit, here, there }: Difference): NamedDifference {
+function nameDifference(
+  connection: LedgerDb,
+  { table, unit, inLedger: here, inPostgres: there }: CopyDifference,
+): NamedDifference {
   const [workspaceKey = 0, periodKey = 0] = unit.split(':').map(Number);
   const nameOf = (sql: string, key: number): string | null =>
     (connection.prepare(sql).pluck().get(key) as string | undefined) ?? null;
@@ -73,7 +86,7 @@ function nameDifference(connection: LedgerDb, { table, unit, here, there }: Diff
 
 function differenceText({ table, workspace_id: workspace, period, here, there }: NamedDifference): string {
   const names = [workspace ?? 'the whole ledger', period ?? '', table].filter((name) => name !== '').join(' ');
-  const counts: readonly (keyof Sums)[] = ['rows', 'credits', 'requests', 'amount_minor'];
+  const counts: readonly (keyof TableTotals)[] = ['rows', 'credits', 'requests', 'amount_minor'];
   const differing = counts.filter((name) => (here?.[name] ?? '0') !== (there?.[name] ?? '0'));
   if (differing.length === 0) return `${names}: same sums, different contents`;
   return `${names}: ${differing.map((name) => `${name} ${here?.[name] ?? 0} in the ledger, ${there?.[name] ?? 0} in the copy`).join('; ')}`;

@@ -23,7 +23,7 @@ import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { describeOutlet, describeProblems, type OutletStatus, outletStatuses } from '../../outlets/outlet-status.ts';
-import type { CopyStanding } from '../../publish/standing.ts';
+import type { CopyStatus } from '../../publish/standing.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
 import { type ExportStatus, readExportStatus } from '../../reports/files/export-folder.ts';
@@ -168,9 +168,9 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
 async function readPublishStatus(context: Context): Promise<StatusReport['publish']> {
   const { publish } = context.config;
   if (publish === null) return null;
-  const { describeStanding, standingOf } = await import('../../publish/standing.ts');
-  const standing = await standingOf(publish, context.reader().connection, context.clock.now());
-  return { standing, words: describeStanding(standing) };
+  const { describeCopyStatus, readCopyStatus } = await import('../../publish/standing.ts');
+  const standing = await readCopyStatus(publish, context.reader().connection, context.clock.now());
+  return { standing, words: describeCopyStatus(standing) };
 }
 
 export interface StatusReport {
@@ -189,7 +189,7 @@ export interface StatusReport {
   skipped: SkippedMonth[];
   short: ShortHistory[];
   /** The copy in Postgres; null when none is configured. */
-  publish: { standing: CopyStanding; words: string } | null;
+  publish: { standing: CopyStatus; words: string } | null;
   outlets: (OutletStatus & { trouble: string | null })[];
 }
 

@@ -18,10 +18,10 @@ export interface BackupJob {
  */
 await runParentJob(async ({ ledgerPath, target, to }: BackupJob, signal): Promise<{ report: BackupReport }> => {
   if (to === null) return { report: await backupLedger({ ledgerPath, target, signal }) };
-  const way = { place: to, clock: systemClock, signal };
+  const connection = { place: to, clock: systemClock, signal };
   const report = await backupToBucket({
     ledgerPath,
-    way,
+    connection,
     name: basename(target),
     workPrefix: workFolderPrefix(target),
   });

@@ -18,8 +18,8 @@ import {
 } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { withBucket } from '../../s3/bucket.ts';
-import { isMendedElsewhere } from '../../s3/refusals.ts';
-import { tryWriting } from '../../s3/try-place.ts';
+import { isFixedElsewhere } from '../../s3/refusals.ts';
+import { testWriting } from '../../s3/try-place.ts';
 import { runInChild } from '../child-process.ts';
 import type { BackupJob } from './backup-process.ts';
 
@@ -95,7 +95,7 @@ export function startBackupSchedule({
     try {
       if (isDue()) {
         // Avoids copying a large ledger for a place that still refuses it.
-        if (refusals > 0 && unrotated === null) await place.tryWriting(stopping);
+        if (refusals > 0 && unrotated === null) await place.testWriting(stopping);
         const newest = newestBackup(await place.names(stopping), nowMs);
         last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
         if (isDue()) {
@@ -112,11 +112,11 @@ export function startBackupSchedule({
         logger.info({ path: place.addressOf(name) }, 'backup aborted by the stop');
         return;
       }
-      const isRefusal = isMendedElsewhere(code) && !retryable;
+      const isRefusal = isFixedElsewhere(code) && !retryable;
       const words = unrotated === null ? 'backup failed' : 'backup made, but old ones could not be removed';
       logger.error({ path: place.addressOf(unrotated ?? name), code, reason: message, hint }, words);
       const made = unrotated === null ? '' : `${unrotated} was made, but old ones could not be removed: `;
-      failure = `${made}${isMendedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
+      failure = `${made}${isFixedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
       if (unrotated === null) last = retryable || isRefusal ? before : isoTime(nowMs);
       restUntilMs = clock.monotonic() + (isRefusal ? backoffMs(refusals, REFUSED_BACKUP_RETRY) : BACKUP_RETRY_DELAY_MS);
       refusals = isRefusal ? refusals + 1 : 0;
@@ -141,7 +141,7 @@ interface BackupPlace {
   names(signal: AbortSignal): Promise<string[]>;
   remove(names: readonly string[], signal: AbortSignal): Promise<void>;
   /** Writes a small object; throws the refusal if there is one. */
-  tryWriting(signal: AbortSignal): Promise<void>;
+  testWriting(signal: AbortSignal): Promise<void>;
 }
 
 function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
@@ -152,7 +152,7 @@ function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
       remove: async (names) => {
         for (const name of names) rmSync(join(folder, name));
       },
-      tryWriting: async () => undefined,
+      testWriting: async () => undefined,
     };
   }
   return {
@@ -162,7 +162,7 @@ function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
       withBucket({ place: to, clock, signal }, async (bucket) => {
         for (const name of names) await bucket.remove(name);
       }),
-    tryWriting: (signal) => tryWriting({ place: to, clock, signal }),
+    testWriting: (signal) => testWriting({ place: to, clock, signal }),
   };
 }
 

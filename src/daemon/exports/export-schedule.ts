@@ -18,7 +18,7 @@ import {
   writeExportState,
 } from '../../reports/files/export-folder.ts';
 import { withBucket } from '../../s3/bucket.ts';
-import { isMendedElsewhere } from '../../s3/refusals.ts';
+import { isFixedElsewhere } from '../../s3/refusals.ts';
 import { runInChild } from '../child-process.ts';
 import type { ExportJob } from './export-process.ts';
 
@@ -84,7 +84,7 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
       if (stopping.aborted) return;
       const { code, message, hint } = summarizeError(error);
       const made = isRemoving ? 'the file was written, but old ones could not be removed: ' : '';
-      const reason = `${made}${isMendedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
+      const reason = `${made}${isFixedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
       logger.error({ export: name, folder, code, reason: `${made}${message}`, hint }, FAILED);
       restUntilMs.set(name, clock.monotonic() + EXPORT_RETRY_DELAY_MS);
       faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason });

@@ -57,7 +57,7 @@ it('an object that is there stays, unless it is to be replaced', async () => {
   const before = server.objects.get('mine.db');
   const second = await world.run('backup', 's3://our-bucket/mine.db');
   expect(second.code).toBe(1);
-  expect(second.err).toMatch(/s3:\/\/our-bucket\/mine\.db exists\n.*--force/);
+  expect(second.err).toMatch(/s3:\/\/our-bucket\/mine\.db already exists\n.*--force/);
   expect(server.objects.get('mine.db')).toBe(before);
   expect((await world.run('backup', 's3://our-bucket/mine.db', '--force')).code).toBe(0);
   expect(readdirSync(join(world.folder, 'data')).filter((name) => name.includes('uploading'))).toEqual([]);
@@ -65,9 +65,9 @@ it('an object that is there stays, unless it is to be replaced', async () => {
 
 it('what is missing is said: a backup, a key, an address; a damaged backup touches nothing', async () => {
   const { world, server } = await createStored();
-  expect((await world.run('restore', 's3://our-bucket/none')).err).toMatch(/no backup at s3:\/\/our-bucket\/none\//);
+  expect((await world.run('restore', 's3://our-bucket/none')).err).toMatch(/no backup found at s3:\/\/our-bucket\/none\//);
   expect((await world.run('restore', 's3://our-bucket/none.db')).err).toMatch(/404 NoSuchKey\n.*name of the object/);
-  expect(await world.run('backup', 's3://')).toMatchObject({ code: 2, err: expect.stringContaining('no address') });
+  expect(await world.run('backup', 's3://')).toMatchObject({ code: 2, err: expect.stringContaining('is not an S3 address') });
   const body = Buffer.from('no ledger at all');
   server.objects.set('bad.db', { body, sizeBytes: body.byteLength, sha256: '', checksum: '' });
   const bad = await world.run('restore', 's3://our-bucket/bad.db');
@@ -76,7 +76,7 @@ it('what is missing is said: a backup, a key, an address; a damaged backup touch
   world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)] });
   expect(await world.run('backup', 's3://our-bucket/p')).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/needs a key\n.*`s3:`/),
+    err: expect.stringMatching(/needs an access key\n.*`s3:`/),
   });
 });
 
