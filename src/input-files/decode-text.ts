@@ -20,7 +20,7 @@ function candidateEncodings(bytes: Buffer): string[] {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   const zeros = [0, 0];
   for (const [index, byte] of sample.entries()) if (byte === 0) zeros[index % 2] = (zeros[index % 2] ?? 0) + 1;
-  // Text of a Latin script has a zero in almost every unit, always on the same side.
+  // In UTF-16, Latin text has a zero in almost every unit, always on the same side.
   const [even = 0, odd = 0] = zeros;
   const most = sample.length * 0.3;
   if (even === 0 && odd > most) return ['utf-16le'];

@@ -3,7 +3,7 @@ import { decodeText } from './decode-text.ts';
 import type { InputFile } from './input-file.ts';
 import { DamagedArchive, ZipArchive } from './zip-archive.ts';
 
-/** What a file is, by its content; its name plays no part. */
+/** The type of a file, determined by its content and not by its name. */
 export type FileKind = 'text' | 'json' | 'workbook' | 'png' | 'jpeg' | 'svg' | 'other';
 
 export interface FileContent {
@@ -16,7 +16,7 @@ export interface FileContent {
   archive: ZipArchive | null;
 }
 
-/** The first bytes of files, in hexadecimal, with what such files are. */
+/** Signatures of file types in hexadecimal, with their descriptions. */
 const SIGNATURES: readonly [start: string, description: string, kind?: FileKind][] = [
   ['255044462d', 'a PDF document'],
   ['89504e470d0a', 'a PNG image', 'png'],
@@ -38,7 +38,9 @@ const ZIP_STARTS = ['504b0304', '504b0506'];
 const OLE2_START = 'd0cf11e0a1b11ae1';
 const SIGNATURE_BYTES = 16;
 
-/** Decides what a file is. Text that is no page, JSON or XML counts as a table of text: whether it is one shows in its header. */
+/**
+ * Identifies a file. Text that is not HTML, JSON or XML counts as a text table; its header decides whether it is one.
+ */
 export function identify(bytes: Buffer): FileContent {
   const start = bytes.toString('hex', 0, SIGNATURE_BYTES);
   if (bytes.length === 0) return other('empty (0 bytes)');
@@ -50,7 +52,7 @@ export function identify(bytes: Buffer): FileContent {
   return text === null ? other('not a text file: it has bytes that no text has') : identifyText(text);
 }
 
-/** What the file is, when it is one of these kinds; else throws UsageError with the remedy. */
+/** Returns the content if it is one of these kinds; otherwise throws UsageError with the remedy. */
 export function requireKind({ name, bytes }: InputFile, kinds: readonly FileKind[], remedy: string): FileContent {
   const content = identify(bytes);
   if (kinds.includes(content.kind)) return content;

@@ -4,7 +4,7 @@ import { counted, readFaultText } from '../core/text/words.ts';
 
 /** A file that a person handed in: from a path, or from an upload. */
 export interface InputFile {
-  /** What its sender calls it; errors name the file so. */
+  /** The file's name in errors. */
   name: string;
   bytes: Buffer;
 }

@@ -5,7 +5,7 @@ import { countMatches, MAX_TITLE_ROWS, type Places, type Table, TableBuilder, ty
 const DELIMITERS = [',', ';', '\t'] as const;
 /** A header is looked for in this many characters from the beginning of a line. */
 const MAX_HEADER_CHARACTERS = 65_536;
-/** By this first line Excel learns the delimiter. */
+/** Excel reads the delimiter from this first line. */
 const DELIMITER_LINE = /^sep=(.)(?:\r\n|\n|\r|$)/i;
 /** A file can mix these: people paste rows. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];
@@ -34,7 +34,7 @@ interface FoundHeader {
   start: number;
   line: number;
   delimiter: string;
-  /** Where there is no header: the lines that are none, for the error. */
+  /** The lines that are not headers, for the error about a missing header. */
   titles: { line: number; cells: string[] }[];
 }
 
@@ -75,7 +75,7 @@ function endOfLine(text: string, from: number): number {
   return found.exec(text)?.index ?? text.length;
 }
 
-/** Null where quotes are not closed, or are where none may be: then it is no header. */
+/** Returns null for unclosed or misplaced quotes: then the line is not a header. */
 function firstRecord(text: string, delimiter: string): string[] | null {
   try {
     const [first = null] = parse(text, { delimiter, to: 1, relax_column_count: true, record_delimiter: LINE_ENDS });

@@ -29,7 +29,7 @@ export interface TableRequest {
   required: readonly string[];
   /** Columns that it may have. */
   optional?: readonly string[];
-  /** Whether all other columns are kept, under the names that they have in the file. */
+  /** True to keep all other columns, under their names in the file. */
   keepsOthers?: boolean;
 }
 
@@ -38,13 +38,13 @@ export interface TableRow {
   line: number;
   /** Texts by column, under the names that the request has; empty where the row has no such cell. */
   record: Readonly<Record<string, string>>;
-  /** Columns whose cell is a number of a workbook: its text is a plain decimal, whatever other cells look like. */
+  /** Columns with a number cell of a workbook: the text is a plain decimal, in any other format of the sheet. */
   numbers: ReadonlySet<string>;
 }
 
 export interface Table {
   rows: TableRow[];
-  /** Where a cell is, to begin an error: `inv.csv, line 3, column net` or `inv.xlsx, cell B3 (column net)`. */
+  /** Formats the place of a cell for an error: `inv.csv, line 3, column net` or `inv.xlsx, cell B3 (column net)`. */
   place(row: TableRow, column: string): string;
 }
 
@@ -54,16 +54,19 @@ export interface Places {
   /** `line 3` or `row 3`. */
   row(line: number): string;
   cell(line: number, columnIndex: number, column: string): string;
-  /** Whether cells beyond the header's are a mistake: in text an unquoted delimiter makes them, in a sheet they are notes. */
+  /**
+   * True if cells beyond the header are a fault: in text they come from an unquoted delimiter, in a sheet they are
+   * notes.
+   */
   refusesSurplus: boolean;
-  /** What to try where a column is missing, besides another name; null: nothing. */
+  /** A further remedy for a missing column; null for none. */
   missingColumnHint: string | null;
 }
 
 /** Titles above the header have at most this many rows. */
 export const MAX_TITLE_ROWS = 100;
 
-/** A column as it is compared: without the asterisk by which templates mark it, without case, with plain single spaces. */
+/** Normalizes a column name for comparison: without the asterisk of templates, without case, with single spaces. */
 export function foldName(name: string): string {
   const plain = name.normalize('NFKC').replace(/[\s\ufeff]+/g, ' ');
   return plain

@@ -23,7 +23,7 @@ interface Entry {
   headerOffset: number;
 }
 
-/** A ZIP archive is cut off, changed, or says of itself what is not so. */
+/** A ZIP archive that is truncated, altered or inconsistent. */
 export class DamagedArchive extends Error {}
 
 /**
@@ -59,7 +59,7 @@ export class ZipArchive {
     return this.#entries.get(name.toLowerCase())?.unpackedBytes ?? 0;
   }
 
-  /** Unpacks one entry, never beyond its announced size. Throws DamagedArchive when it is missing or not what was announced. */
+  /** Unpacks one entry, never beyond its announced size. Throws DamagedArchive if it is missing or does not match. */
   read(name: string): Buffer {
     const entry = this.#entries.get(name.toLowerCase());
     if (entry === undefined || entry.isEncrypted) throw new DamagedArchive();

@@ -20,7 +20,7 @@ export interface Workbook {
   stylesPart: string | null;
 }
 
-/** Reads what a workbook consists of. Throws DamagedArchive. */
+/** Reads the parts of a workbook. Throws DamagedArchive. */
 export function openWorkbook(archive: ZipArchive): Workbook {
   const workbookPart = findWorkbookPart(archive);
   const relations = readRelations(archive, workbookPart);
@@ -70,7 +70,7 @@ function readRelations(archive: ZipArchive, part: string): Relation[] {
   return relations;
 }
 
-/** Reads what the cells of all sheets refer to. Throws DamagedArchive. */
+/** Reads the data that cells of all sheets refer to. Throws DamagedArchive. */
 export function readSheetContext(archive: ZipArchive, { stringsPart, stylesPart, is1904 }: Workbook): SheetContext {
   const sharedStrings = stringsPart === null || !archive.has(stringsPart) ? [] : readStrings(archive.read(stringsPart));
   const isDateStyle = stylesPart === null || !archive.has(stylesPart) ? [] : readDateStyles(archive.read(stylesPart));

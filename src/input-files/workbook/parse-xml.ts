@@ -39,7 +39,7 @@ export function parseXml(bytes: Buffer, handler: XmlHandler): void {
   } catch (error) {
     throw error instanceof TypeError ? new DamagedArchive() : error;
   }
-  // Its end closes what is open, so what was complete shows before it.
+  // The end of the text closes open elements, so completeness is checked before.
   if (!isComplete) throw new DamagedArchive();
   parser.end();
 }

@@ -4,12 +4,12 @@ import { isoOfSerial } from './dates.ts';
 import { type Attributes, parseXml, unescapeText } from './parse-xml.ts';
 import { plainNumber } from './plain-number.ts';
 
-/** What cells refer to. */
+/** The workbook data that cells refer to. */
 export interface SheetContext {
   sharedStrings: readonly string[];
-  /** Whether a style, by its index, shows numbers as dates. */
+  /** Reports that the style with this index shows numbers as dates. */
   isDateStyle: readonly boolean[];
-  /** Whether days are counted from 1904. */
+  /** True if days are counted from 1904. */
   is1904: boolean;
 }
 

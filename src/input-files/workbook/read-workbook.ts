@@ -14,7 +14,7 @@ import { columnLetters, readSheet } from './read-sheet.ts';
 const MIB = 1024 * 1024;
 /** A sheet of a million rows and ten columns takes about 400 MiB; archives of a few bytes can unpack to terabytes. */
 const MAX_UNPACKED_BYTES = 512 * MIB;
-/** The list of sheets and what they are. */
+/** Lists the sheets with their types. */
 const MAX_DIRECTORY_BYTES = 16 * MIB;
 
 /** Reads the table of one sheet. Throws UsageError with the address of the cell. */
