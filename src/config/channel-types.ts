@@ -6,7 +6,7 @@ interface LogConfig {
   type: 'log';
   /** `name`: `log-1` and so on by default. */
   name: string;
-  /** Absent: the channel gets everything, at once. */
+  /** The route; absent: the channel gets everything, at once. */
   route?: RouteConfig;
 }
 
@@ -14,7 +14,7 @@ interface LogConfig {
 interface SendingConfig {
   /** `name`: the type and a number by default. */
   name: string;
-  /** Absent: the channel gets everything, at once. */
+  /** The route; absent: the channel gets everything, at once. */
   route?: RouteConfig;
   /** `allow_private`: whether the address may lie inside one's own network; false by default. */
   allowPrivate: boolean;
@@ -79,7 +79,7 @@ export interface RouteConfig {
   digestHour: number | null;
   /** `follow_ups`: `digest` by default, `at_once` for PagerDuty. */
   followUps: 'digest' | 'at_once';
-  /** `remind_after_hours`, in milliseconds; absent: nobody is reminded. */
+  /** `remind_after_hours`, in milliseconds; absent: no reminders. */
   remindAfterMs?: number;
 }
 

@@ -20,16 +20,16 @@ export const CONFIG_FILE_NAME = 'usage-ledger.yml';
 export interface LoadOptions {
   file?: string | undefined;
   env: NodeJS.ProcessEnv;
-  /** Where files are looked for and relative paths of the command line start. */
+  /** The folder in which to search for files, and the base of relative paths. */
   cwd: string;
-  /** Changes what was read, before the defaults are filled in: settings on trial. */
+  /** Changes the settings before defaults are filled in, to try settings out. */
   amend?: ((document: FileConfig) => FileConfig) | undefined;
 }
 
 /**
  * Finds and reads the configuration: `file`, else `usage-ledger.yml` in `cwd`, else `$USAGE_LEDGER_CONFIG`, else one
- * workspace from the environment alone. A `.env` beside the file (or in `cwd`) adds variables and overrides none.
- * Throws ConfigError with every fault there is; none of them repeats a value.
+ * workspace from the environment alone. A `.env` in the same folder (or in `cwd`) adds variables and overrides none.
+ * Throws ConfigError with all faults; none of them contains a value.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   requireVerifiedTls(options.env);
@@ -50,7 +50,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   return build(documentFromEnvironment(env), source, options.amend);
 }
 
-/** Node would believe any certificate, and so hand signatures and secrets to whoever stands between. */
+/** Throws if Node would accept any certificate, and thus expose signatures and secrets to anyone in between. */
 function requireVerifiedTls(env: NodeJS.ProcessEnv): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
   const message = 'is 0, which switches the verification of all certificates off';
@@ -86,14 +86,15 @@ function readFound({ file, namedBy }: Found, env: NodeJS.ProcessEnv): Interpolat
   });
 }
 
-/** The settings of a file whose variables are empty, also where that is allowed. */
+/** Returns the settings of a file that consist of empty variables, even if the setting may be empty. */
 export function emptiedSettings(file: string, env: NodeJS.ProcessEnv): readonly EmptiedSetting[] {
   return readFound({ file, namedBy: file }, env).emptied;
 }
 
 /**
- * The settings of a YAML file, with variables put in; a `.env` beside it adds some. `unreadable` and `empty` are the
- * remedies for a file that cannot be read, `namedBy` is what named it, and for one that holds no settings.
+ * Returns the settings of a YAML file with its variables expanded, including those of a `.env` in the same folder.
+ * `namedBy` is the source of the path; `unreadable` and `empty` are the remedies for a file that cannot be read or has
+ * no settings.
  */
 function readSettings(
   file: string,
@@ -119,12 +120,12 @@ async function build(
   source: { file: string | null; folder: string; env: NodeJS.ProcessEnv } & Omit<Interpolated, 'value'>,
   amend: LoadOptions['amend'],
 ): Promise<Config> {
-  const { value, faults: fileFaults, unread } = await readFiles(document, source.folder);
+  const { value, faults: fileFaults, unreadSecrets } = await readFiles(document, source.folder);
   const parsed = fileSchema.safeParse(value, READ_ONCE);
   const { proxy, faults: proxyFaults } = readProxy(groupOf(document).proxy, source.env);
   const faults = tidyFaults([
     ...source.faults,
-    ...schemaFaults(parsed.error?.issues ?? [], value).filter(({ path }) => !unread.includes(path)),
+    ...schemaFaults(parsed.error?.issues ?? [], value).filter(({ path }) => !unreadSecrets.includes(path)),
     ...fileFaults,
     ...proxyFaults,
   ]).map((fault) => namedByEmptyVariable(fault, source.emptied));
@@ -135,7 +136,7 @@ async function build(
   throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
 }
 
-/** Whoever has left a line of `.env` without a value knows the variable's name, and not the path of a setting. */
+/** Names the empty variable in a fault: a user knows the variable of `.env`, not the path of the setting. */
 function namedByEmptyVariable(fault: ConfigFault, emptied: readonly EmptiedSetting[]): ConfigFault {
   const names = emptied.find(({ path }) => path === fault.path)?.names.join(' and ');
   if (names === undefined) return fault;
@@ -176,7 +177,7 @@ function namedByVariable(fault: ConfigFault): ConfigFault {
 
 function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string | null): NodeJS.ProcessEnv {
   const file = join(folder, '.env');
-  // A folder of this name is something else, such as a virtual environment of Python.
+  // A folder of this name belongs to another tool, such as a virtual environment of Python.
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return env;
   const text = readText(file, (code) => {
     const message = `cannot be read (${readFaultText(code)})`;
@@ -194,7 +195,7 @@ function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string |
   return merged;
 }
 
-/** The variables whose value ends at a `#` that nothing sets off from it: Node and dotenv begin a comment there. */
+/** Returns the variables with a value that ends at an unseparated `#`, at which Node and dotenv begin a comment. */
 function cutValues(text: string, given: NodeJS.Dict<string>): string[] {
   const lines = text.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*([^"'`\s#][^#\n]*\S|[^"'`\s#])#/gm);
   return [...lines].filter(([, name = '', value]) => given[name] === value).map(([, name = '']) => name);
@@ -209,8 +210,8 @@ function readText(file: string, failed: (code: string) => ConfigError): string {
 }
 
 /**
- * Reads cards from a YAML file of their own: `rates:`, `costs:` or both with a list below it, as in the configuration; null:
- * the file does not have it. Throws ConfigError with every fault there is.
+ * Reads rate cards from a separate YAML file: lists below `rates:`, `costs:` or both, as in the configuration; a
+ * missing list is null. Throws ConfigError with all faults.
  */
 export function loadCards(file: string, env: NodeJS.ProcessEnv): Record<CardList, readonly RateCardText[] | null> {
   const { value, faults } = readSettings(file, {

@@ -14,7 +14,7 @@ export interface Source {
   proxy: ProxyConfig | null;
 }
 
-/** Resolves the settings of a file in their place: paths are absolute, and each workspace has the settings that apply to it. */
+/** Resolves the settings of a file: paths become absolute, and each workspace gets the settings that apply to it. */
 export function resolveConfig(document: FileConfig, source: Source): Config {
   const config = resolveSettings(document, source);
   return config satisfies Exactly<Config, typeof config>;
@@ -31,19 +31,19 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: Source) 
   const { backup } = document;
   const { token_file: tokenFile, ...http } = document.http;
   return {
-    /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
+    /** Absolute path of the configuration file; null if only the environment is used. */
     file,
-    /** What is no history is kept for `retentionDays`. Without a key file the key lies beside the ledger. */
+    /** Data other than history is kept for `retentionDays`. Without a key file the key is in the ledger's folder. */
     ledger: camelCased({
       ...ledger,
       path: ledgerPath,
       checkpoint_key_file: keyFile === undefined ? undefined : resolve(folder, keyFile),
     }),
-    /** Null: the daemon starts a private redis-server. */
+    /** Address of Redis; null: the daemon starts a private redis-server. */
     redisUrl: document.redis_url || null,
-    /** Runs under way at once, over all workspaces of a daemon. */
+    /** Maximum of concurrent runs across all workspaces of a daemon. */
     workers: document.workers,
-    /** Without a token the pages ask for that of `tokenFile`, which the daemon makes. */
+    /** Without a token the pages require that of `tokenFile`, which the daemon creates. */
     http: {
       ...http,
       tokenFile: tokenFile === undefined ? `${ledgerPath}.token` : resolve(folder, tokenFile),
@@ -59,9 +59,9 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: Source) 
       folder: beside('exports', given.folder),
       to: placed(given.to),
     })),
-    /** The rate cards, as written; null: the configuration says nothing of rates. */
+    /** The rate cards, unparsed; null if the configuration does not mention rates. */
     rates: document.rates as readonly RateCardText[] | null,
-    /** What the provider charges, by cards of the same form; null: nothing is said of it. */
+    /** The provider's prices on cards of the same form; null if the configuration does not mention costs. */
     costs: document.costs as readonly RateCardText[] | null,
     close: document.close,
     statement: document.statement,
@@ -81,7 +81,7 @@ function budgetsOf(workspaceId: string, all: FileConfig['budgets']): { budgets?:
   return own.length === 0 ? {} : { budgets: own.map(({ workspace, ...budget }) => budget) };
 }
 
-/** Everything that lies beside the ledger lies beside the file itself, also where its path is a link. */
+/** Resolves links in the ledger's path, because related files are next to the file itself. */
 function ledgerPlace(path: string, configFile: string | null): string {
   try {
     return followSafeLink(path, 'the ledger');
@@ -92,8 +92,8 @@ function ledgerPlace(path: string, configFile: string | null): string {
 }
 
 /**
- * The proxy by the `proxy` setting, else by `HTTPS_PROXY`; null for none. Its exceptions are those of `NO_PROXY`. What is
- * wrong with the setting itself is the schema's to say.
+ * Returns the proxy of the `proxy` setting, else of `HTTPS_PROXY`; null for none. Its exceptions are those of
+ * `NO_PROXY`. The schema reports mistakes in the setting itself.
  */
 export function readProxy(
   setting: unknown,

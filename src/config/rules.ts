@@ -4,14 +4,14 @@ import { isHttpsOrLoopback, isLoopbackHost } from '../core/net/public-address.ts
 import { parseRedisAddress } from '../core/net/redis-address.ts';
 import { parseSignedText } from './signing-scheme.ts';
 
-/** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
+/** Checks one value and returns its problem, or null. The text never contains the value, which may be a secret. */
 export type Rule = (text: string) => string | null;
 
-/** An address that requests go to: https, or http on this machine; nothing in it that could carry a credential. */
+/** Accepts an address for requests: https, or http on this machine, without any part that could carry a credential. */
 export const addressRule: Rule = (text) =>
   channelAddressRule(text) ?? (/[?#]/.test(text) ? 'has a query or a fragment' : null);
 
-/** An address by one of these protocols, which `kind` names, with nothing that `judge` finds in it. */
+/** Returns a rule for addresses with one of these protocols, described by `kind`; `judge` checks the rest. */
 function urlRule(protocols: readonly string[], kind: string, judge: (url: URL) => string | null): Rule {
   return (text) => {
     if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
@@ -20,7 +20,7 @@ function urlRule(protocols: readonly string[], kind: string, judge: (url: URL) =
   };
 }
 
-/** The address of an alert channel: as above, but a query may stand in it, which counts as a secret. */
+/** Accepts the address of an alert channel: like `addressRule`, but it may have a query, which counts as a secret. */
 export const channelAddressRule = urlRule(['https:', 'http:'], 'an https:// address', (url) => {
   if (url.username !== '' || url.password !== '') return 'contains credentials, which would end up in logs';
   if (url.href.includes('#')) return 'has a fragment';
@@ -33,7 +33,10 @@ export const fileNameRule: Rule = (text) =>
 export const hostRule: Rule = (text) =>
   isIPv6(text) || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_.])?$/i.test(text) ? null : 'is not the name or address of a server';
 
-/** One e-mail address, alone or as `Name <address>`. Nothing in it may begin another header or name another person. */
+/**
+ * Accepts one e-mail address, alone or as `Name <address>`, without characters that could start another header or name
+ * another recipient.
+ */
 export const mailboxRule: Rule = (text) => {
   const address = /^[^<>",;:\p{C}]*<([^<>]*)>$/u.exec(text)?.[1] ?? text;
   return /^[^\s<>()[\]\\,;:"@\p{C}]+@[^\s<>()[\]\\,;:"@\p{C}]+$/u.test(address) ? null : 'is not an e-mail address';
@@ -49,26 +52,26 @@ export const redisRule: Rule = (text) => {
 
 export const proxyRule: Rule = (text) => (text === '' || text === 'none' ? null : proxyAddress(text));
 
-/** The database that the ledger is published to. How it is encrypted stands in `tls`, for all to see. */
+/** Accepts the address of a Postgres database. Encryption is set visibly in `tls`, not in the address. */
 export const postgresRule = urlRule(['postgres:', 'postgresql:'], 'a postgres:// address', (url) => {
   if (url.pathname.length < 2) return 'names no database';
   if (url.hash !== '') return 'has a fragment';
   const tls = [...url.searchParams.keys()].find((name) => name.startsWith('ssl'));
-  return tls === undefined ? null : 'says how the connection is encrypted, which publish.tls does';
+  return tls === undefined ? null : 'sets the encryption of the connection: use publish.tls instead';
 });
 
-/** True for a database that is reached without leaving this machine: by loopback or by a unix socket. */
+/** Reports that a database is on this machine: reached by loopback or a unix socket. */
 export function isLocalPostgres(text: string): boolean {
   const url = new URL(text);
   const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname);
   return host === '' || host.startsWith('/') || isLoopbackHost(host);
 }
 
-/** A bucket, and what the keys in it begin with, such as `s3://bucket/prefix`. */
+/** Accepts a bucket with an optional key prefix, such as `s3://bucket/prefix`. */
 export const s3Rule: Rule = (text) =>
   parseS3Url(text) === null ? 'is not an address such as s3://bucket/prefix' : null;
 
-/** Null for a text that is no such address. The key may be empty. */
+/** Parses an S3 address; null if it is not one. The key may be empty. */
 export function parseS3Url(text: string): { bucket: string; key: string } | null {
   const [, bucket, key = ''] =
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^\s/\p{C}][^\p{C}]*)?)?$/u.exec(text) ?? [];
@@ -81,8 +84,8 @@ export function prefixOf(key: string): string {
 }
 
 /**
- * A five-field cron expression that comes due at least once. Six fields, `@daily` and the hashed `H` are refused: the
- * scheduler reads them otherwise or not at all.
+ * Accepts a five-field cron expression that is due at least once. Six fields, `@daily` and the hashed `H` are rejected:
+ * the scheduler reads them differently or not at all.
  */
 export const cronRule: Rule = (text) => {
   const fields = text.split(/\s+/);
@@ -101,11 +104,11 @@ export const payloadRule: Rule = (text) => {
   return typeof parsed === 'string' ? parsed : null;
 };
 
-/** An identifier that can stand in a request header and as one segment of a path, byte for byte. */
+/** Accepts an identifier that is safe in a request header and as one segment of a path. */
 export const identifierRule: Rule = (text) => {
   if (!/^[\x20-\x7e]*$/.test(text)) return 'contains characters that a request header cannot carry';
   return text === '.' || text === '..' ? 'would change the path of a request' : null;
 };
 
-/** Secrets are used byte for byte: white space around one is a slip of copying that makes every signature wrong. */
+/** Rejects white space around a secret: it comes from copying and would make every signature wrong. */
 export const secretRule: Rule = (text) => (text === text.trim() ? null : 'begins or ends with white space');

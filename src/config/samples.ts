@@ -7,16 +7,16 @@ import { packageFile } from '../core/process/package-file.ts';
 import { CONFIG_FILE_NAME } from './load.ts';
 import { notes, workspaceSettings } from './schema/workspace-settings.ts';
 
-/** The commented `usage-ledger.yml`. With the variables of `sampleEnv` set it loads without a fault. */
+/** Returns the commented `usage-ledger.yml`. With the variables of `sampleEnv` it loads without a fault. */
 export function sampleConfig(): string {
-  return sample('usage-ledger.yml').replace('{workspace_defaults}', workspaceDefaults());
+  return readSample('usage-ledger.yml').replace('{workspace_defaults}', workspaceDefaults());
 }
 
 export function sampleEnv(): string {
-  return sample('env.example');
+  return readSample('env.example');
 }
 
-function sample(name: string): string {
+function readSample(name: string): string {
   return readFileSync(packageFile('deploy', 'samples', name), 'utf8');
 }
 
@@ -39,11 +39,11 @@ export interface Installation {
   user: { name: string; uid: number; gid: number };
 }
 
-/** For pm2: the settings of the package, so that an update brings its own, run in this folder. */
+/** Returns the pm2 file: the package's own settings, run in this folder, so that an update takes effect. */
 export function pm2File({ folder, packageFolder }: Installation): string {
   const source = JSON.stringify(fromFolder(folder, join(packageFolder, 'ecosystem.config.cjs')));
-  return `// How pm2 runs the daemon: \`npx pm2 start ecosystem.config.cjs\`. Script, time-outs and the rest come with usage-ledger
-// itself; what is added here counts before them.
+  return `// How pm2 runs the daemon: \`npx pm2 start ecosystem.config.cjs\`. Script, timeouts and other settings come from
+// usage-ledger itself; settings added here take precedence.
 const { apps } = require(${source});
 
 module.exports = {
@@ -59,38 +59,38 @@ module.exports = {
 `;
 }
 
-/** For systemd. Nothing but the folder can be written to by the daemon. */
+/** Returns the systemd unit. The daemon can write only to the folder. */
 export function systemdUnit({ folder, packageFolder, nodePath, user }: Installation): string {
   const values: Readonly<Record<string, string>> = {
     user: user.name,
-    folder: escaped(folder),
-    node: quoted(nodePath),
-    cli: quoted(join(packageFolder, 'dist', 'cli.js')),
-    config: quoted(join(folder, CONFIG_FILE_NAME)),
+    folder: escapeSpecifiers(folder),
+    node: quotePath(nodePath),
+    cli: quotePath(join(packageFolder, 'dist', 'cli.js')),
+    config: quotePath(join(folder, CONFIG_FILE_NAME)),
     exit_codes: NO_RESTART_EXIT_CODES.join(' '),
-    writable: quoted(folder),
+    writable: quotePath(folder),
   };
-  return sample('usage-ledger.service').replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+  return readSample('usage-ledger.service').replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
-/** For compose: the package's own file, run as this user. */
+/** Returns the compose file of the package, run as this user. */
 export function composeFile({ packageFolder, user }: Installation): string {
   return readFileSync(join(packageFolder, 'compose.yaml'), 'utf8').replace('1000:1000', `${user.uid}:${user.gid}`);
 }
 
-/** A path as `require` takes it: relative for what lies below the folder, so that both can be moved together. */
+/** Returns a path for `require`: relative below the folder, so that both can be moved together. */
 function fromFolder(folder: string, file: string): string {
   const path = relative(folder, file);
   return path.startsWith('..') || isAbsolute(path) ? file : `./${path}`;
 }
 
-/** systemd reads a percent sign as the begin of a specifier. */
-function escaped(path: string): string {
+/** Escapes percent signs, which begin a specifier in systemd. */
+function escapeSpecifiers(path: string): string {
   return path.replaceAll('%', '%%');
 }
 
-function quoted(path: string): string {
-  const text = escaped(path);
+function quotePath(path: string): string {
+  const text = escapeSpecifiers(path);
   return /[\s"'\\]/.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : text;
 }
 
@@ -105,9 +105,9 @@ interface SampleChoice extends Installation {
 }
 
 /**
- * Writes `usage-ledger.yml` (readable for the user alone, since a secret may be put into it), `.env.example` and what
- * the daemon is run by into an existing folder. A file that is there is never touched. Throws AppError
- * `sample_not_written` when the folder cannot be written to.
+ * Writes `usage-ledger.yml` (readable only by the user, because it may contain a secret), `.env.example` and the files
+ * that run the daemon into an existing folder. Existing files are never changed. Throws AppError `sample_not_written`
+ * if the folder is not writable.
  */
 export function writeSamples(choice: SampleChoice): WrittenSamples {
   const files = [
@@ -125,12 +125,12 @@ export function writeSamples(choice: SampleChoice): WrittenSamples {
   return result;
 }
 
-/** Editors that know YAML's language server complete and check the file by this line. */
+/** Returns the line with which editors that support YAML's language server complete and check the file. */
 function editorLine({ packageFolder }: Installation): string {
   return `# yaml-language-server: $schema=${join(packageFolder, 'schemas/config.json')}\n`;
 }
 
-/** False when the file exists. Half a file is removed again: it would be kept for ever otherwise. */
+/** Creates a file; returns false if it exists. An incomplete file is removed, because it would be kept forever. */
 function createFile(file: string, text: string, mode: number): boolean {
   let handle: number | undefined;
   try {

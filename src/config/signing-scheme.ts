@@ -1,6 +1,6 @@
-/** How requests are signed. The interface document leaves this open, so each part can be set. */
+/** The signing scheme of requests. The API specification leaves it open, so each part can be set. */
 export interface SigningScheme {
-  /** Template of the signed text: placeholders of `SIGNED_PARTS` in braces, and text that stands between them. */
+  /** Template of the signed text: placeholders of `SIGNED_PARTS` in braces, with literal text between them. */
   payload: string;
   encoding: 'hex' | 'base64' | 'base64url';
   validUntil: 'unix_seconds' | 'unix_millis' | 'iso8601';
@@ -15,8 +15,8 @@ export const DEFAULT_SIGNING: Readonly<SigningScheme> = {
 };
 
 /**
- * What can be signed. `path` and `query` are those of the request as it is sent, percent-encoded, the query without its
- * question mark; `body_sha256` is lower-case hex, of no bytes where there is no body.
+ * The signable parts of a request. `path` and `query` are percent-encoded as sent, the query without its question mark;
+ * `body_sha256` is lower-case hex, of zero bytes without a body.
  */
 export const SIGNED_PARTS = [
   'workspace_id',
@@ -29,25 +29,25 @@ export const SIGNED_PARTS = [
 ] as const;
 export type SignedPart = (typeof SIGNED_PARTS)[number];
 
-/** A signed text, taken apart: placeholders, and text that is signed as it is. */
+/** A parsed template: placeholders and literal text. */
 export type SignedText = ({ part: SignedPart } | { literal: string })[];
 
-const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\r': '\r', '\\t': '\t', '\\\\': '\\' };
+const TEMPLATE_ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\r': '\r', '\\t': '\t', '\\\\': '\\' };
 
 /**
- * Reads a template; gives what is wrong with it as a text. `\n`, `\r`, `\t` and `\\` stand for what they do elsewhere, so that
- * a line's end can be written in any quotes. Braces around anything but a name are text.
+ * Parses a template, or returns its problem as text. `\n`, `\r`, `\t` and `\\` are escapes, so that a line break can be
+ * written in any quotes. Braces around anything but a name are literal.
  */
 export function parseSignedText(template: string): SignedText | string {
   const parsed: SignedText = [];
   for (const [token] of template.matchAll(/\{[\w -]*\}|\\.?|[^\\{]+|\{/gs)) {
     if (token.startsWith('\\')) {
-      const literal = ESCAPES[token];
+      const literal = TEMPLATE_ESCAPES[token];
       if (literal === undefined) return 'has a backslash before something other than n, r, t or a backslash';
       parsed.push({ literal });
     } else if (token.startsWith('{') && token.endsWith('}')) {
       const part = SIGNED_PARTS.find((name) => token === `{${name}}`);
-      // Only what looks like a name is repeated: a secret may have been put there by mistake.
+      // Only a plausible name is quoted: the text may be a secret by mistake.
       if (part === undefined)
         return /^\{[a-z_]{1,20}\}$/i.test(token)
           ? `has the unknown placeholder ${token}`
@@ -56,6 +56,6 @@ export function parseSignedText(template: string): SignedText | string {
     } else parsed.push({ literal: token });
   }
   const expires = parsed.some((piece) => 'part' in piece && piece.part === 'valid_until');
-  // A signature that does not cover its expiry could be used for ever.
+  // A signature that does not cover its expiry could be used forever.
   return expires ? parsed : 'does not contain {valid_until}';
 }

@@ -2,8 +2,8 @@ import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
 import type { ChannelConfig, HeartbeatConfig } from './channel-types.ts';
 
 /**
- * The configuration as the program reads it. Each property names its setting in `usage-ledger.yml`. `resolveConfig` does not
- * compile when an interface and the settings that it describes differ.
+ * The configuration of the program. Each property names its setting in `usage-ledger.yml`. `resolveConfig` does not
+ * compile if an interface differs from the settings it describes.
  */
 export interface Config {
   /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
@@ -30,7 +30,7 @@ export interface Config {
   exports: ExportConfig[];
   /** `rates`: rate cards, as written; null when the configuration does not mention rates. */
   rates: readonly RateCardText[] | null;
-  /** `costs`: what the provider charges, on cards of the same form; null when the configuration does not mention costs. */
+  /** `costs`: the provider's prices, on cards of the same form; null when the configuration does not mention costs. */
   costs: readonly RateCardText[] | null;
   /** `close` */
   close: CloseConfig;
@@ -171,7 +171,7 @@ export interface AlertRuleSettings {
 }
 
 export interface AlertSettings extends AlertRuleSettings {
-  /** `tenants`: settings of tenants whose id matches; an exact id wins, then the longest pattern. */
+  /** `tenants`: settings of tenants with a matching id; an exact id wins, then the longest pattern. */
   tenants: { match: string; rules: AlertRuleSettings }[];
   /** `budgets` of the file that apply to this workspace; absent: none. */
   budgets?: readonly Budget[];
@@ -183,7 +183,7 @@ export interface Budget {
   tenant: string | null;
   /** `credits`: null for a budget in money. */
   credits: bigint | null;
-  /** `amount` and `currency`: what the credits of a tenant may cost by its rate card; absent for a budget in credits. */
+  /** `amount` and `currency`: the maximum cost of a tenant's credits by its rate card; absent for a budget in credits. */
   money?: { amountMinor: bigint; currency: string };
   /** `at`: percentages of the budget that raise an alert, ascending, each once a month; 50, 80 and 100 by default. */
   at: readonly number[];
@@ -239,7 +239,7 @@ export interface PublishConfig {
 export type OutletConfig = WebhookOutlet | StripeOutlet | MetronomeOutlet | OpenmeterOutlet | LagoOutlet;
 
 interface OutletSettings {
-  /** `name`: the ledger records by it what was sent. */
+  /** `name`: the ledger records sent events under it. */
   name: string;
   url: string;
   /** `workspaces`: ids; null: all. */
@@ -295,7 +295,7 @@ interface LagoOutlet extends MeterOutlet {
 }
 
 export interface ExportConfig {
-  /** `name`: its files are called after it. */
+  /** `name`: its files are named after it. */
   name: string;
   /** `view`: without `finance_`; `focus` is not a view of the ledger. */
   view: string;

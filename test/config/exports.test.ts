@@ -38,9 +38,9 @@ test.each([
   ['name: ../x, view: usage', 'exports[0].name', 'is not a word of small letters, digits, - and _'],
   ['name: x, view: invoices', 'exports[0].view', /must be one of/],
   ['name: x, view: usage, format: ods', 'exports[0].format', /must be one of/],
-  ['name: x, view: usage, after: close, cron: "0 6 * * *"', 'exports[0].cron', /stands beside after/],
-  ['name: x, view: usage, after: close, period: current', 'exports[0].period', /stands beside after/],
-  ['name: x, view: usage, workspace: ws-9', 'exports[0].workspace', 'is no workspace of this file'],
+  ['name: x, view: usage, after: close, cron: "0 6 * * *"', 'exports[0].cron', /conflicts with after/],
+  ['name: x, view: usage, after: close, period: current', 'exports[0].period', /conflicts with after/],
+  ['name: x, view: usage, workspace: ws-9', 'exports[0].workspace', 'is not a workspace of this file'],
   ['name: x, view: usage, keep: 0', 'exports[0].keep', 'must be at least 1'],
   ['name: x, view: usage }, { name: x, view: charges', 'exports[1].name', 'is the same as exports[0].name'],
 ])('exports: [{ %s }] is refused', async (settings, path, message) => {
@@ -60,7 +60,7 @@ test.each([
 ])('%s names a workspace that is not configured, and is refused', async (text, path) => {
   await expect(loadSample(text)).rejects.toThrow(
     expect.objectContaining({
-      faults: expect.arrayContaining([expect.objectContaining({ path, message: 'is no workspace of this file' })]),
+      faults: expect.arrayContaining([expect.objectContaining({ path, message: 'is not a workspace of this file' })]),
     }),
   );
 });

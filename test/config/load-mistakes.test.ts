@@ -80,7 +80,7 @@ workspaces:
       'workspaces[0].keys[0].secret_key: is missing',
     ]);
     expect(await faultsOf(`workspaces:${WORKSPACE}    keys: [{ api_key_id: a, secret_key: s }]\n`)).toEqual([
-      'workspaces[0].keys: stands beside api_key_id, and it is unclear which of the two counts',
+      'workspaces[0].keys: conflicts with api_key_id: only one of the two may be set',
     ]);
     const file = cases.write(
       'keys.yml',
@@ -105,7 +105,7 @@ workspaces:
   });
 
   test('syntax errors stand at file, line and column', async () => {
-    expect(await faultsOf('workspaces: []\nworkspaces: []\n')).toEqual(['case.yml:2:1: gives a setting a second time']);
+    expect(await faultsOf('workspaces: []\nworkspaces: []\n')).toEqual(['case.yml:2:1: repeats a setting']);
   });
 
   const setting = (line: string) => faultsOf(`workspaces:${WORKSPACE}    ${line}\n`);
@@ -172,7 +172,7 @@ workspaces:
     ],
     [
       'alerts: { channels: [{ type: webhook, url: https://x.example, secret: a, secrets: [b] }] }',
-      'alerts.channels[0].secrets: stands beside secret, and it is unclear which of the two counts',
+      'alerts.channels[0].secrets: conflicts with secret: only one of the two may be set',
     ],
     [
       'alerts: { channels: [{ type: email, host: h, user: u, from: a@b.c, to: [d@e.f] }] }',
@@ -255,7 +255,7 @@ describe('routes of channels', () => {
       {
         path: 'alerts.channels[0].rules[2]',
         message: `must be one of ${RULES.join(', ')}`,
-        hint: 'List the rules that this channel is told of, such as jump and budget, or remove the line for all',
+        hint: 'List the rules that this channel receives, such as jump and budget, or remove the line for all',
       },
     ]);
   });

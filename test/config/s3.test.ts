@@ -36,7 +36,7 @@ test.each([
   [`s3: { ${KEYS} }\nbackup: { to: "s3://B/p" }`, 'backup.to', 'is not an address such as s3://bucket/prefix'],
   [`s3: { ${KEYS}, endpoint: "http://minio.lan:9000" }`, 's3.endpoint', 'uses http:// to another machine'],
   ['s3: { region: eu-1, access_key_id: AKIA }', 's3.secret_access_key', 'is missing'],
-  [`s3: { ${KEYS}, access_key_id_file: key }`, 's3.access_key_id_file', 'stands beside access_key_id'],
+  [`s3: { ${KEYS}, access_key_id_file: key }`, 's3.access_key_id_file', 'conflicts with access_key_id'],
   [`s3: { ${KEYS}, bucket: b }`, 's3.bucket', 'is not a setting'],
 ])('%s is refused', async (settings, path, message) => {
   cases.write('key', 'from-a-file\n', 0o600);

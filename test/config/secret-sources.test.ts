@@ -70,7 +70,7 @@ test.each([
 test('two sources of one secret are a fault, and what is no secret has none', async () => {
   cases.write('key', 'sk');
   expect(await faultsOf(`workspaces:${WORKSPACE}    secret_key_command: [cat, key]\n`)).toEqual([
-    'workspaces[0].secret_key_command: stands beside secret_key, and it is unclear which of the two counts',
+    'workspaces[0].secret_key_command: conflicts with secret_key: only one of the two may be set',
   ]);
   expect(await faultsOf(`workers_file: key\nworkspaces:${WORKSPACE}`)).toEqual(['workers_file: is not a setting']);
 });

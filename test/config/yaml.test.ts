@@ -7,7 +7,7 @@ function faultsOf(text: string) {
 
 test('a duplicate key is a fault at its line and column', () => {
   expect(faultsOf('a: 1\nb:\n  c: 1\n  c: 2\n')).toEqual([
-    { path: 'f.yml:4:3', message: 'gives a setting a second time', hint: 'Keep one of the two' },
+    { path: 'f.yml:4:3', message: 'repeats a setting', hint: 'Keep one of the two' },
   ]);
 });
 

@@ -35,7 +35,7 @@ const PRICINGS = ['price_per_credit', 'graduated', 'volume', 'package'] as const
 
 export const rateCardSchema = z
   .strictObject({
-    name: nonEmptyString.describe('Give a name that people will recognise'),
+    name: nonEmptyString.describe('Give a name that people will recognize'),
     from_period: period.describe('Give the first month that the card prices, as YYYY-MM'),
     to_period: setting(period, 'Give the last month that the card prices, as YYYY-MM, or remove the line'),
     workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),

@@ -8,10 +8,13 @@ type Issue = z.core.$ZodIssue;
 
 const QUOTE_IT = 'Put the value in quotes, so that it is read as text';
 
-/** What the schema found, in words that name the setting and the remedy but never the value: it may be a secret. */
+/**
+ * Converts issues of the schema to faults that name the setting and the remedy but never the value, which may be a
+ * secret.
+ */
 export function schemaFaults(issues: readonly Issue[], document: unknown): ConfigFault[] {
-  // Of two bounds that a number breaks, the setting's own counts.
-  const ordered = issues.toSorted((a, b) => Number(isOfEveryInteger(a)) - Number(isOfEveryInteger(b)));
+  // If a number breaks two bounds, the setting's own is reported.
+  const ordered = issues.toSorted((a, b) => Number(isIntegerRange(a)) - Number(isIntegerRange(b)));
   return ordered.flatMap((issue) => {
     const path = formatPath(issue.path);
     if (issue.code === 'unrecognized_keys') {
@@ -20,18 +23,22 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const value = valueAt(document, issue.path);
     const scalar = typeof value === 'number' || typeof value === 'boolean';
     const unquoted = issue.code === 'invalid_type' && issue.expected === 'string' && scalar;
-    const meant = issue.code === 'invalid_value' ? meantBy(value, issue.values) : undefined;
-    const told = issue.code === 'custom' ? issue.params?.hint : undefined;
-    const hint = unquoted ? QUOTE_IT : meant === undefined ? (told ?? remedyFor(path)) : `Did you mean ${meant}?`;
+    const suggestion = issue.code === 'invalid_value' ? meantBy(value, issue.values) : undefined;
+    const customHint = issue.code === 'custom' ? issue.params?.hint : undefined;
+    const hint = unquoted
+      ? QUOTE_IT
+      : suggestion === undefined
+        ? (customHint ?? remedyFor(path))
+        : `Did you mean ${suggestion}?`;
     return [{ path, message: describe(issue, value), hint }];
   });
 }
 
-function isOfEveryInteger(issue: Issue): boolean {
+function isIntegerRange(issue: Issue): boolean {
   return (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int';
 }
 
-/** A key without a space behind its colon has its value in its name, and that may be a secret. */
+/** Reports an unknown key. A key without a space after its colon contains the value, which may be a secret. */
 function unknownKey(key: string, at: readonly PropertyKey[], groupPath: string): ConfigFault {
   const [name = '', value] = key.split(/:(.*)/s, 2);
   if (value !== undefined) {
@@ -46,7 +53,7 @@ function describe(issue: Issue, value: unknown): string {
   if (value === undefined) return 'is missing';
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${KINDS[issue.expected] ?? issue.expected}, not ${kindOf(value)}`;
+      return `must be ${KIND_NAMES[issue.expected] ?? issue.expected}, not ${kindOf(value)}`;
     case 'too_small':
       if (issue.origin === 'string') return 'must not be empty';
       return issue.origin === 'array' ? 'must have at least one entry' : `must be at least ${issue.minimum}`;
@@ -65,7 +72,7 @@ function meantBy(value: unknown, possible: readonly unknown[]): string | undefin
   return typeof value === 'string' ? closest(value, possible.map(String)) : undefined;
 }
 
-const KINDS: Readonly<Record<string, string>> = {
+const KIND_NAMES: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
   int: 'a whole number',
@@ -81,7 +88,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'a group of settings';
 }
 
-/** One fault for each path, the first that was found, in the order of the paths. */
+/** Keeps the first fault of each path, sorted by path. */
 export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
   const byPath = new Map<string, ConfigFault>();
   for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault);
@@ -92,8 +99,8 @@ function suggestKey(key: string, groupPath: string): string {
   const group = groupPath.replace(/\[\d+\]/g, '[]');
   const paths = [...remedies().keys()];
   const siblings = paths.filter((path) => parentOf(path) === group).map(lastOf);
-  const meant = closest(key, siblings);
-  if (meant !== undefined) return `Did you mean ${meant}?`;
+  const suggestion = closest(key, siblings);
+  if (suggestion !== undefined) return `Did you mean ${suggestion}?`;
   const elsewhere = paths.find((path) => lastOf(path) === key);
   if (elsewhere !== undefined) return `It belongs elsewhere: ${elsewhere}`;
   return `Remove it; the settings here are ${siblings.join(', ')}`;
@@ -107,7 +114,7 @@ function lastOf(path: string): string {
   return path.split('.').at(-1) ?? path;
 }
 
-/** What to do about the setting at this path, such as `workspaces[0].cron`: its description in the schema. */
+/** Returns the remedy for the setting at a path such as `workspaces[0].cron`: its description in the schema. */
 export function remedyFor(path: string): string {
   const place = placeOf(path);
   const known = remedies();
@@ -119,12 +126,12 @@ export function isSetting(path: string): boolean {
   return remedies().has(placeOf(path));
 }
 
-/** List items are written `[]`. */
+/** Replaces list indexes by `[]`. */
 function placeOf(path: string): string {
   return path.replace(/\[\d+\]/g, '[]');
 }
 
-/** The remedy of each setting that can be written down, groups included, by its path, such as `workspaces[].signing.payload`. */
+/** Returns the remedies of all settings and groups by path, such as `workspaces[].signing.payload`. */
 export function remedies(): Map<string, string | null> {
   return new Map(remediesWithin(fileSchema, ''));
 }

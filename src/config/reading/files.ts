@@ -16,26 +16,26 @@ import {
 export interface Files {
   value: unknown;
   faults: ConfigFault[];
-  /** The paths of the secrets that could not be had: nothing else is to be said of them. */
-  unread: string[];
+  /** Paths of secrets that could not be read; no other faults are reported for them. */
+  unreadSecrets: string[];
 }
 
 /**
- * Puts into a document what it says to take from elsewhere: secrets from files and commands, and for `ca_file` the
- * certificates themselves. Relative paths start at `folder`.
+ * Replaces references in a document by their content: secrets from files and commands, and certificates for `ca_file`.
+ * Relative paths start at `folder`.
  */
 export async function readFiles(document: unknown, folder: string): Promise<Files> {
   const faults: ConfigFault[] = [];
-  const unread: string[] = [];
-  /** Each command is asked once, also where many workspaces name it. */
-  const asked = new Map<string, FoundSecret>();
+  const unreadSecrets: string[] = [];
+  /** Each command runs once, even if many workspaces name it. */
+  const commandResults = new Map<string, FoundSecret>();
   const findSecret = async (source: 'file' | 'command', given: unknown): Promise<FoundSecret> => {
     if (source === 'file') {
       return typeof given === 'string' ? secretInFile(resolve(folder, given.trim())) : { mistake: 'must be text' };
     }
     const key = JSON.stringify(given);
-    const found = asked.get(key) ?? (await secretOfCommand(given, folder));
-    asked.set(key, found);
+    const found = commandResults.get(key) ?? (await secretOfCommand(given, folder));
+    commandResults.set(key, found);
     return found;
   };
   const visit = async (value: unknown, path: Path): Promise<unknown> => {
@@ -57,12 +57,12 @@ export async function readFiles(document: unknown, folder: string): Promise<File
       if (given === null || given === undefined || given === '') continue;
       const found = await findSecret(source, given);
       if (group[name] !== undefined) {
-        const message = `stands beside ${name}, and it is unclear which of the two counts`;
+        const message = `conflicts with ${name}: only one of the two may be set`;
         faults.push({ path: pathOf(key), message, hint: 'Keep one of the two' });
       } else if ('text' in found) group[name] = found.text;
       else {
         faults.push({ path: pathOf(key), message: found.mistake, hint: SOURCES[source] });
-        unread.push(pathOf(name));
+        unreadSecrets.push(pathOf(name));
       }
     }
     if (typeof group.ca_file === 'string' && group.ca_file.trim() !== '' && isSetting(pathOf('ca_file'))) {
@@ -72,12 +72,12 @@ export async function readFiles(document: unknown, folder: string): Promise<File
     }
     return group;
   };
-  return { value: await visit(document, []), faults, unread };
+  return { value: await visit(document, []), faults, unreadSecrets };
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** All that is PEM in it. */
+/** Returns all PEM certificates of a file. */
 function readCertificates(file: string): FoundSecret {
   try {
     const certificates = readRegularFile(file, 'latin1').match(CERTIFICATE) ?? [];
@@ -100,15 +100,15 @@ function areCertificates(certificates: readonly string[]): boolean {
 }
 
 /**
- * Stands where a variable could not be put in. It is no text, so the schema refuses it, at the path that already has a
- * fault; and it is not absent, so the setting is not called missing as well.
+ * Replaces a value with an unresolved variable. As it is not text, the schema rejects it at the path that already has a
+ * fault; as it is not undefined, the setting is not reported as missing.
  */
 const UNRESOLVED = Symbol('unresolved');
 
 export interface Interpolated {
   value: unknown;
   faults: ConfigFault[];
-  /** Settings that are empty, because the variables that they consist of are. */
+  /** Settings that are empty because their variables are. */
   emptied: EmptiedSetting[];
 }
 
@@ -118,9 +118,9 @@ export interface EmptiedSetting {
 }
 
 /**
- * Puts environment variables into every string of a parsed document. It works on values, never on the text of the
- * file, so a variable cannot add settings. `${NAME}` must be set; `${NAME:-default}` falls back when it is unset or
- * empty; `$${` is a literal `${`. What a variable holds is not read for variables again.
+ * Expands environment variables in every string of a parsed document, never in the text of the file, so a variable
+ * cannot add settings. `${NAME}` must be set; `${NAME:-default}` uses the default if it is unset or empty; `$${` is a
+ * literal `${`. Values of variables are not expanded again.
  */
 export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const faults: ConfigFault[] = [];
@@ -159,7 +159,7 @@ function expand(template: string, env: NodeJS.ProcessEnv): { text: string; mista
     // The text is not repeated: it may be part of a secret that merely looks like a reference.
     if (name === undefined || fallback?.includes('${')) {
       const hint = `Write \${NAME} or \${NAME:-default}, never one inside another; $\${ stands for a literal \${`;
-      mistakes.push({ message: 'has a ${ that is no reference to a variable', hint });
+      mistakes.push({ message: 'has a ${ that does not begin a reference to a variable', hint });
       return '';
     }
     const value = env[name];

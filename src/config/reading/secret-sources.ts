@@ -5,7 +5,7 @@ import { formatPath, type Path } from '../../core/text/path.ts';
 import { readFaultText } from '../../core/text/words.ts';
 import { secretRule } from '../rules.ts';
 
-/** What is secret, or may be. For each such setting `NAME_file` or `NAME_command` may stand in its place. */
+/** Settings that are secret or may be. Each can be replaced by `NAME_file` or `NAME_command`. */
 export const SECRETS: readonly string[] = [
   'secret_key',
   'access_key_id',
@@ -18,14 +18,17 @@ export const SECRETS: readonly string[] = [
   'redis_url',
 ];
 
-/** The settings that stand in the place of a secret, by the end of their names. */
+/** Remedies for settings that replace a secret, by the end of their names. */
 export const SOURCES = {
   file: 'Give the path of a readable file that holds nothing but the secret; relative to this file',
   command: 'List the program and its arguments, such as [vault, read, -field=key, secret/usage]',
 } as const;
 type Source = keyof typeof SOURCES;
 
-/** Which secret a setting stands in for, and by what; null for any other. `http.token_file` is a file that the daemon makes. */
+/**
+ * Returns the secret that a setting replaces, and its source; null for any other setting. `http.token_file` is a file
+ * that the daemon creates.
+ */
 export function sourceOf(key: string, path: Path): { name: string; source: Source } | null {
   const [, name = '', source] = /^(.*)_(file|command)$/.exec(key) ?? [];
   if (!SECRETS.includes(name) || formatPath([...path, key]) === 'http.token_file') return null;
@@ -34,39 +37,45 @@ export function sourceOf(key: string, path: Path): { name: string; source: Sourc
 
 export type FoundSecret = { text: string } | { mistake: string };
 
-/** A command has this long: a start or a reload waits for it. */
-const COMMAND_MS = 10_000;
-const MOST_BYTES = 64 * 1024;
+/** Time limit of a command, because a start or a reload waits for it. */
+const COMMAND_TIMEOUT_MS = 10_000;
+const MAX_OUTPUT_BYTES = 64 * 1024;
 
-/** What a file holds, without the line break at its end. A fault quotes neither path nor content: people put the secret there by mistake. */
+/**
+ * Reads a secret from a file, without the final line break. A fault shows neither path nor content, because people put
+ * the secret there by mistake.
+ */
 export function secretInFile(file: string): FoundSecret {
   try {
     return secretIn(readRegularFile(file), { holder: 'a file', empty: 'names an empty file' });
   } catch (error) {
-    return { mistake: `names a file that cannot be read (${readFaultText(codeOf(error))})` };
+    return { mistake: `names a file that cannot be read (${readFaultText(errnoOf(error))})` };
   }
 }
 
-/** What a command prints, without the line break at its end. What it says of errors is kept to itself, as is what it printed. */
+/**
+ * Runs a command and returns its output without the final line break. Faults show neither its output nor its error
+ * messages.
+ */
 export async function secretOfCommand(command: unknown, cwd: string): Promise<FoundSecret> {
   if (!isCommand(command)) return { mistake: 'must be a list of texts: a program and its arguments' };
   const [program = '', ...args] = command;
   const { execFile } = await import('node:child_process');
   try {
-    // One that hangs may not listen to a milder signal.
-    const limits = { timeout: COMMAND_MS, killSignal: 'SIGKILL', maxBuffer: MOST_BYTES } as const;
+    // A hanging command may ignore a milder signal.
+    const limits = { timeout: COMMAND_TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES } as const;
     const answer = promisify(execFile)(program, args, { cwd, ...limits });
     answer.child.stdin?.end();
     const { stdout } = await answer;
     return secretIn(stdout, { holder: 'a command', empty: 'names a command that prints nothing' });
   } catch (error) {
-    return { mistake: `names a command that ${failureOf(error as ExecFileException)}` };
+    return { mistake: `names a command that ${describeFailure(error as ExecFileException)}` };
   }
 }
 
-function failureOf({ code, killed, signal }: ExecFileException): string {
+function describeFailure({ code, killed, signal }: ExecFileException): string {
   if (typeof code === 'string') return `cannot be run (${code})`;
-  return killed === true ? `took longer than ${COMMAND_MS / 1000} s` : `ended with ${code ?? signal}`;
+  return killed === true ? `took longer than ${COMMAND_TIMEOUT_MS / 1000} s` : `ended with ${code ?? signal}`;
 }
 
 function isCommand(value: unknown): value is string[] {
@@ -80,13 +89,13 @@ function secretIn(content: string, { holder, empty }: { holder: string; empty: s
   return mistake === null ? { text } : { mistake: `names ${holder} whose secret ${mistake}` };
 }
 
-function codeOf(error: unknown): string {
+function errnoOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | undefined)?.code ?? 'error';
 }
 
 /**
- * Reads a file of settings, without the mark that some editors put before UTF-8. A pipe or a device is refused like a file
- * that cannot be read: it could be waited for without an end.
+ * Reads a settings file, without a UTF-8 byte order mark. Pipes and devices are rejected, because reading them could
+ * block forever.
  */
 export function readRegularFile(file: string, encoding: 'utf8' | 'latin1' = 'utf8'): string {
   if (!statSync(file).isFile()) throw Object.assign(new Error(`${file} is no file`), { code: 'it is no regular file' });

@@ -4,52 +4,52 @@ import type { Config, OutletConfig } from '../types.ts';
 
 /** A secret value and the setting that it comes from. */
 export interface Secret {
-  /** As the configuration names it, with the workspace, channel or outlet that has it: `secret_key of workspace ws-1`. */
+  /** The name of the setting with its workspace, channel or outlet: `secret_key of workspace ws-1`. */
   setting: string;
   value: string;
 }
 
-/** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
+/** Returns every secret value of a configuration once, for the redactor; none is empty. */
 export function secretsOf(config: Config): string[] {
   return [...new Set(namedSecrets(config).map(({ value }) => value))];
 }
 
-/** All secrets that are set, each with its setting. */
+/** Returns all secrets that are set, with their settings. */
 export function namedSecrets(config: Config): Secret[] {
   const secrets = [
     ...config.workspaces.flatMap(({ id, keys }) =>
-      named(
+      toSecrets(
         `secret_key of workspace ${id}`,
         keys.map(({ secretKey }) => secretKey),
       ),
     ),
     ...config.alerts.channels.flatMap((channel) => channelSecrets(channel)),
     ...config.heartbeats.flatMap(({ url }) =>
-      named('the url of a heartbeat', [...pathSecrets(url), ...querySecrets(url)]),
+      toSecrets('the url of a heartbeat', [...pathSecrets(url), ...querySecrets(url)]),
     ),
     ...config.outlets.flatMap((outlet) => outletSecrets(outlet)),
-    ...named('s3.secret_access_key', [config.s3?.secretAccessKey ?? '']),
-    ...named('http.token', [config.http.token ?? '']),
-    ...named('the password in redis_url', redisPasswords(config.redisUrl)),
-    ...named('the password in the address of the proxy', urlPasswords(config.proxy?.url ?? null)),
-    ...named('the password in publish.url', urlPasswords(config.publish?.url ?? null)),
+    ...toSecrets('s3.secret_access_key', [config.s3?.secretAccessKey ?? '']),
+    ...toSecrets('http.token', [config.http.token ?? '']),
+    ...toSecrets('the password in redis_url', redisPasswords(config.redisUrl)),
+    ...toSecrets('the password in the address of the proxy', urlPasswords(config.proxy?.url ?? null)),
+    ...toSecrets('the password in publish.url', urlPasswords(config.publish?.url ?? null)),
   ];
   return secrets.filter(({ value }) => value !== '');
 }
 
-function named(setting: string, values: readonly string[]): Secret[] {
+function toSecrets(setting: string, values: readonly string[]): Secret[] {
   return values.map((value) => ({ setting, value }));
 }
 
 function outletSecrets(outlet: OutletConfig): Secret[] {
   const { name } = outlet;
-  if (outlet.type !== 'webhook') return named(`token of outlet ${name}`, [outlet.token ?? '']);
-  const signing = named(`secret of outlet ${name}`, signingSecrets(outlet.secrets));
-  return [...signing, ...named(`url of outlet ${name}`, querySecrets(outlet.url))];
+  if (outlet.type !== 'webhook') return toSecrets(`token of outlet ${name}`, [outlet.token ?? '']);
+  const signing = toSecrets(`secret of outlet ${name}`, signingSecrets(outlet.secrets));
+  return [...signing, ...toSecrets(`url of outlet ${name}`, querySecrets(outlet.url))];
 }
 
-/** Shorter parts of an address, such as `true`, are no secrets, and blotting them out would spoil every line of the log. */
-const SHORTEST_URL_SECRET = 8;
+/** Shorter parts of an address, such as `true`, are not secrets: redacting them would spoil every log line. */
+const MIN_URL_SECRET_LENGTH = 8;
 
 function channelSecrets(channel: ChannelConfig): Secret[] {
   const owner = `of channel ${channel.name}`;
@@ -58,42 +58,42 @@ function channelSecrets(channel: ChannelConfig): Secret[] {
       return [];
     case 'webhook':
       return [
-        ...named(`secret ${owner}`, signingSecrets(channel.secrets)),
-        ...named(`url ${owner}`, querySecrets(channel.url)),
+        ...toSecrets(`secret ${owner}`, signingSecrets(channel.secrets)),
+        ...toSecrets(`url ${owner}`, querySecrets(channel.url)),
       ];
     case 'slack':
     case 'teams':
-      // Whoever knows the path may post.
-      return named(`url ${owner}`, [...pathSecrets(channel.url), ...querySecrets(channel.url)]);
+      // The path authorizes a post.
+      return toSecrets(`url ${owner}`, [...pathSecrets(channel.url), ...querySecrets(channel.url)]);
     case 'pagerduty':
       return [
-        ...named(`routing_key ${owner}`, [channel.routingKey]),
-        ...named(`url ${owner}`, querySecrets(channel.url)),
+        ...toSecrets(`routing_key ${owner}`, [channel.routingKey]),
+        ...toSecrets(`url ${owner}`, querySecrets(channel.url)),
       ];
     case 'email':
-      return channel.login === null ? [] : named(`password ${owner}`, [channel.login.password]);
+      return channel.login === null ? [] : toSecrets(`password ${owner}`, [channel.login.password]);
   }
 }
 
-/** The prefix is only a mark: what follows it is the key itself. */
+/** Returns secrets with and without their prefix, because the key itself follows the prefix. */
 function signingSecrets(secrets: readonly string[]): string[] {
   return secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]);
 }
 
 function pathSecrets(url: string): string[] {
   const { pathname } = new URL(url);
-  return [pathname, pathname.split('/').at(-1) ?? ''].filter((part) => part.length >= SHORTEST_URL_SECRET);
+  return [pathname, pathname.split('/').at(-1) ?? ''].filter((part) => part.length >= MIN_URL_SECRET_LENGTH);
 }
 
-/** Each value as it stands in the address and as it is meant. */
+/** Returns each query value, encoded and decoded. */
 function querySecrets(url: string): string[] {
   const { search, searchParams } = new URL(url);
   const pairs = search.slice(1).split('&');
   const written = pairs.map((pair) => pair.slice(pair.indexOf('=') + 1));
-  return [...written, ...searchParams.values()].filter((value) => value.length >= SHORTEST_URL_SECRET);
+  return [...written, ...searchParams.values()].filter((value) => value.length >= MIN_URL_SECRET_LENGTH);
 }
 
-/** The password of a socket's address is not read by `URL`: it may stand before a path without a host. */
+/** `URL` cannot read the password of a socket address, which may precede a path without a host. */
 function redisPasswords(address: string | null): string[] {
   const parsed = address === null ? '' : parseRedisAddress(address);
   if (typeof parsed === 'string' || parsed.kind === 'url') return urlPasswords(address);

@@ -1,14 +1,14 @@
 import { LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { ConfigFault } from '../../core/errors.ts';
 
-/** Expanding more aliases than this is refused, so that a few lines cannot grow to gigabytes. */
-const MOST_ALIASES = 100;
+/** Maximum of expanded aliases, so that a few lines cannot grow to gigabytes. */
+const MAX_ALIASES = 100;
 
 export type ParsedYaml = { value: unknown; faults?: never } | { faults: ConfigFault[] };
 
 /**
- * Reads YAML 1.2. Syntax errors, duplicate keys and unknown tags are faults at `name:line:column`. A key without a
- * value counts as not given. The library's own messages quote the text, where secrets stand: they are not passed on.
+ * Parses YAML 1.2. Syntax errors, duplicate keys and unknown tags become faults at `name:line:column`. A key without a
+ * value counts as unset. The library's messages are dropped, because they quote text that may contain secrets.
  */
 export function parseYaml(text: string, name: string): ParsedYaml {
   const lines = new LineCounter();
@@ -19,15 +19,15 @@ export function parseYaml(text: string, name: string): ParsedYaml {
     logLevel: 'error',
   });
   const problems = [...document.errors, ...document.warnings];
-  // A tab is one mistake: what is amiss behind it comes of it.
+  // Report a tab alone: further problems follow from it.
   const tab = problems.find(({ code }) => code === 'TAB_AS_INDENT');
-  const told = tab === undefined ? problems : [tab];
-  if (told.length > 0) return { faults: told.map((problem) => syntaxFault(problem, lines, name)) };
+  const reported = tab === undefined ? problems : [tab];
+  if (reported.length > 0) return { faults: reported.map((problem) => syntaxFault(problem, lines, name)) };
   try {
-    return { value: withoutNulls(document.toJS({ maxAliasCount: MOST_ALIASES })) };
+    return { value: withoutNulls(document.toJS({ maxAliasCount: MAX_ALIASES })) };
   } catch {
     const hint = 'Put a value that begins with * in quotes, and use few aliases';
-    return { faults: [{ path: name, message: 'has an alias that leads nowhere, or too many of them', hint }] };
+    return { faults: [{ path: name, message: 'has an undefined alias, or too many aliases', hint }] };
   }
 }
 
@@ -41,7 +41,7 @@ const INDENTATION = ['is not indented as its neighbours are', 'Align settings of
 const QUOTES = 'Put values that begin with a special character or contain ": " in quotes';
 
 const PROBLEMS: Readonly<Partial<Record<YAMLError['code'], readonly [message: string, hint: string]>>> = {
-  DUPLICATE_KEY: ['gives a setting a second time', 'Keep one of the two'],
+  DUPLICATE_KEY: ['repeats a setting', 'Keep one of the two'],
   BAD_INDENT: INDENTATION,
   TAB_AS_INDENT: ['is indented with a tab', 'Indent this line, and all others, with spaces'],
   BLOCK_AS_IMPLICIT_KEY: ['has a second colon where a value should be', QUOTES],

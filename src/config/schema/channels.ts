@@ -4,7 +4,7 @@ import { isLoopbackHost, nonPublicKind } from '../../core/net/public-address.ts'
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
-import { caFile, camelCased, judged, leftOut, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
+import { caFile, camelCased, nullable, obeys, partial, type ReportFault, refineAll, secret, some } from './kinds.ts';
 
 const TYPE_REMEDY = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
 
@@ -13,15 +13,15 @@ const webAddress = obeys(nonEmptyString, channelAddressRule).describe(
 );
 const mailbox = obeys(nonEmptyString, mailboxRule);
 
-const left = z.strictObject({
-  rules: setting(some(z.enum(RULES)), 'List the rules that this channel is not told of, or remove the line'),
+const exceptions = z.strictObject({
+  rules: setting(some(z.enum(RULES)), 'List the rules that this channel does not receive, or remove the line'),
   workspaces: setting(
     some(nonEmptyString),
-    'List the workspaces that are left out, such as test-*, or remove the line',
+    'List the workspaces that are exceptions out, such as test-*, or remove the line',
   ),
   tenants: setting(
     some(nonEmptyString),
-    'List the tenants that are left out, such as acme or trial-*, or remove the line',
+    'List the tenants that are exceptions out, such as acme or trial-*, or remove the line',
   ),
 });
 
@@ -29,23 +29,26 @@ const routeSettings = {
   severities: setting(some(z.enum(SEVERITIES)), 'List warning, critical, or remove the line for both', [...SEVERITIES]),
   rules: setting(
     some(z.enum(RULES)),
-    'List the rules that this channel is told of, such as jump and budget, or remove the line for all',
+    'List the rules that this channel receives, such as jump and budget, or remove the line for all',
     [...RULES],
   ),
   workspaces: setting(some(nonEmptyString), 'List workspaces, such as ws-1 or eu-*, or remove the line for all'),
   tenants: setting(some(nonEmptyString), 'List tenants, such as acme or trial-*, or remove the line for all'),
-  not: setting(left, 'Write below `not:` what this channel is not told of: rules, workspaces or tenants, each a list'),
-  digest_hour: orNull(integer(0, 23), 'Give the hour of the daily summary in UTC, or remove the line for none'),
+  not: setting(
+    exceptions,
+    'List the exceptions of this channel below `not:`: rules, workspaces or tenants, each a list',
+  ),
+  digest_hour: nullable(integer(0, 23), 'Give the hour of the daily summary in UTC, or remove the line for none'),
   follow_ups: setting(
     z.enum(['digest', 'at_once']),
-    'Choose digest, for the daily summary, or at_once for a receiver that closes by itself what an alert has opened',
+    'Choose digest, for the daily summary, or at_once for a receiver that closes its incidents itself',
     'digest',
   ),
-  remind_after_hours: setting(integer(1, 720), 'Give hours from 1 to 720, or remove the line: nobody is reminded then'),
+  remind_after_hours: setting(integer(1, 720), 'Give hours from 1 to 720, or remove the line for no reminders'),
 };
 
 export const routeSchema = z.object(routeSettings).transform(({ remind_after_hours: hours, rules, ...settings }) => {
-  // A channel of some tenants may be read by them: what they cost is told there only where a list names it.
+  // Tenants may read a channel that is limited to them, so it gets their margin only if `rules` names it.
   const isAll = rules.length === RULES.length && settings.tenants !== undefined;
   return camelCased({
     ...settings,
@@ -54,9 +57,9 @@ export const routeSchema = z.object(routeSettings).transform(({ remind_after_hou
   });
 });
 
-const called = { name: setting(nonEmptyString, 'Give a name that people will recognise, or remove the line') };
+const called = { name: setting(nonEmptyString, 'Give a name that people will recognize, or remove the line') };
 
-const routed = { ...called, ...leftOut(routeSettings) };
+const routed = { ...called, ...partial(routeSettings) };
 
 const sending = {
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
@@ -114,28 +117,28 @@ const heartbeat = z.strictObject({
 });
 
 const channel = z.discriminatedUnion('type', [
-  judged(log, judgeChannel),
-  judged(webhook, judgeChannel),
-  judged(slack, judgeChannel),
-  judged(teams, judgeChannel),
-  judged(pagerduty, judgeChannel),
-  judged(email, judgeChannel),
-  judged(heartbeat, judgeChannel),
+  refineAll(log, checkChannel),
+  refineAll(webhook, checkChannel),
+  refineAll(slack, checkChannel),
+  refineAll(teams, checkChannel),
+  refineAll(pagerduty, checkChannel),
+  refineAll(email, checkChannel),
+  refineAll(heartbeat, checkChannel),
 ]);
 
-/** Names of the internet are judged when they are connected to; what can be seen here is told here. */
-function judgeChannel(channel: Record<PropertyKey, unknown>, tell: TellFault): void {
+/** Checks settings that depend on each other. Host names are checked when connecting; addresses are checked here. */
+function checkChannel(channel: Record<PropertyKey, unknown>, report: ReportFault): void {
   const kind = nonPublicTarget(channel);
   if (kind !== null && channel.allow_private !== true) {
     const hint = 'Add `allow_private: true` to the channel if that place is yours; else correct its address';
-    tell(['allow_private'], `is not true, but the channel's address is not public (${kind})`, hint);
+    report(['allow_private'], `is not true, but the channel's address is not public (${kind})`, hint);
   }
   if (channel.secret !== undefined && channel.secrets !== undefined) {
-    tell(['secrets'], 'stands beside secret, and it is unclear which of the two counts', 'Keep one of the two');
+    report(['secrets'], 'conflicts with secret: only one of the two may be set', 'Keep one of the two');
   }
   const { user, password } = channel;
-  if (user !== undefined && password === undefined) tell(['password'], 'is missing, but user is set');
-  if (password !== undefined && user === undefined) tell(['user'], 'is missing, but password is set');
+  if (user !== undefined && password === undefined) report(['password'], 'is missing, but user is set');
+  if (password !== undefined && user === undefined) report(['user'], 'is missing, but password is set');
 }
 
 function nonPublicTarget({ type, url, host }: Record<PropertyKey, unknown>): string | null {
@@ -174,9 +177,9 @@ function resolveHeartbeat(given: z.output<typeof heartbeat>, name: string) {
   });
 }
 
-type Told = Exclude<z.output<typeof channel>, { type: 'heartbeat' }>;
+type ChannelInFile = Exclude<z.output<typeof channel>, { type: 'heartbeat' }>;
 
-function resolveChannel(given: Told, name: string) {
+function resolveChannel(given: ChannelInFile, name: string) {
   const followUps = given.follow_ups ?? (given.type === 'pagerduty' ? 'at_once' : undefined);
   const routed = camelCased({ name, route: routeOf({ ...given, follow_ups: followUps }) });
   if (given.type === 'log') return { type: given.type, ...routed };
@@ -205,8 +208,8 @@ function resolveChannel(given: Told, name: string) {
   };
 }
 
-/** Without any setting of a route there is none: everything, at once. */
-function routeOf(given: Told): z.output<typeof routeSchema> | undefined {
+/** Returns the route, or undefined if no setting of it is present: then the channel gets everything, at once. */
+function routeOf(given: ChannelInFile): z.output<typeof routeSchema> | undefined {
   const isRouted = Object.keys(routeSettings).some((key) => given[key as keyof typeof routeSettings] !== undefined);
   return isRouted ? routeSchema.parse(given) : undefined;
 }

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, isLocalPostgres, parseS3Url, postgresRule, prefixOf, s3Rule } from '../rules.ts';
-import { address, caFile, camelCased, cron, cronRemedy, judged, obeys, orNull, secret } from './kinds.ts';
+import { address, caFile, camelCased, cron, cronRemedy, nullable, obeys, refineAll, secret } from './kinds.ts';
 
 const KEEP = 'Give how many files stay, a whole number from 1 to 1000, such as 7';
-const folder = setting(nonEmptyString, 'Give the folder for the files, best on another disk, or remove the line');
-const to = orNull(
+const folder = setting(nonEmptyString, 'Give the folder for the files, preferably on another disk, or remove the line');
+const to = nullable(
   obeys(nonEmptyString, s3Rule).transform((text) => {
     const { bucket, key } = parseS3Url(text) ?? { bucket: '', key: '' };
     return { bucket, prefix: prefixOf(key) };
@@ -21,9 +21,9 @@ export const backup = z.strictObject({
   to,
 });
 
-export const s3 = judged(
+export const s3 = refineAll(
   z.strictObject({
-    endpoint: orNull(address, 'Give the https:// address of the service, or remove the line for Amazon'),
+    endpoint: nullable(address, 'Give the https:// address of the service, or remove the line for Amazon'),
     region: nonEmptyString.describe(
       'Give the region of the bucket, such as eu-central-1, or what the service calls it',
     ),
@@ -31,9 +31,9 @@ export const s3 = judged(
     secret_access_key: setting(secret, 'Give the secret of the key, best as a variable'),
     ca_file: caFile,
   }),
-  (settings, tell) => {
+  (settings, report) => {
     for (const key of ['access_key_id', 'secret_access_key']) {
-      if (settings[key] === undefined) tell([key], 'is missing');
+      if (settings[key] === undefined) report([key], 'is missing');
     }
   },
 ).transform(({ endpoint, region, access_key_id = '', secret_access_key = '', ca_file: ca = null }) => ({
@@ -41,7 +41,7 @@ export const s3 = judged(
   ca,
 }));
 
-export const publish = judged(
+export const publish = refineAll(
   z.strictObject({
     url: obeys(nonEmptyString, postgresRule).describe(
       'Give an address such as postgres://ledger@db.example.com:5432/finance, with the password as a variable',
@@ -53,7 +53,7 @@ export const publish = judged(
     ),
     tls: setting(
       z.enum(['verify', 'require', 'off']),
-      'Choose verify, require for a certificate that nobody has signed, or off for this machine; or remove the line',
+      'Choose verify, require for a self-signed certificate, or off for this machine; or remove the line',
     ),
     ca_file: caFile,
     stale_minutes: setting(
@@ -63,11 +63,11 @@ export const publish = judged(
     ),
     unready_when_stale: setting(flag, 'Write true to have /readyz fail when the copy in Postgres is late', false),
   }),
-  // Every figure of the ledger, and the password, would lie open to the network.
-  ({ url, tls }, tell) => {
+  // Without TLS, the password and every figure of the ledger would be exposed to the network.
+  ({ url, tls }, report) => {
     if (tls !== 'off' || typeof url !== 'string' || postgresRule(url) !== null || isLocalPostgres(url)) return;
-    const hint = 'Remove the line, or write `tls: require` for a server whose certificate nobody has signed';
-    tell(['tls'], 'is off, but the server is another machine', hint);
+    const hint = 'Remove the line, or write `tls: require` for a server with a self-signed certificate';
+    report(['tls'], 'is off, but the server is another machine', hint);
   },
 ).transform(({ tls, ca_file: ca, stale_minutes, ...settings }) =>
   camelCased({
@@ -78,7 +78,7 @@ export const publish = judged(
   }),
 );
 
-export const exportFile = judged(
+export const exportFile = refineAll(
   z.strictObject({
     name: obeys(nonEmptyString, fileNameRule).describe('Give a name for the files, of small letters, digits, - and _'),
     view: z
@@ -93,31 +93,31 @@ export const exportFile = judged(
     to,
     keep: setting(integer(1, 1000), KEEP, 30),
   }),
-  (settings, tell) => {
+  (settings, report) => {
     for (const key of settings.after === undefined ? [] : ['cron', 'period']) {
-      const message = 'stands beside after, which says when, and of which month';
-      if (settings[key] !== undefined) tell([key], message, 'Keep one of the two');
+      const message = 'conflicts with after, which sets the time and the month';
+      if (settings[key] !== undefined) report([key], message, 'Keep one of the two');
     }
   },
 ).transform(({ view: named, after, cron, period, ...settings }) => {
   const view = named.replace(/^finance_/, '');
   return {
     ...settings,
-    /** Without `finance_`; `focus` is no view of the ledger. */
+    /** The view without `finance_`; `focus` is not a view of the ledger. */
     view,
-    /** Five-field cron expression, in UTC; null: once a period has been closed. */
+    /** Five-field cron expression in UTC; null: after a period has been closed. */
     cron: after === 'close' ? null : (cron ?? '0 6 * * *'),
-    /** Which month, of those by cron; null: all that the view has. */
+    /** The month of a scheduled export; null: all months of the view. */
     period: period ?? (view === 'focus' ? ('previous' as const) : null),
   };
 });
 
-/** How FOCUS files name who bills and what; null: the workspace's name stands for it. */
+/** Names in FOCUS files; null: the workspace's name. */
 export const focus = z
   .strictObject({
-    issuer: orNull(nonEmptyString, 'Give the name of the company that bills'),
-    publisher: orNull(nonEmptyString, 'Give the name of the company that runs the service'),
-    service_name: orNull(nonEmptyString, 'Give the name of the service'),
+    issuer: nullable(nonEmptyString, 'Give the name of the company that bills'),
+    publisher: nullable(nonEmptyString, 'Give the name of the company that runs the service'),
+    service_name: nullable(nonEmptyString, 'Give the name of the service'),
     service_category: setting(
       nonEmptyString,
       'Give a category of the FOCUS specification, such as Analytics',

@@ -10,21 +10,22 @@ import { backup, exportFile, focus, publish, s3 } from './copies.ts';
 import {
   address,
   camelCased,
-  judged,
+  nullable,
   obeys,
-  orNull,
   READ_ONCE,
+  type ReportFault,
+  refineAll,
+  reportDuplicates,
   secret,
   some,
-  type TellFault,
-  tellDoubles,
 } from './kinds.ts';
 import { outlet } from './outlets.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
   path: setting(nonEmptyString, 'Give the path of the ledger file, such as ./data/ledger.db', 'data/ledger.db'),
-  // A year and the time to look back on it: certificates of runs without a change, failed runs, sent notifications.
+  // The default covers a year and the time to review it: certificates of runs without a change, failed runs, sent
+  // notifications.
   retention_days: setting(integer(30, 36_500), 'Give a whole number of days from 30 to 36500', 400),
   checkpoint_key_file: setting(
     nonEmptyString,
@@ -33,10 +34,10 @@ const ledger = z.strictObject({
   reader_group: setting(nonEmptyString, 'Give the name of a group, or its number in quotes, or remove the line'),
 });
 
-/** Of a token that other machines can guess at. */
-const SHORTEST_TOKEN = 24;
+/** A shorter token could be guessed from another machine. */
+const MIN_TOKEN_LENGTH = 24;
 
-const http = judged(
+const http = refineAll(
   z.strictObject({
     host: setting(nonEmptyString, 'Give the address to listen on, such as 127.0.0.1', '127.0.0.1'),
     port: setting(integer(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off', 9464),
@@ -47,31 +48,34 @@ const http = judged(
       'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
       '0%',
     ),
-    public_url: orNull(address, 'Give the https:// address at which people reach the pages, or remove the line'),
+    public_url: nullable(address, 'Give the https:// address at which people reach the pages, or remove the line'),
     metrics: setting(
       z.enum(['token', 'open']),
       'Write open to let Prometheus read /metrics without the token, or remove the line',
       'token',
     ),
   }),
-  ({ host, token }, tell) => {
+  ({ host, token }, report) => {
     const given = token === undefined ? '' : String(token);
-    if (given === '' || given.length >= SHORTEST_TOKEN || typeof host !== 'string' || isLoopbackHost(host)) return;
-    tell(['token'], `is shorter than ${SHORTEST_TOKEN} characters, but http.host can be reached from other machines`);
+    if (given === '' || given.length >= MIN_TOKEN_LENGTH || typeof host !== 'string' || isLoopbackHost(host)) return;
+    report(
+      ['token'],
+      `is shorter than ${MIN_TOKEN_LENGTH} characters, but http.host can be reached from other machines`,
+    );
   },
 ).transform(({ token, ready_when_stale, public_url, ...http }) => ({
   ...http,
   token: token || null,
-  /** The percentage of workspaces that may be stale while `/readyz` says ready. */
+  /** Percentage of workspaces that may be stale while `/readyz` reports ready. */
   readyWhenStalePercent: Number.parseInt(ready_when_stale, 10),
   publicUrl: public_url,
 }));
 
-/** A budget is one of credits, or of money, which a tenant's rate card makes of credits. */
-const budget = judged(
+/** A budget in credits, or in money at the prices of a tenant's rate card. */
+const budget = refineAll(
   z.strictObject({
     workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),
-    tenant: orNull(
+    tenant: nullable(
       nonEmptyString,
       'Give a tenant id, in which * stands for anything, or remove the line for every tenant',
     ),
@@ -83,29 +87,29 @@ const budget = judged(
     currency: setting(z.string().refine(isCurrency), 'Give the currency of `amount:` by its code, such as EUR'),
     at: setting(some(integer(1, 1000)), 'Give percents of the budget, such as [50, 80, 100]', [50, 80, 100]),
   }),
-  ({ tenant, credits, amount, currency }, tell) => {
+  ({ tenant, credits, amount, currency }, report) => {
     if ((credits === undefined) === (amount === undefined)) {
-      tell([], 'needs either credits or an amount', 'Give `credits:`, or `amount:` with `currency:`');
+      report([], 'needs either credits or an amount', 'Give `credits:`, or `amount:` with `currency:`');
     } else if (amount === undefined) return;
     else if (typeof currency !== 'string' || !isCurrency(currency)) {
-      tell([], 'has an amount without a currency', 'Give the code of its currency, such as EUR');
+      report([], 'has an amount without a currency', 'Give the code of its currency, such as EUR');
     } else if (parseMinor(String(amount), currency) === null) {
-      tell([], 'has an amount with more decimals than its currency', "Give it as text, such as '500.00'");
+      report([], 'has an amount with more decimals than its currency', "Give it as text, such as '500.00'");
     } else if (tenant === null) {
-      tell([], 'has an amount without a tenant', "Give `tenant: '*'` for every tenant, or `credits:`");
+      report([], 'has an amount without a tenant', "Give `tenant: '*'` for every tenant, or `credits:`");
     }
   },
 ).transform(({ workspace, tenant, credits, amount, currency, at }) => {
   const amountMinor = amount === undefined || currency === undefined ? null : parseMinor(amount, currency);
   return camelCased({
     workspace,
-    /** A pattern of tenants; null: the workspace's total. */
+    /** A pattern of tenant ids; null: the workspace's total. */
     tenant,
-    /** Null for one in money. */
+    /** The limit in credits; null for a budget in money. */
     credits: credits === undefined ? null : BigInt(credits),
-    /** What the credits of a tenant may cost by its rate card. */
+    /** The limit in money; undefined for a budget in credits. */
     money: amountMinor === null || currency === undefined ? undefined : { amountMinor, currency },
-    /** Percent of it that are told of, ascending, each once a month. */
+    /** Percentages of the budget that raise an alert, ascending, each once a month. */
     at: [...at].sort((a, b) => a - b),
   });
 });
@@ -122,30 +126,30 @@ const alerts = z
 
 const close = z
   .strictObject({
-    max_change: orNull(
+    max_change: nullable(
       z.string().regex(/^\d{1,6}(\.\d{1,2})?%$|^\d{1,15}(\.\d{1,4})?$/),
       "Give a percentage such as 25%, an amount as text such as '500.00', or remove the line for any change",
     ),
   })
   .transform(({ max_change: text }) => ({
-    /** By how much a month may differ from the one before it; null: by anything. */
+    /** Maximum change from the previous month; null: any change. */
     maxChange: text === null ? null : text.endsWith('%') ? { percent: Number.parseFloat(text) } : { amount: text },
   }));
 
 const letterhead = z.strictObject({
-  name: nonEmptyString.describe('Give the name of who bills'),
+  name: nonEmptyString.describe('Give the name of the company that bills'),
   address: setting(z.array(z.string()), 'List its lines below `address:`, each beginning with `- `, or remove it', []),
-  logo: orNull(nonEmptyString, 'Give a PNG, JPEG or SVG file of at most 64 KiB, or remove the line'),
-  footer: orNull(z.string(), 'Give a line for the foot of each statement, or remove it'),
+  logo: nullable(nonEmptyString, 'Give a PNG, JPEG or SVG file of at most 64 KiB, or remove the line'),
+  footer: nullable(z.string(), 'Give a line for the foot of each statement, or remove it'),
   language: setting(z.enum(['en', 'de']), 'Choose en or de', 'en'),
 });
 
 const statement = z.strictObject({
-  number: orNull(
+  number: nullable(
     z.string().regex(/^[^{}]{0,40}\{seq(:0{1,12})?\}[^{}]{0,40}$/),
     "Give a form such as '2026-{seq:0000}', or remove the line for statements without numbers",
   ),
-  letterhead: orNull(letterhead, 'Write `letterhead:` with an indented `name:` below it, or remove it'),
+  letterhead: nullable(letterhead, 'Write `letterhead:` with an indented `name:` below it, or remove it'),
 });
 
 const settings = z.strictObject({
@@ -155,7 +159,7 @@ const settings = z.strictObject({
     'Give an address such as redis://127.0.0.1:6379 or unix:///run/redis/redis.sock, or leave it empty for a private server',
   ),
   http: http.prefault({}).describe('Write `http:` with indented `host:`, `port:` and `token:` below it'),
-  redis_allow_plain: setting(flag, 'Write true if the network to Redis is yours alone, or remove the line'),
+  redis_allow_plain: setting(flag, 'Write true if the network to Redis is private, or remove the line'),
   proxy: setting(
     obeys(z.string().trim(), proxyRule),
     'Give an address such as http://proxy.example.com:3128, none for no proxy, or remove the line',
@@ -170,13 +174,13 @@ const settings = z.strictObject({
   workspaces: some(workspaceInFile).describe('List at least one workspace: `- id: ...` below `workspaces:`'),
   alerts: alerts.prefault({}).describe('Write `alerts:` with indented `channels:` below it'),
   budgets: setting(z.array(budget), 'Write a list with `credits:` in each item, or remove it', []),
-  s3: orNull(s3, 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it'),
-  backup: orNull(backup, 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it'),
-  publish: orNull(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
+  s3: nullable(s3, 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it'),
+  backup: nullable(backup, 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it'),
+  publish: nullable(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
   exports: setting(z.array(exportFile), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
   outlets: setting(z.array(outlet), 'List billing systems: `- name: ...` with `type:` and its address', []),
-  rates: orNull(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
-  costs: orNull(
+  rates: nullable(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
+  costs: nullable(
     rateCardsSchema,
     'List cards of what the provider charges below `costs:`, as below `rates:`, or remove it',
   ),
@@ -188,83 +192,86 @@ const settings = z.strictObject({
 });
 
 /**
- * `usage-ledger.yml`, from which everything about a setting comes: its kind, its default, what to do about a mistake in it,
- * which is its description, and what settings mean together. That is judged beside their mistakes, so that none hides another.
+ * The schema of `usage-ledger.yml`, the single source of each setting's type, default and remedy (its description), and
+ * of rules across settings. These run even if single settings are invalid, so that all faults are reported together.
  */
-export const fileSchema = judged(settings, (document, tell) => {
-  judgeRedis(document, tell);
-  judgeStore(document, tell);
-  judgeWorkspaces(document, tell);
-  judgeOutlets(document, tell);
+export const fileSchema = refineAll(settings, (document, report) => {
+  checkRedisEncryption(document, report);
+  checkS3Settings(document, report);
+  checkWorkspaces(document, report);
+  checkOutlets(document, report);
   const exportNames = listOf(document.exports).map((item) => groupOf(item).name);
-  const exportHint = 'Give each export a name of its own: its files are called after it';
-  tellDoubles(exportNames, (index) => ['exports', index, 'name'], exportHint, tell);
+  const exportHint = 'Give each export a unique name: its files are named after it';
+  reportDuplicates(exportNames, (index) => ['exports', index, 'name'], exportHint, report);
   const outletNames = listOf(document.outlets).map((item) => groupOf(item).name);
-  const outletHint = 'Give each outlet a name of its own: the ledger keeps by it what was sent';
-  tellDoubles(outletNames, (index) => ['outlets', index, 'name'], outletHint, tell);
+  const outletHint = 'Give each outlet a unique name: the ledger records sent events under it';
+  reportDuplicates(outletNames, (index) => ['outlets', index, 'name'], outletHint, report);
   const channelNames = listOf(groupOf(document.alerts).channels).map((item, index) =>
     channelName(groupOf(item), index),
   );
-  const channelHint = 'Give each channel a name of its own';
-  tellDoubles(channelNames, (index) => ['alerts', 'channels', index, 'name'], channelHint, tell);
+  const channelHint = 'Give each channel a unique name';
+  reportDuplicates(channelNames, (index) => ['alerts', 'channels', index, 'name'], channelHint, report);
 });
 
 export type FileConfig = z.output<typeof fileSchema>;
 
-/** A password in the clear, and the queue with it, would lie open to the network. */
-function judgeRedis({ redis_url, redis_allow_plain }: Record<PropertyKey, unknown>, tell: TellFault): void {
+/** Rejects an unencrypted connection to another machine, which would expose the password and the queue. */
+function checkRedisEncryption(
+  { redis_url, redis_allow_plain }: Record<PropertyKey, unknown>,
+  report: ReportFault,
+): void {
   if (typeof redis_url !== 'string' || !URL.canParse(redis_url)) return;
   const { protocol, hostname } = new URL(redis_url);
   if (protocol !== 'redis:' || isLoopbackHost(hostname) || redis_allow_plain === true) return;
-  const hint = 'Use rediss://, or set `redis_allow_plain: true` if the network between is yours alone';
-  tell(['redis_url'], 'uses redis:// to another machine, which encrypts nothing', hint);
+  const hint = 'Use rediss://, or set `redis_allow_plain: true` if the network in between is private';
+  report(['redis_url'], 'uses redis:// to another machine, which encrypts nothing', hint);
 }
 
-function judgeStore({ s3, backup, exports }: Record<PropertyKey, unknown>, tell: TellFault): void {
+function checkS3Settings({ s3, backup, exports }: Record<PropertyKey, unknown>, report: ReportFault): void {
   const places = [backup, ...listOf(exports)].map((item) => groupOf(item).to);
   if (s3 !== null || places.every((to) => to === null || to === undefined)) return;
   const hint = 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:`';
-  tell(['s3'], 'is missing, but `to:` needs it', hint);
+  report(['s3'], 'is missing, but `to:` needs it', hint);
 }
 
 const ONE_KEY: readonly string[] = ['api_key_id', 'secret_key'];
 
-function judgeKeys(places: readonly unknown[], tell: (message: string, hint: string) => void): void {
+function checkKeys(places: readonly unknown[], report: (message: string, hint: string) => void): void {
   const single = ONE_KEY.find((key) => places.some((place) => groupOf(place)[key] !== undefined));
   if (single === undefined) return;
-  tell(`stands beside ${single}, and it is unclear which of the two counts`, 'Keep one of the two');
+  report(`conflicts with ${single}: only one of the two may be set`, 'Keep one of the two');
 }
 
-function judgeOutlets({ outlets, workspaces }: Record<PropertyKey, unknown>, tell: TellFault): void {
+function checkOutlets({ outlets, workspaces }: Record<PropertyKey, unknown>, report: ReportFault): void {
   const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
   for (const [index, item] of listOf(outlets).entries()) {
     for (const [at, id] of listOf(groupOf(item).workspaces).entries()) {
       const hint = 'Give the id of one below `workspaces:` of this file, or remove the line for all of them';
-      if (!ids.includes(id)) tell(['outlets', index, 'workspaces', at], 'is no workspace of this file', hint);
+      if (!ids.includes(id)) report(['outlets', index, 'workspaces', at], 'is not a workspace of this file', hint);
     }
   }
 }
 
-function judgeWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey, unknown>, tell: TellFault): void {
+function checkWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey, unknown>, report: ReportFault): void {
   for (const [index, workspace] of listOf(workspaces).entries()) {
     const merged = settingsOf(workspace, defaults);
     if (merged.keys !== undefined)
-      judgeKeys([workspace, defaults], (...fault) => tell(['workspaces', index, 'keys'], ...fault));
+      checkKeys([workspace, defaults], (...fault) => report(['workspaces', index, 'keys'], ...fault));
     for (const { path } of workspaceSchema.safeParse(merged, READ_ONCE).error?.issues ?? []) {
       const key = String(path[0]);
-      // The schema of the file itself asks for the id.
-      const isAsked = key !== 'id' && !(merged.keys !== undefined && ONE_KEY.includes(key));
-      if (isAsked && merged[key] === undefined) tell(['workspaces', index, key], 'is missing');
+      // The file's own schema reports a missing id.
+      const isReportedHere = key !== 'id' && !(merged.keys !== undefined && ONE_KEY.includes(key));
+      if (isReportedHere && merged[key] === undefined) report(['workspaces', index, key], 'is missing');
     }
   }
   const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
-  tellDoubles(ids, (index) => ['workspaces', index, 'id'], 'Give each workspace once', tell);
+  reportDuplicates(ids, (index) => ['workspaces', index, 'id'], 'Give each workspace once', report);
   for (const list of ['budgets', 'rates', 'costs', 'exports']) {
     for (const [index, item] of listOf(others[list]).entries()) {
       const { workspace } = groupOf(item);
       if (workspace === undefined || ids.includes(workspace)) continue;
       const hint = 'Give the id of one below `workspaces:`, or remove the line for all of them';
-      tell([list, index, 'workspace'], 'is no workspace of this file', hint);
+      report([list, index, 'workspace'], 'is not a workspace of this file', hint);
     }
   }
 }

@@ -3,7 +3,7 @@ import { formatPath, groupOf, type Path } from '../../core/text/path.ts';
 import { described, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { addressRule, cronRule, type Rule, secretRule } from '../rules.ts';
 
-/** For what is read once: compiling a schema takes longer than going through it. */
+/** For schemas that are used once: compiling one takes longer than interpreting it. */
 export const READ_ONCE = { jitless: true } as const;
 
 export function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
@@ -19,7 +19,7 @@ export function cronRemedy(example: string): string {
   return `Give five fields in UTC: minute, hour, day, month, weekday, such as "${example}"`;
 }
 
-/** Paths are appended to it, so it ends without a slash. */
+/** An address without a trailing slash, because paths are appended to it. */
 export const address = obeys(nonEmptyString, addressRule).transform((text) => new URL(text).href.replace(/\/+$/, ''));
 
 export const caFile = setting(
@@ -31,8 +31,8 @@ export function some<Schema extends z.ZodType>(item: Schema) {
   return z.array(item).min(1);
 }
 
-/** A setting that may be left out, and is null then. */
-export function orNull<Schema extends z.ZodType>(schema: Schema, remedy: string) {
+/** Makes a setting optional; its value is null if absent. */
+export function nullable<Schema extends z.ZodType>(schema: Schema, remedy: string) {
   return described(
     schema.optional().transform((value) => value ?? null),
     remedy,
@@ -45,8 +45,8 @@ export type Written<Value> = Value extends readonly unknown[]
     ? { [Key in keyof Value]?: Written<Value[Key]> | undefined }
     : Value;
 
-/** The same settings as a file has them: each may be left out, and none has its default yet; groups alike. */
-export function leftOut<Shape extends z.ZodRawShape>(shape: Shape) {
+/** Returns the settings as they appear in a file: all optional and without defaults, groups included. */
+export function partial<Shape extends z.ZodRawShape>(shape: Shape) {
   const optional = Object.entries(shape).map(([key, schema]) => {
     return [key, setting(withoutDefault(schema), z.globalRegistry.get(schema)?.description ?? '')];
   });
@@ -57,35 +57,40 @@ function withoutDefault(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
     return withoutDefault(schema.unwrap());
   }
-  return schema instanceof z.ZodObject ? z.strictObject(leftOut(schema.shape)) : (schema as z.ZodType);
+  return schema instanceof z.ZodObject ? z.strictObject(partial(schema.shape)) : (schema as z.ZodType);
 }
 
-/** Tells of a mistake at a path below the settings that are judged; without a hint the remedy of its place counts. */
-export type TellFault = (path: Path, message: string, hint?: string) => void;
+/** Reports a fault at a path relative to the checked settings. Without a hint, the remedy of the path is used. */
+export type ReportFault = (path: Path, message: string, hint?: string) => void;
 
-/** Settings that are judged together, also where some of them are mistaken: those are anything. */
-export function judged<Schema extends z.ZodType>(
+/** Adds a check across settings, which runs even if some are invalid: those have arbitrary values. */
+export function refineAll<Schema extends z.ZodType>(
   schema: Schema,
-  judge: (settings: Record<PropertyKey, unknown>, tell: TellFault) => void,
+  judge: (settings: Record<PropertyKey, unknown>, report: ReportFault) => void,
 ): Schema {
-  const tellTo =
-    (context: z.RefinementCtx): TellFault =>
+  const reportTo =
+    (context: z.RefinementCtx): ReportFault =>
     (path, message, hint) =>
       context.addIssue({ code: 'custom', path: [...path], message, params: { hint } });
-  return schema.superRefine((settings, context) => judge(groupOf(settings), tellTo(context)), { when: () => true });
+  return schema.superRefine((settings, context) => judge(groupOf(settings), reportTo(context)), { when: () => true });
 }
 
-export function tellDoubles(names: readonly unknown[], pathOf: (index: number) => Path, hint: string, tell: TellFault) {
+export function reportDuplicates(
+  names: readonly unknown[],
+  pathOf: (index: number) => Path,
+  hint: string,
+  report: ReportFault,
+) {
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);
     if (typeof name !== 'string' || first === index) continue;
-    tell(pathOf(index), `is the same as ${formatPath(pathOf(first))}`, hint);
+    report(pathOf(index), `is the same as ${formatPath(pathOf(first))}`, hint);
   }
 }
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
-/** A type with its intersections merged, at any depth. */
+/** Merges the intersections of a type, at any depth. */
 type Merged<T> = T extends (infer Item)[]
   ? Merged<Item>[]
   : T extends readonly (infer Item)[]
@@ -96,7 +101,9 @@ type Merged<T> = T extends (infer Item)[]
 
 type Field<Settings, Key> = Key extends keyof Settings ? Merged<Settings[Key]> : never;
 
-/** `Interface`, if the settings have exactly its properties at any depth; else the properties that differ. */
+/**
+ * Resolves to `Interface` if the settings have exactly its properties at any depth, else to the properties that differ.
+ */
 export type Exactly<Interface, Settings> =
   Same<Merged<Interface>, Merged<Settings>> extends true
     ? Interface
@@ -108,7 +115,7 @@ export type Exactly<Interface, Settings> =
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
-/** Settings by the program's names, `perPage` for `per_page`, at any depth; what is not given is not there. */
+/** Settings in camel case, `perPage` for `per_page`, at any depth, without undefined values. */
 type CamelCased<Settings> = Settings extends readonly (infer Item)[]
   ? readonly CamelCased<Item>[]
   : Settings extends object

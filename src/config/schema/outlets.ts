@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
 import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, fileNameRule } from '../rules.ts';
-import { address, caFile, camelCased, judged, obeys, orNull, secret, some, type TellFault } from './kinds.ts';
+import { address, caFile, camelCased, nullable, obeys, type ReportFault, refineAll, secret, some } from './kinds.ts';
 
-const common = {
+const commonSettings = {
   name: obeys(nonEmptyString, fileNameRule).describe(
     'Give a name of small letters, digits, - and _, which it keeps for good',
   ),
-  workspaces: orNull(some(nonEmptyString), 'List the workspaces whose usage goes there, or remove the line for all'),
+  workspaces: nullable(some(nonEmptyString), 'List the workspaces whose usage goes there, or remove the line for all'),
   customer: setting(
     z
       .string()
@@ -17,7 +17,7 @@ const common = {
     'tenant_id',
   ),
   send: setting(z.enum(['credits', 'requests']), 'Choose what is sent: credits or requests', 'credits'),
-  from_period: orNull(
+  from_period: nullable(
     z.string().regex(PERIOD_FORM, { error: 'is not a month such as 2026-10' }),
     'Give the first month that goes there, YYYY-MM, or remove the line and say it with `outlets begin --from`',
   ),
@@ -26,10 +26,10 @@ const common = {
   timeout_seconds: setting(integer(1, 120), 'Give whole seconds from 1 to 120, such as 30', 30),
 };
 
-const webhook = judged(
+const webhook = refineAll(
   z.strictObject({
     type: z.literal('webhook').describe('Choose the kind of the receiver: webhook'),
-    ...common,
+    ...commonSettings,
     url: obeys(nonEmptyString, channelAddressRule).describe('Give the https:// address that takes the events'),
     secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
     secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
@@ -41,12 +41,16 @@ const webhook = judged(
       168,
     ),
   }),
-  judgeWebhook,
+  checkWebhook,
 );
 
-function judgeWebhook({ secret, secrets }: Record<PropertyKey, unknown>, tell: TellFault): void {
+function checkWebhook({ secret, secrets }: Record<PropertyKey, unknown>, report: ReportFault): void {
   if ((secret === undefined) === (secrets === undefined)) {
-    tell(['secret'], secret === undefined ? 'is missing' : 'stands beside secrets', 'Give one of secret and secrets');
+    report(
+      ['secret'],
+      secret === undefined ? 'is missing' : 'conflicts with secrets',
+      'Give one of secret and secrets',
+    );
   }
 }
 
@@ -54,7 +58,7 @@ const token = secret.describe('Give the key or token that the billing system has
 
 const stripe = z.strictObject({
   type: z.literal('stripe').describe('Choose the kind of the receiver: stripe'),
-  ...common,
+  ...commonSettings,
   url: setting(address, 'Give the address of a stand-in for Stripe, or remove the line', 'https://api.stripe.com'),
   token,
   meter: nonEmptyString.describe('Give the id of the meter in Stripe, mtr_...'),
@@ -62,7 +66,7 @@ const stripe = z.strictObject({
 
 const metronome = z.strictObject({
   type: z.literal('metronome').describe('Choose the kind of the receiver: metronome'),
-  ...common,
+  ...commonSettings,
   url: setting(address, 'Give the address of Metronome, or remove the line', 'https://api.metronome.com'),
   token,
   meter: nonEmptyString.describe('Give the id of the billable metric in Metronome'),
@@ -70,15 +74,18 @@ const metronome = z.strictObject({
 
 const openmeter = z.strictObject({
   type: z.literal('openmeter').describe('Choose the kind of the receiver: openmeter'),
-  ...common,
+  ...commonSettings,
   url: address.describe('Give the address of OpenMeter, such as https://openmeter.example.com'),
-  token: orNull(secret, 'Give the API key, best as a variable, or remove the line for an OpenMeter that asks for none'),
+  token: nullable(
+    secret,
+    'Give the API key, best as a variable, or remove the line for an OpenMeter that asks for none',
+  ),
   meter: nonEmptyString.describe('Give the slug of the meter in OpenMeter'),
 });
 
 const lago = z.strictObject({
   type: z.literal('lago').describe('Choose the kind of the receiver: lago'),
-  ...common,
+  ...commonSettings,
   url: setting(address, 'Give the address of the API, with its /api/v1', 'https://api.getlago.com/api/v1'),
   token,
   meter: nonEmptyString.describe('Give the code of the billable metric in Lago'),

@@ -9,8 +9,8 @@ import {
   camelCased,
   cron,
   cronRemedy,
-  leftOut,
   obeys,
+  partial,
   READ_ONCE,
   some,
   type Written,
@@ -18,7 +18,10 @@ import {
 
 export const notes = z.registry<{ note: string }>();
 
-/** How the alert rules judge; for a workspace, and for some of its tenants. A jump: `max(ratio * baseline, baseline + min_credits)`. */
+/**
+ * Thresholds of the alert rules, for a workspace or some of its tenants. A jump is `max(ratio * baseline, baseline +
+ * min_credits)`.
+ */
 const ruleSettings = {
   ratio: setting(numeric(z.number().min(1)), 'Give a number of 1 or more, such as 1.5', 1.5),
   min_credits: setting(numeric(z.int().min(0)), 'Give a whole number of credits, 0 or more, such as 1000', 1000),
@@ -37,7 +40,7 @@ const ruleSettings = {
 
 const tenantRules = z.strictObject({
   match: nonEmptyString.describe('Give a tenant id, in which * stands for anything'),
-  ...leftOut(ruleSettings),
+  ...partial(ruleSettings),
 });
 
 export const alertsSchema = z.strictObject({
@@ -57,12 +60,12 @@ const signing = z.strictObject({
   ),
   encoding: setting(
     z.enum(['hex', 'base64', 'base64url']),
-    'Choose hex, unless the service says otherwise',
+    'Choose hex, unless the service requires another encoding',
     DEFAULT_SIGNING.encoding,
   ),
   valid_until: setting(
     z.enum(['unix_seconds', 'unix_millis', 'iso8601']),
-    'Choose unix_seconds, unless the service says otherwise',
+    'Choose unix_seconds, unless the service requires another format',
     DEFAULT_SIGNING.validUntil,
   ),
   valid_for_seconds: setting(
@@ -77,11 +80,14 @@ const keySettings = {
     "Give the API key's identifier, exactly as the service shows it",
   ),
   secret_key: obeys(z.string().min(1), secretRule).describe(
-    "Give the API key's secret, best as a variable; or secret_key_file or secret_key_command says where it is",
+    "Give the API key's secret, best as a variable; or set secret_key_file or secret_key_command",
   ),
 };
 
-/** What `defaults` and each workspace can set. Whatever neither says has the default that stands here, or is a mistake. */
+/**
+ * Settings that `defaults` and each workspace can have. A setting that is in neither has the default given here, or is
+ * a fault.
+ */
 export const workspaceSettings = {
   base_url: address.describe('Give the address of the data interface, such as https://prod.dataapi.papermap.ai'),
   embed_url: address.describe('Give the address of the embed-token endpoint, such as https://papermap.ai'),
@@ -120,7 +126,7 @@ export const workspaceSettings = {
   alerts: alertsSchema.prefault({}).describe('Write `alerts:` with indented settings below it'),
 };
 
-/** A setting that the sample shows with its default and these words behind it. */
+/** Defines a setting that the sample shows with its default and this note. */
 function shown<Schema extends z.ZodType>(
   schema: Schema,
   remedy: string,
@@ -139,12 +145,12 @@ function count(unit: string, least: number, most: number, byDefault: number, not
 
 const ownSettings = {
   id: obeys(nonEmptyString, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
-  name: setting(nonEmptyString, 'Give a name that people will recognise, or remove the line'),
+  name: setting(nonEmptyString, 'Give a name that people will recognize, or remove the line'),
 };
 
-/** A workspace of the file, and `defaults`: none of it has a default yet. */
-export const workspaceInFile = z.strictObject({ ...ownSettings, ...leftOut(workspaceSettings) });
-export const defaultsInFile = z.strictObject(leftOut(workspaceSettings));
+/** A workspace and `defaults` as in the file, without defaults of single settings. */
+export const workspaceInFile = z.strictObject({ ...ownSettings, ...partial(workspaceSettings) });
+export const defaultsInFile = z.strictObject(partial(workspaceSettings));
 
 export const workspaceSchema = z
   .object({ ...ownSettings, ...workspaceSettings })
@@ -152,14 +158,17 @@ export const workspaceSchema = z
     ...camelCased(settings),
     id,
     name,
-    /** The next one counts while the service refuses those before it. */
+    /** The keys in order: the next one is tried while the service refuses those before it. */
     keys: camelCased(keys ?? [{ api_key_id, secret_key }]),
-    /** Certificates (PEM) of the authorities that its service is trusted by, instead of the public ones; null: those. */
+    /** Certificates (PEM) to trust instead of the public ones; null: the public ones. */
     ca,
     alerts: alertSettings(alerts),
   }));
 
-/** The settings of a workspace, and those of tenants whose id fits a pattern; of several an exact id wins, then the longest pattern. */
+/**
+ * Returns the alert settings of a workspace and of tenants with a matching id; an exact id wins, then the longest
+ * pattern.
+ */
 function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) {
   const rules = camelCased(settings);
   return {
@@ -168,18 +177,18 @@ function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) 
   };
 }
 
-/** All that is said of a workspace. A list of keys stands in the place of its one key. */
+/** Merges the settings of a workspace with the defaults. A list of keys replaces the single key. */
 export function settingsOf(workspace: unknown, defaults: unknown): Record<string, unknown> {
-  const merged = groupOf(beneath(groupOf(workspace), defaults));
+  const merged = groupOf(mergeSettings(groupOf(workspace), defaults));
   return { ...groupOf(listOf(merged.keys)[0]), ...merged };
 }
 
-/** What a workspace says, and below it what `defaults` say: groups key by key, of lists the workspace's items first. */
-function beneath(own: unknown, defaults: unknown): unknown {
+/** Merges a workspace's settings over `defaults`: groups key by key, lists with the workspace's items first. */
+function mergeSettings(own: unknown, defaults: unknown): unknown {
   if (own === undefined || defaults === undefined) return own ?? defaults;
   if (Array.isArray(own) && Array.isArray(defaults)) return [...own, ...defaults];
   if (typeof own !== 'object' || typeof defaults !== 'object') return own;
   const [given, fallback] = [groupOf(own), groupOf(defaults)];
   const keys = Object.keys({ ...fallback, ...given });
-  return Object.fromEntries(keys.map((key) => [key, beneath(given[key], fallback[key])]));
+  return Object.fromEntries(keys.map((key) => [key, mergeSettings(given[key], fallback[key])]));
 }
