@@ -91,7 +91,7 @@ describe('doctor', () => {
     const { code, troubles } = await examine(world);
     expect(code).toBe(4);
     expect(troubles).toMatchObject([
-      { check: 'service', status: 'fail', remedy: expect.stringContaining('clock is 10 min behind') },
+      { check: 'service', status: 'fail', remedy: expect.stringContaining('clock: it is 10 min behind') },
       { check: 'clock', status: 'fail', message: "this machine's clock is 600 s behind the service's" },
     ]);
   });

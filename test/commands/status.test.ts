@@ -236,7 +236,7 @@ describe('alerts', () => {
     expect(parseJson((await world.run('alerts', 'list', '--all', '--json')).out).alerts).toHaveLength(2);
     const other = await world.run('alerts', 'list', '--all', '--workspace', 'ws-2', '--json');
     expect(parseJson(other.out).alerts).toEqual([]);
-    expect(other.err).toBe('no alert fits\n');
+    expect(other.err).toBe('no alert matches\n');
   });
 
   it('filters by tenant, period, rule and severity, and stops at --limit', async () => {
@@ -273,7 +273,7 @@ describe('alerts', () => {
     expect((await list('--period', '2026-02')).found).toEqual(all);
     expect((await list('--period', '2026-01')).found).toEqual([]);
     expect(await list('--limit', '1')).toEqual({ found: all.slice(0, 1), err: `${all.length - 1} more\n` });
-    expect((await list('--tenant', 'nobody')).err).toContain('no alert fits\n');
+    expect((await list('--tenant', 'nobody')).err).toContain('no alert matches\n');
   });
 
   it.each([

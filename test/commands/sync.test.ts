@@ -13,7 +13,7 @@ describe('sync', () => {
     expect(first.code).toBe(0);
     expect(first.out).toContain('ws-1: 6 opened (6 records on 1 page)\n');
     expect(first.out).toContain('ws-2: 2 opened (2 records on 1 page)\n');
-    expect(first.out).toContain('1 finding of the past recorded, nobody was told');
+    expect(first.out).toContain('First sync: recorded 1 existing condition without notifying anyone.');
 
     world.sandbox.workspace('ws-2').set({ tenantId: 'initech', period: '2026-02', credits: 90, requests: 11 });
     const second = await world.run('sync', '--workspace', 'ws-2');
@@ -145,7 +145,7 @@ describe('sync --dry-run', () => {
     const { code, out } = await world.run('sync', '--dry-run');
     expect(code).toBe(0);
     expect(out).toContain('ws-1: would record 6 opened');
-    expect(out).toContain('1 finding of the past would be recorded, nobody would be told');
+    expect(out).toContain('First sync: would record 1 existing condition without notifying anyone.');
     expect(existsSync(dirname(world.ledgerPath))).toBe(false);
   });
 

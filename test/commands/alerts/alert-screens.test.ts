@@ -21,7 +21,7 @@ it('every screen of an alert fits 80 columns and lets no name act', async () => 
   }
 });
 
-it('shows what was told and what is now side by side, and one column where they are the same', async () => {
+it('shows the notified and the current figures side by side, and one column when they are equal', async () => {
   const world = await worldOf(['acme']);
   const { alerts } = parseJson((await world.run('alerts', '--json')).out);
   const id = String(alerts[0].alert_id);
@@ -29,11 +29,11 @@ it('shows what was told and what is now side by side, and one column where they 
   expect(once).toMatch(/^Credits 2026-02 +50,000$/m);
   expect(once).toMatch(/^Credits 2026-01 +10,000$/m);
   const narrow = (await world.runOnTerminal(60, 'alerts', 'explain', id)).out;
-  const [, next = ''] = narrow.split('\nNext\n');
+  const [, next = ''] = narrow.split('\nNext steps\n');
   // A shell takes these lines as they are.
   expect(next.replaceAll(/ \\\n +/g, ' ').trimEnd()).toBe(
     once
-      .split('\nNext\n')[1]
+      .split('\nNext steps\n')[1]
       ?.replaceAll(/ \\\n +/g, ' ')
       .trimEnd(),
   );
@@ -42,7 +42,7 @@ it('shows what was told and what is now side by side, and one column where they 
   moveTo(world, Date.UTC(2026, 1, 20, 18));
   await world.run('sync');
   const later = await onTerminal(world, 'alerts', 'explain', id);
-  expect(later).toMatch(/^ +Told 2026-02-20 12:00 +Now, 2026-02-20 18:00 UTC$/m);
+  expect(later).toMatch(/^ +Notified 2026-02-20 12:00 +Now, 2026-02-20 18:00 UTC$/m);
   expect(later).toMatch(/^Credits 2026-02 +50,000 +60,000$/m);
   expect(later).toMatch(/^Limit +15,000 +15,000$/m);
   expect(later).toContain('acme used 60,000 credits');

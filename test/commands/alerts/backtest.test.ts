@@ -26,7 +26,7 @@ it('counts what settings would have told by month and rule, beside what people h
   expect(today.out).toMatch(/^2026-02 +jump +2 +2 +1 of 1 +1 of 1$/m);
   expect(today.out).toMatch(/^all +all +2 +2 +1 of 1 +1 of 1$/m);
   const { out } = await world.run('alerts', 'backtest', '--ratio', '2');
-  expect(out).toContain('by ratio 2, min_credits 1,000, previous');
+  expect(out).toContain('with ratio 2, min_credits 1,000, previous');
   expect(out).toMatch(/^2026-02 +jump +1 +1 +0 of 1 +1 of 1$/m);
   const subject = { period: '2026-02', rule: 'jump' };
   expect(parseJson((await world.run('alerts', 'backtest', '--ratio', '2', '--json')).out).alerts).toEqual([

@@ -19,7 +19,7 @@ it('keeps what people say of an alert, shows it, and the last word counts', asyn
     { label: 'false', note: 'a batch\nof theirs', actor: 'Ada' },
     { label: 'real', note: null, actor: 'Bob' },
   ]);
-  expect((await world.run('alerts', 'show', id)).out).toMatch(/Ada says false: a batch\\u000aof theirs$/m);
+  expect((await world.run('alerts', 'show', id)).out).toMatch(/labelled false by Ada: a batch\\u000aof theirs$/m);
 });
 
 it('offers the plan that would have muted what was expected, and that plan mutes it', async () => {

@@ -43,7 +43,7 @@ it('a message about several alerts is acknowledged, muted and labelled by its ow
   );
 
   const said = await world.run('alerts', 'feedback', id, 'expected', '--by', 'Bo');
-  expect(said.out).toBe(`6 alerts of ${id} were expected, says Bo\n`);
+  expect(said.out).toBe(`6 alerts in ${id} labelled expected by Bo\n`);
   expect(world.query('SELECT label, actor FROM alert_feedback')).toEqual(
     TENANTS.map(() => ({ label: 'expected', actor: 'Bo' })),
   );

@@ -133,7 +133,7 @@ describe('close', () => {
     await world.run('sync');
     const unknown = await world.run('close', '2020-01', '--force', ...BY);
     expect(unknown.code).toBe(1);
-    expect(unknown.err).toContain('error: no usage in 2020-01 for workspace "ws-1"\n');
+    expect(unknown.err).toContain('error: the ledger has no data for 2020-01 in workspace "ws-1"\n');
     expect((await runInEmptyFolder('close', '2026-01')).code).toBe(2);
   });
 });

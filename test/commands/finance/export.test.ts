@@ -82,7 +82,7 @@ describe('export', () => {
     const { rows } = parseJson(out);
     expect(rows.map(({ period }: { period: string }) => period)).toEqual(['2025-12', '2025-12', '2026-01']);
     expect(rows[0].withdrawn).toBe(false);
-    expect((await world.run('export', 'usage', '--json', '--format', 'csv')).err).toContain('--json contradicts');
+    expect((await world.run('export', 'usage', '--json', '--format', 'csv')).err).toContain('--json conflicts');
     const lines = async (...argv: string[]) =>
       (await world.run(...argv, '--format', 'csv')).out.trimEnd().split('\r\n');
     expect(await lines('export', 'usage', '--to', '2026-01')).toHaveLength(1 + 4);

@@ -63,7 +63,7 @@ describe('manual lines', () => {
     expect(charges(world, '2026-02')).toEqual([{ amount: '50.00', currency: 'EUR', correction: 0, manual: 0 }]);
     await closeMonth(world, '2026-01');
     expect((await world.run('lines', 'revoke', '1', '--reason', 'meant for globex')).out).toContain(
-      'it is booked as a correction in 2026-02',
+      'booked as a correction in 2026-02',
     );
     expect(charges(world, '2026-02')).toEqual([{ amount: '51.50', currency: 'EUR', correction: 150, manual: 0 }]);
     expect((await world.run('verify')).code).toBe(0);
@@ -122,11 +122,11 @@ describe('manual lines', () => {
 
   const REFUSED: [string, string[], string][] = [
     ['a tenant that nobody knows', ['--tenant', 'nobody'], 'has no tenant "nobody"'],
-    ['a month that the ledger does not cover', ['--period', '2031-01'], 'has nothing of 2031-01'],
+    ['a month that the ledger does not cover', ['--period', '2031-01'], 'has no data for 2031-01'],
     ['no amount', ['--amount', '0.00'], 'is not an amount in EUR'],
     ['an amount that is finer than its currency', ['--amount', '1.005'], 'is not an amount in EUR'],
     ['an amount beyond what sums can hold', ['--amount', '99999999999999.00'], 'is not an amount in EUR'],
-    ['a currency that is none', ['--currency', 'EURO'], 'is not a currency'],
+    ['a currency that is none', ['--currency', 'EURO'], 'is not an ISO 4217 code'],
     ['no reason', ['--reason', ' '], '--reason has 0 characters'],
   ];
   it.each(REFUSED)('are refused for %s, with what helps, and nothing is written', async (_, change, why) => {

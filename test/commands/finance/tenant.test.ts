@@ -56,7 +56,7 @@ describe('tenant', () => {
     expect(workspace.entries).toMatchObject([{ kind: 'opened' }, { kind: 'increased' }]);
     const cut = await world.run(...one, '--limit', '1', '--json');
     expect(parseJson(cut.out).workspaces[0].entries).toMatchObject([{ kind: 'increased', credits_after: 6000 }]);
-    expect(cut.err).toBe('ws-1: 3 earlier entries\n');
+    expect(cut.err).toBe('ws-1: 3 earlier entries not shown\n');
     const csv = await world.run(...one, '--limit', '2', '--format', 'csv');
     expect(csv.out.trimEnd().split(/\r?\n/)).toHaveLength(3);
     const live = parseJson((await world.run(...one, '--live', '--period', '2026-02', '--json')).out);

@@ -15,7 +15,7 @@ describe('backup', () => {
     expect(code).toBe(0);
     expect(err).toBe('');
     expect(out).toMatch(
-      /^wrote .*\/copy\.db, [\d,]+ bytes\nno fault in 1 applied run, 6 entries\nhead digest \w{64}\n$/,
+      /^wrote .*\/copy\.db, [\d,]+ bytes\nverified 1 applied run, 6 entries\nhead digest \w{64}\n$/,
     );
     expect(statSync(join(world.folder, 'copy.db')).mode & 0o777).toBe(0o600);
   });
@@ -112,10 +112,10 @@ describe('restore', () => {
     const replaced = `${world.ledgerPath}.replaced-20260220T120000Z`;
     expect(out.split('\n')).toEqual([
       `restored ${world.ledgerPath} from ${join(world.folder, 'copy.db')}`,
-      'no fault in 1 applied run, 6 entries',
+      'verified 1 applied run, 6 entries',
       `head digest ${first}`,
       `previous ledger kept as ${replaced}`,
-      `head digest ${second}`,
+      `previous head digest ${second}`,
       '',
     ]);
     expect(existsSync(join(world.folder, 'copy.db'))).toBe(true);

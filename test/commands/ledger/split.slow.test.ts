@@ -177,7 +177,7 @@ test('four workspaces on one machine become two and two on two, and nobody hears
   await machines.syncBoth();
   for (const machine of ['a', 'b'] as const) {
     machines.at(machine);
-    expect(await machines.run('verify')).toContain('no fault in');
+    expect(await machines.run('verify')).toMatch(/^verified \d+/m);
     const booked = machines.query(
       machine,
       'SELECT workspace_id, corrects_period, credits_delta FROM finance_adjustments',
@@ -262,5 +262,5 @@ test('what is open of a workspace that is ended for good is over, and who had he
   expect(
     machines.query('a', "SELECT count(*) FROM finance_alerts WHERE workspace_id = 'ws-2' AND state = 'firing'"),
   ).toEqual([[0]]);
-  expect(await machines.run('verify')).toContain('no fault in');
+  expect(await machines.run('verify')).toMatch(/^verified \d+/m);
 });
