@@ -32,7 +32,7 @@ test.each([
   ['*/15 * * * *', 'for more than a year', 15 * MINUTE_MS, '9'.repeat(400)],
   ['*/15 * * * *', 'for 2 min', 2 * MINUTE_MS, '120'],
   ['0 0 1 1 *', 'for 365 days', DAY_MS, String(365 * 86_400)],
-])('under cron %s a wait wished %s ends after %d ms, and status and the alert say when', async (...row) => {
+])('under cron %s a requested wait %s ends after %d ms, and status and the alert show when', async (...row) => {
   const [cron, words, pauseAfterFailureMs, retryAfter] = row;
   const fixture = await startFixture({ thread: true, settings: { cron } });
   await fixture.context.writer();
@@ -49,7 +49,7 @@ test.each([
   expect(details).toEqual([expect.stringContaining(said)]);
 });
 
-test('a run by hand names the wait alone: no schedule asks again for it', async () => {
+test('a manual run reports only the wait, because no schedule repeats it', async () => {
   const { sandbox, sync } = await startFixture({ thread: true });
   sandbox.faults.push({ action: { type: 'status', status: 429, headers: { 'Retry-After': '3600' } } });
   expect((await rejection(sync())).message).toMatch(/the service asks to wait for 1 h$/);

@@ -14,7 +14,7 @@ function childThat(script: string) {
   return fork(file, [], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
 }
 
-test('what a process says is given, its error is thrown, and one that ends without a word is an error of its own', async () => {
+test('returns the result of a child process, throws its error, and throws for one that ends without a message', async () => {
   expect(await waitForResult(childThat('process.send({ rows: 3 }, () => process.disconnect())'), WORDS)).toEqual({
     rows: 3,
   });

@@ -26,7 +26,7 @@ async function startWith(fixture: Fixture, rates: readonly RateCardText[] | null
 
 const amounts = ({ view }: Fixture) => view().rows('SELECT amount_minor FROM finance_charges');
 
-test('a daemon puts the cards of its configuration into force, once, and says what it has priced anew', async () => {
+test('a daemon activates its configured rate cards once and logs the repriced months', async () => {
   const fixture = await createSynced();
   expect(await startWith(fixture, [CARD])).toEqual([
     expect.objectContaining({ added: ['standard'], retired: [], priced: ['ws-1, 2026-03'] }),
@@ -42,7 +42,7 @@ test.each([[null], [[]]])('a daemon whose configuration has no cards (%j) retire
   expect(amounts(fixture)).toEqual([{ amount_minor: 5000n }]);
 });
 
-test('cards that leave open which one counts are not put into force, and the daemon goes on with those before', async () => {
+test('ambiguous rate cards are not activated, and the daemon keeps the previous ones', async () => {
   const fixture = await createSynced();
   await startWith(fixture, [CARD]);
   const unclear = [

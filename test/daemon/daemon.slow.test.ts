@@ -11,7 +11,7 @@ import { viewLedger } from '../support/ledger-view.ts';
 import { countByState, messages, owedMessages } from '../support/messages.ts';
 import { current, ledgerOf, sandboxOf, socketOf, startSyncing } from './syncing-daemon.ts';
 
-test('a second signal ends it at once; the next start takes over the run and publishes it', async () => {
+test('a second signal ends the daemon at once; the next start takes over the run and applies it', async () => {
   const { held, folder, daemon, view } = await startSyncing();
 
   daemon.child.kill('SIGTERM');
@@ -38,7 +38,7 @@ test('a second signal ends it at once; the next start takes over the run and pub
   expect(existsSync(socketOf(folder))).toBe(false);
 });
 
-test('a digest whose hour passed while nobody ran is made once, and a daemon killed while it sends it loses nothing', async () => {
+test('a digest missed during a downtime is sent once, and a daemon killed while sending it loses nothing', async () => {
   const sandbox = await sandboxOf();
   const receiver = await startReceiver((response) => {
     // The first sender never hears an answer.
@@ -86,7 +86,7 @@ test('a digest whose hour passed while nobody ran is made once, and a daemon kil
   expect(messages(view)).toMatchObject([{ id: first?.id, form: 'digest' }]);
 });
 
-test('what nobody took is told, under another id, once the daemon runs', async () => {
+test('an undelivered notification is reported under another id once the daemon runs', async () => {
   const sandbox = await sandboxOf();
   let status = 503;
   const receiver = await startReceiver((response) => response.writeHead(status).end());

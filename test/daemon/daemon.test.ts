@@ -4,7 +4,7 @@ import { main } from '../../src/commands/main.ts';
 import { daemonFolder, ONE_TICK } from '../support/daemon-folder.ts';
 import { sandboxOf, socketOf, startSyncing } from './syncing-daemon.ts';
 
-test('a signal lets the running sync publish, stops Redis and exits with 0', async () => {
+test('a signal lets the running sync finish, stops Redis and exits with 0', async () => {
   const { held, folder, daemon, view } = await startSyncing();
 
   daemon.child.kill('SIGINT');
@@ -17,7 +17,7 @@ test('a signal lets the running sync publish, stops Redis and exits with 0', asy
   expect(existsSync(socketOf(folder))).toBe(false);
 });
 
-test('without any redis-server on PATH the daemon says so, with the remedy, and exits with 1', async () => {
+test('without redis-server on PATH the daemon reports the remedy and exits with 1', async () => {
   const sandbox = await sandboxOf();
   const folder = daemonFolder(sandbox, ONE_TICK);
   const before = process.env.PATH;

@@ -71,7 +71,7 @@ function play(rows: Row[]) {
 const due = (channel: string, count: number, dueMs = 0): Row[] =>
   Array.from({ length: count }, (_, index) => ({ notificationId: `${channel}-${index}`, channel, dueMs }));
 
-test('a channel whose receiver hangs keeps no other waiting', async () => {
+test('a channel with a hanging receiver does not delay the others', async () => {
   const { clock, ids } = play([...due('slow', 9), ...due('fast', 1)]);
   await clock.advance(1);
   expect(ids()).toEqual(['slow-0', 'slow-1', 'slow-2', 'slow-3', 'fast-0']);
@@ -79,7 +79,7 @@ test('a channel whose receiver hangs keeps no other waiting', async () => {
   expect(ids()).toHaveLength(5);
 });
 
-test('each that has ended gives its slot to the next, however many there are', async () => {
+test('each finished delivery frees its slot for the next one', async () => {
   const { clock, sent, rows } = play(due('hook', 2_500));
   await clock.advance(1);
   for (let index = 0; index < 2_500; index += 1) {
@@ -92,7 +92,7 @@ test('each that has ended gives its slot to the next, however many there are', a
   expect(clock.monotonic()).toBe(201);
 });
 
-test('what nobody took is tried again when the ledger says, to the moment', async () => {
+test('a failed delivery is retried exactly when the ledger schedules it', async () => {
   const { clock, sent, ids } = play(due('hook', 1));
   await clock.advance(1);
   sent[0]?.end({ state: 'pending', attempt: 1, delayMs: 4_321, reason: 'HTTP 503' });
@@ -108,7 +108,7 @@ test('what nobody took is tried again when the ledger says, to the moment', asyn
   expect(ids()).toHaveLength(3);
 });
 
-test('what a person replays does not wait for the end of its rest', async () => {
+test('a manual replay does not wait for the retry delay', async () => {
   const { clock, sent, rows } = play(due('hook', 1));
   await clock.advance(1);
   sent[0]?.end({ state: 'pending', attempt: 1, delayMs: 6 * 3_600_000, reason: 'HTTP 404' });
@@ -119,7 +119,7 @@ test('what a person replays does not wait for the end of its rest', async () => 
   expect(sent).toHaveLength(2);
 });
 
-test('when one has ended it is soon looked at what is due then: another channel is told of a death', async () => {
+test('the outbox is read again after a delivery: another channel is notified of a dead one', async () => {
   const { clock, sent, ids, rows } = play(due('hook', 1));
   await clock.advance(1);
   rows.push(...due('mail', 1));
@@ -128,7 +128,7 @@ test('when one has ended it is soon looked at what is due then: another channel 
   expect(ids()).toEqual(['hook-0', 'mail-0']);
 });
 
-test('what fails in the ledger rests until the next sweep, with what waits behind it', async () => {
+test('a delivery that fails in the ledger waits until the next pass, with those queued after it', async () => {
   const { clock, sent, ids, lines } = play(due('hook', 20));
   await clock.advance(1);
   for (const { end } of [...sent]) end(new Error('the disk is full'));
@@ -139,7 +139,7 @@ test('what fails in the ledger rests until the next sweep, with what waits behin
   expect(ids()).toHaveLength(8);
 });
 
-test('a stop begins no more, cuts off what is under way when the grace is over, and is soon done', async () => {
+test('a stop starts no further deliveries, aborts running ones after the grace period, and ends soon', async () => {
   const { clock, sent, ids, deliveries, looks } = play(due('hook', 20));
   await clock.advance(1);
   let stopped = false;

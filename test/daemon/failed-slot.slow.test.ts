@@ -8,7 +8,7 @@ import { NOON } from '../support/time/test-clock.ts';
 
 const MIDNIGHT = NOON - 12 * 60 * 60_000;
 
-test('a daily slot whose first attempt met 503, and whose Redis was lost, is published minutes later, not a day', async () => {
+test('a daily slot that failed with 503 and lost its Redis is applied minutes later, not a day later', async () => {
   const settings = { cron: '0 0 * * *', reconcileCron: '0 0 1 1 *' };
   const fixture = await startFixture({
     thread: true,

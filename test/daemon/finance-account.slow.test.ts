@@ -3,7 +3,7 @@ import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { asFinance, createShared, readAsFinance } from './finance-reader.ts';
 
-it('reads it while the daemon is up, when it was stopped, when it was killed, and while it starts again', {
+it('reads the ledger while the daemon runs, after a stop, after a kill, and during a restart', {
   timeout: 120_000,
 }, async () => {
   const world = await createShared();

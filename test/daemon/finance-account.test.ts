@@ -5,7 +5,7 @@ import { parseJson } from '../commands/world.ts';
 import { startCommand, startDaemonProcess } from '../support/daemon-process.ts';
 import { asFinance, createShared, FINANCE, readAsFinance } from './finance-reader.ts';
 
-it('reads the ledger after a one-time sync, and nothing else that lies beside it', async () => {
+it('reads the ledger after a one-time sync, but no other file in its folder', async () => {
   const world = await createShared();
   expect(await startCommand(world.folder, 'sync').exit()).toBe(0);
   expect(readAsFinance(world)).toBe('6');
@@ -19,7 +19,7 @@ it('reads the ledger after a one-time sync, and nothing else that lies beside it
   expect(asFinance('cat', join(world.folder, 'usage-ledger.yml')).status).not.toBe(0);
 });
 
-it('reads a ledger at rest to which the right was given by hand, though it can make no file beside it', async () => {
+it('reads an idle ledger with manually granted rights, without write access to its folder', async () => {
   const world = await createShared({});
   expect((await world.run('sync')).code).toBe(0);
   const folder = join(world.ledgerPath, '..');
@@ -33,7 +33,7 @@ it('reads a ledger at rest to which the right was given by hand, though it can m
   expect(readAsFinance(world)).toBe('6');
 });
 
-it('still reads it when another ledger was put in its place', async () => {
+it('still reads the ledger after it was replaced by another one', async () => {
   const world = await createShared();
   expect((await world.run('sync')).code).toBe(0);
   expect((await world.run('backup', 'copy.db')).code).toBe(0);
@@ -41,7 +41,7 @@ it('still reads it when another ledger was put in its place', async () => {
   expect(readAsFinance(world)).toBe('6');
 });
 
-it('lets doctor say whether the group can read, and why not', async () => {
+it('doctor shows whether the group can read the ledger, or the reason', async () => {
   const world = await createShared();
   expect((await world.run('migrate')).code).toBe(0);
   const readers = async () => {
@@ -61,7 +61,7 @@ it('lets doctor say whether the group can read, and why not', async () => {
   });
 });
 
-it('does not start where there is no such group, and names it', async () => {
+it('does not start if the group does not exist, and names it', async () => {
   const world = await createShared({ reader_group: 'no-such-group' });
   const { code, err } = await world.run('sync');
   expect(code).toBe(2);

@@ -41,7 +41,7 @@ async function startedIn(folder: string): Promise<DaemonProcess> {
   return daemon;
 }
 
-test('a second daemon says whose the ledger is, since when and what to do, and ends with code 2; commands work beside the first', async () => {
+test('a second daemon names the owner of the ledger, its start and a remedy, and exits with code 2; commands still work', async () => {
   const folder = configure(temporaryFolder(), 'data/ledger.db');
   const before = Date.now();
   const first = await startedIn(folder);
@@ -65,7 +65,7 @@ test('a second daemon says whose the ledger is, since when and what to do, and e
   expect(readdirSync(join(folder, 'data')).filter((name) => name.includes('.daemon'))).toEqual(['ledger.db.daemon']);
 });
 
-test('the lock is that of the file: by a link it is the same ledger, and two ledgers of one folder are two', async () => {
+test('the lock belongs to the file: a link is the same ledger, and two ledgers in one folder are separate', async () => {
   const root = temporaryFolder();
   const data = join(root, 'data');
   const one = await startedIn(configure(join(root, 'one'), join(data, 'ledger.db')));
@@ -90,7 +90,7 @@ test('the lock is that of the file: by a link it is the same ledger, and two led
   expect(one.child.exitCode).toBeNull();
 });
 
-test('of several that start at once exactly one has the ledger, and when it is killed the next one has it at once', {
+test('exactly one of several daemons gets the ledger, and after a kill the next one gets it at once', {
   timeout: 60_000 + ROUNDS * 20_000,
 }, async () => {
   const folder = configure(temporaryFolder(), 'data/ledger.db');
@@ -113,7 +113,7 @@ test('of several that start at once exactly one has the ledger, and when it is k
   expect((await command(folder, 'verify')).status).toBe(0);
 });
 
-test('who comes while the other one stops waits for its end; who comes while it goes on does not', async () => {
+test('a daemon waits for a stopping one, but not for a running one', async () => {
   const path = join(temporaryFolder(), 'data', 'ledger.db');
   const first = await lockForDaemon({ path }, systemClock, SIGNAL);
   expect((await rejection(lockForDaemon({ path }, systemClock, SIGNAL))).message).toContain(`process ${process.pid} `);
@@ -128,7 +128,7 @@ test('who comes while the other one stops waits for its end; who comes while it 
   expect(existsSync(`${path}.daemon.json`)).toBe(true);
 });
 
-test('a stop ends the wait, and what a dead process has left says nothing of who has the ledger now', async () => {
+test('a stop ends the wait, and the record of a dead process does not count', async () => {
   const path = join(temporaryFolder(), 'data', 'ledger.db');
   const first = await lockForDaemon({ path }, systemClock, SIGNAL);
   onTestFinished(() => first?.release());

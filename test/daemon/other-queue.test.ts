@@ -50,7 +50,7 @@ function queueInMemory(atStop: () => SyncJob[]): SyncQueue {
   };
 }
 
-test('a daemon can be given another queue: it reads and stops without any Redis, and shows its probe', async () => {
+test('a daemon with another queue reads and stops without Redis, and exposes its probe', async () => {
   const fixture = await startFixture({ thread: true, workspaces: [{ generate: { seed: 3, tenants: 5, months: 1 } }] });
   const queue = queueInMemory(() => []);
   const daemon = await startDaemon(fixture.context, { openQueue: async () => queue, ticks: false });
@@ -63,7 +63,7 @@ test('a daemon can be given another queue: it reads and stops without any Redis,
   expect(existsSync(privateRedisFolder(fixture.config.ledger.path))).toBe(false);
 });
 
-test('a private Redis that starts while the ledger is opened is stopped when that fails', async () => {
+test('a private Redis is stopped if opening the ledger fails', async () => {
   const fixture = await startFixture();
   const openWriter = async (): Promise<never> => {
     throw new Error('it does not open');
@@ -74,7 +74,7 @@ test('a private Redis that starts while the ledger is opened is stopped when tha
   expect(await isListening(join(privateRedisFolder(context.config.ledger.path), 'redis.sock'))).toBe(false);
 });
 
-test('what a run has to tell that ends during the stop is looked after before the deliveries end', async () => {
+test('notifications of a run that ends during the stop are sent before the deliveries end', async () => {
   const { context, clock, sandbox } = await startFixture({ thread: true });
   const seen: string[] = [];
   const compose = context.compose.bind(context);
@@ -94,7 +94,7 @@ test('what a run has to tell that ends during the stop is looked after before th
   expect(seen.slice(seen.indexOf('stop')).slice(0, 2)).toEqual(['stop', 'sweep']);
 });
 
-test('a part that does not start in a reload is begun again with the next one, though nothing else has changed', async () => {
+test('a part that fails to start in a reload is started by the next one, even without changes', async () => {
   const { context } = await startFixture({ thread: true });
   let refused = 0;
   let subscribed = 0;

@@ -25,7 +25,7 @@ async function statusOf(folder: string): Promise<{ configuration: unknown; works
   return JSON.parse((await command(folder, 'status', '--json')).stdout);
 }
 
-test('reload takes up workspaces and channels, names what waits for a restart, and refuses a mistake whole', async () => {
+test('reload applies workspaces and channels, lists settings that need a restart, and rejects an invalid file as a whole', async () => {
   const { settings } = await startWorld();
   const receiver = await startReceiver((response) => response.end());
   onTestFinished(() => receiver.close());
@@ -80,7 +80,7 @@ test('reload takes up workspaces and channels, names what waits for a restart, a
   expect(await daemon.exit()).toBe(0);
 });
 
-test('the daemon answers while a command takes its time over a secret, in a reload', async () => {
+test('the daemon answers while a secret command is slow during a reload', async () => {
   const { settings } = await startWorld();
   const http = { port: await freePort() };
   const folder = configure(temporaryFolder(), { ...settings('ws-1'), http });

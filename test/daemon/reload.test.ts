@@ -7,7 +7,7 @@ import { startFixture } from '../support/sandbox-fixture.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startWorld } from './reload-world.ts';
 
-test('a run under way goes on when the key that it began with is exchanged and no longer taken', async () => {
+test('a running sync continues when its key is replaced and revoked', async () => {
   const { sandbox, settings } = await startWorld({ tenants: 150 });
   const folder = configure(temporaryFolder(), settings('ws-1'));
   const daemon = startDaemonProcess(folder);
@@ -31,7 +31,7 @@ test('a run under way goes on when the key that it began with is exchanged and n
   expect(await daemon.exit()).toBe(0);
 });
 
-test('only what a start cannot do again waits for one', async () => {
+test('only settings of the start need a restart', async () => {
   const { config } = await startFixture();
   const next = {
     ...config,

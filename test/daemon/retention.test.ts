@@ -7,7 +7,7 @@ import { testClock } from '../support/time/test-clock.ts';
 const DAY = 86_400_000;
 const NOTHING = { certificates: 0, runs: 0, notifications: 0, more: false };
 
-test('it goes on while there is more, begins at the retention, and ends its tick after a bounded share', async () => {
+test('prunes in steps up to the retention limit, with a bounded number of steps per tick', async () => {
   const asked: number[] = [];
   let left = 3;
   const retention = start({
@@ -25,7 +25,7 @@ test('it goes on while there is more, begins at the retention, and ends its tick
   expect(asked).toHaveLength(3 + 40);
 });
 
-test('a failure is not the end of it', async () => {
+test('continues after a failure', async () => {
   let calls = 0;
   const retention = start({
     prune: async () => {
@@ -39,7 +39,7 @@ test('a failure is not the end of it', async () => {
   expect(calls).toBe(2);
 });
 
-test('the writer forgets what is old in the ledger', async () => {
+test('the writer prunes old records', async () => {
   const { context, sync, clock, view, upstream } = await startFixture({ thread: true });
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 5, requests: 1 });
   await sync();

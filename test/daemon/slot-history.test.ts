@@ -19,7 +19,7 @@ test.each([
   ['', FILLED],
   [' that has nothing yet', {}],
 ])(
-  'the first slot of a workspace%s reads the whole history, so no earlier one is owed a reconciliation, and the next one is',
+  'the first slot of a workspace%s reads the whole history, so reconciliation is due at the next slot only',
   async (_, world) => {
     const fixture = await startFixture({ thread: true, ...world });
     await fixture.context.warm();
@@ -44,7 +44,7 @@ test.each([
   ['what follows a period', { from: '2026-02' }],
   ['what comes before one', { to: '2026-02' }],
 ])(
-  'a first run by hand, here of %s, leaves the reconciliation due: it may have been asked for a part',
+  'a first manual run, here of %s, leaves the reconciliation due, because it may have been partial',
   async (_, part) => {
     const fixture = await startFixture({ thread: true, ...FILLED });
     await fixture.sync(part);
@@ -52,7 +52,7 @@ test.each([
   },
 );
 
-test('a slot that was done while the clock was ahead is owed again when it comes, and each one until then', async () => {
+test('a slot done with a fast clock is due again at its time, as are all slots before it', async () => {
   const fixture = await startFixture({ thread: true, ...FILLED });
   const { clock, context, sync } = fixture;
   await context.warm();
@@ -82,7 +82,7 @@ test('a slot that was done while the clock was ahead is owed again when it comes
   ]);
 });
 
-test('the slots that a clock did early, which was ahead for longer than by how much, are done again in their time', async () => {
+test('slots done early by a clock that stayed fast for long are done again at their time', async () => {
   const { clock, sync } = await startFixture({ thread: true, ...FILLED });
   const slotNow = (): string => new Date(Math.floor(clock.now() / HOUR_MS) * HOUR_MS).toISOString();
   clock.advance(2 * HOUR_MS);

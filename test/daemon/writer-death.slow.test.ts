@@ -3,7 +3,7 @@ import { daemonFolder, ONE_TICK } from '../support/daemon-folder.ts';
 import { startCommand } from '../support/daemon-process.ts';
 import { MORTAL_WRITER, sandboxOf } from './mortal-daemon.ts';
 
-test('a daemon whose writer dies says so and exits with 1 at once', async () => {
+test('a daemon with a dead writer reports it and exits with 1 at once', async () => {
   const daemon = startCommand(daemonFolder(await sandboxOf(), ONE_TICK), 'daemon', MORTAL_WRITER);
   await daemon.line('run applied');
 

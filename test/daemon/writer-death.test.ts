@@ -4,7 +4,7 @@ import { startCommand } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { MORTAL_WRITER, sandboxOf } from './mortal-daemon.ts';
 
-test('a sync whose writer dies while the service hangs fails with 1 at once', async () => {
+test('a sync with a dead writer exits with 1 at once while the service hangs', async () => {
   const sandbox = await sandboxOf();
   sandbox.faults.push({ action: { type: 'delay', delayMs: 60_000 } });
   const sync = startCommand(daemonFolder(sandbox, ONE_TICK), 'sync', MORTAL_WRITER);

@@ -16,7 +16,7 @@ async function outletWorld(settings: object = {}): Promise<{ world: World; doubl
   return { world, double };
 }
 
-test('begin shows what it would send by month, and sends nothing', async () => {
+test('begin previews the events by month and sends nothing', async () => {
   const { world, double } = await outletWorld();
   expect((await world.run('outlets', 'push')).code).toBe(1);
   const { code, out } = await world.run('outlets', 'begin', 'billing');
@@ -26,7 +26,7 @@ test('begin shows what it would send by month, and sends nothing', async () => {
   expect(double.counted).toEqual([]);
 });
 
-test('begun and pushed, all of it is there; status counts what is not', async () => {
+test('after begin and push the receiver has all events; status counts the exceptions', async () => {
   const { world, double } = await outletWorld();
   double.refuses = ({ subject, data }) => subject === 'acme' && data.period === '2026-02';
   expect((await world.run('outlets', 'begin', 'billing', '--yes', '--by', 'Ada')).code).toBe(0);
@@ -44,7 +44,7 @@ test('begun and pushed, all of it is there; status counts what is not', async ()
   );
 });
 
-test('what was refused is settled by a note, or sent again', async () => {
+test('a refused event is settled with a note, or sent again', async () => {
   const { world, double } = await outletWorld();
   double.refuses = ({ subject }) => subject === 'acme';
   await world.run('outlets', 'begin', 'billing', '--yes');
@@ -62,7 +62,7 @@ test('what was refused is settled by a note, or sent again', async () => {
   ]);
 });
 
-test('paused, nothing is sent until it is resumed', async () => {
+test('a paused outlet sends nothing until it is resumed', async () => {
   const { world, double } = await outletWorld();
   await world.run('outlets', 'begin', 'billing', '--yes');
   await world.run('outlets', 'pause', 'billing', '--note', 'price change', '--by', 'Ada');
@@ -86,14 +86,14 @@ test('doctor probes the receiver without sending anything, and reports that it i
   expect([double.counted, double.requests]).toEqual([[], 1]);
 });
 
-test('doctor asks the receiver before there is a ledger, too', async () => {
+test('doctor probes the receiver even without a ledger', async () => {
   const { world } = await outletWorld({ secret: 'another one' });
   rmSync(world.ledgerPath);
   const { code, out } = await world.run('doctor');
   expect([code, out]).toEqual([4, expect.stringMatching(/^FAIL +outlets billing: .*HTTP 401 bad signature/m)]);
 });
 
-test('refused credentials are told before anything is begun', async () => {
+test('refused credentials are reported before an outlet begins', async () => {
   const { world } = await outletWorld({ secret: 'another one' });
   const { code, err } = await world.run('outlets', 'begin', 'billing', '--yes');
   expect([code, err]).toEqual([1, expect.stringContaining('HTTP 401 bad signature')]);

@@ -17,7 +17,7 @@ function namesIn(connection: OutletWorld['connection']) {
   };
 }
 
-test('each entry from the first month on is one event, and sums are those of the ledger', async () => {
+test('each entry from the first month on becomes one event, and the sums match the ledger', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   const large = 2n ** 60n + 1n;
@@ -44,7 +44,7 @@ test('each entry from the first month on is one event, and sums are those of the
   expect(new Set(double.counted.map(({ id }) => id)).size).toBe(3);
 });
 
-test('what was sent is not sent again, and an outlet that was not begun sends nothing', async () => {
+test('events are sent once, and an outlet that was not begun sends nothing', async () => {
   const world = await outletWorld();
   await publish(world.connection, [usageRecord('acme', 10)]);
   await world.run();
@@ -55,7 +55,7 @@ test('what was sent is not sent again, and an outlet that was not begun sends no
   expect(world.double.requests).toBe(1);
 });
 
-test('only what a run has proven goes on', async () => {
+test('only entries of verified runs are sent', async () => {
   const world = await outletWorld();
   world.begin();
   stageWalk(beginRun(world.connection), [usageRecord('acme', 10)]);
@@ -63,7 +63,7 @@ test('only what a run has proven goes on', async () => {
   expect(world.double.requests).toBe(0);
 });
 
-test('an event that is refused is kept with the answer, and the others go on', async () => {
+test('a refused event is recorded with the answer, and the others are sent', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   double.refuses = ({ subject }) => subject === 'globex';
@@ -78,7 +78,7 @@ test('an event that is refused is kept with the answer, and the others go on', a
   expect(exceptions(connection)).toEqual([[2, 'globex', '2026-03', 'refused', 'HTTP 400 unknown customer']]);
 });
 
-test('an answer is kept without the secret in it', async () => {
+test('a recorded answer contains no secret', async () => {
   const world = await outletWorld();
   const key = SECRET.replace('whsec_', '');
   world.double.mood = () => ({ status: 400, body: `your key is ${key} (${SECRET})` });
@@ -88,7 +88,7 @@ test('an answer is kept without the secret in it', async () => {
   expect(exceptions(world.connection)[0]?.at(-1)).toBe('HTTP 400 your key is [redacted] ([redacted])');
 });
 
-test('credentials that are refused pause the outlet at once', async () => {
+test('refused credentials pause the outlet at once', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   double.mood = () => ({ status: 401, body: 'who are you?' });
@@ -105,7 +105,7 @@ test('credentials that are refused pause the outlet at once', async () => {
   expect(double.sums()).toEqual(ledgerSums(connection));
 });
 
-test('a receiver that wants to wait is waited for, as long as it says', async () => {
+test('a Retry-After of the receiver is respected', async () => {
   const world = await outletWorld();
   world.double.mood = () => ({ status: 429, headers: { 'retry-after': '17' } });
   await publish(world.connection, [usageRecord('acme', 5)]);
@@ -115,7 +115,7 @@ test('a receiver that wants to wait is waited for, as long as it says', async ()
   expect(outletRow(world.connection)).toMatchObject({ cursor: 0, flightTo: null });
 });
 
-test('what a receiver took without saying so is counted once', async () => {
+test('an event accepted without an answer is counted once', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   await publish(
@@ -132,7 +132,7 @@ test('what a receiver took without saying so is counted once', async () => {
   expect(outletRow(connection)).toMatchObject({ cursor: 2, flightTo: null });
 });
 
-test('an outage that follows an answer nobody heard leaves it in doubt', async () => {
+test('an outage after a lost answer leaves the event uncertain', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   await publish(connection, [usageRecord('acme', 5)]);
@@ -144,7 +144,7 @@ test('an outage that follows an answer nobody heard leaves it in doubt', async (
   expect(outletRow(connection).flightTo).toBe(1);
 });
 
-test('a receiver that cannot be asked gets nothing again that it may have forgotten', async () => {
+test('a receiver that cannot be queried gets no event again that it may have forgotten', async () => {
   const world = await outletWorld({ settings: { remembers_hours: 24 } });
   const { connection, double, clock } = world;
   double.remembersMs = DAY;
@@ -166,7 +166,7 @@ test('a receiver that cannot be asked gets nothing again that it may have forgot
   expect(double.sums()).toEqual({ 'acme 2026-03': 6n });
 });
 
-test('a tenant without a name there is held, nobody waits for it, and it goes once it is named', async () => {
+test('events of a tenant without a name are held, do not delay others, and are sent once it has a name', async () => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double } = world;
   const name = namesIn(connection);
@@ -183,7 +183,7 @@ test('a tenant without a name there is held, nobody waits for it, and it goes on
   expect(exceptions(connection)).toEqual([]);
 });
 
-test('a correction of a month that is over has a time in that month', async () => {
+test('a correction of a past month has a time in that month', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 5)]);
@@ -198,7 +198,7 @@ test('a correction of a month that is over has a time in that month', async () =
   expect(double.sums()).toEqual({ 'acme 2026-01': 4n, 'acme 2026-03': 5n });
 });
 
-test('what a receiver no longer takes is late and named, with what it comes to', async () => {
+test('events that a receiver no longer accepts are listed as late, with their quantity', async () => {
   const world = await outletWorld({ limits: { maxEventAgeMs: 35 * DAY, acceptsNegative: false } });
   const { connection, double } = world;
   await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 5, '2026-02')]);
@@ -212,7 +212,7 @@ test('what a receiver no longer takes is late and named, with what it comes to',
   ]);
 });
 
-test('a clock that was a day ahead puts nothing into another month, and nothing waits for it', async () => {
+test('a clock that was a day ahead moves no event to another month and delays none', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   const lastHours = Date.UTC(2026, 2, 31, 22);
@@ -223,7 +223,7 @@ test('a clock that was a day ahead puts nothing into another month, and nothing 
   expect(double.counted.map(({ time }) => time)).toEqual(['2026-03-01T00:00:00.000Z']);
 });
 
-test('an ended workspace is not sent until it is read again', async () => {
+test('entries of a retired workspace are not sent until it is resumed', async () => {
   const world = await outletWorld();
   const { connection, double } = world;
   const act = { workspaceId: 'ws-1', by: 'Ada', note: 'sold', nowMs: NOON };
@@ -237,7 +237,7 @@ test('an ended workspace is not sent until it is read again', async () => {
   expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
 });
 
-test('what was perhaps sent of a workspace goes again though it was ended since, so that nothing is in doubt later', async () => {
+test('events in flight are sent again even if their workspace was retired since, so that none stays uncertain', async () => {
   const world = await outletWorld();
   const { connection, double, clock } = world;
   const act = { workspaceId: 'ws-1', by: 'Ada', note: 'moved', nowMs: NOON };
@@ -257,7 +257,7 @@ test('what was perhaps sent of a workspace goes again though it was ended since,
   expect(double.sums()).toEqual({ 'acme 2026-03': 5n });
 });
 
-test('what was perhaps sent of a tenant that lost its name is not sent again once its receiver may have forgotten it', async () => {
+test('an event that may have been sent is not sent again once the receiver may have forgotten its id, after its tenant lost its name', async () => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double, clock } = world;
   const name = (externalRef: string) => namesIn(connection)('acme', externalRef);
@@ -282,7 +282,7 @@ test('what was perhaps sent of a tenant that lost its name is not sent again onc
 test.each([
   ['before its receiver has answered', 0],
   ['once its receiver forgets what it got', 30 * DAY],
-])('what was not sent with the others, since its tenant had no name, goes once it is named: %s', async (_, laterMs) => {
+])('an event held because its tenant had no name is sent once it has one: %s', async (_, laterMs) => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double, clock } = world;
   const name = namesIn(connection);
@@ -303,7 +303,7 @@ test.each([
   expect(exceptions(connection)).toEqual([]);
 });
 
-test('who says that all that was perhaps sent has arrived says nothing of what was not sent with it', async () => {
+test('confirming the events in flight does not confirm held ones', async () => {
   const world = await outletWorld({ settings: { customer: 'external_ref' } });
   const { connection, double, clock } = world;
   const name = namesIn(connection);
@@ -320,7 +320,7 @@ test('who says that all that was perhaps sent has arrived says nothing of what w
   expect(double.sums()).toMatchObject({ 'C-2 2026-03': 8n });
 });
 
-test('begun again for more months and workspaces, it sends what it has passed over, once', async () => {
+test('begun again for more months and workspaces, an outlet sends the skipped entries once', async () => {
   const world = await outletWorld({ settings: { workspaces: ['ws-1'] } });
   const { connection, double, outlet } = world;
   await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('acme', 6)]);

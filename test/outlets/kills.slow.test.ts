@@ -35,7 +35,7 @@ async function sendingFolder(tenants: number) {
   return { folder, double, connection };
 }
 
-test('a daemon that is killed while it sends loses nothing, and doubles nothing', {
+test('a daemon killed while sending loses and duplicates no event', {
   timeout: 120_000 + KILLS * 10_000,
 }, async () => {
   const { folder, double, connection } = await sendingFolder(TENANTS);
@@ -57,7 +57,7 @@ test('a daemon that is killed while it sends loses nothing, and doubles nothing'
   expect(double.faults).toEqual([]);
 });
 
-test('refused credentials raise an alert that ends when the receiver has all of it', async () => {
+test('refused credentials raise an alert that ends when the receiver has all events', async () => {
   const { folder, double, connection } = await sendingFolder(3);
   double.mood = () => ({ status: 401 });
   const alerts = () =>

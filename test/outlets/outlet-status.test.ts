@@ -8,7 +8,7 @@ const STATUS: OutletStatus = {
   events: { held: NONE, late: NONE, refused: NONE, settled: { events: 3, quantity: 9n } },
 };
 
-test('the alert of an outlet says what its receiver does not have, in figures that people read', () => {
+test('the alert of an outlet counts the exceptions in readable figures', () => {
   expect(describeProblems(STATUS, false)).toBeNull();
   const events = {
     ...STATUS.events,

@@ -7,7 +7,7 @@ import { askedWorld } from './read-back-setup.ts';
 const WORLDS = Number(process.env.OUTLET_WORLDS ?? 5);
 
 /** Three of ten calls fail, half of those after they were taken; each run is another process; months are corrected, days pass. */
-test('whatever fails, the receiver has by customer and month what the ledger has', {
+test("whatever fails, the receiver's sums by customer and month match the ledger", {
   timeout: 60_000 + WORLDS * 6_000,
 }, async () => {
   for (let seed = 1; seed <= WORLDS; seed += 1) {

@@ -12,7 +12,7 @@ import { askedWorld, DAY } from './read-back-setup.ts';
 
 const { signal } = new AbortController();
 
-test('what was perhaps sent longer ago than the receiver remembers is asked of it, by customer', async () => {
+test('the receiver is queried by customer for events that may have been sent and whose ids it has forgotten', async () => {
   const world = await askedWorld();
   const { connection, double, clock } = world;
   await publish(
@@ -34,7 +34,7 @@ test('what was perhaps sent longer ago than the receiver remembers is asked of i
   expect(exceptions(connection)).toEqual([]);
 });
 
-test('where the receiver has neither sum, nothing is sent and the entry is named', async () => {
+test('if the receiver has neither sum, nothing is sent and the entry is listed', async () => {
   const world = await askedWorld();
   const { connection, double, clock } = world;
   await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 6)]);
@@ -60,7 +60,7 @@ test('where the receiver has neither sum, nothing is sent and the entry is named
   ]);
 });
 
-test('a comparison names the customers that differ, with their last entries', async () => {
+test('a comparison lists the differing customers with their last entries', async () => {
   const world = await askedWorld();
   const { connection, double, outlet, receiver } = world;
   await publish(connection, [usageRecord('acme', 5), usageRecord('globex', 6)]);
@@ -85,7 +85,7 @@ test('a comparison names the customers that differ, with their last entries', as
   });
 });
 
-test('a ledger that was restored sends nothing that the receiver has, and then what it has not', async () => {
+test('a restored ledger sends no event that the receiver has, and then the missing ones', async () => {
   const world = await askedWorld();
   const { connection, double, path } = world;
   const backup = join(temporaryFolder(), 'backup.db');

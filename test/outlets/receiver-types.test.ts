@@ -23,7 +23,7 @@ async function stripe(options: Partial<StripeOptions> = {}) {
   return { double, clock, receiver: createStripeReceiver(outlet, depsFor(double, clock)) };
 }
 
-test('Stripe: events go to the host of the stream, and all else to the other', async () => {
+test('Stripe: events go to the stream host, other requests to the API host', async () => {
   const { double, receiver } = await stripe();
   await receiver.send([usageEvent('a', 1n)], NEVER);
   const hosts = double.calls.map(({ path, headers }) => [path.split('/').at(-1), headers.host?.split(':')[0]]);
@@ -34,7 +34,7 @@ test('Stripe: events go to the host of the stream, and all else to the other', a
   ]);
 });
 
-test('Stripe: a session is used until it is about to expire, and another one is opened then', async () => {
+test('Stripe: a session is used until shortly before it expires, then a new one is opened', async () => {
   const { double, clock, receiver } = await stripe();
   const sessions = () => double.calls.filter(({ path }) => path.endsWith('meter_event_session')).length;
   await receiver.send([usageEvent('a', 1n)], NEVER);
@@ -46,7 +46,7 @@ test('Stripe: a session is used until it is about to expire, and another one is 
   expect(sessions()).toBe(2);
 });
 
-test('Stripe: a session that expired by its clock alone is no refusal of the credentials', async () => {
+test("Stripe: a session that has expired by Stripe's clock does not count as refused credentials", async () => {
   const clock = testClock();
   const { receiver } = await stripe({ now: () => clock.now() });
   await receiver.send([usageEvent('a', 1n)], NEVER);
@@ -55,7 +55,7 @@ test('Stripe: a session that expired by its clock alone is no refusal of the cre
   expect(await receiver.send([usageEvent('b', 1n)], NEVER)).toEqual([{ is: 'accepted' }]);
 });
 
-test('Stripe: what it refuses after its answer is found by id, and what it does not name is counted', async () => {
+test('Stripe: late refusals are found by id, and unnamed ones are counted', async () => {
   const { receiver, clock } = await stripe({ reportDelayMs: 12_000 });
   const strangers = Array.from({ length: 12 }, (_, at) => usageEvent(`nobody-${at}`, 1n, { customer: 'nobody' }));
   const old = usageEvent('old', 1n, { timeMs: NOON - 36 * DAY_MS });
@@ -81,7 +81,7 @@ test('Stripe: all pages of its reports are read', async () => {
   expect((await receiver.readLateRefusals?.(0, NEVER))?.refused.size).toBe(120);
 });
 
-test('Stripe: an amount of more than 15 digits is refused here, with the amount', async () => {
+test('Stripe: a quantity of more than 15 digits is refused before sending', async () => {
   const { double, receiver } = await stripe();
   const big = 1_234_567_890_123_456n;
   expect(await receiver.send([usageEvent('a', 1n), usageEvent('b', -big), usageEvent('c', 2n)], NEVER)).toEqual([
@@ -99,7 +99,7 @@ test('Stripe: a meter that keeps the last event of an hour is refused, and nothi
   expect(double.held).toEqual([]);
 });
 
-test('Stripe: a meter that is not there is no customer without usage', async () => {
+test('Stripe: a missing meter does not count as a customer without usage', async () => {
   const { double, clock } = await stripe();
   const outlet = { token: 'sk_1', meter: 'mtr_other', streamUrl: double.url };
   const receiver = createStripeReceiver(outlet, depsFor(double, clock));
@@ -114,7 +114,7 @@ async function metronome(customers: { id: string; alias: string }[]) {
   return { double, clock, receiver: createMetronomeReceiver(outlet, depsFor(double, clock)) };
 }
 
-test('Metronome: a customer is its own id, too, and one that it does not know has nothing', async () => {
+test('Metronome: a customer may be a Metronome id, and an unknown one has no usage', async () => {
   const id = 'd7abd0cd-4ae9-4db7-8676-e986a4ebd8dc';
   const { double, receiver } = await metronome([{ id, alias: 'acme' }]);
   const events = [
@@ -128,7 +128,7 @@ test('Metronome: a customer is its own id, too, and one that it does not know ha
   expect([...double.unmatched]).toEqual(['c']);
 });
 
-test('Metronome: customers are asked for in parts, and all pages are read', async () => {
+test('Metronome: customers are queried in parts, and all pages are read', async () => {
   const customers = Array.from({ length: 120 }, (_, at) => ({ id: `id-${at}`, alias: `alias-${at}` }));
   const { receiver } = await metronome(customers);
   const events = customers.map(({ alias }, at) => usageEvent(`e-${at}`, BigInt(at + 1), { customer: alias }));
@@ -142,7 +142,7 @@ test('Metronome: customers are asked for in parts, and all pages are read', asyn
   expect([usage?.size, usage?.get('alias-0'), usage?.get('alias-119')]).toEqual([120, '1', '120']);
 });
 
-test('Metronome: an event that it refuses is found, and those beside it are taken', async () => {
+test('Metronome: a refused event is isolated, and the others are accepted', async () => {
   const { double, receiver } = await metronome([{ id: 'id-1', alias: 'acme' }]);
   const ahead = usageEvent('ahead', 1n, { timeMs: NOON + 2 * DAY_MS });
   const events = [usageEvent('a', 1n), usageEvent('b', 2n), ahead, usageEvent('c', 4n)];
@@ -160,7 +160,7 @@ async function openMeter() {
   return { double, clock, receiver: createOpenMeterReceiver(outlet, depsFor(double, clock)) };
 }
 
-test('OpenMeter: an amount that a float does not hold is refused here, with the amount', async () => {
+test('OpenMeter: a quantity that a float cannot represent is refused before sending', async () => {
   const { double, receiver } = await openMeter();
   const big = 2n ** 53n + 1n;
   expect(await receiver.send([usageEvent('a', big), usageEvent('b', 2n ** 53n - 1n)], NEVER)).toEqual([
@@ -170,7 +170,7 @@ test('OpenMeter: an amount that a float does not hold is refused here, with the 
   expect(double.sums()).toEqual({ 'acme 2026-03': String(2n ** 53n - 1n) });
 });
 
-test('OpenMeter: more subjects than one address holds are asked for in parts', async () => {
+test('OpenMeter: more subjects than fit in one URL are queried in parts', async () => {
   const { receiver } = await openMeter();
   const customers = Array.from({ length: 120 }, (_, at) => `customer & ${at}`);
   await receiver.send(
@@ -198,7 +198,7 @@ test.each(['postgres', 'clickhouse'] as const)('Lago on %s: a batch of which it 
   expect(double.sums()).toEqual({ 'acme 2026-03': '31' });
 });
 
-test('Lago: an event that is at fault is refused, and those beside it are taken', async () => {
+test('Lago: a faulty event is refused, and the others are accepted', async () => {
   const { double, receiver } = await lago();
   await receiver.send([usageEvent('c', 4n)], NEVER);
   const events = [usageEvent('a', 1n), usageEvent('', 2n), usageEvent('c', 4n), usageEvent('d', 8n)];
@@ -211,7 +211,7 @@ test('Lago: an event that is at fault is refused, and those beside it are taken'
   expect(double.sums()).toEqual({ 'acme 2026-03': '13' });
 });
 
-test('Lago: all pages of a month are read, and of that month alone', async () => {
+test('Lago: all pages of a month are read, and of no other month', async () => {
   const { receiver } = await lago();
   const bounds = [Date.UTC(2026, 2, 1), Date.UTC(2026, 3, 1) - 1000, Date.UTC(2026, 2, 1) - 1000, Date.UTC(2026, 3, 1)];
   await receiver.send(

@@ -12,7 +12,7 @@ function byName(sums: Record<string, string>): Record<string, string> {
 }
 
 describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
-  test('has what was sent, by customer and month, and says so', async () => {
+  test('has the sent quantities by customer and month', async () => {
     const { double, receiver } = await startWorld();
     const { events, sums } = manyEvents(300, CUSTOMERS);
 
@@ -38,7 +38,7 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     expect([...double.countedTimes().values()].filter((times) => times !== 1)).toEqual([]);
   });
 
-  test('counts the last second of a month in that month', async () => {
+  test('counts an event in the last second of a month in that month', async () => {
     const { double, receiver } = await startWorld();
     const timeMs = Date.UTC(2026, 2, 1) - 1000;
     await receiver.send([usageEvent('a', 5n, { timeMs, period: '2026-02' })], NEVER);
@@ -46,12 +46,12 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     expect((await receiver.usage('2026-03', ['acme'], NEVER))?.get('acme') ?? '0').toBe('0');
   });
 
-  test('has nothing of a customer that was never sent', async () => {
+  test('has no usage for an unknown customer', async () => {
     const { receiver } = await startWorld();
     expect((await receiver.usage('2026-03', ['nobody'], NEVER))?.get('nobody') ?? '0').toBe('0');
   });
 
-  test('refuses wrong credentials, of which neither an answer nor an error shows anything', async () => {
+  test('refuses wrong credentials, which appear in no answer or error', async () => {
     const { double, stranger } = await startWorld();
     const outcomes = await stranger.send([usageEvent('a', 5n), usageEvent('b', 5n)], NEVER);
     expect(outcomes.map(({ is }) => is)).toEqual(['unauthorised', 'unauthorised']);
@@ -61,13 +61,13 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     expect(double.held).toEqual([]);
   });
 
-  test('a call too many is sent again, and was surely not taken', async () => {
+  test('a rate-limited call is retried and was certainly not accepted', async () => {
     const { receiver } = await startWorld({ callsPerSecond: 0 });
     const outcomes = await receiver.send([usageEvent('a', 5n)], NEVER);
     expect(outcomes).toMatchObject([{ is: 'retry', certain: true }]);
   });
 
-  test('a question too many waits until it is not', async () => {
+  test('a rate-limited query waits', async () => {
     const clock = testClock();
     const { receiver } = await startWorld({ clock, callsPerSecond: 1 });
     const asked = receiver.usage('2026-03', ['acme', 'globex'], NEVER);
@@ -76,7 +76,7 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     expect((await asked)?.get('globex') ?? '0').toBe('0');
   });
 
-  test('an error of its own leaves it open whether it was taken', async () => {
+  test('a server error leaves it uncertain whether an event was accepted', async () => {
     const { double, receiver } = await startWorld();
     await receiver.send([usageEvent('a', 5n)], NEVER);
     const seen = new Set<string>();
@@ -89,7 +89,7 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     expect([...seen].sort()).toEqual(['false 500', 'false UND_ERR_SOCKET', 'true 429']);
   });
 
-  test('a probe changes nothing, and says of a meter that sums something else that it does', async () => {
+  test('a probe changes nothing and reports a meter that sums something else', async () => {
     const { double, receiver } = await startWorld();
     await receiver.probe(NEVER);
     expect(double.calls.map(({ method }) => method)).toEqual(['GET']);
@@ -97,7 +97,7 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
     expect(await rejection(other.probe(NEVER))).toMatchObject({ code: 'outlet_mismatch' });
   });
 
-  test('sends no more events in a call than the double takes', async () => {
+  test('sends no more events per call than the double accepts', async () => {
     const { double, receiver } = await startWorld();
     const { events } = manyEvents(receiver.limits.eventsPerCall, CUSTOMERS);
     const outcomes = await receiver.send(events, NEVER);

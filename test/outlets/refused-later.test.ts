@@ -12,7 +12,7 @@ import { startStripe } from './doubles/stripe-double.ts';
 import { ledgerSums, outletRow } from './outlet-world.ts';
 import { NEVER } from './receiver-world.ts';
 
-test('what Stripe refused after it had taken it is found until it was sent again, and not after that', async () => {
+test('events that Stripe refused after accepting them are found until they are sent again', async () => {
   const clock = testClock();
   const meter = { id: 'mtr_1', eventName: 'usage' };
   const double = await startStripe({ now: clock.now, apiKey: 'token-1', meter, customers: ['acme'] });

@@ -47,7 +47,7 @@ async function prepare(): Promise<Scheduled> {
   return { folder, ledgerPath, clock, lines, told, start };
 }
 
-test('the slot that was missed is made good once at the start, and the next one when it comes', async () => {
+test('a missed slot is backed up once at the start, and the next slot when it is due', async () => {
   const { folder, clock, lines, start } = await prepare();
   const schedule = start();
   await schedule.run();
@@ -67,7 +67,7 @@ test('the slot that was missed is made good once at the start, and the next one 
   expect(readdirSync(folder)).toEqual(['ledger-20260320T120000Z.db', 'ledger-20260321T020000Z.db']);
 });
 
-test('a start with a backup newer than the last slot makes none', async () => {
+test('a start makes no backup if the newest one is newer than the last slot', async () => {
   const { folder, start } = await prepare();
   mkdirSync(folder);
   writeFileSync(join(folder, 'ledger-20260320T020000Z.db'), '');
@@ -75,7 +75,7 @@ test('a start with a backup newer than the last slot makes none', async () => {
   expect(readdirSync(folder)).toEqual(['ledger-20260320T020000Z.db']);
 });
 
-test('the oldest go once the new one is there; what has another name stays', async () => {
+test('the oldest backups are removed once the new one exists; files with other names stay', async () => {
   const { folder, clock, start } = await prepare();
   mkdirSync(folder);
   const foreign = ['ledger-20200101T000000Z.db-wal', 'ledger-2020.db', 'my-ledger-20200101T000000Z.db', 'notes.txt'];
@@ -93,7 +93,7 @@ test('the oldest go once the new one is there; what has another name stays', asy
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(foreign));
 });
 
-test('a backup that fails is told, removes nothing, and the next slot tries again, which ends it', async () => {
+test('a failed backup raises an alert, removes nothing, and is retried at the next slot, which ends the alert', async () => {
   const { folder, ledgerPath, clock, lines, told, start } = await prepare();
   mkdirSync(folder);
   const old = ['01', '02', '03', '04'].map((day) => `ledger-202603${day}T020000Z.db`);
@@ -117,14 +117,14 @@ test('a backup that fails is told, removes nothing, and the next slot tries agai
   expect(told).toEqual([expect.stringContaining('invariant'), null]);
 });
 
-test('a folder that cannot be made is an error in the log', async () => {
+test('logs an error if the folder cannot be created', async () => {
   const { folder, lines, start } = await prepare();
   writeFileSync(folder, 'a file in its place');
   await start().run();
   expect(lines).toMatchObject([{ level: 'error', msg: 'backup failed', reason: expect.stringContaining(folder) }]);
 });
 
-test('a process that cannot be started is an error in the log, and the next slot tries again', async () => {
+test('logs an error if the child process cannot be started, and retries at the next slot', async () => {
   const { folder, clock, lines, start } = await prepare();
   const { execPath } = process;
   process.execPath = join(folder, 'no-node-here');
@@ -147,7 +147,7 @@ test('a process that cannot be started is an error in the log, and the next slot
   expect(readdirSync(folder)).toEqual(['ledger-20260321T120000Z.db']);
 });
 
-test('a stop ends a backup under way at once and leaves nothing of it', async () => {
+test('a stop kills a running backup and removes its files', async () => {
   const { folder, schedule, lines } = await stopDuringBackup();
   expect(readdirSync(folder)).toEqual([]);
   expect(lines).toMatchObject([{ level: 'info', msg: 'backup aborted by the stop' }]);
@@ -174,7 +174,7 @@ async function stopDuringBackup(tries = 20): Promise<Pick<Scheduled, 'folder' | 
   return { folder, schedule, lines };
 }
 
-test('the event loop goes on while a backup is made', async () => {
+test('a backup does not block the event loop', async () => {
   const { start } = await prepare();
   const schedule = start();
   let turns = 0;
@@ -186,7 +186,7 @@ test('the event loop goes on while a backup is made', async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
-test('rotation removes what a backup that was killed has left, and not what is under way', async () => {
+test('rotation removes the remains of a killed backup, but not a backup in progress', async () => {
   const folder = temporaryFolder();
   const newest = 'ledger-20260320T120000Z.db';
   writeFileSync(join(folder, newest), '');
@@ -199,7 +199,7 @@ test('rotation removes what a backup that was killed has left, and not what is u
   expect(readdirSync(folder)).toEqual([newest]);
 });
 
-test('the daemon makes the backup that is due while it runs, and a signal during one stops it cleanly', async () => {
+test('the daemon makes due backups, and a signal during a backup stops it cleanly', async () => {
   const settings = { ...ONE_TICK, backup: { cron: '0 0 1 1 *', folder: './kept' } };
   const folder = daemonFolder(await startService(), settings);
   const daemon = startDaemonProcess(folder);

@@ -5,7 +5,7 @@ import { SECRET_KEY } from '../../support/net/s3-server.ts';
 import { usageRecord } from '../../support/open-ledger.ts';
 import { DAY_MS, MINUTE_MS, prepare } from './scheduled-bucket.ts';
 
-test('backups of each slot stay in the bucket, the oldest go, what has another name stays, and nothing stays here', async () => {
+test('backups go to the bucket, the oldest are removed, other objects stay, and no local file remains', async () => {
   const { folder, server, clock, told, lines, startBackups, names } = await prepare();
   const foreign = { sizeBytes: 1, sha256: '', checksum: '', body: Buffer.from('x') };
   for (const key of ['ledger-1/notes.txt', 'ledger-10/ledger-20200101T000000Z.db']) server.objects.set(key, foreign);
@@ -31,7 +31,7 @@ test('backups of each slot stay in the bucket, the oldest go, what has another n
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a backup that cannot go up is told, tried again after a quarter of an hour, and its end is told', async () => {
+test('a failed upload raises an alert and is retried after 15 minutes, which ends the alert', async () => {
   const { folder, server, clock, told, startBackups, names } = await prepare();
   server.fault = ({ method }) => (method === 'PUT' ? { status: 503, code: 'SlowDown' } : null);
   const schedule = startBackups();
@@ -49,7 +49,7 @@ test('a backup that cannot go up is told, tried again after a quarter of an hour
   expect(told.slice(1)).toEqual([null]);
 }, 60_000);
 
-test('a stop in mid-upload leaves no object, the next upload removes its parts, and no command line shows the secret', async () => {
+test('a stop during an upload leaves no object, the next upload removes its parts, and no command line shows the secret', async () => {
   const records = Array.from({ length: 25_000 }, (_, index) => usageRecord(`tenant-${index}`.padEnd(190, 'x'), index));
   const { folder, server, startBackups, names } = await prepare(records);
   const shown: string[] = [];
@@ -85,7 +85,7 @@ function commandLines(): string[] {
     });
 }
 
-test('exports stay in the bucket, the oldest go, and a failure is told from the second try on, and its end', async () => {
+test('exports go to the bucket, the oldest are removed, and the second failure raises an alert that a success ends', async () => {
   const { folder, server, clock, told, startExports, names } = await prepare();
   const schedule = startExports();
   for (let day = 0; day < 4; day += 1) {
@@ -111,7 +111,7 @@ test('exports stay in the bucket, the oldest go, and a failure is told from the 
   expect(told.slice(2)).toEqual([null]);
 }, 60_000);
 
-test('a bucket that refuses to delete gets each backup once, and is rid of the old ones once it allows that', async () => {
+test('a bucket that refuses deletion gets each backup once, and old ones are removed once it allows deletion', async () => {
   const { server, clock, told, lines, startBackups, names } = await prepare();
   const schedule = startBackups();
   for (let day = 0; day < 3; day += 1) {
@@ -137,7 +137,7 @@ test('a bucket that refuses to delete gets each backup once, and is rid of the o
   expect(told.at(-1)).toBeNull();
 }, 60_000);
 
-test('an export that cannot remove its old files is not written again, and its end is told once it can', async () => {
+test('an export that cannot remove its old files is not written again, and its alert ends once it can', async () => {
   const { server, clock, told, startExports, names } = await prepare();
   const schedule = startExports();
   for (let day = 0; day < 3; day += 1) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MINUTE_MS, prepare } from './scheduled-bucket.ts';
 
-test('the bucket is asked for its newest backup at the start, and not again before the next slot', async () => {
+test('the bucket is listed at the start, and not again before the next slot', async () => {
   const { server, startBackups, names } = await prepare();
   await startBackups().run();
   expect(names('')).toHaveLength(1);
@@ -14,7 +14,7 @@ test('the bucket is asked for its newest backup at the start, and not again befo
   expect(lists).toEqual([true]);
 });
 
-test('a key that is refused is tried ever later until it is accepted, and no secret is told or logged', async () => {
+test('a refused key is retried with growing delays until it is accepted, and no secret is reported or logged', async () => {
   const { server, clock, told, lines, startBackups, names } = await prepare();
   const access = { ...server.access, secretAccessKey: 'quite-another' };
   const schedule = startBackups({ to: { ...server.place(''), access } });
@@ -36,7 +36,7 @@ test('a key that is refused is tried ever later until it is accepted, and no sec
   expect(names('')).toEqual([]);
 });
 
-test('a right that a bucket refuses is named with its remedy, and the backup follows once it is granted', async () => {
+test('a missing right on a bucket is reported with its remedy, and the backup follows once it is granted', async () => {
   const { server, clock, told, lines, startBackups, names } = await prepare();
   server.fault = ({ method, query }) =>
     method === 'GET' && query.has('list-type') ? { status: 403, code: 'AccessDenied' } : null;

@@ -37,7 +37,7 @@ function clockWorld() {
   return { path, connection, clock, lines, states, start };
 }
 
-test('times to come are said once, in the log, by an alert and by doctor, until they have come', async () => {
+test('future times are reported once in the log, by an alert and by doctor, until they have passed', async () => {
   const { path, connection, clock, lines, states, start } = clockWorld();
   await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
   start();
@@ -52,7 +52,7 @@ test('times to come are said once, in the log, by an alert and by doctor, until 
     {
       check: 'clock',
       status: 'warn',
-      message: expect.stringContaining('1 run or close of the ledger has a time to come'),
+      message: expect.stringContaining('1 run or close of the ledger has a time in the future'),
     },
   ]);
 
@@ -61,7 +61,7 @@ test('times to come are said once, in the log, by an alert and by doctor, until 
   expect(checkTimes(path, clock.now())).toEqual([]);
 });
 
-test('what a daemon has told whose clock was behind, and which has stopped, another one ends', async () => {
+test('a daemon ends the clock alert of a previous daemon with a slow clock', async () => {
   const { connection, clock, states, start } = clockWorld();
   await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
   start();
@@ -75,7 +75,7 @@ test('what a daemon has told whose clock was behind, and which has stopped, anot
   expect(states()).toEqual(['resolved']);
 });
 
-test('what a daemon has ended whose clock was ahead, and which has stopped, another one tells again', async () => {
+test('a daemon raises the clock alert again that a previous daemon with a fast clock had ended', async () => {
   const { connection, clock, lines, states, start } = clockWorld();
   await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON + 9 * HOUR_MS });
   start();

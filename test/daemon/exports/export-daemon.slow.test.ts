@@ -15,7 +15,7 @@ const OLD = ['20240101T000000Z', '20240102T000000Z', '20240103T000000Z'].map((at
 /** A sync and a process for each file, on a machine that has other things to do. */
 const PATIENCE_MS = 60_000;
 
-test('a daemon writes the files that are due, removes old ones, follows a close, and says which one fails', {
+test('a daemon writes due exports, removes old ones, exports after a close, and reports the failing one', {
   timeout: 240_000,
 }, async () => {
   const usage = [CLOSED, addPeriods(CURRENT, -1), CURRENT].map((period) => ({

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { prepare } from './export-setup.ts';
 
 describe('an export by cron', () => {
-  test('leaves the newest files, and all that is called otherwise', async () => {
+  test('keeps the newest files and all files with other names', async () => {
     const { folder, clock, start, files } = await prepare({ keep: 2 }, { name: 'usage-x', format: 'ndjson' });
     mkdirSync(folder);
     for (const name of ['usage.csv', 'my-usage-20200101T000000Z.csv', 'usage-20200101T000000Z.db']) {

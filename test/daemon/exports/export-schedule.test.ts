@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { prepare } from './export-setup.ts';
 
 describe('an export by cron', () => {
-  test('is made once a slot, for its owner alone, and called after no tenant', async () => {
+  test('is written once per slot, readable only by its owner, without tenant names in the file name', async () => {
     const { folder, clock, start, files, read, lines } = await prepare({});
     const schedule = start();
     await schedule.run();
@@ -22,7 +22,7 @@ describe('an export by cron', () => {
     expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T060000Z.csv']);
   });
 
-  test('is not made again at the next start, also when somebody took the file away', async () => {
+  test('is not written again at the next start, even if the file was removed', async () => {
     const { folder, start, files } = await prepare({});
     const first = start();
     await first.run();
@@ -32,7 +32,7 @@ describe('an export by cron', () => {
     expect(files()).toEqual([]);
   });
 
-  test('has one month when it is asked for, in any format', async () => {
+  test('contains a single month if configured, in every format', async () => {
     const { start, files, read } = await prepare(
       { name: 'now', format: 'ndjson', period: 'current', view: 'charges' },
       { name: 'focus', view: 'focus', period: 'previous' },
@@ -53,7 +53,7 @@ describe('an export by cron', () => {
 });
 
 describe('an export after a close', () => {
-  test('is made of each closed month, once, and anew when the month is closed anew', async () => {
+  test('is written once for each closed month, and again when the month is closed again', async () => {
     const { start, close, reopen, files, read } = await prepare({ name: 'bill', view: 'charges', cron: null });
     const schedule = start();
     await schedule.run();
@@ -75,7 +75,7 @@ describe('an export after a close', () => {
     expect(files()).toContain(first);
   });
 
-  test('of another workspace is none', async () => {
+  test('is not written for another workspace', async () => {
     const { start, close, folder } = await prepare({ cron: null, workspaceId: 'ws-2' });
     close('2026-01');
     await start().run();
@@ -84,7 +84,7 @@ describe('an export after a close', () => {
 });
 
 describe('an export that fails', () => {
-  test('is told, keeps no other back, is tried again after five minutes, and doctor says so until it is made', async () => {
+  test('is logged, does not delay others, is retried after five minutes, and is shown by doctor until it succeeds', async () => {
     const { folder, clock, start, files, lines, findings } = await prepare(
       { name: 'bad', view: 'nothing' as never },
       { name: 'good' },
@@ -103,7 +103,7 @@ describe('an export that fails', () => {
     expect(readdirSync(folder).filter((name) => name.includes('.part-'))).toEqual([]);
   });
 
-  test('is told at the second try, once, and that it is over, and not again by the next start', async () => {
+  test('raises one alert at the second failure, ends it on success, and does not raise it again at the next start', async () => {
     const { clock, start, folder, alerts, told, takeAll } = await prepare(
       { name: 'bill' },
       { name: 'good', view: 'charges' },
@@ -138,7 +138,7 @@ describe('an export that fails', () => {
     expect(told()).toHaveLength(2);
   });
 
-  test('is ended by the stop at once, and leaves nothing', async () => {
+  test('is killed by a stop and leaves no file', async () => {
     const { folder, start } = await prepare({ format: 'parquet' });
     const schedule = start();
     await schedule.stop();

@@ -32,7 +32,7 @@ async function scene() {
   return { ...scene, linkOf, open, post, stateOf };
 }
 
-test('a link of a message shows its alert and a button without any token; opening it changes nothing', async () => {
+test('a signed link shows its alert and a button without a token; opening it changes nothing', async () => {
   const { linkOf, open, stateOf } = await scene();
   const link = linkOf(0);
   expect(link).toMatch(/^https:\/\/ledger\.example\.com\/acknowledge\/alert_\w{20}\/1\/a\/[\w-]{32}$/);
@@ -46,7 +46,7 @@ test('a link of a message shows its alert and a button without any token; openin
   expect(stateOf()).toBe('firing');
 });
 
-test('posting acknowledges, and the history says who it was and whom the link was sent to', async () => {
+test('posting acknowledges, and the history names the person and the channel of the link', async () => {
   const { connection, linkOf, open, post, stateOf } = await scene();
   const link = linkOf(0);
   const nameless = await post(link, { name: ' ' });
@@ -63,7 +63,7 @@ test('posting acknowledges, and the history says who it was and whom the link wa
   expect(connection.prepare(last).get()).toMatchObject({ actor: 'Ada <b> (link sent to a)' });
 });
 
-test('a link that was changed opens nothing, and one whose alert has ended says so', async () => {
+test('a modified link is rejected, and one with an ended alert shows that it has expired', async () => {
   const { linkOf, open, post, look, deliver, pass, stateOf } = await scene();
   const link = linkOf(0);
   for (const changed of [

@@ -44,7 +44,7 @@ async function startDaemon(): Promise<{ url: string; link: string; folder: strin
 }
 
 describe('in a browser', () => {
-  it('the page / and the queue board can be read at 1400 and 420 pixels, without a complaint', {
+  it('the page / and the queue board are readable at 1400 and 420 pixels, without browser errors', {
     timeout: 180_000,
   }, async () => {
     const { url, link, folder } = await startDaemon();

@@ -53,7 +53,7 @@ describe.each([
   ['the rules', rules().map(({ expr }) => expr)],
   ['the dashboard', dashboardQueries()],
 ])('%s', (_, queries) => {
-  it('asks for metrics and labels only that the daemon serves', () => {
+  it('uses only metrics and labels that the daemon serves', () => {
     expect(queries.length).toBeGreaterThan(5);
     for (const query of queries) {
       const names = [...query.matchAll(/\b(usage_ledger_\w+|nodejs_\w+|process_\w+)(?:\{([^}]*)\})?/g)];
@@ -77,19 +77,19 @@ describe('the rules for Prometheus', () => {
     expect(stdout).toContain(`SUCCESS: ${rules().length} rules found`);
   });
 
-  it('are explained in the manual, each by its name', () => {
+  it('are all explained in the manual by name', () => {
     const manual = readFileSync(OPERATE, 'utf8');
     for (const { alert } of rules()) expect(manual).toContain(`\`${alert}\``);
   });
 
-  it('fire when a workspace is stale and when notifications are dead, and not before', async () => {
+  it('fire when a workspace is stale and when notifications are given up, and not before', async () => {
     const file = fileURLToPath(new URL('./rules-test.yml', import.meta.url));
     const { stdout } = await run('promtool', ['test', 'rules', file]);
     expect(stdout).toContain('SUCCESS');
   });
 });
 
-it('the manual tells of log lines that the program writes, word for word', () => {
+it('the log lines in the manual are the ones that the program writes', () => {
   const manual = readFileSync(OPERATE, 'utf8');
   const table = manual.slice(manual.indexOf('| `msg` |'), manual.indexOf('Repeated lines'));
   const cells = table
@@ -106,12 +106,12 @@ it('the manual tells of log lines that the program writes, word for word', () =>
   for (const message of messages) expect(sources, message).toMatch(new RegExp(`['"]${message}['"]`));
 });
 
-it('the manual names every metric of our own', () => {
+it('the manual lists every metric of usage-ledger', () => {
   const manual = readFileSync(OPERATE, 'utf8');
   for (const name of served.keys()) if (name.startsWith('usage_ledger_')) expect(manual).toContain(`\`${name}\``);
 });
 
-it('serves figures of a copy in Postgres from when a reload begins one, and none before', async () => {
+it('serves the metrics of the Postgres copy once a reload has configured one', async () => {
   let health: ReturnType<HealthProbe['publishing']> = null;
   const reloaded = createMetrics({ ...probe, publishing: () => health }, MEASURED, '1.2.3');
   const lag = async () => (await reloaded.metrics()).match(/^usage_ledger_publish_lag_links .*$/m)?.[0] ?? null;

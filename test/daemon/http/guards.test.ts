@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { askAsStranger as ask, basic, bearer, serve, TOKEN } from './served.ts';
 
-test('every page but /healthz and /readyz asks for the token, as Bearer or as a password', async () => {
+test('every page except /healthz and /readyz requires the token, as Bearer or as a password', async () => {
   const server = await serve();
   for (const path of ['/healthz', '/readyz']) expect((await ask(server, path)).status).toBe(200);
   for (const path of [
@@ -24,13 +24,13 @@ test('every page but /healthz and /readyz asks for the token, as Bearer or as a 
   }
 });
 
-test('/metrics can be left open; nothing else is then', async () => {
+test('/metrics can be opened without opening other pages', async () => {
   const server = await serve({ openMetrics: () => true });
   expect((await ask(server, '/metrics')).status).toBe(200);
   for (const path of ['/', '/metrics/', '/admin/queues']) expect((await ask(server, path)).status).toBe(401);
 });
 
-test('the link with the token becomes a cookie and an address without it, on this daemon alone', async () => {
+test('the link with the token sets a cookie and redirects to a URL without it, on this daemon only', async () => {
   const server = await serve();
   const token = encodeURIComponent(TOKEN);
   const { status, headers } = await ask(server, `/?token=${token}`);
@@ -49,7 +49,7 @@ test('the link with the token becomes a cookie and an address without it, on thi
   expect((await ask(server, '/', { headers: { cookie: 'usage_ledger_token=eA' } })).status).toBe(401);
 });
 
-test('a wrong token, a token in the wrong place and open-looking addresses are refused', async () => {
+test('rejects a wrong token, a token in the wrong place, and URLs that resemble open pages', async () => {
   const server = await serve();
   const wrong = [
     bearer(`${TOKEN}x`),
@@ -70,7 +70,7 @@ test('a wrong token, a token in the wrong place and open-looking addresses are r
   }
 });
 
-test('on a loopback address only requests for a loopback name are answered, so no foreign page can read them', async () => {
+test('on a loopback address only requests for a loopback host are answered, which stops DNS rebinding', async () => {
   const server = await serve();
   const { port } = new URL(server.url);
   for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', `127.8.9.1:${port}`, `[::1]:${port}`]) {
@@ -81,14 +81,14 @@ test('on a loopback address only requests for a loopback name are answered, so n
   }
 });
 
-test('bound to every address, with a token, any name is answered', async () => {
+test('bound to all addresses, every host name is accepted with a token', async () => {
   const server = await serve({ host: '0.0.0.0' });
   const headers = { host: 'ledger.example', ...bearer(TOKEN) };
   const local = { ...server, url: server.url.replace('0.0.0.0', '127.0.0.1') };
   expect((await ask(local, '/metrics', { headers })).status).toBe(200);
 });
 
-test('every answer, refusals included, forbids framing, sniffing and caching', async () => {
+test('every response, including errors, forbids framing, sniffing and caching', async () => {
   const server = await serve();
   const answers = [
     await ask(server, '/healthz'),

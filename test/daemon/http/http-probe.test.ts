@@ -56,7 +56,7 @@ function probed(
   return { ledger, clock, probe, waiting };
 }
 
-test('the longest pause counts nights and weekends, not the usual distance', () => {
+test('the longest pause includes nights and weekends', () => {
   expect(longestPauseMs('* * * * *', NOON)).toBe(MINUTE_MS);
   expect(longestPauseMs('*/15 * * * *', NOON)).toBe(15 * MINUTE_MS);
   expect(longestPauseMs('20,0 * * * *', NOON)).toBe(40 * MINUTE_MS);
@@ -70,7 +70,7 @@ test('the longest pause counts nights and weekends, not the usual distance', () 
   expect(longestPauseMs('0 0 1 1 *', NOON)).toBe(366 * 24 * HOUR_MS);
 });
 
-test('a workspace is stale once its last complete run lies more than two pauses and a minute back', async () => {
+test('a workspace is stale when its last complete run is older than two pauses and a minute', async () => {
   const { ledger, clock, probe } = probed();
   const runAtMs = NOON + HOUR_MS;
   await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: runAtMs });
@@ -82,7 +82,7 @@ test('a workspace is stale once its last complete run lies more than two pauses 
   expect(probe.freshness()).toEqual([{ ...fresh, stale: true }]);
 });
 
-test('a run that reads for the first time since, or a job that waits, is given as long as a run may take', async () => {
+test('a run in progress, or a queued job, gets the time that a run may take', async () => {
   const { ledger, clock, probe, waiting } = probed();
   const stale = () => probe.freshness().map((workspace) => workspace.stale)[0];
   await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
@@ -107,7 +107,7 @@ test('a run that reads for the first time since, or a job that waits, is given a
   expect(stale()).toBe(true);
 });
 
-test('a run that takes longer than a run may makes its workspace stale', async () => {
+test('a run that exceeds its time limit makes its workspace stale', async () => {
   const { ledger, clock, probe } = probed();
   await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
   beginRun(ledger.connection, { nowMs: NOON + 15 * MINUTE_MS });
@@ -117,7 +117,7 @@ test('a run that takes longer than a run may makes its workspace stale', async (
   expect(probe.freshness()[0]?.stale).toBe(true);
 });
 
-test('a workspace has as long from the start of the daemon, whether it was never synced or long ago', async () => {
+test('the limit counts from the start of the daemon for workspaces never synced or synced long ago', async () => {
   const ledger = openLedger();
   const longAgoMs = NOON - 48 * HOUR_MS;
   await publish(ledger.connection, [usageRecord('acme', 10)], { workspaceId: 'old', nowMs: longAgoMs });
@@ -141,7 +141,7 @@ test('a workspace has as long from the start of the daemon, whether it was never
   ]);
 });
 
-test('a job that waits to begin, or a run that has begun, at a time to come gives no more time than any other', async () => {
+test('a job or run with a time in the future gets no extra time', async () => {
   const { ledger, clock, probe, waiting } = probed();
   const stale = () => probe.freshness()[0]?.stale;
   await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
@@ -155,7 +155,7 @@ test('a job that waits to begin, or a run that has begun, at a time to come give
   expect(stale()).toBe(true);
 });
 
-test('a ledger whose writer has died cannot be written, whatever its file says', () => {
+test('a ledger with a dead writer counts as not writable, even if its file is', () => {
   expect(probed().probe.writeFault()).toBeNull();
   expect(probed({}, openLedger(), 'the writer has ended').probe.writeFault()).toBe('the writer has ended');
 });
@@ -169,7 +169,7 @@ test('a failed run does not make a workspace fresh', async () => {
   expect(probe.freshness()).toMatchObject([{ lastCompleteRunAtMs: NOON, stale: true }]);
 });
 
-test('runs are counted when they have ended, and only once', async () => {
+test('ended runs are counted once', async () => {
   const { ledger, probe } = probed();
   const { connection } = ledger;
   const took: number[] = [];
@@ -201,7 +201,7 @@ test('runs are counted when they have ended, and only once', async () => {
   expect(took).toHaveLength(5);
 });
 
-test('a run that was under way at one look and has been pruned before the next is forgotten', async () => {
+test('a run that was running at one scrape and pruned before the next is not counted', async () => {
   const { ledger, probe } = probed();
   const { connection } = ledger;
   const { run } = beginRun(connection);
@@ -213,7 +213,7 @@ test('a run that was under way at one look and has been pruned before the next i
   expect(probe.runs()).toMatchObject([{ workspaceId: 'ws-1', status: 'applied', count: 1 }]);
 });
 
-test('alerts are counted by severity while open, notifications by what became of them', async () => {
+test('open alerts are counted by severity, notifications by state', async () => {
   const { ledger, probe } = probed();
   expect(probe.openAlerts()).toEqual([
     { severity: 'warning', count: 0 },
@@ -245,7 +245,7 @@ test('alerts are counted by severity while open, notifications by what became of
   expect(probe.outbox()).toEqual({ pending: 3, held: 1, dead: 1 });
 });
 
-test('a ledger can be written while it is there and its disk has room', () => {
+test('a ledger is writable while it exists and its disk has room', () => {
   const { ledger, probe } = probed();
   expect(probe.writeFault()).toBeNull();
   expect(ledgerFault(ledger.path, Number.MAX_SAFE_INTEGER)).toMatch(/^only \d+ bytes free in /);

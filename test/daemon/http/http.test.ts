@@ -12,18 +12,18 @@ import { NOON } from '../../support/time/test-clock.ts';
 import { MEASURED, playMetricEvents } from './measured.ts';
 import { ask, bearer, COUNTS, logger, probeOf, serve, TOKEN } from './served.ts';
 
-test('a living process answers /healthz with its version and uptime', async () => {
+test('/healthz returns the version and uptime of the process', async () => {
   const { status, body } = await ask(await serve(), '/healthz');
   expect(status).toBe(200);
   expect(JSON.parse(body)).toEqual({ status: 'ok', version: '1.2.3', uptime_seconds: expect.any(Number) });
 });
 
-test('a daemon that nothing is wrong with is ready', async () => {
+test('a daemon without faults is ready', async () => {
   const { status, body } = await ask(await serve(), '/readyz');
   expect([status, JSON.parse(body)]).toEqual([200, { status: 'ready' }]);
 });
 
-test('/readyz gives every reason at once: stale workspaces, Redis away, a ledger that cannot be written', async () => {
+test('/readyz lists all reasons: stale workspaces, an unavailable Redis, an unwritable ledger', async () => {
   const probe = probeOf({
     redisUp: () => false,
     redisFault: () => null,
@@ -56,7 +56,7 @@ test('/readyz gives every reason at once: stale workspaces, Redis away, a ledger
   });
 });
 
-test('a ledger that cannot be read makes the daemon not ready, and is no broken page', async () => {
+test('an unreadable ledger makes the daemon not ready without breaking the page', async () => {
   const freshness = (): never => {
     throw new Error('database disk image is malformed');
   };
@@ -67,7 +67,7 @@ test('a ledger that cannot be read makes the daemon not ready, and is no broken 
   ]);
 });
 
-test('/metrics gives ledger, queues and process in the text format of Prometheus', async () => {
+test('/metrics serves ledger, queue and process metrics in the Prometheus text format', async () => {
   const metricEvents = new MetricEvents();
   const server = await serve({ measured: { ...MEASURED, metricEvents } });
   playMetricEvents(metricEvents);
@@ -123,7 +123,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
   expect(body).not.toMatch(/nodejs_eventloop_lag_p99/);
 });
 
-test('each scrape counts afresh, and a workspace that never had a complete run has no time of one', async () => {
+test('each scrape reads current values, and a workspace without a complete run has no timestamp', async () => {
   let count = 1;
   const probe = probeOf({
     runs: () => [{ workspaceId: 'ws-1', status: 'failed', count, seconds: 0, pages: 0, records: 0 }],
@@ -137,7 +137,7 @@ test('each scrape counts afresh, and a workspace that never had a complete run h
   expect(body).not.toContain('usage_ledger_last_complete_run_timestamp_seconds{');
 });
 
-test('without Redis /metrics leaves out the queues only, also those of an earlier scrape', async () => {
+test('without Redis only the queue metrics are missing, including those of an earlier scrape', async () => {
   let up = true;
   let answers = true;
   const probe = probeOf({
@@ -162,7 +162,7 @@ test('without Redis /metrics leaves out the queues only, also those of an earlie
   }
 });
 
-test('a page that fails says so without details, which go to the log', async () => {
+test('a failing page shows no details and logs them', async () => {
   const lines: string[] = [];
   const recording = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } });
   const outbox = (): never => {
@@ -182,7 +182,7 @@ test('a page that fails says so without details, which go to the log', async () 
   expect(lines.join('')).not.toContain(TOKEN);
 });
 
-test('a port in use is an error that says how to go on', async () => {
+test('a port in use is an error with a remedy', async () => {
   const server = await serve();
   const port = Number(new URL(server.url).port);
   const error = await rejection(serve({ port }));
@@ -191,7 +191,7 @@ test('a port in use is an error that says how to go on', async () => {
   expect(error.hint).toContain('http.port: 0');
 });
 
-test('closing takes no notice of kept connections, half requests and answers that do not come', async () => {
+test('closing does not wait for kept connections, partial requests or hanging responses', async () => {
   let asked: () => void = () => undefined;
   const hanging = new Promise<void>((resolve) => {
     asked = resolve;
@@ -218,7 +218,7 @@ test('closing takes no notice of kept connections, half requests and answers tha
   expect(await rejection(ask(server, '/healthz'))).toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('bull-board shows the queues and their jobs, and nothing can be changed there', async () => {
+test('bull-board shows the queues and their jobs read-only', async () => {
   const redis = await startPrivateRedis({ dir: temporaryFolder(), logger });
   onTestFinished(() => redis.close());
   const system = await openBullmqQueue({

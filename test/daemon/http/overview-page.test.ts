@@ -6,7 +6,7 @@ const NONE = { events: 0, quantity: 0n };
 const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
 
 describe('the page /', () => {
-  it('says in its title and first line whether all is well', () => {
+  it('shows the overall state in its title and first line', () => {
     expect(overviewPage(overviewOf())).toMatch(/<title>ok: usage-ledger<\/title>[\s\S]*Running\. No open alerts\./);
     const open = overviewPage(overviewOf({ hiddenAlerts: 3 }));
     expect(open).toMatch(/<title>ok: [\s\S]*Running\. 3 open alerts\./);
@@ -21,7 +21,7 @@ describe('the page /', () => {
     }
   });
 
-  it('shows text from outside as text, has no script and refers to nothing elsewhere', () => {
+  it('escapes external text, has no script and no external references', () => {
     const page = overviewPage(overviewOf({ workspaces: [lineOf({ name: HOSTILE, workspace_id: HOSTILE })] }));
     expect(page).not.toContain('<script');
     expect(page).not.toContain('\u202e');
@@ -29,7 +29,7 @@ describe('the page /', () => {
     expect(page).not.toMatch(/https?:\/\/|<form|<button|<input/);
   });
 
-  it('says since when jobs that failed are counted, and sizes in words that fit them', () => {
+  it('shows the time range of failed jobs, and sizes in suitable units', () => {
     const sync = { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 100 };
     const storage = { ledgerBytes: 4096, logBytes: 5 * 1024 ** 2, diskFreeBytes: 72.5 * 1024 ** 3 };
     const page = overviewPage(overviewOf({ queues: { sync }, storage }));
@@ -37,7 +37,7 @@ describe('the page /', () => {
     expect(page).toContain('0.0 MiB, write-ahead log 5.0 MiB, 72.5 GiB free');
   });
 
-  it('says of each outlet what `status` says of it', () => {
+  it('describes each outlet as `status` does', () => {
     const none = { held: NONE, late: NONE, refused: NONE, settled: NONE };
     const outlets = [OUTLET, { ...OUTLET, name: 'other', waiting: 1200, events: none }];
     const page = overviewPage(overviewOf({ outlets }));
@@ -45,13 +45,13 @@ describe('the page /', () => {
     expect(page).toContain('<dt>outlet other</dt><dd>1,200 waiting</dd>');
   });
 
-  it('tells a Redis that is away from queues that are empty', () => {
+  it('distinguishes an unavailable Redis from empty queues', () => {
     expect(overviewPage(overviewOf())).toContain('0 waiting, 0 active');
     expect(overviewPage(overviewOf({ queues: null }))).toContain('Redis is not available');
   });
 });
 
-it('says of an open alert what it says, since when, and what mutes it', () => {
+it('shows summary, start and silence of an open alert', () => {
   const alert = {
     alert_id: 'alert_1',
     severity: 'critical',

@@ -5,7 +5,7 @@ import { makePagesToken, readPagesToken } from '../../../src/daemon/http/pages-t
 import { plainConfig } from '../../support/run/workspace-config.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-test('the first start makes a token that only its user can read, and later ones keep it', () => {
+test('the first start creates a token that only its user can read, and later starts keep it', () => {
   const http = httpIn(temporaryFolder());
   const token = makePagesToken(http);
   expect(token).toMatch(/^[\w-]{32}$/);
@@ -15,13 +15,13 @@ test('the first start makes a token that only its user can read, and later ones 
   expect(makePagesToken(httpIn(temporaryFolder()))).not.toBe(token);
 });
 
-test('the token of the configuration comes first, and makes no file', () => {
+test('a configured token takes precedence and creates no file', () => {
   const http = { ...httpIn(temporaryFolder()), token: 'given' };
   expect(makePagesToken(http)).toBe('given');
   expect(() => readFileSync(http.tokenFile)).toThrow('ENOENT');
 });
 
-test('a token that is not there yet, or empty, is said with what to do', () => {
+test('a missing or empty token is reported with a remedy', () => {
   const http = httpIn(temporaryFolder());
   expect(() => readPagesToken(http)).toThrow(
     expect.objectContaining({ code: 'http_token', hint: 'start the daemon, which creates the file' }),

@@ -19,18 +19,18 @@ function probeOf(publishing: () => PublishHealth | null = () => null): HealthPro
   return { ...probe, publishing } as Partial<HealthProbe> as HealthProbe;
 }
 
-test('without a copy in Postgres nothing is said of one', () => {
+test('without a Postgres copy the answer has no `publish`', () => {
   expect(readiness(probeOf())).toEqual({ status: 'ready' });
 });
 
-test('a late copy in Postgres is told of, and leaves the daemon ready', () => {
+test('a late Postgres copy is reported, and the daemon stays ready', () => {
   expect(readiness(probeOf(() => late))).toEqual({
     status: 'ready',
     publish: { position: 7, lag_links: 3, lag_seconds: 2_400, stale: true, fault: 'publish_unreachable' },
   });
 });
 
-test('where the configuration says so, a late copy in Postgres is a reason not to be ready', () => {
+test('a late Postgres copy makes the daemon not ready if configured', () => {
   expect(readiness(probeOf(() => ({ ...late, unready: true })))).toMatchObject({
     status: 'not_ready',
     reasons: [{ code: 'publish_stale', message: 'the Postgres copy is out of date: nobody answers' }],
@@ -38,7 +38,7 @@ test('where the configuration says so, a late copy in Postgres is a reason not t
   });
 });
 
-test('a ledger that cannot be read is no broken answer', () => {
+test('an unreadable ledger does not break the answer', () => {
   const publishing = (): never => {
     throw new Error('database disk image is malformed');
   };
@@ -49,7 +49,7 @@ test.each([
   [1, 'ready'],
   [2, 'ready'],
   [3, 'not_ready'],
-])('with 2 of 20 workspaces allowed to be stale, %i of them leave the daemon %s', (count, status) => {
+])('with 2 of 20 workspaces allowed to be stale, %i stale ones leave the daemon %s', (count, status) => {
   const freshness = (): Freshness[] =>
     Array.from({ length: 20 }, (_, index) => {
       return { workspaceId: `ws-${index}`, lastCompleteRunAtMs: 0, staleAfterMs: 60_000, stale: index < count };
@@ -63,7 +63,7 @@ test.each([
   expect(readiness({ ...probe, redisUp: () => false })).toMatchObject({ status: 'not_ready' });
 });
 
-test('a Redis that refuses commands is a reason, in the words of the refusal', () => {
+test('a Redis that refuses commands is a reason, with its error message', () => {
   const redisFault = () => ({ reason: 'its user "ledger" may not run EVAL (NOPERM)', hint: 'grant it' });
   expect(readiness({ ...probeOf(), redisUp: () => false, redisFault }).reasons).toEqual([
     { code: 'redis_unavailable', message: 'Redis is not available: its user "ledger" may not run EVAL (NOPERM)' },

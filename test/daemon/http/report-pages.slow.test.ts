@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { serve } from './report-server.ts';
 
-test('holds up the event loop for less than 50 ms, whatever the ledger holds', async () => {
+test('blocks the event loop for less than 50 ms, for any ledger', async () => {
   const { get, clock } = await serve(Array.from({ length: 20_000 }, (_, index) => `tenant-${index}`));
   await get('/healthz');
   const addresses = ['/report', '/report?period=2026-02', '/report/tenant?tenant=tenant-7'];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { closeMonth, publish, usageRecord } from '../../support/open-ledger.ts';
 import { HOSTILE, serve } from './report-server.ts';
 
-test('/report is the page of the workspace, with its budgets and with links to its tenants', async () => {
+test('/report shows the workspace with its budgets and links to its tenants', async () => {
   const { get } = await serve();
   const { status, type, body } = await get('/report');
   expect([status, type]).toEqual([200, 'text/html; charset=utf-8']);
@@ -24,7 +24,7 @@ test('/report is the page of the workspace, with its budgets and with links to i
   expect((await get('/report?period=2026-02')).body).toContain('<h1>Usage of ws-1, 2026-02</h1>');
 });
 
-test('tenants of any name have a page, on which their name is text', async () => {
+test('every tenant has a page, on which its name is escaped', async () => {
   const { get } = await serve();
   const { body } = await get('/report');
   const links = [...body.matchAll(/<a href="(\/report\/tenant\?[^"]*)"/g)].map(([, link = '']) =>
@@ -38,7 +38,7 @@ test('tenants of any name have a page, on which their name is text', async () =>
   for (const html of [body, page.body]) expect(html).not.toMatch(/<script|\u202e|https?:\/\//);
 });
 
-test('asks for the token as the other pages do, and is read only', async () => {
+test('requires the token like other pages, and is read-only', async () => {
   const { get } = await serve();
   for (const path of ['/report', '/report/tenant?tenant=acme']) {
     expect((await get(path, 'Bearer wrong')).status).toBe(401);
@@ -46,7 +46,7 @@ test('asks for the token as the other pages do, and is read only', async () => {
   }
 });
 
-test('says in few words what there is not', async () => {
+test('reports a missing page with a short hint', async () => {
   const { get } = await serve();
   expect((await get('/report?period=2026-1')).status).toBe(400);
   expect((await get('/report?period=2031-01')).status).toBe(404);
@@ -55,7 +55,7 @@ test('says in few words what there is not', async () => {
   expect((await get('/report/tenant')).status).toBe(400);
 });
 
-test('of several workspaces asks which', async () => {
+test('lists the workspaces if there are several', async () => {
   const { get } = await serve(['acme'], ['ws-1', 'ws-<2>']);
   const { body } = await get('/report');
   expect(body).toContain('<a href="/report?workspace=ws-1">Name of ws-1</a>');
@@ -63,7 +63,7 @@ test('of several workspaces asks which', async () => {
   expect((await get('/report?workspace=ws-1')).body).toContain('<h1>Usage of ws-1, 2026-03</h1>');
 });
 
-test('a page is made anew when the chain has grown, or after a minute, and kept until then', async () => {
+test('a page is cached for a minute or until the chain grows', async () => {
   const { get, connection, clock } = await serve(['acme']);
   const first = (await get('/report')).body;
   // What bypasses the chain is not seen at once.

@@ -27,7 +27,7 @@ async function startInVain(of: Pm2World, told: RegExp): Promise<void> {
   expect(pm2_env.status).not.toBe('online');
 }
 
-test('a wrong configuration ends the start with exit code 2, and pm2 leaves it at that until somebody starts it', async () => {
+test('an invalid configuration exits with code 2, and pm2 does not restart it', async () => {
   const of = world();
   writeFileSync(join(of.folder, 'usage-ledger.yml'), 'nonsense: 1\n', { mode: 0o600 });
   await startInVain(of, /nonsense: is not a setting/);
@@ -37,7 +37,7 @@ test('a wrong configuration ends the start with exit code 2, and pm2 leaves it a
   expect((await of.listed()).pm2_env.status).toBe('online');
 });
 
-test('a taken port does so, too', async () => {
+test('so does a port in use', async () => {
   const of = world();
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -46,7 +46,7 @@ test('a taken port does so, too', async () => {
   await startInVain(of, /the port is in use/);
 });
 
-test('what may pass by itself is tried again, such as a disk that is not mounted yet', async () => {
+test('temporary faults are retried, such as a disk that is not mounted yet', async () => {
   const of = world();
   mkdirSync(join(of.folder, 'data'), { mode: 0o700 });
   symlinkSync(join(of.folder, 'disk', 'ledger.db'), join(of.folder, 'data', 'ledger.db'));
@@ -56,7 +56,7 @@ test('what may pass by itself is tried again, such as a disk that is not mounted
   expect(new Set(of.exitCodes())).toEqual(new Set([1]));
 });
 
-test('a stop ends with 0, again and again', async () => {
+test('every stop exits with 0', async () => {
   const of = world();
   configure(of.folder, { workspaces: [NOWHERE], http: { port: 0 } });
   for (const codes of [[0], [0, 0]]) {
@@ -66,7 +66,7 @@ test('a stop ends with 0, again and again', async () => {
   }
 });
 
-test('a second daemon is left at its end, and a restart and a reload of the first have the ledger again', {
+test('pm2 does not restart a second daemon, and the first one gets the ledger again after a restart and a reload', {
   timeout: 300_000,
 }, async () => {
   const of = world();

@@ -3,7 +3,7 @@ import { configure, NOWHERE } from '../../support/daemon-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ECOSYSTEM, Pm2World } from './pm2-world.ts';
 
-test('pm2 starts the daemon by the ecosystem file, waits until it is ready, and stops it with exit code 0', async () => {
+test('pm2 starts the daemon from the ecosystem file, waits until it is ready, and stops it with exit code 0', async () => {
   const world = new Pm2World();
   onTestFinished(() => world.close());
   configure(world.folder, { workspaces: [NOWHERE], http: { port: 0 } });

@@ -39,7 +39,7 @@ module.exports = { apps: apps.map((app) => ({ ...app, cwd: __dirname, watch: tru
   return world;
 }
 
-test('a pm2 that watches does not restart the daemon while it syncs, and doctor warns of it', {
+test('pm2 with watch does not restart the daemon while it syncs, and doctor warns', {
   timeout: 300_000,
 }, async () => {
   const world = await startWatched('');
@@ -54,7 +54,7 @@ test('a pm2 that watches does not restart the daemon while it syncs, and doctor 
   ]);
 });
 
-test('without the ignored paths it does restart it, again and again', { timeout: 300_000 }, async () => {
+test('without the ignored paths pm2 keeps restarting it', { timeout: 300_000 }, async () => {
   const world = await startWatched('ignore_watch: undefined, wait_ready: false');
   await eventually(async () => expect((await world.listed()).pm2_env.restart_time).toBeGreaterThan(1), 120_000);
 });

@@ -152,7 +152,7 @@ async function connectAsOwner(database: string): Promise<Reader> {
   return connectTo(server.target('public').url.replace('///postgres', `///${database}`), 'public');
 }
 
-test('a daemon that Postgres refuses names the right and the remedy, and publishes all of it once it is granted', async () => {
+test('a daemon refused by Postgres names the missing right and the remedy, and publishes everything once it is granted', async () => {
   await expectBars(ROWS.map(rowOf), ({ row, log, readiness }) => {
     const fault = ROWS.find(({ name }) => name === row.name)?.fault;
     expect(JSON.parse(readiness), row.name).toMatchObject({ status: 'ready', publish: { fault } });

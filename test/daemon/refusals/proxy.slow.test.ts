@@ -63,6 +63,6 @@ function rowOf({ type, status }: ProxyRow): RefusalRow {
   };
 }
 
-test('a daemon whose proxy refuses the tunnel names it and the remedy, and sends once it is let through', async () => {
+test('a daemon refused by its proxy names the proxy and the remedy, and sends once the tunnel is allowed', async () => {
   await expectBars(ROWS.map(rowOf), ({ log }) => expect(log.join('\n')).not.toContain('s3cret-word'));
 }, 400_000);

@@ -24,7 +24,7 @@ describe.each(cells.map(({ row, phase }, index) => [row.name, phase, index] as c
       return one as RefusalCell;
     };
 
-    test('the daemon is not ready and names the refusal, and its log and doctor do, with the remedy', () => {
+    test('the daemon is not ready, and /readyz, log and doctor name the refusal and the remedy', () => {
       const { row, readiness, log, doctor } = cell();
       expect(JSON.parse(readiness).reasons[0].message).toMatch(row.readyReason as RegExp);
       const warning = log.find((line) => row.logWords.test(JSON.parse(line).reason));
@@ -40,13 +40,13 @@ describe.each(cells.map(({ row, phase }, index) => [row.name, phase, index] as c
       expect(linesInWindow).toBeLessThanOrEqual(10);
     });
 
-    test('it is ready by itself when Redis serves again, and syncs', () => {
+    test('it becomes ready and syncs when Redis serves again', () => {
       const { recoveredMs, syncedMs, phase } = cell();
       expect(recoveredMs).toBeLessThan(35_000);
       if (phase === 'start') expect(syncedMs).toBeLessThan(60_000);
     });
 
-    test('SIGTERM ends it in time while Redis refuses', () => {
+    test('SIGTERM ends it in time while Redis refuses commands', () => {
       const { stoppedMs, exit } = cell();
       expect(exit).toBe(0);
       expect(stoppedMs).toBeLessThan(5_000);

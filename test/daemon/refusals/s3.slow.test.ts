@@ -80,7 +80,7 @@ function rowOf({ name, fault, words, remedy, isUsed }: S3Row): RefusalRow {
   };
 }
 
-test('a daemon whose bucket refuses a right names it, rests, and makes the backup once it is granted', async () => {
+test('a daemon refused by its bucket names the missing right, waits, and makes the backup once it is granted', async () => {
   await expectBars(ROWS.map(rowOf), ({ log }) => {
     expect(log.join('\n')).not.toContain(SECRET_KEY);
     expect(log.filter((line) => line.includes('"msg":"backup made"')).length).toBeLessThanOrEqual(1);

@@ -118,7 +118,7 @@ function rowOf({ name, stage, status, only, words, remedy }: SmtpRow): RefusalRo
   };
 }
 
-test('a daemon whose mail server refuses names what and the remedy, and sends each mail once when it is allowed', async () => {
+test('a daemon refused by its mail server names the refusal and the remedy, and sends each mail once it is allowed', async () => {
   await expectBars(ROWS.map(rowOf), ({ log }) => {
     expect(log.join('\n')).not.toMatch(/p4ss-word|text of the server/);
     expect(log.join('\n')).not.toContain('notification given up');

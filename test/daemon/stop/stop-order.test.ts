@@ -12,7 +12,7 @@ const RETENTION = 3_600;
 const JUMP_WATCH = 1;
 const STALE_AND_CLOCK_WATCH = 60;
 
-test('a stop ends first what takes in work, then the queue, and what keeps the ledger small when no run is left', async () => {
+test('a stop first ends the intake of work, then the queue, and last the upkeep of the ledger', async () => {
   const fixture = await startFixture({ thread: true });
   const armed = new Map<number, number>();
   const clock: Clock = {

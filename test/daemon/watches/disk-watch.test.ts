@@ -39,7 +39,7 @@ function watchOf(options: Partial<Options>) {
   return { clock, pass };
 }
 
-test('a disk that fills within a day is told after an hour, and that it has room again', async () => {
+test('a disk that will be full within a day raises an alert after an hour, which ends when it has room again', async () => {
   let free = 10 * GIB;
   const told: (string | null)[] = [];
   const reportHealth: Options['reportHealth'] = async (detail) => told.push(detail) > 0;
@@ -59,7 +59,7 @@ test('a disk that fills within a day is told after an hour, and that it has room
   expect(told.slice(1)).toEqual([null]);
 });
 
-test('a backup, and a slow fill, are nothing to tell; little room is', async () => {
+test('a backup or a slow fill raises no alert; little free space does', async () => {
   let free = 10 * GIB;
   const told: (string | null)[] = [];
   const reportHealth: Options['reportHealth'] = async (detail) => told.push(detail) > 0;
@@ -83,7 +83,7 @@ test('a backup, and a slow fill, are nothing to tell; little room is', async () 
   expect(told).toEqual(['499 MiB free', null]);
 });
 
-test('what the ledger cannot take goes straight to the channels, once, and into the ledger when that can be written', async () => {
+test('an unwritable ledger causes one emergency notification per channel, recorded once it can be written', async () => {
   const { connection } = openLedger();
   const routes = routesOf([
     { type: 'log', name: 'a' },
@@ -156,7 +156,7 @@ test('what the ledger cannot take goes straight to the channels, once, and into 
   ]);
 });
 
-test('what may have arrived past the ledger is tried again there under its id', async () => {
+test('an emergency notification that may have arrived is retried under its id', async () => {
   const { connection } = openLedger();
   const routes = routesOf([{ type: 'log', name: 'a' }]);
   setRoutes(connection, routes, NOON);

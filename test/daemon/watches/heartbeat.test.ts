@@ -7,7 +7,7 @@ import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 
-test('a place elsewhere is told that all is well, again and again, for as long as it is', async () => {
+test('heartbeats are sent while the daemon is ready', async () => {
   let status = 200;
   const receiver = await startReceiver((response) => {
     response.statusCode = status;

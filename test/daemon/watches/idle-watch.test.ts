@@ -3,7 +3,7 @@ import { createLogger } from '../../../src/core/logger.ts';
 import { startIdleWatch } from '../../../src/daemon/idle-watch.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
-test('a process that comes to rest collects once, and again after it has worked', async () => {
+test('an idle process collects garbage once, and again after its next work', async () => {
   const clock = createVirtualClock(0);
   let usedMs = 0;
   let collected = 0;

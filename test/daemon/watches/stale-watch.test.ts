@@ -7,7 +7,7 @@ import { testClock } from '../../support/time/test-clock.ts';
 
 const STALE: StaleCheck = { workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 };
 
-test('stale workspaces are raised, and notifications looked after only when there are any', async () => {
+test('stale workspaces raise alerts, and deliveries wake only if notifications are due', async () => {
   const seen: string[] = [];
   const answers = [1, 0];
   const watch = start({
@@ -25,7 +25,7 @@ test('stale workspaces are raised, and notifications looked after only when ther
   expect(seen).toEqual(['raise ws-1', 'wake', 'raise ws-1']);
 });
 
-test('what only one look finds stale is not raised, as after a process stood still', async () => {
+test('a workspace that is stale in a single check raises no alert, as after a suspend', async () => {
   const looks = [['ws-1'], ['ws-2'], [], ['ws-2'], ['ws-1', 'ws-2'], ['ws-1', 'ws-2']];
   const raised: string[][] = [];
   const watch = start({
@@ -36,7 +36,7 @@ test('what only one look finds stale is not raised, as after a process stood sti
   expect(raised).toEqual([['ws-2'], ['ws-1', 'ws-2']]);
 });
 
-test('while none is stale nothing is written, and a ledger that cannot be read is no crash', async () => {
+test('nothing is written while no workspace is stale, and an unreadable ledger does not crash', async () => {
   const raised: unknown[] = [];
   const raise = async (workspaces: StaleCheck[]) => raised.push(workspaces);
   const stale = () => {

@@ -8,7 +8,7 @@ import { truncateLog } from '../../../src/ledger/store/file/open.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
-test('a log that a long reader has kept is cut soon after it has gone, though nothing is written any more', async () => {
+test('a write-ahead log kept by a long reader is truncated soon after the reader closes, even without writes', async () => {
   const ledgerPath = join(temporaryFolder(), 'ledger.db');
   const connection = new Database(ledgerPath);
   onTestFinished(() => void connection.close());

@@ -32,7 +32,7 @@ async function seen(seed: number, events: number) {
   return { double, statuses };
 }
 
-test('a share of the calls fails, and some of those that fail were taken', async () => {
+test('a share of the calls fails, some of them after accepting the events', async () => {
   const { double, statuses } = await seen(7, 200);
 
   const good = statuses.filter((status) => status === 200).length;
@@ -43,12 +43,12 @@ test('a share of the calls fails, and some of those that fail were taken', async
   expect(double.held.length).toBeLessThan(200);
 });
 
-test('the same seed has the same calls fail', async () => {
+test('the same seed makes the same calls fail', async () => {
   expect((await seen(7, 40)).statuses).toEqual((await seen(7, 40)).statuses);
   expect((await seen(8, 40)).statuses).not.toEqual((await seen(7, 40)).statuses);
 });
 
-test('more calls than a second allows are refused until its clock has gone on', async () => {
+test('calls over the rate limit are refused until the clock advances', async () => {
   const at = { ms: NOON_MS };
   const { double, send } = await lago({ now: () => at.ms, callsPerSecond: 2 });
   const statuses = [(await send('a')).status, (await send('b')).status, (await send('c')).status];
@@ -57,7 +57,7 @@ test('more calls than a second allows are refused until its clock has gone on', 
   expect(double.sums()).toEqual({ 'sub-1 2026-03': '3' });
 });
 
-test('OpenMeter that breaks down may have taken a part of a batch', async () => {
+test('an OpenMeter that fails may have accepted a part of a batch', async () => {
   const meter = { slug: 'credits', eventType: 'usage', property: 'credits' };
   const double = await startOpenMeter({ now: () => NOON_MS, apiKey: 'key-1', meter });
   onTestFinished(() => double.close());
@@ -78,7 +78,7 @@ test('OpenMeter that breaks down may have taken a part of a batch', async () => 
   expect({ status, held: double.held.length }).toEqual({ status: 500, held: 2 });
 });
 
-test("Stripe's reports and summaries follow when its clock has gone on", async () => {
+test("Stripe's reports and summaries follow when the clock advances", async () => {
   const at = { ms: NOON_MS };
   const meter = { id: 'mtr_1', eventName: 'credits' };
   const later = { reportDelayMs: 10_000, settleMs: 60_000 };

@@ -51,7 +51,7 @@ test("Stripe's own client sends to the stream and reads the summary of a month",
   expect(double.sums()).toEqual({ 'cus_1 2026-03': '5', 'cus_2 2026-03': '5' });
 });
 
-test("Stripe's own client finds in a report what the stream had taken and refused", async () => {
+test("Stripe's own client finds events in a report that the stream accepted and then refused", async () => {
   const { double, stripe, stream } = await stripeDouble(clock().now);
 
   await (await stream()).v2.billing.meterEventStream.create({
@@ -72,7 +72,7 @@ test("Stripe's own client finds in a report what the stream had taken and refuse
   expect(double.held).toEqual([]);
 });
 
-test("Stripe's own client knows the error of a session that has expired, and of a key that is wrong", async () => {
+test("Stripe's own client recognizes the errors of an expired session and of a wrong key", async () => {
   const { at, now } = clock();
   const { client, stream } = await stripeDouble(now);
   const old = await stream();
@@ -137,7 +137,7 @@ test("Metronome's own client sends, reads the usage of a month, and finds an eve
   expect([...double.unmatched]).toEqual(['c']);
 });
 
-test("Metronome's own client knows its refusals", async () => {
+test("Metronome's own client recognizes its refusals", async () => {
   const { client, metronome } = await metronomeDouble(clock().now);
   const ahead = { ...metronomeEvent('a', '1'), timestamp: new Date(NOON_MS + DAY_MS + 1).toISOString() };
   expect(await rejection(metronome.v1.usage.ingest({ usage: [ahead] }))).toBeInstanceOf(MetronomeSdk.BadRequestError);
@@ -178,7 +178,7 @@ const cloudEvent = (id: string, credits: string, subject = 'acme') => ({
   data: { credits },
 });
 
-test("OpenMeter's own client sends, reads a month by subject, and sees what does not count", async () => {
+test("OpenMeter's own client sends, reads a month by subject, and sees events that do not count", async () => {
   const { double, client } = await openMeterDouble(clock().now);
   const openmeter = client('key-1');
 
@@ -206,7 +206,7 @@ test("OpenMeter's own client sends, reads a month by subject, and sees what does
   expect(double.sums()).toEqual({ 'acme 2026-03': '5', 'globex 2026-03': '5' });
 });
 
-test("OpenMeter's own client knows its refusals", async () => {
+test("OpenMeter's own client recognizes its refusals", async () => {
   const { client } = await openMeterDouble(clock().now);
   expect(await rejection(client('wrong').events.ingest(cloudEvent('a', '1')))).toMatchObject({ status: 401 });
   const noSource = client('key-1').events.ingest({ ...cloudEvent('a', '1'), source: '' });
@@ -226,7 +226,7 @@ test('OpenMeter forgets an id after 32 days', async () => {
   expect(double.countedTimes().get('a')).toBe(2);
 });
 
-test('OpenMeter without `dedupe` counts an event as often as it gets it', async () => {
+test('OpenMeter without `dedupe` counts every delivery of an event', async () => {
   const { double, client } = await openMeterDouble(clock().now, false);
   await client('key-1').events.ingest(cloudEvent('a', '7'));
   await client('key-1').events.ingest(cloudEvent('a', '7'));
@@ -271,7 +271,7 @@ test("Lago's own client sends a batch and lists a month", async () => {
   expect(double.sums()).toEqual({ 'sub-1 2026-03': '5' });
 });
 
-test("Lago's own client is told which events of a batch were there, and none of the others is taken", async () => {
+test("Lago's own client learns which events of a batch exist already, and none of the others is accepted", async () => {
   const { double, client } = await lagoDouble(clock().now);
   const lago = client('key-1');
   await lago.events.createBatchEvents({ events: [lagoEvent('a', '7')] });
@@ -294,7 +294,7 @@ test("Lago's own client is told which events of a batch were there, and none of 
   expect(wrong).toMatchObject({ status: 401 });
 });
 
-test('Lago on ClickHouse overwrites an event of the same id and time, and counts one of another time', async () => {
+test('Lago on ClickHouse overwrites an event with the same id and time, and counts one with another time', async () => {
   const { double, client } = await lagoDouble(clock().now, 'clickhouse');
   const lago = client('key-1');
   const send = (seconds: number) => lago.events.createBatchEvents({ events: [lagoEvent('a', '7', seconds)] });
