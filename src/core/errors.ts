@@ -96,7 +96,7 @@ export function messageOf(thrown: unknown): string {
 }
 
 /** What failed and the remedy, as one line for an alert: `Postgres refused ...: run GRANT ...`. */
-export function toBackupError({ message, hint }: { message: string; hint?: string | undefined }): string {
+export function withRemedy({ message, hint }: { message: string; hint?: string | undefined }): string {
   return hint === undefined ? message : `${message}: ${hint}`;
 }
 

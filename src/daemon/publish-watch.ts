@@ -1,4 +1,4 @@
-import { summarizeError, toBackupError } from '../core/errors.ts';
+import { summarizeError, withRemedy } from '../core/errors.ts';
 import { backoffMs } from '../core/net/retry.ts';
 import { oneAtATime } from '../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
@@ -129,7 +129,7 @@ export class PublishWatch {
       this.#restUntilMs = clock.monotonic() + backoffMs(this.#failures, PUBLISH_RETRY);
       this.#failures += 1;
       const { code, message, hint } = summarizeError(error);
-      const reason = toBackupError({ message, hint });
+      const reason = withRemedy({ message, hint });
       // Compares the message, too: the missing right may differ under the same code.
       const isNew = (this.#fault?.code !== code || this.#reason !== reason) && !this.#stopping.signal.aborted;
       this.#reason = reason;

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { summarizeError, toBackupError } from '../../core/errors.ts';
+import { summarizeError, withRemedy } from '../../core/errors.ts';
 import { backoffMs } from '../../core/net/retry.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { makeFolder } from '../../core/process/folder-fault.ts';
@@ -116,7 +116,7 @@ export function startBackupSchedule({
       const words = unrotated === null ? 'backup failed' : 'backup made, but old ones could not be removed';
       logger.error({ path: place.addressOf(unrotated ?? name), code, reason: message, hint }, words);
       const made = unrotated === null ? '' : `${unrotated} was made, but old ones could not be removed: `;
-      failure = `${made}${isFixedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
+      failure = `${made}${isFixedElsewhere(code) ? withRemedy({ message, hint }) : message}`;
       if (unrotated === null) last = retryable || isRefusal ? before : isoTime(nowMs);
       restUntilMs = clock.monotonic() + (isRefusal ? backoffMs(refusals, REFUSED_BACKUP_RETRY) : BACKUP_RETRY_DELAY_MS);
       refusals = isRefusal ? refusals + 1 : 0;

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import type { Config, ExportConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { summarizeError, toBackupError } from '../../core/errors.ts';
+import { summarizeError, withRemedy } from '../../core/errors.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
@@ -84,7 +84,7 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
       if (stopping.aborted) return;
       const { code, message, hint } = summarizeError(error);
       const made = isRemoving ? 'the file was written, but old ones could not be removed: ' : '';
-      const reason = `${made}${isFixedElsewhere(code) ? toBackupError({ message, hint }) : message}`;
+      const reason = `${made}${isFixedElsewhere(code) ? withRemedy({ message, hint }) : message}`;
       logger.error({ export: name, folder, code, reason: `${made}${message}`, hint }, FAILED);
       restUntilMs.set(name, clock.monotonic() + EXPORT_RETRY_DELAY_MS);
       faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason });
