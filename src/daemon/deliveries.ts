@@ -87,8 +87,8 @@ export class Deliveries {
       lane.due = own.map(({ notificationId }) => notificationId).filter((id) => !lane.inFlight.has(id));
       this.#fill(lane);
     }
-    const pauseAfterFailureMs = outbox.untilNextDueMs();
-    if (pauseAfterFailureMs !== null) this.#sendDueIn(pauseAfterFailureMs);
+    const restMs = outbox.untilNextDueMs();
+    if (restMs !== null) this.#sendDueIn(restMs);
   }
 
   #fill(lane: Lane): void {

@@ -62,8 +62,8 @@ export function createSyncHandler(context: Context, { onStart, wakeDeliveries, p
     } catch (error) {
       const { code, message, hint } = summarizeError(error);
       const nowMs = clock.now();
-      const pauseAfterFailureMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_RETRY_DELAY_MS) - nowMs;
-      if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), pauseAfterFailureMs);
+      const restMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_RETRY_DELAY_MS) - nowMs;
+      if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restMs);
       const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
       const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };
       logger.error(fields, 'run failed, the slot will be tried again');

@@ -33,16 +33,16 @@ test.each([
   ['*/15 * * * *', 'for 2 min', 2 * MINUTE_MS, '120'],
   ['0 0 1 1 *', 'for 365 days', DAY_MS, String(365 * 86_400)],
 ])('under cron %s a requested wait %s ends after %d ms, and status and the alert show when', async (...row) => {
-  const [cron, words, pauseAfterFailureMs, retryAfter] = row;
+  const [cron, words, restMs, retryAfter] = row;
   const fixture = await startFixture({ thread: true, settings: { cron } });
   await fixture.context.writer();
-  expect(await restAfter429(fixture, retryAfter)).toBe(pauseAfterFailureMs);
+  expect(await restAfter429(fixture, retryAfter)).toBe(restMs);
 
   const { connection } = fixture.context.reader();
   const historyOf = createSlotHistory(connection, fixture.clock);
   const sources = { factsOf: syncFactsReader(connection), waitingSince: () => null, historyOf };
   const [line] = workspaceLines(fixture.config, workspaceStatuses(connection), sources, fixture.clock.now());
-  const until = isoTime(fixture.clock.now() + pauseAfterFailureMs);
+  const until = isoTime(fixture.clock.now() + restMs);
   const said = `asks to wait ${words}; the next attempt is at ${until}`;
   expect(line?.last_run?.error_message).toContain(said);
   const details = connection.prepare('SELECT detail FROM alerts').pluck().all();

@@ -65,7 +65,10 @@ test('a check names what differs by workspace, period and table, with exit 4, an
   const checked = await world.run('publish', '--check');
   expect(checked.code).toBe(4);
   expect(checked.out).toMatch(
-    new RegExp(`^differs: ${row?.workspace_id} ${row?.period} tenant_usage: credits \\d+ in the ledger, \\d+ in the copy$`, 'm'),
+    new RegExp(
+      `^differs: ${row?.workspace_id} ${row?.period} tenant_usage: credits \\d+ in the ledger, \\d+ in the copy$`,
+      'm',
+    ),
   );
   expect(checked.out).toMatch(
     new RegExp(`^differs: ${row?.workspace_id} tenants: same sums, different contents$`, 'm'),
