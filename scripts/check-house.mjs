@@ -1,5 +1,5 @@
 // Checks the house: imports go down the list of rooms only, modules do not import each other in a circle, there are no
-// barrels, files stay small enough to read, objects are written property by property, and time and chance come through
+// barrels, objects are written property by property, and time and chance come through
 // core's ports.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -56,7 +56,6 @@ const BARE_ALLOWED = ['core'];
 /** An object spread into another only to save lines: its properties are written out. */
 const SPREAD_LITERAL = /\.\.\.\{/;
 const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
-const MAX_LINES = 400;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const src = join(root, 'src');
@@ -84,11 +83,6 @@ for (const [file, imports] of importsOf) {
     else if (relative(src, file).startsWith(WORDS) && !['alerts', 'core'].includes(roomOf(target)))
       faults.push(`${name}: must not import ${relative(root, target)}: words are made of facts`);
   }
-}
-const all = [...files, ...sourcesIn(join(root, 'test'))];
-for (const file of all) {
-  const lines = readFileSync(file, 'utf8').split('\n').length - 1;
-  if (lines > MAX_LINES) faults.push(`${relative(root, file)}: ${lines} lines, split it at ${MAX_LINES}`);
 }
 for (const circle of findCircles()) faults.push(`circle: ${circle.map((file) => relative(src, file)).join(' -> ')}`);
 

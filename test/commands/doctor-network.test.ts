@@ -35,7 +35,11 @@ describe('the way to the service', () => {
   });
 
   it.each([
-    ['fractions', EMPTY_PAGE.replace('"total_records":0', '"total_records":1.5'), 'report this to the service operator'],
+    [
+      'fractions',
+      EMPTY_PAGE.replace('"total_records":0', '"total_records":1.5'),
+      'report this to the service operator',
+    ],
     [
       'bad Unicode',
       Buffer.concat([Buffer.from(EMPTY_PAGE.slice(0, -1)), Buffer.from([0xff, 0x7d])]),

@@ -46,7 +46,9 @@ it('is named by status and doctor while another process holds it', { timeout: 60
   expect(await ledger()).toMatchObject([{ status: 'ok' }]);
 });
 
-it('makes the daemon not ready from the first refused write until the lock is released', { timeout: 60_000 }, async () => {
+it('makes the daemon not ready from the first refused write until the lock is released', {
+  timeout: 60_000,
+}, async () => {
   const { context, config, sync } = await startFixture({ thread: true });
   await sync();
   const queue = { redisUp: true, redisFault: null, counts: () => Promise.reject(new Error('not asked')) };

@@ -141,7 +141,9 @@ it('closes all that is ready, says the others with their reasons, ends with 3, a
   const first = await world.run('close', '2026-02', '--all', '--by', 'Ada', '--note', 'run 12');
   expect(first.code).toBe(3);
   expect(first.out).toContain('ws-calm, 2026-02: closed with 1 tenant, 1,100 credits');
-  expect(first.out).toContain('ws-grown, 2026-02: NOT closed:\n  - its total of 90.00 EUR differs by more than 50% from 10.00');
+  expect(first.out).toContain(
+    'ws-grown, 2026-02: NOT closed:\n  - its total of 90.00 EUR differs by more than 50% from 10.00',
+  );
   expect(first.out).toContain('2 workspaces closed, 3 not closed');
   const closed = world.query('SELECT workspace_id, actor, note, forced, digest FROM finance_closes ORDER BY 1');
   expect(closed).toMatchObject([

@@ -14,9 +14,7 @@ describe('backup', () => {
     const { code, out, err } = await world.run('backup', 'copy.db');
     expect(code).toBe(0);
     expect(err).toBe('');
-    expect(out).toMatch(
-      /^wrote .*\/copy\.db, [\d,]+ bytes\nverified 1 applied run, 6 entries\nhead digest \w{64}\n$/,
-    );
+    expect(out).toMatch(/^wrote .*\/copy\.db, [\d,]+ bytes\nverified 1 applied run, 6 entries\nhead digest \w{64}\n$/);
     expect(statSync(join(world.folder, 'copy.db')).mode & 0o777).toBe(0o600);
   });
 

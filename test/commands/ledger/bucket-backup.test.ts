@@ -65,9 +65,14 @@ it('an object that is there stays, unless it is to be replaced', async () => {
 
 it('what is missing is said: a backup, a key, an address; a damaged backup touches nothing', async () => {
   const { world, server } = await createStored();
-  expect((await world.run('restore', 's3://our-bucket/none')).err).toMatch(/no backup found at s3:\/\/our-bucket\/none\//);
+  expect((await world.run('restore', 's3://our-bucket/none')).err).toMatch(
+    /no backup found at s3:\/\/our-bucket\/none\//,
+  );
   expect((await world.run('restore', 's3://our-bucket/none.db')).err).toMatch(/404 NoSuchKey\n.*name of the object/);
-  expect(await world.run('backup', 's3://')).toMatchObject({ code: 2, err: expect.stringContaining('is not an S3 address') });
+  expect(await world.run('backup', 's3://')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('is not an S3 address'),
+  });
   const body = Buffer.from('no ledger at all');
   server.objects.set('bad.db', { body, sizeBytes: body.byteLength, sha256: '', checksum: '' });
   const bad = await world.run('restore', 's3://our-bucket/bad.db');

@@ -66,7 +66,9 @@ describe('verify', () => {
     for (const file of ['usage-ledger.yml', '.env']) rmSync(join(world.folder, file), { force: true });
     const anchors = ['--expect-head', sync.workspaces[0].digest, '--checkpoint', log, '--checkpoint-key', key];
     const { code, out } = await world.run('verify', 'copy.db', ...anchors);
-    expect(out).toMatch(/^verified 1 applied run, 6 entries, 6 keys\nhead digest \w{64}\nthe chain contains the expected head/);
+    expect(out).toMatch(
+      /^verified 1 applied run, 6 entries, 6 keys\nhead digest \w{64}\nthe chain contains the expected head/,
+    );
     expect(out).toContain('1 checkpoint matches the chain (signed)');
     expect(code).toBe(0);
     expect((await world.run('verify', 'copy.db', '--expect-head', '0'.repeat(64))).code).toBe(4);

@@ -44,7 +44,9 @@ test('a workspace that was ended is read and closed nowhere any more, and says s
   // Its history stays.
   expect(await run(world, 'usage', '--workspace', 'ws-2', '--format', 'csv')).toContain('initech');
 
-  expect(await run(world, 'workspace', 'resume', 'ws-2', '--note', 'by mistake')).toContain('ws-2 resumed: this ledger reads it again');
+  expect(await run(world, 'workspace', 'resume', 'ws-2', '--note', 'by mistake')).toContain(
+    'ws-2 resumed: this ledger reads it again',
+  );
   expect(await refused(world, 'workspace', 'resume', 'ws-2', ...WHY)).toContain('workspace "ws-2" was not ended');
   world.clock.nowMs += 3_600_000;
   expect(parseJson(await run(world, 'sync', '--json')).workspaces).toMatchObject([

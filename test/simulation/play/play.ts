@@ -94,7 +94,11 @@ export async function play(plan: Plan): Promise<Outcome> {
     await world.clock.advance(0);
     const calmMs = world.clock.now();
     const longestMs = QUIET_MS + 2 * Math.max(...plan.workspaces.map(({ pauseMs }) => pauseMs));
-    for (let pauseAfterFailureMs = 0; pauseAfterFailureMs < longestMs && !watches.every((each) => each.isSettled(calmMs)); pauseAfterFailureMs += REST_STEP_MS)
+    for (
+      let pauseAfterFailureMs = 0;
+      pauseAfterFailureMs < longestMs && !watches.every((each) => each.isSettled(calmMs));
+      pauseAfterFailureMs += REST_STEP_MS
+    )
       await run(plan.forMs + pauseAfterFailureMs + REST_STEP_MS);
     // Reminders never end, so there is always something to wait for; a run that has begun meanwhile ends.
     const untilRead = async (): Promise<void> => {
