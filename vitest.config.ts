@@ -49,6 +49,8 @@ const COMPILED = join(root, 'node_modules', '.cache', 'compiled');
 // Workers reuse compiled code: a file in a process of its own spends most of its time on loading.
 process.env.NODE_COMPILE_CACHE ??= COMPILED;
 
+/** Preloaded into workers, and into the threads and processes that tests start. */
+const PRELOAD = ['--import', join(root, 'test/support/bundled-packages.mjs')];
 const SLOW_FILES = 'test/**/*.slow.test.ts';
 
 export default defineConfig({
@@ -64,8 +66,9 @@ export default defineConfig({
     pool: 'forks',
     // Twice the usual two cores: many tests wait for a daemon, a server, the next minute or a retry.
     maxWorkers: 4,
+    execArgv: PRELOAD,
     // The compile cache serves the commands that tests start, too.
-    env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: COMPILED },
+    env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: COMPILED, NODE_OPTIONS: PRELOAD.join(' ') },
     // Files share processes and the modules loaded there, which saves a quarter of the time: a test restores what it changes in the
     // process. In CI each file has a process of its own, so that a crash takes no other file with it.
     isolate: Boolean(process.env.CI),
