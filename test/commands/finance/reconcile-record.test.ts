@@ -189,7 +189,7 @@ test.each([
 ])('a file of %s is read by its columns', async (preset, file) => {
   const world = await createJanuary();
   const { code, err } = await reconcile(world, file, '--preset', preset, '--record');
-  expect([code, err]).toEqual([0, expect.stringContaining('is recorded')]);
+  expect([code, err]).toEqual([0, expect.stringContaining('reconciliation recorded, head digest')]);
   expect(world.query('SELECT tenant_id, invoice_number FROM finance_charges ORDER BY 1')).toEqual([
     { tenant_id: 'acme', invoice_number: 'R-1' },
     { tenant_id: 'acme-us', invoice_number: 'R-1' },

@@ -54,7 +54,7 @@ test('names without a commitment of a close in force are deleted, and chain and 
   expect(nameNow()).toEqual({ display_name: null, external_ref: null, labels: '{}' });
   expectWhole();
   expect(['2026-01', '2026-02'].map(statement)).toEqual(before);
-  for (const text of before) expect(await verifyText(text)).toMatchObject({ agrees: true });
+  for (const text of before) expect(await verifyText(text)).toMatchObject({ isConsistent: true });
   const all = JSON.stringify(connection.prepare('SELECT * FROM tenant_names').all());
   expect(all).not.toContain('Martia of acme');
   expect(all).not.toContain('"{\\"owner\\":\\"Januaria of acme');
@@ -73,7 +73,7 @@ test('once its months are reopened, no trace of a name is left, not even bytes i
   expect(nameNow()).toEqual({ display_name: null, external_ref: null, labels: null });
   close('2026-01');
   expect(JSON.parse(statement('2026-01'))).toMatchObject({ tenants: [{ display_name: null, external_ref: null }] });
-  expect(await verifyText(statement('2026-01'))).toMatchObject({ agrees: true });
+  expect(await verifyText(statement('2026-01'))).toMatchObject({ isConsistent: true });
   expectWhole();
   connection.pragma('wal_checkpoint(TRUNCATE)');
   const bytes = readFileSync(path).toString('latin1');
