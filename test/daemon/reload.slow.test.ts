@@ -31,7 +31,7 @@ test('reload applies workspaces and channels, lists settings that need a restart
   onTestFinished(() => receiver.close());
   const summaries = () => receiver.received.map(({ body }) => JSON.parse(String(body)).summary);
   const folder = configure(temporaryFolder(), settings('ws-1'));
-  expect((await command(folder, 'reload')).stderr).toContain('no daemon of');
+  expect((await command(folder, 'reload')).stderr).toContain('no daemon is running for');
   const daemon = startDaemonProcess(folder);
   await daemon.line('ready');
   const runs = (): string[] =>

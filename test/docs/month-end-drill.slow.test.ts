@@ -213,9 +213,9 @@ test('forty workspaces are closed, reconciled and bundled by eight commands, and
 /** Of lines of workspaces that are ready, or of the tenants of one, the first; of closes the first and how many there are. */
 function shortened(lines: readonly string[]): string[] {
   const digest = lines.findIndex((line) => line.startsWith('head digest'));
-  if (lines.at(-1)?.endsWith(' refused') === true) return [...lines.slice(0, digest + 1), '...', lines.at(-1) ?? ''];
+  if (lines.at(-1)?.endsWith(' not closed') === true) return [...lines.slice(0, digest + 1), '...', lines.at(-1) ?? ''];
   const kept: string[] = [];
-  const alike = [/^ws-.* ready$/, /is recorded as reconciled/, / of ws-07: /].flatMap((one) =>
+  const alike = [/^ws-.* ready$/, /: reconciliation recorded, /, / \(ws-07\): /].flatMap((one) =>
     lines.filter((line) => one.test(line)).slice(1),
   );
   for (const line of lines) {

@@ -54,7 +54,7 @@ test('the packed package installs without compiling or complaint, and the first 
   expect((await run(cli, ['--version'], { cwd: folder, env })).stdout).toBe(`${version}\n`);
   const withNodeAlone = { PATH: '/nowhere', TMPDIR: parent };
   const demo = await run(process.execPath, [cli, 'demo'], { cwd: parent, env: withNodeAlone });
-  expect(demo.stdout).toContain('The webhook got this message:');
+  expect(demo.stdout).toContain('The webhook received this message:');
   await isUpUnderPm2(folder, ownPm2);
   await showsEveryScreen(folder, cli);
   expect((await run('bash', ['-c', readmeQuery()], { cwd: folder, env })).stdout).toMatch(/^acme-bakery\|\d+$/m);

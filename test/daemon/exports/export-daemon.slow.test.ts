@@ -57,7 +57,7 @@ test('a daemon writes due exports, removes old ones, exports after a close, and 
   expect(readFileSync(join(exports, bill), 'utf8')).toMatch(new RegExp(`^ws-1,${CLOSED},1,500,5,closed`, 'm'));
 
   const status = await run('status');
-  expect(status.out).toMatch(/^exports broken fails: \S+no-folder is not a folder$/m);
+  expect(status.out).toMatch(/^exports broken failing: \S+no-folder is not a folder$/m);
   expect(status.out).not.toContain('bill');
   const { exports: told } = JSON.parse((await run('status', '--json')).out);
   expect(told).toMatchObject([

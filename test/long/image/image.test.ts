@@ -57,7 +57,7 @@ test('the demonstration needs nothing but the image', async () => {
   const beganMs = performance.now();
   const demo = run({ args: ['demo'], writable: true });
   expect(await demo.exit(), demo.output()).toBe(0);
-  expect(demo.output()).toContain('The webhook got this message:');
+  expect(demo.output()).toContain('The webhook received this message:');
   print({ demoSeconds: (performance.now() - beganMs) / 1000 });
 });
 

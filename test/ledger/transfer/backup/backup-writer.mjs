@@ -6,7 +6,7 @@ import { createLogger } from '../../../../src/core/logger.ts';
 import { openForWriting } from '../../../../src/ledger/store/file/open.ts';
 import { syncWorkspace } from '../../../../src/sync/run.ts';
 import { StagingRoom } from '../../../../src/sync/staging-room.ts';
-import { carryOut } from '../../../../src/writer/commands.ts';
+import { execute } from '../../../../src/writer/commands.ts';
 import { plainSession } from '../../../../src/writer/session.ts';
 import { writerOver } from '../../../../src/writer/writer.ts';
 
@@ -29,7 +29,7 @@ const WORKSPACE = workspaceSchema.parse({
 const [path] = process.argv.slice(2);
 const connection = openForWriting(path);
 const session = plainSession(connection);
-const writer = writerOver({ call: async (name, args) => carryOut(session, name, args) });
+const writer = writerOver({ call: async (name, args) => execute(session, name, args) });
 const staging = new StagingRoom();
 const logger = createLogger({ level: 'silent' });
 const states = [stateOf()];
