@@ -7,6 +7,8 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const MAX_SECONDS = 5;
+/** A file counts as slow when it is slow this often: one run may meet a busy moment of the machine. */
+const MAX_RUNS = 3;
 /** Fast files that may take longer, each with its reason. */
 const EXCEPTIONS = new Map([]);
 
@@ -17,7 +19,7 @@ const suspects = readTimes(join(root, 'node_modules', '.cache', 'test-times.json
   ({ file, seconds }) => seconds > MAX_SECONDS && !EXCEPTIONS.has(file),
 );
 const slow = suspects
-  .map(({ file }) => ({ file, seconds: timeAlone(file) }))
+  .map(({ file }) => ({ file, seconds: fastestAlone(file) }))
   .filter(({ seconds }) => seconds > MAX_SECONDS);
 for (const { file, seconds } of slow) {
   process.stderr.write(
@@ -35,6 +37,13 @@ function readTimes(report) {
     file: relative(root, name),
     seconds: (endTime - startTime) / 1000,
   }));
+}
+
+/** Returns the seconds of the fastest run; stops at the first that is fast enough. */
+function fastestAlone(file) {
+  let seconds = timeAlone(file);
+  for (let run = 1; run < MAX_RUNS && seconds > MAX_SECONDS; run += 1) seconds = Math.min(seconds, timeAlone(file));
+  return seconds;
 }
 
 function timeAlone(file) {

@@ -4,10 +4,22 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { startS3Server } from '../support/net/s3-server.ts';
+import { type Fault, startS3Server } from '../support/net/s3-server.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { failOnce, fileOf, isPart, MIB, NAME, PREFIX, upload } from './upload-setup.ts';
+
+test.each<[string, Fault, number]>([
+  ['a part that is cut off in its middle', 'cut_half', 2],
+  ['a part whose answer is lost', 'cut_after', 2],
+  ['a service that has no time', { status: 503, code: 'SlowDown' }, 2],
+])('%s is sent again', async (_what, fault, bytes) => {
+  const server = await startS3Server();
+  const { path, sha256 } = fileOf(bytes * 8 * MIB + 5);
+  failOnce(server, isPart('2'), fault);
+  await upload(server, path);
+  expect(server.objects.get(`${PREFIX}${NAME}`)?.sha256).toBe(sha256);
+});
 
 test('a service that does not answer is given up in time, and asked again', async () => {
   const server = await startS3Server();

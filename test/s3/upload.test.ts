@@ -53,18 +53,6 @@ test('Amazon is reached by the name of the bucket, and its checksum is believed 
   expect(await rejection(upload(server, fileOf(10).path, { place }))).toMatchObject({ code: 'upload_faulty' });
 });
 
-test.each<[string, Fault, number]>([
-  ['a part that is cut off in its middle', 'cut_half', 2],
-  ['a part whose answer is lost', 'cut_after', 2],
-  ['a service that has no time', { status: 503, code: 'SlowDown' }, 2],
-])('%s is sent again', async (_what, fault, bytes) => {
-  const server = await startS3Server();
-  const { path, sha256 } = fileOf(bytes * 8 * MIB + 5);
-  failOnce(server, isPart('2'), fault);
-  await upload(server, path);
-  expect(server.objects.get(`${PREFIX}${NAME}`)?.sha256).toBe(sha256);
-});
-
 test('an object whose last answer is lost is there, and that is seen', async () => {
   const server = await startS3Server();
   const { path, sha256 } = fileOf(9 * MIB);
