@@ -33,6 +33,8 @@ interface RedisRow extends Pick<RefusalRow, 'name' | 'phases' | 'readyReason' | 
   grant(server: Server): Promise<unknown>;
   /** The query of `redis_url`, such as `db=3`. */
   query?: string;
+  /** Whether `redis_url` has no user and password. */
+  isAnonymous?: boolean;
 }
 
 const acl = ({ admin }: Server, ...rules: string[]): Promise<unknown> => admin.call('ACL', 'SETUSER', USER, ...rules);
@@ -131,6 +133,19 @@ const ROWS: readonly RedisRow[] = [
     remedyWords: /correct the user and password in redis_url/,
   },
   {
+    name: 'NOAUTH',
+    isAnonymous: true,
+    async refuse({ admin }) {
+      await admin.call('ACL', 'SETUSER', 'default', '>another-password');
+      // Keeps the connection of the test itself.
+      await admin.call('CLIENT', 'KILL', 'USER', 'default', 'SKIPME', 'yes');
+    },
+    grant: ({ admin }) => admin.call('ACL', 'SETUSER', 'default', 'nopass'),
+    readyReason: /requires a password, and redis_url has none \(NOAUTH\)/,
+    doctorWords: /requires a password, and redis_url has none \(NOAUTH\)/,
+    remedyWords: /add the password to redis_url/,
+  },
+  {
     name: 'SELECT of a database that may not be selected',
     query: 'db=3',
     async refuse(server) {
@@ -158,7 +173,8 @@ export const REDIS_ROWS: readonly RefusalRow[] = ROWS.map((row) => ({
 async function openRedis(folder: string, row: RedisRow): Promise<RefusingDependency> {
   const server = await startServer(folder);
   await acl(server, 'on', `>${PASSWORD}`, ...DOCUMENTED_RIGHTS);
-  const url = `unix://${USER}:${PASSWORD}@${server.socketPath}${row.query === undefined ? '' : `?${row.query}`}`;
+  const login = row.isAnonymous === true ? '' : `${USER}:${PASSWORD}@`;
+  const url = `unix://${login}${server.socketPath}${row.query === undefined ? '' : `?${row.query}`}`;
   return {
     settings: { redis_url: url },
     refuse: async () => void (await row.refuse(server)),
