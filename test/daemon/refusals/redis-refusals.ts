@@ -25,6 +25,8 @@ interface Server {
   readonly socketPath: string;
   /** Disconnects the daemon, so that its next command comes over a new connection. */
   disconnectDaemon(): Promise<void>;
+  /** Starts the server again on the same socket, empty, with other options. */
+  restart(...more: string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -157,7 +159,21 @@ const ROWS: readonly RedisRow[] = [
     doctorWords: /may not run SELECT \(NOPERM\)/,
     remedyWords: /\+select/,
   },
+  {
+    name: 'SELECT of a database that does not exist',
+    query: 'db=3',
+    refuse: (server) => restartWithUser(server, '--databases', '2'),
+    grant: (server) => restartWithUser(server),
+    readyReason: /has no database 3/,
+    doctorWords: /has no database 3/,
+    remedyWords: /choose a lower database number/,
+  },
 ];
+
+async function restartWithUser(server: Server, ...options: string[]): Promise<void> {
+  await server.restart(...options);
+  await acl(server, 'on', `>${PASSWORD}`, ...DOCUMENTED_RIGHTS);
+}
 
 export const REDIS_ROWS: readonly RefusalRow[] = ROWS.map((row) => ({
   dependency: 'redis',
@@ -194,8 +210,10 @@ export async function startServer(folder: string, ...more: string[]): Promise<Se
     '--loading-process-events-interval-bytes',
     '1024',
   ];
-  const child: ChildProcess = spawn('redis-server', [...options, ...debug], { stdio: 'ignore' });
-  const exited = once(child, 'exit');
+  const start = (...others: string[]): ChildProcess =>
+    spawn('redis-server', [...options, ...debug, ...others], { stdio: 'ignore' });
+  let child = start();
+  let exited = once(child, 'exit');
   const admin = new Redis(socketPath, { retryStrategy: () => 20, enableReadyCheck: false, maxRetriesPerRequest: null });
   admin.on('error', () => undefined);
   await until('redis-server', async () => (await admin.ping()) === 'PONG');
@@ -204,6 +222,13 @@ export async function startServer(folder: string, ...more: string[]): Promise<Se
     socketPath,
     async disconnectDaemon() {
       await admin.call('CLIENT', 'KILL', 'USER', USER);
+    },
+    async restart(...others) {
+      child.kill('SIGKILL');
+      await exited;
+      child = start(...others);
+      exited = once(child, 'exit');
+      await until('redis-server', async () => (await admin.ping()) === 'PONG');
     },
     async stop() {
       admin.disconnect();
