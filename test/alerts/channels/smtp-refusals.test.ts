@@ -13,6 +13,8 @@ test.each<[command: string, response: string, kind: string, fault: RegExp]>([
   ],
   ['MAIL FROM', '553 5.7.1 Not owned by user', 'denial', /^SMTP 553 5\.7\.1: .* the sender alerts@example\.com$/],
   ['MAIL FROM', '530 5.7.0 Authentication Required', 'denial', /without a login$/],
+  ['MAIL FROM', '535 5.7.3 Authentication unsuccessful', 'denial', /refused the login$/],
+  ['RCPT TO', '523 Message too long', 'too_large', /a message of this size$/],
   ['MAIL FROM', '552 5.3.4 Message too big for system', 'too_large', /a message of this size$/],
   ['MAIL FROM', '552 Exceeded storage allocation', 'denial', /a quota is used up$/],
   ['MAIL FROM', '451 4.3.0 Try again', 'later', /^SMTP 451 4\.3\.0$/],
