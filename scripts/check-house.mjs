@@ -27,9 +27,25 @@ const ROOMS = [
   'input-files',
   'core',
 ];
-/** Inside a room, from its top to its foundation. */
+/** Inside a room, from its top to its foundation: folders and files; a file belongs to the longest path that it begins with. */
 const INSIDE = {
-  alerts: ['queries', 'backtest', 'channels', 'evaluate', 'notify', 'track', 'rules', 'wording', 'history', 'measures'],
+  alerts: [
+    'queries',
+    'backtest',
+    'channels',
+    'evaluate-run.ts',
+    'evaluate-system.ts',
+    'actions.ts',
+    'end-alerts.ts',
+    'outbox',
+    'messages',
+    'pipeline',
+    'state',
+    'rules',
+    'messages/facts',
+    'forecast',
+    'figures',
+  ],
   ledger: ['transfer', 'audit', 'journal', 'store'],
   reports: ['page', 'statement', 'files', 'xlsx', 'queries', 'formats'],
 };
@@ -46,8 +62,9 @@ const ONLY = {
   billing: ['core'],
   'input-files': ['core'],
 };
-/** Words are made of facts alone: whoever sends them needs neither the ledger nor the rules. */
-const WORDS = 'alerts/wording/';
+/** Sentences are made of facts alone: a channel that renders one needs no ledger. */
+const SENTENCES =
+  /^alerts\/(?:messages\/(?:facts\/|(?:sentence|group-sentence|fact-list|next-commands|quiet-setting|muted)\.ts)|rules\/(?:kinds?\.ts|[^/]+\/(?:kind|message)\.ts))/;
 /** Time, timers and chance come from `core/clock.ts` and `core/randomness.ts`, so that a test can say what they are. */
 const BARE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;
@@ -80,8 +97,8 @@ for (const [file, imports] of importsOf) {
       faults.push(`${name}: ${room} must not import ${relative(root, target)}`);
     else if (!mayImportInside(file, target))
       faults.push(`${name}: must not import ${relative(root, target)}, which is above it in ${room}`);
-    else if (relative(src, file).startsWith(WORDS) && !['alerts', 'core'].includes(roomOf(target)))
-      faults.push(`${name}: must not import ${relative(root, target)}: words are made of facts`);
+    else if (SENTENCES.test(relative(src, file)) && !['alerts', 'core'].includes(roomOf(target)))
+      faults.push(`${name}: must not import ${relative(root, target)}: sentences are made of facts`);
   }
 }
 for (const circle of findCircles()) faults.push(`circle: ${circle.map((file) => relative(src, file)).join(' -> ')}`);
@@ -109,11 +126,17 @@ function mayImport(from, to) {
 }
 
 function mayImportInside(file, target) {
-  const [room, from] = relative(src, file).split('/');
-  const [other, to] = relative(src, target).split('/');
+  const room = roomOf(file);
   const order = INSIDE[room];
-  if (order === undefined || room !== other) return true;
-  return order.includes(from) && order.indexOf(to) >= order.indexOf(from);
+  if (order === undefined || room !== roomOf(target)) return true;
+  const from = floorOf(order, relative(join(src, room), file));
+  return from >= 0 && floorOf(order, relative(join(src, room), target)) >= from;
+}
+
+/** Returns the place in the order of a room that a file belongs to; -1 where there is none. */
+function floorOf(order, file) {
+  const places = order.filter((place) => file === place || file.startsWith(`${place}/`));
+  return order.indexOf(places.sort((a, b) => b.length - a.length)[0]);
 }
 
 function readImports(file) {

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AlertChange } from '../alerts/track/alert-change.ts';
+import type { AlertChange } from '../alerts/state/alert-change.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
 import { keepYoungGenerationSmall } from '../core/process/memory.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { channelUrl } from '../alerts/channels/outbound/channel-url.ts';
 import { postJson } from '../alerts/channels/outbound/post-json.ts';
-import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import type { StaleCheck } from '../alerts/evaluate-system.ts';
 import type { HeartbeatConfig } from '../config/channel-types.ts';
 import type { Config } from '../config/types.ts';
 import { isoTime, type WallClock } from '../core/clock.ts';

@@ -1,4 +1,4 @@
-import type { DirectMessage, DirectOutcome } from '../alerts/notify/direct-message.ts';
+import type { DirectMessage, DirectOutcome } from '../alerts/outbox/emergency.ts';
 import { HOUR_MS } from '../core/durations.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { counted, withThousands } from '../core/text/words.ts';

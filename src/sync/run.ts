@@ -1,5 +1,5 @@
-import type { RunFault } from '../alerts/rules/own.ts';
-import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import type { RunFault } from '../alerts/rules/system/detect.ts';
+import type { RunAlerts } from '../alerts/state/alert-change.ts';
 import type { Consistency } from '../config/types.ts';
 import { every } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';

@@ -2,11 +2,11 @@ import type { Dispatcher } from 'undici';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
-import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import type { DirectMessage, DirectOutcome } from '../alerts/notify/direct-message.ts';
-import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/notify/due.ts';
-import type { JobHealth } from '../alerts/rules/own.ts';
-import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
+import type { StaleCheck } from '../alerts/evaluate-system.ts';
+import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/outbox/due.ts';
+import type { DirectMessage, DirectOutcome } from '../alerts/outbox/emergency.ts';
+import { type ChannelRoute, channelsOf, routesOf } from '../alerts/pipeline/route.ts';
+import type { JobHealth } from '../alerts/rules/system/detect.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { Config, WorkspaceConfig } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
@@ -326,7 +326,7 @@ export class Context {
   }
 
   async directMessages(health: JobHealth): Promise<DirectMessage[]> {
-    const { directMessages } = await import('../alerts/notify/direct-message.ts');
+    const { directMessages } = await import('../alerts/outbox/emergency.ts');
     return directMessages(this.reader().connection, this.#routes, health, this.clock.now());
   }
 

@@ -1,7 +1,7 @@
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/channels/deliver.ts';
-import { disabledChannels } from '../alerts/notify/channel-states.ts';
-import { testPayload } from '../alerts/notify/test-message.ts';
+import { testPayload } from '../alerts/messages/test-message.ts';
+import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

@@ -1,16 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { acknowledgeAlert, addSilence, endSilence, recordFeedback, type SilenceRequest } from '../alerts/actions.ts';
 import { endFaultsOfOthers, reportChannelHealth } from '../alerts/channels/channel-faults.ts';
 import type { ChannelReport } from '../alerts/channels/deliver.ts';
-import { evaluateJob, evaluateStale, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import {
-  acknowledgeAlert,
-  addSilence,
-  endSilence,
-  recordFeedback,
-  type SilenceRequest,
-} from '../alerts/notify/actions.ts';
-import { disableChannel } from '../alerts/notify/channel-states.ts';
-import { compose } from '../alerts/notify/compose.ts';
+import { endAlerts, withdrawMessages } from '../alerts/end-alerts.ts';
+import { evaluateJob, evaluateStale, type StaleCheck } from '../alerts/evaluate-system.ts';
+import { disableChannel } from '../alerts/outbox/channel-states.ts';
+import { compose } from '../alerts/outbox/compose-due.ts';
 import {
   type AttemptRecord,
   type ClaimedDelivery,
@@ -18,14 +13,13 @@ import {
   type PrunedDeliveries,
   pruneDeliveries,
   recordAttempt,
-} from '../alerts/notify/deliveries.ts';
-import type { DirectMessage } from '../alerts/notify/direct-message.ts';
-import { endAlerts, withdrawMessages } from '../alerts/notify/end-alerts.ts';
-import { evaluateAgain, evaluateAll } from '../alerts/notify/evaluate-due.ts';
-import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/notify/replay.ts';
-import type { JobHealth } from '../alerts/rules/own.ts';
-import type { RunAlerts } from '../alerts/track/alert-change.ts';
-import type { ChannelRoute } from '../alerts/track/routes.ts';
+} from '../alerts/outbox/deliveries.ts';
+import type { DirectMessage } from '../alerts/outbox/emergency.ts';
+import { evaluateAgain, evaluateAll } from '../alerts/outbox/evaluate-due.ts';
+import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
+import type { ChannelRoute } from '../alerts/pipeline/route.ts';
+import type { JobHealth } from '../alerts/rules/system/detect.ts';
+import type { RunAlerts } from '../alerts/state/alert-change.ts';
 import { isoTime } from '../core/clock.ts';
 import { collectGarbage } from '../core/process/memory.ts';
 import type { ActLink } from '../ledger/journal/acts.ts';

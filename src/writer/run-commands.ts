@@ -1,7 +1,7 @@
-import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
-import { evaluateFailure, evaluateJob } from '../alerts/evaluate/evaluate-self.ts';
-import type { RunFault } from '../alerts/rules/own.ts';
-import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
+import { evaluateFailure, evaluateJob } from '../alerts/evaluate-system.ts';
+import type { RunFault } from '../alerts/rules/system/detect.ts';
+import type { RunAlerts } from '../alerts/state/alert-change.ts';
 import { storeBudgets } from '../ledger/journal/charges/budget-store.ts';
 import { chargeRun } from '../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../ledger/journal/charges/credit-pricer.ts';

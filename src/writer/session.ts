@@ -1,4 +1,4 @@
-import type { ChannelRoute } from '../alerts/track/routes.ts';
+import type { ChannelRoute } from '../alerts/pipeline/route.ts';
 import { isoTime } from '../core/clock.ts';
 import { type PackedError, packError } from '../core/errors.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';

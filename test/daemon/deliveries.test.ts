@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { DeliveryOutcome } from '../../src/alerts/channels/deliver.ts';
-import { testPayload } from '../../src/alerts/notify/test-message.ts';
+import { testPayload } from '../../src/alerts/messages/test-message.ts';
 import type { ChannelConfig } from '../../src/config/channel-types.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { Deliveries } from '../../src/daemon/deliveries.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { AlertSettings } from '../../src/config/types.ts';
-import { DAY_MS, type DayWorld, dayWorld, HOUR_MS } from '../alerts/evaluate/day-world.ts';
+import { DAY_MS, type DayWorld, dayWorld, HOUR_MS } from '../alerts/evaluate-run/day-world.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/alert-rules.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { deadLetters } from '../../src/alerts/notify/replay.ts';
+import { deadLetters } from '../../src/alerts/outbox/replay.ts';
 import { outboxCounts } from '../../src/daemon/state/status.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';

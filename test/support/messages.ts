@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
-import { compose } from '../../src/alerts/notify/compose.ts';
-import { claimDelivery, recordAttempt } from '../../src/alerts/notify/deliveries.ts';
-import { DELIVERY_TABLE, type DeliveryEvent, type DeliveryState } from '../../src/alerts/notify/delivery-states.ts';
-import { dueDeliveries } from '../../src/alerts/notify/due.ts';
+import { compose } from '../../src/alerts/outbox/compose-due.ts';
+import { claimDelivery, recordAttempt } from '../../src/alerts/outbox/deliveries.ts';
+import { DELIVERY_TABLE, type DeliveryEvent, type DeliveryState } from '../../src/alerts/outbox/delivery-states.ts';
+import { dueDeliveries } from '../../src/alerts/outbox/due.ts';
 import { inertJson } from '../../src/core/text/inert-text.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import type { Context } from '../../src/wiring/context.ts';

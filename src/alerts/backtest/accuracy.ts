@@ -1,6 +1,6 @@
 import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { rulesWith } from '../wording/kinds/table.ts';
+import { rulesWith } from '../rules/kinds.ts';
 
 /** How good what was told of jumps was, of months that are over. */
 export interface Accuracy {

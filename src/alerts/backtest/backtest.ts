@@ -1,10 +1,10 @@
 import { nextTurn, systemClock } from '../../core/clock.ts';
 import type { Period } from '../../core/period.ts';
+import type { Level, RuleName } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
-import { keepHistory } from '../history/curves.ts';
-import type { Level, RuleName } from '../measures/judgement.ts';
-import type { FeedbackLabel } from '../track/feedback.ts';
+import type { RunAlertSettings } from '../evaluate-run.ts';
+import { keepHistory } from '../forecast/usage-history.ts';
+import type { FeedbackLabel } from '../state/feedback.ts';
 import { type Accuracy, readAccuracy } from './accuracy.ts';
 import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
 import { Replica } from './replica.ts';

@@ -4,10 +4,10 @@ import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
-import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
-import type { KeptHistory } from '../history/curves.ts';
-import { acceptAll } from '../notify/accept-all.ts';
-import { routesOf } from '../track/routes.ts';
+import { evaluateRun, type RunAlertSettings } from '../evaluate-run.ts';
+import type { KeptHistory } from '../forecast/usage-history.ts';
+import { acceptAll } from '../outbox/accept-all.ts';
+import { routesOf } from '../pipeline/route.ts';
 import type { RecordedHistory, RecordedLink } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */

@@ -2,9 +2,9 @@ import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, isNull, query, sql } from '../../ledger/store/schema/drizzle.ts';
-import { evaluateJob } from '../evaluate/evaluate-self.ts';
-import { isOpenAlert } from '../track/alert-rows.ts';
-import type { Notifying } from '../track/routes.ts';
+import { evaluateJob } from '../evaluate-system.ts';
+import type { Notifying } from '../pipeline/route.ts';
+import { isOpenAlert } from '../state/alert-store.ts';
 
 /** Begins the cause of an alert about a channel. */
 const OF_CHANNEL = 'channel:';

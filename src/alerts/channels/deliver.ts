@@ -1,7 +1,7 @@
 import type { WallClock } from '../../core/clock.ts';
-import { nextAttemptDelayMs } from '../notify/backoff.ts';
-import { disabledReason } from '../notify/channel-states.ts';
-import type { AttemptRecord, ClaimedDelivery } from '../notify/deliveries.ts';
+import { disabledReason } from '../outbox/channel-states.ts';
+import type { AttemptRecord, ClaimedDelivery } from '../outbox/deliveries.ts';
+import { nextAttemptDelayMs } from '../pipeline/backoff.ts';
 import type { Channel, DeliveryResult } from './channel.ts';
 
 /** After so many failed attempts, some twenty minutes, the other channels are told. */

@@ -1,10 +1,10 @@
 import { addPeriods } from '../../core/period.ts';
 import { escapeMarkup } from '../../core/text/html-text.ts';
 import { cutAtClause } from '../../core/text/words.ts';
-import { ratesOfDays } from '../notify/course.ts';
-import { dayBars } from '../notify/day-bars.ts';
-import { grouped, monthName } from '../wording/names.ts';
-import type { Facts } from '../wording/notification.ts';
+import { ratesOfDays } from '../messages/daily-usage.ts';
+import { dayBars } from '../messages/day-bars.ts';
+import type { Facts } from '../messages/facts/facts.ts';
+import { grouped, monthName } from '../messages/facts/names.ts';
 import { clip, type GroupMember, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 
 const SUBJECT_CHARACTERS = 90;

@@ -1,9 +1,9 @@
 import { firstOf } from '../../core/text/words.ts';
-import { alertFacts } from '../wording/alert-facts.ts';
-import { forecast, subjectOf, toldCredits } from '../wording/facts-told.ts';
-import { grouped, signed } from '../wording/names.ts';
-import { nextCommands } from '../wording/next-commands.ts';
-import type { Facts } from '../wording/notification.ts';
+import { alertFacts } from '../messages/fact-list.ts';
+import type { Facts } from '../messages/facts/facts.ts';
+import { grouped, signed } from '../messages/facts/names.ts';
+import { forecast, subjectOf, toldCredits } from '../messages/facts/phrases.ts';
+import { nextCommands } from '../messages/next-commands.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */

@@ -8,14 +8,14 @@ import { and, desc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { NO_USAGE } from '../measures/judgement.ts';
-import { MessageComposer } from '../notify/compose-message.ts';
-import { previousPeriodOf } from '../notify/notification.ts';
-import { type AlertFigures, figuresOf } from '../track/alert-figures.ts';
-import { requireAlert } from '../track/alert-rows.ts';
-import { readBasis } from '../track/basis.ts';
-import { usageKind } from '../wording/kinds/table.ts';
-import type { Facts, Notification } from '../wording/notification.ts';
+import { NO_USAGE } from '../figures/usage-figures.ts';
+import { MessageComposer } from '../messages/compose.ts';
+import type { Facts, Notification } from '../messages/facts/facts.ts';
+import { previousPeriodOf } from '../messages/notification.ts';
+import { usageKind } from '../rules/kinds.ts';
+import { type AlertFigures, figuresOf } from '../state/alert-figures.ts';
+import { requireAlert } from '../state/alert-store.ts';
+import { readBasis } from '../state/rule-snapshot.ts';
 import type { AlertRow } from './alerts.ts';
 
 /** An alert at one moment: all figures, and what is worked out from them, are of it. */

@@ -1,6 +1,6 @@
 import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { oncePerKey } from '../../core/one-at-a-time.ts';
-import type { AlertState } from '../../core/text/alert-words.ts';
+import type { AlertState, RuleName } from '../../core/text/alert-words.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
@@ -8,15 +8,14 @@ import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
-import type { RuleName } from '../measures/judgement.ts';
-import { phaseOf } from '../measures/phase.ts';
-import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../notify/evidence.ts';
-import { readBasis } from '../track/basis.ts';
-import type { FeedbackLabel } from '../track/feedback.ts';
-import { readMutes } from '../track/mutes.ts';
-import { OPEN_ALERTS } from '../track/open-alerts.ts';
-import { mutedBy } from '../wording/muted.ts';
-import type { StakeMoney } from '../wording/notification.ts';
+import { phaseOf } from '../figures/period-phase.ts';
+import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../messages/evidence.ts';
+import type { StakeMoney } from '../messages/facts/facts.ts';
+import { mutedBy } from '../messages/muted.ts';
+import { readMutes } from '../pipeline/silence.ts';
+import type { FeedbackLabel } from '../state/feedback.ts';
+import { OPEN_ALERTS } from '../state/open-alerts.ts';
+import { readBasis } from '../state/rule-snapshot.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;

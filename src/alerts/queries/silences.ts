@@ -1,4 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
+import type { RuleName } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import {
@@ -16,10 +17,9 @@ import {
 } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import type { RuleName } from '../measures/judgement.ts';
-import { NEWS } from '../track/alert-change.ts';
-import { countsAt, type MuteTimes } from '../track/mute-times.ts';
-import { type MuteRow, mutes } from '../track/mutes.ts';
+import { type MuteRow, mutes } from '../pipeline/silence.ts';
+import { countsAt, type MuteTimes } from '../pipeline/time-intervals.ts';
+import { NEWS } from '../state/alert-change.ts';
 
 const COLUMNS = {
   silence_id: silences.silenceId,

@@ -1,7 +1,9 @@
-import type { Judgement, Level, UsageFigures } from '../measures/judgement.ts';
-import type { AlertSubject, Former, Observation } from '../measures/observation.ts';
+import type { Level } from '../../core/text/alert-words.ts';
+import type { UsageFigures } from '../figures/usage-figures.ts';
+import type { Judgement } from './judgement.ts';
 import type { Conditions, PeriodLook } from './judging/candidates.ts';
 import type { Judging, TenantFacts } from './judging/judging.ts';
+import type { AlertSubject, Former, Observation } from './observation.ts';
 
 /** How a rule about usage judges. A new one is a file of this form and its place in `RULES`, and its kind beside the others'. */
 export interface UsageRule {

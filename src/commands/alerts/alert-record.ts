@@ -1,4 +1,8 @@
-import { dayBars } from '../../alerts/notify/day-bars.ts';
+import { dayBars } from '../../alerts/messages/day-bars.ts';
+import { alertFacts } from '../../alerts/messages/fact-list.ts';
+import type { Evidence, Facts } from '../../alerts/messages/facts/facts.ts';
+import { commandBesideMute, mutedWords } from '../../alerts/messages/muted.ts';
+import { nextCommands } from '../../alerts/messages/next-commands.ts';
 import { type AlertMoment, type AlertMoments, alertMoments } from '../../alerts/queries/alert-moments.ts';
 import {
   type AlertMessage,
@@ -8,10 +12,6 @@ import {
 } from '../../alerts/queries/alert-record.ts';
 import { createMutedNow } from '../../alerts/queries/alerts.ts';
 import { shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
-import { alertFacts } from '../../alerts/wording/alert-facts.ts';
-import { commandBesideMute, mutedWords } from '../../alerts/wording/muted.ts';
-import { nextCommands } from '../../alerts/wording/next-commands.ts';
-import type { Evidence, Facts } from '../../alerts/wording/notification.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';

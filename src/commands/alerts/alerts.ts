@@ -1,23 +1,30 @@
 import { Argument, Option } from 'commander';
 import type { DeliveryResult } from '../../alerts/channels/channel.ts';
-import type { RuleName, Severity } from '../../alerts/measures/judgement.ts';
-import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
+import type { Facts } from '../../alerts/messages/facts/facts.ts';
+import { placeOf } from '../../alerts/messages/facts/phrases.ts';
+import { mutedBy, mutedWords } from '../../alerts/messages/muted.ts';
+import { muteCommand } from '../../alerts/messages/next-commands.ts';
+import { quietSetting } from '../../alerts/messages/quiet-setting.ts';
+import { isOfMonthEnd } from '../../alerts/messages/sentence.ts';
+import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
-import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/track/feedback.ts';
-import { placeOf } from '../../alerts/wording/facts-told.ts';
-import { rulesWith } from '../../alerts/wording/kinds/table.ts';
-import { mutedBy, mutedWords } from '../../alerts/wording/muted.ts';
-import { muteCommand } from '../../alerts/wording/next-commands.ts';
-import type { Facts } from '../../alerts/wording/notification.ts';
-import { quietSetting } from '../../alerts/wording/quiet-setting.ts';
-import { isOfMonthEnd } from '../../alerts/wording/summary.ts';
+import { rulesWith } from '../../alerts/rules/kinds.ts';
+import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/state/feedback.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
-import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
+import {
+  ALERT_STATES,
+  type AlertState,
+  fullName,
+  RULES,
+  type RuleName,
+  SEVERITIES,
+  type Severity,
+} from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted, cutAtClause } from '../../core/text/words.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Accuracy } from '../../alerts/backtest/accuracy.ts';
 import { type Backtest, type BacktestAlert, backtest } from '../../alerts/backtest/backtest.ts';
-import type { FeedbackLabel } from '../../alerts/track/feedback.ts';
+import type { FeedbackLabel } from '../../alerts/state/feedback.ts';
 import { remedyFor } from '../../config/reading/faults.ts';
 import { type AlertsInFile, alertsSchema } from '../../config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../config/types.ts';

@@ -1,4 +1,5 @@
-import type { SilenceRequest } from '../../alerts/notify/actions.ts';
+import type { SilenceRequest } from '../../alerts/actions.ts';
+import { checkTimes, type MuteTimes, timesWords } from '../../alerts/pipeline/time-intervals.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import {
   anyTenantFits,
@@ -7,9 +8,8 @@ import {
   type SilenceRow,
   silenceRows,
 } from '../../alerts/queries/silences.ts';
-import { requireAlerts } from '../../alerts/track/alert-rows.ts';
-import { checkTimes, type MuteTimes, timesWords } from '../../alerts/track/mute-times.ts';
-import { isSelfRule, ownKind, SELF_RULES } from '../../alerts/wording/kinds/table.ts';
+import { isSelfRule, ownKind, SELF_RULES } from '../../alerts/rules/kinds.ts';
+import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import { isoTime } from '../../core/clock.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { DAY_MS } from '../../core/durations.ts';

@@ -1,8 +1,8 @@
 import { tryMailServer } from '../../alerts/channels/email-channel.ts';
 import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
-import { disabledChannels } from '../../alerts/notify/channel-states.ts';
-import { type FailingChannel, failingChannels } from '../../alerts/notify/failing-channels.ts';
-import { type DeadLetter, deadLetters } from '../../alerts/notify/replay.ts';
+import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
+import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
+import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, HeartbeatConfig } from '../../config/channel-types.ts';
 import type { Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';

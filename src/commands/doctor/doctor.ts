@@ -1,4 +1,4 @@
-import { channelsOf, routesOf, unheardRules } from '../../alerts/track/routes.ts';
+import { channelsOf, routesOf, unheardRules } from '../../alerts/pipeline/route.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { timesAfter } from '../../core/cron.ts';

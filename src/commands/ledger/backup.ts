@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { leaveOwnAlerts } from '../../alerts/notify/end-alerts.ts';
+import { leaveOwnAlerts } from '../../alerts/end-alerts.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';

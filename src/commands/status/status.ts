@@ -1,5 +1,5 @@
-import { type DisabledChannel, disabledChannels } from '../../alerts/notify/channel-states.ts';
-import { type FailingChannel, failingChannels } from '../../alerts/notify/failing-channels.ts';
+import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/channel-states.ts';
+import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
 import { type ShortHistory, shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';

@@ -37,3 +37,10 @@ export const TOLD_EVENTS = [
   ...(['opened', 'again', 'worse', 'eased', 'grown', 'reminder', 'closed', 'flapping', 'baseline'] as const),
 ] as const;
 export type ToldEvent = (typeof TOLD_EVENTS)[number];
+
+/**
+ * How sure a finding is. `likely`: it is expected to come. `happened`: it has come, and whatever is still missing from an
+ * open period can only add to it. `settled`: the period is over and its figures have settled.
+ */
+export type Level = 'likely' | 'happened' | 'settled';
+export const LEVEL_RANK: Readonly<Record<Level, number>> = { likely: 0, happened: 1, settled: 2 };

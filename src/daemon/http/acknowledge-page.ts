@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ACKNOWLEDGE_PATH, isSigned } from '../../alerts/notify/acknowledge-link.ts';
-import type { AcknowledgeRequest } from '../../alerts/notify/actions.ts';
+import type { AcknowledgeRequest } from '../../alerts/actions.ts';
+import { ACKNOWLEDGE_PATH, isSigned } from '../../alerts/messages/acknowledge-link.ts';
+import { alertFacts } from '../../alerts/messages/fact-list.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { type AlertRecord, alertRecord } from '../../alerts/queries/alert-record.ts';
-import { requireAlerts } from '../../alerts/track/alert-rows.ts';
-import { alertFacts } from '../../alerts/wording/alert-facts.ts';
+import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { htmlText } from '../../core/text/html-text.ts';

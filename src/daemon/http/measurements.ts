@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
-import { type AlertCount, countAlerts } from '../../alerts/track/open-alerts.ts';
+import { type AlertCount, countAlerts } from '../../alerts/state/open-alerts.ts';
 import { systemClock } from '../../core/clock.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';

@@ -1,10 +1,10 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Severity } from '../../alerts/measures/judgement.ts';
-import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
+import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
+import type { Severity } from '../../core/text/alert-words.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { PublishHealth } from '../publish-watch.ts';

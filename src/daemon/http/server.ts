@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Queue } from 'bullmq';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import type { AcknowledgeRequest } from '../../alerts/notify/actions.ts';
+import type { AcknowledgeRequest } from '../../alerts/actions.ts';
 import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';

@@ -1,4 +1,4 @@
-import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
+import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';

@@ -1,7 +1,7 @@
+import { named } from '../../alerts/messages/facts/names.ts';
+import { mutedWords } from '../../alerts/messages/muted.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../alerts/queries/alerts.ts';
-import { mutedWords } from '../../alerts/wording/muted.ts';
-import { named } from '../../alerts/wording/names.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { backtest } from '../../../src/alerts/backtest/backtest.ts';
 import { findHistory, recordedLinks } from '../../../src/alerts/backtest/history.ts';
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
-import { keepHistory } from '../../../src/alerts/history/curves.ts';
+import { keepHistory } from '../../../src/alerts/forecast/usage-history.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
 import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';

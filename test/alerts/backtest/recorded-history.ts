@@ -1,5 +1,5 @@
-import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
-import { routesOf } from '../../../src/alerts/track/routes.ts';
+import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
+import { routesOf } from '../../../src/alerts/pipeline/route.ts';
 import { addPeriods, elapsedFraction, periodAt, periodStartMs } from '../../../src/core/period.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';

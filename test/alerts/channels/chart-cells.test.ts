@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chartCells, emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { jumpFacts, NO_EVIDENCE } from './sample.ts';
 
 const COURSE = {

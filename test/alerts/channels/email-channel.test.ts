@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import { createEmailChannel } from '../../../src/alerts/channels/email-channel.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import type { EmailConfig } from '../../../src/config/channel-types.ts';
 import { ACTIVE, HOSTILE_NAMES } from './hostile.ts';
 import { readMail, shownHeader, startMailServer } from './mail-server.ts';

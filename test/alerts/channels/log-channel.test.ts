@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { HOSTILE_NAMES } from './hostile.ts';
 import { jumpFacts } from './sample.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { jumpFacts, NO_EVIDENCE } from './sample.ts';

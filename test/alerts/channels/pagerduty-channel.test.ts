@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { createPagerdutyChannel } from '../../../src/alerts/channels/pagerduty-channel.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
-import { testPayload } from '../../../src/alerts/notify/test-message.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
+import { testPayload } from '../../../src/alerts/messages/test-message.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { HOSTILE_NAMES } from './hostile.ts';
 import { type Receiver, startReceiver } from './receiver.ts';

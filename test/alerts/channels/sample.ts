@@ -1,5 +1,5 @@
-import type { Told } from '../../../src/alerts/notify/notification.ts';
-import type { Evidence } from '../../../src/alerts/wording/notification.ts';
+import type { Evidence } from '../../../src/alerts/messages/facts/facts.ts';
+import type { Told } from '../../../src/alerts/messages/notification.ts';
 
 /** Evidence that says nothing. */
 export const NO_EVIDENCE: Evidence = {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
 import { ACTIVE, HOSTILE_NAMES } from './hostile.ts';
 import { startReceiver } from './receiver.ts';

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { createWebhookChannel } from '../../../src/alerts/channels/webhook-channel.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { type Received, startReceiver } from './receiver.ts';
 import { jumpFacts } from './sample.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { createTeamsChannel } from '../../../src/alerts/channels/teams-channel.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { HOSTILE_NAMES } from './hostile.ts';
 import { startReceiver } from './receiver.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import { createWebhookChannel } from '../../../src/alerts/channels/webhook-channel.ts';
-import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { selfSigned } from '../../support/net/self-signed.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
 import { type Received, type Receiver, startReceiver } from './receiver.ts';

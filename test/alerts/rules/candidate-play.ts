@@ -1,11 +1,11 @@
-import { Curves } from '../../../src/alerts/history/curves.ts';
+import { Curves } from '../../../src/alerts/forecast/usage-history.ts';
 import { createJudging, type Judging } from '../../../src/alerts/rules/judging/judging.ts';
 import { createPeriodFacts } from '../../../src/alerts/rules/judging/period-facts.ts';
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import type { MergedRun } from '../../../src/ledger/journal/runs/apply-run.ts';
 import { Random } from '../../support/random.ts';
-import { DAY_MS, dayWorld, HOUR_MS } from '../evaluate/day-world.ts';
+import { DAY_MS, dayWorld, HOUR_MS } from '../evaluate-run/day-world.ts';
 
 const TENANTS = 30;
 export const FROM = Date.UTC(2026, 0, 10);

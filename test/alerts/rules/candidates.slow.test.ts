@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { askRule } from '../../../src/alerts/evaluate/evaluate-run.ts';
+import { askRule } from '../../../src/alerts/evaluate-run.ts';
 import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts';
-import { JUDGES } from '../../../src/alerts/rules/table.ts';
+import { JUDGES } from '../../../src/alerts/rules/rules.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { periodAt } from '../../../src/core/period.ts';
 import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import type { MergedRun } from '../../../src/ledger/journal/runs/apply-run.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
-import { dayWorld } from '../evaluate/day-world.ts';
+import { dayWorld } from '../evaluate-run/day-world.ts';
 import { judgingOf, play } from './candidate-play.ts';
 
 const SEEDS = Array.from({ length: Number(process.env.CANDIDATE_SEEDS ?? 1) }, (_, index) => index + 1);

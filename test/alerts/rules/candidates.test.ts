@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts';
-import { JUDGES } from '../../../src/alerts/rules/table.ts';
+import { JUDGES } from '../../../src/alerts/rules/rules.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { periodAt } from '../../../src/core/period.ts';
 import { RULES } from '../../../src/core/text/alert-words.ts';
 import type { MergedRun } from '../../../src/ledger/journal/runs/apply-run.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
-import { DAY_MS, HOUR_MS } from '../evaluate/day-world.ts';
+import { DAY_MS, HOUR_MS } from '../evaluate-run/day-world.ts';
 import { DAYS, FROM, judgingOf, play } from './candidate-play.ts';
 
 test('few changed tenants and many are found alike', async () => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outlook } from '../../../src/alerts/measures/forecast/forecast.ts';
-import { type Judgement, type PeriodPhase, UNDECIDED, WAVERING } from '../../../src/alerts/measures/judgement.ts';
-import { jumpThreshold } from '../../../src/alerts/measures/threshold.ts';
+import type { PeriodPhase } from '../../../src/alerts/figures/period-phase.ts';
+import { jumpThreshold } from '../../../src/alerts/figures/threshold.ts';
+import type { Outlook } from '../../../src/alerts/forecast/forecast.ts';
+import { type Judgement, UNDECIDED, WAVERING } from '../../../src/alerts/rules/judgement.ts';
 import { type JumpInput, judgeJump } from '../../../src/alerts/rules/jump/judge-jump.ts';
 
 const MAX = 2n ** 63n - 1n;

@@ -1,24 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outlook } from '../../../src/alerts/measures/forecast/forecast.ts';
-import { PACE_CONFIRM_MS } from '../../../src/alerts/measures/forecast/telling.ts';
-import {
-  type Judgement,
-  type PeriodPhase,
-  UNDECIDED,
-  type UsageFigures,
-  WAVERING,
-} from '../../../src/alerts/measures/judgement.ts';
-import { splitChange } from '../../../src/alerts/measures/split.ts';
-import { buildThreshold, jumpThreshold } from '../../../src/alerts/measures/threshold.ts';
-import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget/budget.ts';
-import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/corrections/regression.ts';
-import { judgeRestatement, judgeWithdrawn } from '../../../src/alerts/rules/corrections/restatement.ts';
-import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/drop.ts';
+import { splitChange } from '../../../src/alerts/figures/change-split.ts';
+import type { PeriodPhase } from '../../../src/alerts/figures/period-phase.ts';
+import { buildThreshold, jumpThreshold } from '../../../src/alerts/figures/threshold.ts';
+import type { UsageFigures } from '../../../src/alerts/figures/usage-figures.ts';
+import type { Outlook } from '../../../src/alerts/forecast/forecast.ts';
+import { PACE_CONFIRM_MS } from '../../../src/alerts/forecast/pace.ts';
+import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget/detect.ts';
+import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/detect.ts';
 import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/stopped.ts';
+import { type Judgement, UNDECIDED, WAVERING } from '../../../src/alerts/rules/judgement.ts';
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
-import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/new-spend.ts';
-import { judgeFailedRun } from '../../../src/alerts/rules/own.ts';
+import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/detect.ts';
+import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression/detect.ts';
+import { judgeRestatement, judgeWithdrawn } from '../../../src/alerts/rules/restatement/detect.ts';
+import { judgeFailedRun } from '../../../src/alerts/rules/system/detect.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { matchesPattern } from '../../../src/core/text/patterns.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createWebhookChannel } from '../../../src/alerts/channels/webhook-channel.ts';
-import { testPayload } from '../../../src/alerts/notify/test-message.ts';
+import { testPayload } from '../../../src/alerts/messages/test-message.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { startConnectProxy } from '../../support/net/connect-proxy.ts';
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
 import { checkTimes } from '../../../src/commands/doctor/check-ledger.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/upkeep.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
 import { checkExports } from '../../../src/commands/doctor/check-files.ts';
 import { focus } from '../../../src/config/schema/copies.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { acknowledgeAlert } from '../../../src/alerts/notify/actions.ts';
-import { GONE, JUMPS, ROUTES, TAKEN, world } from '../../alerts/notify/receivers-scene.ts';
+import { acknowledgeAlert } from '../../../src/alerts/actions.ts';
+import { GONE, JUMPS, ROUTES, TAKEN, world } from '../../alerts/outbox/receivers-scene.ts';
 import { messages } from '../../support/messages.ts';
 import { serve } from './served.ts';
 

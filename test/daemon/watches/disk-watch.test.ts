@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { type DirectMessage, directMessages } from '../../../src/alerts/notify/direct-message.ts';
-import { routesOf } from '../../../src/alerts/track/routes.ts';
+import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
+import { type DirectMessage, directMessages } from '../../../src/alerts/outbox/emergency.ts';
+import { routesOf } from '../../../src/alerts/pipeline/route.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/disk-watch.ts';
 import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { StaleCheck } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import type { StaleCheck } from '../../../src/alerts/evaluate-system.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
 import { startStaleWatch } from '../../../src/daemon/daemon.ts';

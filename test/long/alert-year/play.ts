@@ -1,5 +1,5 @@
-import { acceptAll } from '../../../src/alerts/notify/accept-all.ts';
-import { addSilence } from '../../../src/alerts/notify/actions.ts';
+import { addSilence } from '../../../src/alerts/actions.ts';
+import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';

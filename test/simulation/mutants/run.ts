@@ -9,8 +9,11 @@ import { drawn, type Mutant, mutantsOf } from './mutants.ts';
 import { root, search } from './search.ts';
 
 /** What the simulation plays; the rest is files, sockets, pages and other processes. */
-const PLAYED = ['alerts/{evaluate,notify,rules,track}', 'billing/rates', 'core', 'ledger/journal', 'queue'];
-const PLACES = [...PLAYED, 'sync', 'usage-api/answers', 'daemon'].map((place) => `src/${place}/**/*.ts`);
+const PLAYED = ['alerts/{outbox,pipeline,rules,state}', 'billing/rates', 'core', 'ledger/journal', 'queue'];
+const PLACES = [
+  'src/alerts/*.ts',
+  ...[...PLAYED, 'sync', 'usage-api/answers', 'daemon'].map((place) => `src/${place}/**/*.ts`),
+];
 const LEFT_OUT = /redis|bullmq|\/(?:http|publish|backup|exports)\/|worker|heartbeat/;
 
 type Placed = Mutant & { file: string };

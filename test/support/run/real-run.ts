@@ -1,5 +1,5 @@
-import { evaluateAll } from '../../../src/alerts/notify/evaluate-due.ts';
-import { type ChannelRoute, type Notifying, routesOf } from '../../../src/alerts/track/routes.ts';
+import { evaluateAll } from '../../../src/alerts/outbox/evaluate-due.ts';
+import { type ChannelRoute, type Notifying, routesOf } from '../../../src/alerts/pipeline/route.ts';
 import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';

@@ -2,7 +2,7 @@ import type { Budget } from '../../../config/types.ts';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import { formatMinor } from '../../../core/money.ts';
 import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
-import { percentOf } from '../../measures/percent.ts';
+import { percentOf } from '../../figures/percent.ts';
 import { SLACK } from '../judging/candidates.ts';
 
 /** Which budget is whose: of several that fit a tenant an exact id wins, then the longest pattern. */

@@ -1,4 +1,4 @@
-import { clear, holds, type Judgement } from '../../measures/judgement.ts';
+import { clear, holds, type Judgement } from '../judgement.ts';
 
 const DAY_MS = 86_400_000;
 /** A tenant that used credits on fewer days of the four weeks before is not missed. */

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
-import type { Curves } from '../../history/curves.ts';
-import { spanOf } from '../../history/run-moments.ts';
+import { spanOf } from '../../forecast/run-moments.ts';
+import type { Curves } from '../../forecast/usage-history.ts';
 import { perRun } from '../judging/judging.ts';
 import { DAYS_BEFORE, type UseBefore } from './stopped.ts';
 

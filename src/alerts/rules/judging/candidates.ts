@@ -3,7 +3,7 @@ import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { count, eq, perConnection, query } from '../../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../../ledger/store/schema/run-tables.ts';
-import { pair } from '../../measures/judgement.ts';
+import { pair } from '../../figures/usage-figures.ts';
 import type { Judging, TenantFacts } from './judging.ts';
 import type { PeriodFacts } from './period-facts.ts';
 

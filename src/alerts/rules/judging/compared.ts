@@ -1,6 +1,6 @@
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import type { UsageFigures } from '../../measures/judgement.ts';
-import type { Threshold } from '../../measures/threshold.ts';
+import type { Threshold } from '../../figures/threshold.ts';
+import type { UsageFigures } from '../../figures/usage-figures.ts';
 import type { Judging, TenantFacts } from './judging.ts';
 
 /** What a period is told beside: the period that its threshold was built from, else the month before. */

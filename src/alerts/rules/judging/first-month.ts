@@ -1,6 +1,6 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
-import { buildThreshold, type Threshold, wholeMonth } from '../../measures/threshold.ts';
+import { buildThreshold, type Threshold, wholeMonth } from '../../figures/threshold.ts';
 import { historyOf, type Judging, type TenantFacts } from './judging.ts';
 
 // A run that is under way has no time yet: of what it sees first, nobody knows since when it was used.

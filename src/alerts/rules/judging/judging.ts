@@ -3,10 +3,10 @@ import type { CreditPricer } from '../../../ledger/journal/charges/credit-pricer
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
-import type { Curves } from '../../history/curves.ts';
-import { forecastOf, type Outlook } from '../../measures/forecast/forecast.ts';
-import type { UsageFigures } from '../../measures/judgement.ts';
-import type { CreditHistory } from '../../measures/threshold.ts';
+import type { CreditHistory } from '../../figures/threshold.ts';
+import type { UsageFigures } from '../../figures/usage-figures.ts';
+import { forecastOf, type Outlook } from '../../forecast/forecast.ts';
+import type { Curves } from '../../forecast/usage-history.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 

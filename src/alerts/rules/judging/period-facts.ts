@@ -5,8 +5,7 @@ import { eq, min, prepared, sql } from '../../../ledger/store/schema/drizzle.ts'
 import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../../ledger/store/schema/workspace-tables.ts';
-import type { PeriodPhase } from '../../measures/judgement.ts';
-import { phaseOf } from '../../measures/phase.ts';
+import { type PeriodPhase, phaseOf } from '../../figures/period-phase.ts';
 
 /** A period of a workspace as the rules see it. */
 export interface PeriodFacts {

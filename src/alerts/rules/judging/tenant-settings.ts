@@ -1,6 +1,6 @@
 import type { AlertRuleSettings, AlertSettings, Budget } from '../../../config/types.ts';
 import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
-import { floorCredits } from '../../measures/threshold.ts';
+import { floorCredits } from '../../figures/threshold.ts';
 
 /** The settings of each tenant of a workspace, and what is common to all of them. */
 export interface TenantSettings {

@@ -1,15 +1,8 @@
-import { headingOf, type Outlook } from '../../measures/forecast/forecast.ts';
-import { PACE_CONFIRM_MS, paceIsTelling } from '../../measures/forecast/telling.ts';
-import {
-  clear,
-  holds,
-  type Judgement,
-  type Level,
-  type PeriodPhase,
-  type PreviousPeriod,
-  UNDECIDED,
-  WAVERING,
-} from '../../measures/judgement.ts';
+import type { Level } from '../../../core/text/alert-words.ts';
+import type { PeriodPhase } from '../../figures/period-phase.ts';
+import { headingOf, type Outlook } from '../../forecast/forecast.ts';
+import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
+import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED, WAVERING } from '../judgement.ts';
 
 export interface JumpInput {
   current: bigint;

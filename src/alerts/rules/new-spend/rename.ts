@@ -1,4 +1,4 @@
-import { spanOf } from '../../history/run-moments.ts';
+import { spanOf } from '../../forecast/run-moments.ts';
 
 const DAY_MS = 86_400_000;
 /** A newcomer that begins later after the last use of another is not its new id. */

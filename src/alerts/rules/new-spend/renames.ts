@@ -2,10 +2,10 @@ import { isoTime } from '../../../core/clock.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { spanOf } from '../../history/run-moments.ts';
-import type { Former } from '../../measures/observation.ts';
+import { spanOf } from '../../forecast/run-moments.ts';
 import type { UseBefore } from '../drop/stopped.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
+import type { Former } from '../observation.ts';
 import { goesOnFor, isOfVolume } from './rename.ts';
 
 const DAY_MS = 86_400_000;

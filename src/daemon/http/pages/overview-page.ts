@@ -1,7 +1,7 @@
+import { mutedWords } from '../../../alerts/messages/muted.ts';
+import { isOfMonthEnd } from '../../../alerts/messages/sentence.ts';
 import { alertMoments } from '../../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../../alerts/queries/alerts.ts';
-import { mutedWords } from '../../../alerts/wording/muted.ts';
-import { isOfMonthEnd } from '../../../alerts/wording/summary.ts';
 import { withTimeout } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';

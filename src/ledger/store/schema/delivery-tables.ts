@@ -1,7 +1,7 @@
 import { index, integer, rowKey, sql, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 
-/** Messages on their way to one channel each, with the bytes to send. States: src/alerts/notify/delivery-states.ts. */
+/** Messages on their way to one channel each, with the bytes to send. States: src/alerts/outbox/delivery-states.ts. */
 export const deliveries = sqliteTable(
   'deliveries',
   {

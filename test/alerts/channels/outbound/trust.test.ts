@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createEmailChannel } from '../../../../src/alerts/channels/email-channel.ts';
 import { createWebhookChannel } from '../../../../src/alerts/channels/webhook-channel.ts';
-import { testPayload } from '../../../../src/alerts/notify/test-message.ts';
+import { testPayload } from '../../../../src/alerts/messages/test-message.ts';
 import { systemClock } from '../../../../src/core/clock.ts';
 import { startConnectProxy, startTlsServer } from '../../../support/net/connect-proxy.ts';
 import { privateAuthority } from '../../../support/net/self-signed.ts';

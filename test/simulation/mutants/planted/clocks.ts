@@ -66,14 +66,14 @@ export const CLOCKS: Planted = {
       '      if (detail !== null) await reportHealth(detail);',
     ],
   },
-  'src/alerts/notify/due.ts': {
+  'src/alerts/outbox/due.ts': {
     'postponed-by-a-clock-ahead': [
       'what a clock that was ahead has put off waits until that time has come',
       'latest: isoTime(nowMs + CLOCK_SLACK_MS) }',
       'latest: isoTime(nowMs + CLOCK_SLACK_MS + 10_000 * DAY_MS) }',
     ],
   },
-  'src/alerts/notify/compose.ts': {
+  'src/alerts/outbox/compose-due.ts': {
     'waits-not-begun-again': [
       'a message that a clock ahead has put off is looked at again and again, and taken in hand by nobody',
       '      restartWaits(connection, nowMs);\n',

@@ -11,7 +11,7 @@ export const COPIES: Planted = {
       'eq(workspaces.endedSeq, -1)',
     ],
   },
-  'src/alerts/notify/evaluate-due.ts': {
+  'src/alerts/outbox/evaluate-due.ts': {
     'ended-and-told': [
       'the ledger that has ended a workspace goes on telling of its alerts',
       'sql.raw(`NOT ',
@@ -28,7 +28,7 @@ export const COPIES: Planted = {
       '? 0',
     ],
   },
-  'src/alerts/notify/end-alerts.ts': {
+  'src/alerts/end-alerts.ts': {
     'copied-and-told-anew': [
       'what a receiver knows of a workspace is told again by the copy that goes on with it',
       "'DELETE FROM alert_notified WHERE alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS NULL)'",

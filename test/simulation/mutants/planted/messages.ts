@@ -2,7 +2,7 @@ import type { Planted } from './all.ts';
 
 /** How messages reach their receivers. */
 export const MESSAGES: Planted = {
-  'src/alerts/notify/deliveries.ts': {
+  'src/alerts/outbox/deliveries.ts': {
     'claims-for-ever': [
       'what a sender that died had in hand is sent days later',
       'dueAt: isoTime(nowMs + CLAIM_MS)',
@@ -24,14 +24,14 @@ export const MESSAGES: Planted = {
       'event, notifiedCount, revision } of members.slice(0, 1)) {',
     ],
   },
-  'src/alerts/notify/due.ts': {
+  'src/alerts/outbox/due.ts': {
     'retries-forgotten': [
       'what has perhaps arrived at the first attempt is never tried again',
       "AND (state <> 'fresh' OR",
       "AND state <> 'possible' AND (state <> 'fresh' OR",
     ],
   },
-  'src/alerts/notify/delivery-states.ts': {
+  'src/alerts/outbox/delivery-states.ts': {
     'delivered-without-an-answer': [
       'a message that its receiver has refused counts as delivered',
       "    refused: { state: 'refused', members: 'freed' },\n",
@@ -55,7 +55,7 @@ export const MESSAGES: Planted = {
       'const waitMs = delayMs;',
     ],
   },
-  'src/alerts/notify/backoff.ts': {
+  'src/alerts/pipeline/backoff.ts': {
     'impatient-retries': [
       'a receiver that is away is asked every five seconds for three days',
       'return Math.round(plannedDelayMs(attempt) *',
@@ -67,14 +67,14 @@ export const MESSAGES: Planted = {
       'export const GIVE_UP_AFTER_MS = HOUR_MS;',
     ],
   },
-  'src/alerts/notify/notifier.ts': {
+  'src/alerts/outbox/notifier.ts': {
     'overtaken-by-news': [
       'a message about an alert is sent while another one is on its way',
       'if (deliveryKey !== null) {',
       'if (deliveryKey !== null && revision < 0) {',
     ],
   },
-  'src/alerts/notify/compose.ts': {
+  'src/alerts/outbox/compose-due.ts': {
     'revisions-stand-still': [
       'a receiver that ignores what is older ignores what is new',
       'Math.max(due.revision + 1, Math.floor(this.#nowMs / 1000));',
@@ -86,7 +86,7 @@ export const MESSAGES: Planted = {
       '',
     ],
   },
-  'src/alerts/notify/group-wait.ts': {
+  'src/alerts/pipeline/group.ts': {
     'waits-for-its-like': [
       'that a second workspace cannot be read is told ten hours later, to be in one message with a third',
       'const HOST_MS = 10 * 60_000;',
@@ -104,7 +104,7 @@ export const MESSAGES: Planted = {
 
 /** The same, as weeks show it. */
 export const MESSAGES_OF_WEEKS: Planted = {
-  'src/alerts/notify/deliveries.ts': {
+  'src/alerts/outbox/deliveries.ts': {
     'given-up-for-good': [
       'what a channel has refused is not told when it works again',
       "  if (event === 'accepted') freeGivenUp(connection, channel, nowMs);\n",

@@ -2,14 +2,14 @@ import type { Planted } from './all.ts';
 
 /** What receivers are told, and what stays the last word although it is not so any more: weeks show it. */
 export const NEWS: Planted = {
-  'src/alerts/notify/alert-book.ts': {
+  'src/alerts/outbox/alert-book.ts': {
     'ends-lost-in-the-first-run': [
       'who was told that a workspace cannot be read never hears that it can, when its first run ends that',
       '      if (seeding && !isSelfRule(rule)) {',
       '      if (seeding) {',
     ],
   },
-  'src/alerts/notify/news.ts': {
+  'src/alerts/pipeline/decide.ts': {
     'ends-kept-quiet': [
       'who was told that a workspace cannot be read never hears that it can',
       "if (!alert.holding) return told?.open === true ? send('closed') : nothing('unheard');",
@@ -26,14 +26,14 @@ export const NEWS: Planted = {
       'const waitMs = change.passed ? 0',
     ],
   },
-  'src/alerts/track/alert-rows.ts': {
+  'src/alerts/state/alert-store.ts': {
     'ends-not-looked-for': [
       'what has ended is asked for by nobody, so that nobody hears of its end',
       'AND (n.open = 1 OR n.due_at IS NOT NULL))`;',
       'AND n.due_at IS NOT NULL)`;',
     ],
   },
-  'src/alerts/notify/notifier.ts': {
+  'src/alerts/outbox/notifier.ts': {
     'one-receiver-told': [
       'of all receivers that are to hear of a fault the first one does',
       'for (const route of this.#routes) {',
@@ -45,7 +45,7 @@ export const NEWS: Planted = {
       '(route.remindAfterMs ?? Number.NaN) / 8 || null : null,',
     ],
   },
-  'src/alerts/track/mutes.ts': {
+  'src/alerts/pipeline/silence.ts': {
     'planned-and-told': [
       'what grows as somebody has planned is told',
       'const row = rows.find((each) => mutes(each, subject));',
@@ -57,7 +57,7 @@ export const NEWS: Planted = {
       "const row = rows.find((each) => each.kind === 'plan' && mutes(each, subject));",
     ],
   },
-  'src/alerts/notify/evaluate-due.ts': {
+  'src/alerts/outbox/evaluate-due.ts': {
     'renamed-and-untold': [
       'a channel that was renamed hears of open faults only when something else is asked',
       '      evaluateAgain(connection, null, nowMs);\n',
@@ -68,14 +68,14 @@ export const NEWS: Planted = {
 
 /** The same, as weeks show it. */
 export const NEWS_OF_WEEKS: Planted = {
-  'src/alerts/track/mutes.ts': {
+  'src/alerts/pipeline/silence.ts': {
     'muted-for-ever': [
       'what a silence has muted is told to nobody when it ends',
       "and(hasBegun, gt(silences.until, sql.placeholder('now')), isNull(silences.endedAt))",
       'and(hasBegun, isNull(silences.endedAt))',
     ],
   },
-  'src/alerts/notify/news.ts': {
+  'src/alerts/pipeline/decide.ts': {
     'unrouted-and-open': [
       'a channel that takes an alert no more never hears its end',
       "if (!policy.routed) return told?.open === true ? send('closed') : nothing('unrouted');",
@@ -97,7 +97,7 @@ export const NEWS_OF_WEEKS: Planted = {
       '',
     ],
   },
-  'src/alerts/notify/notifier.ts': {
+  'src/alerts/outbox/notifier.ts': {
     'acknowledged-and-closed': [
       'who acknowledges an alert has everybody told that it is over',
       "holding: state === 'firing' || state === 'acknowledged',",

@@ -1,0 +1,183 @@
+import { isoTime } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { systemRandomness } from '../core/randomness.ts';
+import { requireNotRetired } from '../ledger/journal/retired-workspaces.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
+import { alertFeedback, alerts, alertTransitions, silences } from '../ledger/store/schema/alert-tables.ts';
+import { and, eq, gt, isNull, query } from '../ledger/store/schema/drizzle.ts';
+import { findWorkspace } from '../ledger/store/subjects.ts';
+import { evaluateAgain } from './outbox/evaluate-due.ts';
+import { ALWAYS, type MuteTimes } from './pipeline/time-intervals.ts';
+import { requireAlerts } from './state/alert-store.ts';
+import type { FeedbackRequest } from './state/feedback.ts';
+
+/** Somebody has seen an alert and looks after it. */
+export interface AcknowledgeRequest {
+  /** Of an alert, or of a message: then of all that it is about. */
+  alertId: string;
+  by: string;
+  note: string | null;
+  nowMs: number;
+}
+
+/** What is not to be told between two moments. In patterns `*` stands for anything. */
+export interface SilenceRequest {
+  kind: 'silence' | 'plan';
+  /** Null: every workspace. */
+  workspaceId: string | null;
+  rule: string;
+  tenant: string;
+  period: string;
+  /** A plan covers credits up to this figure; null is no limit. */
+  upToCredits: bigint | null;
+  beginsMs?: number | null;
+  untilMs: number;
+  times?: MuteTimes;
+  reason: string;
+  by: string;
+  nowMs: number;
+}
+
+/**
+ * Records that somebody looks after what fires. It is told of again only at a higher level, and when it has grown or is
+ * resolved. Returns the ids of the alerts that were not acknowledged before. Throws `unknown_alert`, `alert_not_firing` where
+ * none fires, or `workspace_ended`.
+ */
+export function acknowledgeAlert(connection: LedgerDb, request: AcknowledgeRequest): string[] {
+  const { alertId, by, note, nowMs } = request;
+  return connection
+    .transaction(() => {
+      const known = alertsHere(connection, alertId);
+      const firing = known.filter(({ state }) => state === 'firing');
+      if (firing.length === 0) {
+        const states = [...new Set(known.map(({ state }) => state))].join(' or ');
+        throw new AppError('alert_not_firing', `alert ${JSON.stringify(alertId)} is ${states}`, {
+          hint: 'only an alert that fires can be acknowledged',
+        });
+      }
+      for (const alert of firing) acknowledge(connection, alert, { by, note, nowMs });
+      return firing.map((alert) => alert.alertId);
+    })
+    .immediate();
+}
+
+/** What is said of an alert of a workspace that was ended would be heard by nobody. */
+function alertsHere(connection: LedgerDb, alertId: string): ReturnType<typeof requireAlerts> {
+  const known = requireAlerts(connection, alertId);
+  for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey)))
+    requireNotRetired(connection, workspaceKey);
+  return known;
+}
+
+function acknowledge(
+  connection: LedgerDb,
+  alert: ReturnType<typeof requireAlerts>[number],
+  { by, note, nowMs }: Pick<AcknowledgeRequest, 'by' | 'note' | 'nowMs'>,
+): void {
+  const db = query(connection);
+  const { alertKey, level, currentCredits } = alert;
+  const change = { state: 'acknowledged' as const, revision: alert.revision + 1 };
+  const at = isoTime(nowMs);
+  db.update(alerts)
+    .set({ ...change, lastChangedAt: at })
+    .where(eq(alerts.alertKey, alertKey))
+    .run();
+  db.insert(alertTransitions)
+    .values({
+      ...change,
+      change: 'acknowledged',
+      alertKey,
+      level,
+      currentCredits,
+      actor: by,
+      at,
+      note,
+      silent: 1,
+      silentBecause: 'quiet',
+    })
+    .run();
+}
+
+/**
+ * Records what an alert turned out to be, or all of a message; the last word counts. One that was false is done with: nobody is
+ * reminded of it, and it leaves the list. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
+ */
+export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): string[] {
+  const { alertId, label, note, by, nowMs } = request;
+  return connection
+    .transaction(() => {
+      const known = alertsHere(connection, alertId);
+      for (const alert of known) {
+        query(connection)
+          .insert(alertFeedback)
+          .values({ alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) })
+          .run();
+        if (label === 'false' && alert.state === 'firing') acknowledge(connection, alert, { by, note, nowMs });
+      }
+      return known.map((alert) => alert.alertId);
+    })
+    .immediate();
+}
+
+/** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace` and `workspace_ended`. */
+export function addSilence(connection: LedgerDb, request: SilenceRequest, randomness = systemRandomness): string {
+  const { workspaceId } = request;
+  const workspace = workspaceId === null ? null : findWorkspace(connection, workspaceId);
+  if (workspace === undefined) {
+    throw new AppError('unknown_workspace', `the ledger has no data for workspace ${JSON.stringify(workspaceId)}`, {
+      hint: 'sync it first, or leave --workspace out',
+    });
+  }
+  requireNotRetired(connection, workspace?.workspaceKey ?? null);
+  const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
+  const { kind, rule, tenant, period, upToCredits, beginsMs = null, times = ALWAYS, reason, by } = request;
+  const { weekdays, hours, daysOfMonth, timeZone } = times;
+  const workspaceKey = workspace?.workspaceKey ?? null;
+  connection
+    .transaction(() => {
+      query(connection)
+        .insert(silences)
+        .values({
+          silenceId,
+          kind,
+          workspaceKey,
+          rule,
+          tenant,
+          period,
+          upToCredits,
+          reason,
+          beginsAt: beginsMs === null ? null : isoTime(beginsMs),
+          weekdays,
+          hours,
+          daysOfMonth,
+          timeZone,
+          until: isoTime(request.untilMs),
+          createdBy: by,
+          createdAt: isoTime(request.nowMs),
+        })
+        .run();
+      evaluateAgain(connection, workspaceKey, request.nowMs);
+    })
+    .immediate();
+  return silenceId;
+}
+
+/** Ends a silence or a plan before its time. Throws `unknown_silence` when there is none that still mutes. */
+export function endSilence(
+  connection: LedgerDb,
+  { silenceId, by, nowMs }: { silenceId: string; by: string; nowMs: number },
+): void {
+  const at = isoTime(nowMs);
+  const isInForce = and(eq(silences.silenceId, silenceId), isNull(silences.endedAt), gt(silences.until, at));
+  connection
+    .transaction(() => {
+      const ended = { endedAt: at, endedBy: by };
+      if (query(connection).update(silences).set(ended).where(isInForce).run().changes === 0) {
+        throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is in force`, {
+          hint: '`usage-ledger alerts silences` shows those that are',
+        });
+      }
+      evaluateAgain(connection, null, nowMs);
+    })
+    .immediate();
+}

@@ -1,0 +1,86 @@
+import { isoTime } from '../core/clock.ts';
+import type { RetiringWorkspace } from '../ledger/journal/retire-workspace.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
+import { AlertBook } from './outbox/alert-book.ts';
+import { moveDelivery } from './outbox/deliveries.ts';
+import type { DeliveryState } from './outbox/delivery-states.ts';
+import type { ChannelRoute } from './pipeline/route.ts';
+import { renameOwnAlerts } from './state/alert-store.ts';
+
+export interface Ending extends RetiringWorkspace {
+  by: string;
+  nowMs: number;
+  /** The channels that are notified. */
+  routes: readonly ChannelRoute[];
+}
+
+/**
+ * Ends what is open of a workspace that this ledger is to read no more; receivers who heard of its beginning are told. Runs
+ * inside the transaction that ends the workspace, and returns how many alerts somebody is told the end of.
+ */
+export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by, nowMs, routes }: Ending): number {
+  const book = new AlertBook({
+    connection,
+    workspaceKey,
+    workspaceId,
+    runKey: null,
+    runId: null,
+    actor: by,
+    seeding: false,
+    ending: true,
+    at: isoTime(nowMs),
+    nowMs,
+    routes,
+  });
+  for (const alert of book.open()) book.expire(alert);
+  return book.finish().changes.filter(({ silent }) => !silent).length;
+}
+
+/**
+ * Takes back what is owed of a workspace, or with null of the ledger as a whole, and the messages about nothing else: another
+ * ledger has the same and sends it. Runs inside the caller's transaction, and returns how often a channel was owed something.
+ */
+export function withdrawMessages(connection: LedgerDb, workspaceKey: number | null, nowMs: number): number {
+  const isOwn = 'alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS @workspaceKey)';
+  const owed = `FROM alert_notified WHERE owed IS NOT NULL AND given_up = 0 AND ${isOwn}`;
+  const withdrawn = connection.prepare(`SELECT count(*) ${owed}`).pluck().get({ workspaceKey }) as number;
+  const underWay = connection.prepare(
+    `SELECT delivery_key AS deliveryKey, state, min(${isOwn}) AS isWhole FROM deliveries JOIN delivery_members USING (delivery_key)
+     WHERE due_at IS NOT NULL GROUP BY delivery_key HAVING max(${isOwn}) = 1`,
+  );
+  for (const { isWhole, ...delivery } of underWay.all({ workspaceKey }) as UnderWay[]) {
+    // What is about others, too, is asked for anew while nobody can have it.
+    moveDelivery(connection, delivery, isWhole === 1 ? 'withdraw' : 'outdated', isoTime(nowMs));
+  }
+  connection
+    .prepare(
+      `UPDATE alert_notified SET owed = NULL, owed_at = NULL, goes_with = NULL, due_at = NULL, due_set_at = NULL
+       WHERE delivery_key IS NULL AND ${isOwn}`,
+    )
+    .run({ workspaceKey });
+  return withdrawn;
+}
+
+interface UnderWay {
+  deliveryKey: number;
+  state: DeliveryState;
+  isWhole: number;
+}
+
+/**
+ * What a copy that becomes a ledger of its own leaves to the original: the alerts about the ledger as a whole. They end there
+ * without a word, and their ids are those of the new ledger, should they ever begin. Runs inside the caller's transaction.
+ */
+export function leaveOwnAlerts(nowMs: number): (connection: LedgerDb) => void {
+  return (connection) => {
+    withdrawMessages(connection, null, nowMs);
+    connection.exec(
+      'DELETE FROM alert_notified WHERE alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS NULL)',
+    );
+    const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null, routes: [] };
+    const book = new AlertBook({ connection, ...nobody, actor: 'restore', seeding: false, at: isoTime(nowMs), nowMs });
+    for (const alert of book.open()) book.expire(alert);
+    book.finish();
+    renameOwnAlerts(connection);
+  };
+}

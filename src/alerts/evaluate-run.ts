@@ -1,0 +1,312 @@
+import type { AlertSettings } from '../config/types.ts';
+import { oncePerKey } from '../core/one-at-a-time.ts';
+import { ageMs } from '../core/stored-time.ts';
+import { RULES, type RuleName } from '../core/text/alert-words.ts';
+import type { CreditPricer } from '../ledger/journal/charges/credit-pricer.ts';
+import type { MergedRun } from '../ledger/journal/runs/apply-run.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
+import { alertTransitions } from '../ledger/store/schema/alert-tables.ts';
+import { and, count, eq, prepared, sql } from '../ledger/store/schema/drizzle.ts';
+import { periodKeyOf } from '../ledger/store/schema/keys.ts';
+import { tenantUsage } from '../ledger/store/schema/run-tables.ts';
+import { NO_USAGE, type UsageFigures } from './figures/usage-figures.ts';
+import { Curves, type KeptHistory } from './forecast/usage-history.ts';
+import { AlertBook } from './outbox/alert-book.ts';
+import type { ChannelRoute } from './pipeline/route.ts';
+import { clear, UNDECIDED } from './rules/judgement.ts';
+import { findCandidates, type PeriodLook } from './rules/judging/candidates.ts';
+import { createJudging, type Judging, type TenantFacts } from './rules/judging/judging.ts';
+import { createPeriodFacts } from './rules/judging/period-facts.ts';
+import { blaming, evaluateAll, type Faults } from './rules/judging/rule-fault.ts';
+import { RunPeriods } from './rules/judging/run-periods.ts';
+import { tenantSettings } from './rules/judging/tenant-settings.ts';
+import type { UsageKind } from './rules/kind.ts';
+import { isOfReading, rulesWith, usageKind } from './rules/kinds.ts';
+import { type AlertSubject, type Observation, observation } from './rules/observation.ts';
+import type { Known, UsageRule } from './rules/rule.ts';
+import { JUDGES } from './rules/rules.ts';
+import { judgeJob } from './rules/system/detect.ts';
+import type { RunAlerts } from './state/alert-change.ts';
+import type { StoredAlert } from './state/alert-store.ts';
+import { readBasis } from './state/rule-snapshot.ts';
+
+export interface RunAlertSettings {
+  rules: AlertSettings;
+  /** Rules speak of the current period and this many before it, at least of one. */
+  lookbackPeriods: number;
+  /** A period's figures have settled this many hours after its end. */
+  settleHours: number;
+}
+
+interface EvaluationSources {
+  /** The channels that are notified. */
+  routes: readonly ChannelRoute[];
+  /** What a replay keeps in memory of the whole history. */
+  kept?: KeptHistory | undefined;
+  priceOf?: CreditPricer | null;
+}
+
+/**
+ * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
+ * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that applies the run,
+ * so an alert exists exactly when the figures behind it do; a rule that throws is told as `job_failed`.
+ */
+export function evaluateRun(
+  merged: MergedRun,
+  settings: RunAlertSettings,
+  { routes, priceOf = null, kept }: EvaluationSources,
+): RunAlerts {
+  const { connection, run, nowMs, appliedAt } = merged;
+  const { workspaceKey, workspaceId, runKey, runId } = run;
+  const open = () =>
+    new AlertBook({
+      connection,
+      workspaceKey,
+      workspaceId,
+      runKey,
+      runId,
+      actor: 'run' as const,
+      nowMs,
+      seeding: run.first,
+      at: appliedAt,
+      routes,
+      priceOf,
+    });
+  return evaluateAll(connection, {
+    withoutFaulty(faults) {
+      const book = open();
+      new RunEvaluation(merged, settings, { book, faults, kept, priceOf }).evaluate();
+      return finished(book, faults.size === 0 ? null : [...faults.values()].join('; '));
+    },
+    withoutAny: (fault) => finished(open(), fault),
+  });
+}
+
+/** Says, last of all, whether all rules have looked at the run. */
+function finished(book: AlertBook, fault: string | null): RunAlerts {
+  book.observe(judgeJob({ job: 'alerting', detail: fault }));
+  return book.finish();
+}
+
+interface Evaluating {
+  book: AlertBook;
+  kept: KeptHistory | undefined;
+  priceOf: CreditPricer | null;
+  /** Rules that have thrown in this run: they are not asked again. */
+  faults: Faults;
+}
+
+class RunEvaluation {
+  readonly #merged: MergedRun;
+  readonly #book: AlertBook;
+  readonly #faults: Faults;
+  readonly #open: readonly StoredAlert[];
+  readonly #openByKey: ReadonlyMap<string, StoredAlert>;
+  readonly #isRepeated: (alert: StoredAlert) => boolean;
+  readonly #judging: Judging;
+  readonly #periods: RunPeriods;
+  readonly #seen = new Set<string>();
+  readonly #isReplay: boolean;
+
+  constructor(merged: MergedRun, settings: RunAlertSettings, { book, faults, kept, priceOf }: Evaluating) {
+    const { connection, run, nowMs } = merged;
+    const { workspaceKey } = run;
+    const { lookbackPeriods, settleHours } = settings;
+    this.#merged = merged;
+    this.#book = book;
+    this.#faults = faults;
+    this.#isReplay = kept !== undefined;
+    this.#open = book.open();
+    this.#openByKey = new Map(this.#open.map((alert) => [subjectKey(alert), alert]));
+    const curves = new Curves({ connection, workspaceKey, nowMs, kept });
+    this.#isRepeated = createRepeats(connection, curves, nowMs);
+    this.#judging = createJudging({
+      merged,
+      curves,
+      priceOf,
+      settings: tenantSettings(settings.rules),
+      factsOf: createPeriodFacts(connection, { workspaceKey, nowMs, settleHours }),
+      tenantId: oncePerKey((tenantKey: number) => book.tenantId(tenantKey)),
+    });
+    this.#periods = new RunPeriods(this.#judging, lookbackPeriods);
+  }
+
+  evaluate(): void {
+    // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
+    for (const alert of this.#open) {
+      if (isOfReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
+    }
+    // Who has stopped goes before newcomers, of which one may be its new id.
+    this.#whatIsKnown(rulesWith(({ rename }) => rename === 'stop'));
+    for (const periodKey of this.#periods.inReach()) {
+      const look = this.#periods.lookAt(periodKey);
+      if (look === null) continue;
+      this.#inPeriod(look);
+      // A rule that threw looks again at all tenants: in the first run in which it does not throw.
+      if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
+    }
+    this.#whatIsKnown(rulesWith(({ rename }) => rename !== 'stop'));
+  }
+
+  /** What the run itself says, and what becomes of alerts that are open. */
+  #whatIsKnown(rules: readonly RuleName[]): void {
+    for (const rule of rules) this.#inRun(rule);
+    this.#reconsider(rules);
+  }
+
+  /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
+  #of<T>(name: RuleName, look: (rule: UsageRule) => T): T | null {
+    const rule = JUDGES[name];
+    return rule === undefined || this.#faults.has(name) ? null : blaming(name, () => look(rule));
+  }
+
+  #inRun(name: RuleName): void {
+    this.#of(name, (rule) => {
+      for (const { periodKey, tenantKey, before } of rule.inRun?.(this.#judging, this.#periods.current) ?? []) {
+        this.#judge(name, tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey), before);
+      }
+    });
+  }
+
+  /** Looks for subjects of which no alert is open yet: those that are will be looked at with what is known of them. */
+  #inPeriod(look: PeriodLook): void {
+    const { periodKey } = look.facts;
+    const conditions = RULES.flatMap((name) => {
+      const own = this.#of(name, (rule) => rule.candidates?.(this.#judging, look) ?? null);
+      return own === null ? [] : [{ name, own }];
+    });
+    const isNew = (rule: RuleName, tenantKey: number | null) =>
+      !this.#openByKey.has(subjectKey({ rule, periodKey, tenantKey }));
+    const all = conditions.map(({ own }) => own);
+    for (const { tenant, fits } of findCandidates(this.#judging, look, all)) {
+      for (const [place, { name }] of conditions.entries()) {
+        if (fits[place] && isNew(name, tenant.tenantKey)) this.#of(name, () => this.#judge(name, tenant));
+      }
+    }
+    for (const name of RULES) {
+      this.#of(name, (rule) => {
+        for (const tenantKey of rule.inPeriod?.(this.#judging, look) ?? []) {
+          if (!isNew(name, tenantKey)) continue;
+          this.#judge(name, tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey));
+        }
+      });
+    }
+  }
+
+  /** Judges a tenant, or of a workspace a period; without an open alert it matters only when the rule holds. */
+  #judge(rule: RuleName, subject: TenantFacts | number, before?: UsageFigures): void {
+    const { periodKey, tenantKey } = typeof subject === 'number' ? { periodKey: subject, tenantKey: null } : subject;
+    const open = this.#openByKey.get(subjectKey({ rule, periodKey, tenantKey }));
+    const seen = askRule(this.#judging, rule, subject, open === undefined ? null : knownOf(open), before);
+    if (seen !== null && (open !== undefined || seen.judgement.verdict === 'holds')) this.#observe(seen);
+  }
+
+  /** Judges the open alerts of these rules again, but for those whose subject this run has looked at already. */
+  #reconsider(rules: readonly RuleName[]): void {
+    for (const alert of this.#open) {
+      const { rule: name, periodKey } = alert;
+      if (!rules.includes(name) || periodKey === null) continue;
+      this.#of(name, () => {
+        if (!this.#seen.has(subjectKey(alert))) this.#again(alert, periodKey);
+      });
+    }
+  }
+
+  #again(alert: StoredAlert, periodKey: number): void {
+    const kind = usageKind(alert.rule);
+    if (this.#isForgotten(kind, alert, periodKey)) {
+      this.#book.expire(alert);
+      return;
+    }
+    if (this.#isReplay && this.#standsAsSettled(kind, alert, periodKey)) return;
+    const { tenantKey } = alert;
+    const subject = tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey);
+    const seen = askRule(this.#judging, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
+    const isPast = seen.phase?.settled === true && kind?.endsSettled === true;
+    this.#observe(isPast ? { ...seen, judgement: clear(true) } : seen, alert);
+  }
+
+  /** What has settled stands while no figure up to its month changes; but for other settings, which a replay does not get. */
+  #standsAsSettled(kind: UsageKind | null, { level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
+    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || kind?.ofSettled !== true) return false;
+    return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
+  }
+
+  /** Its period lies out of reach of the rules; of what changes in old months, its last change, too. */
+  #isForgotten(kind: UsageKind | null, alert: StoredAlert, periodKey: number): boolean {
+    const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
+    return Math.max(periodKey, kind?.ofReadings === true ? changedIn : periodKey) < this.#periods.oldest;
+  }
+
+  #observe(seen: Observation, alert?: StoredAlert): void {
+    const key = subjectKey(seen);
+    this.#seen.add(key);
+    const open = this.#openByKey.get(key);
+    // What a service takes back and gives again night after night is told once, not nightly.
+    const isEnd = usageKind(seen.rule)?.ofReadings === true && seen.judgement.verdict === 'clear';
+    const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
+    this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
+  }
+}
+
+function knownOf({ state, level, measure, previous, basis }: StoredAlert): Known {
+  const former = () => readBasis(basis).former;
+  return { firing: state === 'pending' ? null : level, measure, previous, former };
+}
+
+function withoutFigures({ rule, periodKey, tenantKey, cause }: StoredAlert): Observation {
+  return observation({ rule, periodKey, tenantKey, cause, judgement: clear(true) });
+}
+
+function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject): string {
+  return `${rule}.${periodKey}.${tenantKey}.${cause}`;
+}
+
+/** What a rule says of a tenant, or of a workspace in a period; null: nothing. */
+export function askRule(
+  judging: Judging,
+  rule: RuleName,
+  subject: TenantFacts | number,
+  known: Known | null,
+  before?: UsageFigures,
+): Observation | null {
+  const asked = JUDGES[rule];
+  if (typeof subject === 'number') {
+    const said = asked?.ofWorkspace?.(judging, subject, known) ?? null;
+    const { phase } = judging.factsOf(subject);
+    return said && observation({ rule, periodKey: subject, tenantKey: null, phase, ...said });
+  }
+  const { periodKey, tenantKey, current, previous } = subject;
+  const said = asked?.ofTenant?.(judging, subject, known, before) ?? null;
+  const { phase } = judging.factsOf(periodKey);
+  return said && observation({ rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous, ...said });
+}
+
+/** What begins again and again ends when its figures have stood for so long. */
+const STANDS_AFTER_MS = 7 * 86_400_000;
+
+const timesFired = prepared((db) => {
+  const isFired = and(eq(alertTransitions.alertKey, sql.placeholder('alertKey')), eq(alertTransitions.change, 'fired'));
+  return db.select({ times: count() }).from(alertTransitions).where(isFired);
+});
+
+const lastChange = prepared((db) => {
+  const { periodKey, tenantKey, changedRunKey } = tenantUsage;
+  const isKey = and(eq(periodKey, sql.placeholder('periodKey')), eq(tenantKey, sql.placeholder('tenantKey')));
+  return db.select({ runKey: changedRunKey }).from(tenantUsage).where(isKey);
+});
+
+/** Whether an alert that has begun more than once is about figures that were changed less than a week ago. */
+function createRepeats(
+  connection: LedgerDb,
+  curves: Curves,
+  nowMs: number,
+): (alert: { alertKey: number; periodKey: number | null; tenantKey: number | null }) => boolean {
+  return ({ alertKey, periodKey, tenantKey }) => {
+    if ((timesFired(connection).get({ alertKey })?.times ?? 0) < 2) return false;
+    const runKey = lastChange(connection).get({ periodKey, tenantKey })?.runKey;
+    // A run that is under way has no time yet.
+    const changedMs = runKey === undefined ? null : curves.endOf(runKey);
+    return (ageMs(changedMs, nowMs) ?? 0) < STANDS_AFTER_MS;
+  };
+}

@@ -1,0 +1,96 @@
+import { isoTime } from '../core/clock.ts';
+import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
+import { alerts } from '../ledger/store/schema/alert-tables.ts';
+import { and, eq, isNull, prepared, sql } from '../ledger/store/schema/drizzle.ts';
+import { findWorkspace, upsertWorkspace } from '../ledger/store/subjects.ts';
+import { AlertBook } from './outbox/alert-book.ts';
+import { type DirectMessage, noteHeard } from './outbox/emergency.ts';
+import type { BookContext } from './pipeline/book-context.ts';
+import type { Notifying } from './pipeline/route.ts';
+import type { Observation } from './rules/observation.ts';
+import { type JobHealth, judgeFailedRun, judgeJob, judgeStale, type RunFault } from './rules/system/detect.ts';
+import type { RunAlerts } from './state/alert-change.ts';
+import { isOpenAlert } from './state/alert-store.ts';
+
+export interface StaleCheck {
+  workspaceId: string;
+  sinceMs: number;
+  staleAfterMs: number;
+}
+
+/** Raises what a failed run says about ourselves. Runs inside the transaction that ends the run. */
+export function evaluateFailure(
+  connection: LedgerDb,
+  run: ClaimedRun,
+  fault: RunFault,
+  notifying: Notifying,
+): RunAlerts {
+  return raise(connection, judgeFailedRun(fault), { ...run, actor: 'run', ...notifying });
+}
+
+/**
+ * Raises `sync_stale` for workspaces without a complete run for too long; one that runs again resolves it. In one
+ * transaction, and without writing anything when there is no news. It takes the write lock first: SQLite refuses to
+ * write on what was read before another process wrote.
+ */
+export function evaluateStale(
+  connection: LedgerDb,
+  workspaces: readonly StaleCheck[],
+  notifying: Notifying,
+): RunAlerts {
+  // One that has never begun a run is told as well, and the ledger does not know it yet.
+  const rowOf = (workspaceId: string) =>
+    findWorkspace(connection, workspaceId) ?? upsertWorkspace(connection, { workspaceId, name: workspaceId });
+  const raiseAll = connection.transaction(() =>
+    workspaces.flatMap(({ workspaceId, sinceMs, staleAfterMs }) => {
+      const seen = judgeStale(sinceMs, staleAfterMs);
+      if (seen === null) return [];
+      const { workspaceKey } = rowOf(workspaceId);
+      return [raise(connection, seen, { workspaceKey, workspaceId, ...BY_TIMER, ...notifying })];
+    }),
+  );
+  const raised = raiseAll.immediate();
+  return {
+    changes: raised.flatMap(({ changes }) => changes),
+    due: raised.reduce((sum, { due }) => sum + due, 0),
+  };
+}
+
+const isFailing = prepared((db) => {
+  const isOwn = and(isNull(alerts.workspaceKey), eq(alerts.cause, sql.placeholder('cause')));
+  return db.select({ alertKey: alerts.alertKey }).from(alerts).where(and(isOwn, isOpenAlert));
+});
+
+/**
+ * Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. `heard` is what
+ * channels were told of it already, while the ledger could not be written.
+ */
+export function evaluateJob(
+  connection: LedgerDb,
+  news: JobHealth,
+  notifying: Notifying,
+  heard: readonly DirectMessage[] = [],
+): RunAlerts {
+  const seen = judgeJob(news);
+  if (news.detail === null && !isFailing(connection).get({ cause: seen.cause })) return { changes: [], due: 0 };
+  const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, ...notifying };
+  return connection
+    .transaction(() => raise(connection, seen, ofLedger, () => noteHeard(connection, seen, heard, notifying.routes)))
+    .immediate();
+}
+
+const BY_TIMER = { runKey: null, runId: null, actor: 'timer' } as const;
+
+/** Runs inside the caller's transaction. */
+function raise(
+  connection: LedgerDb,
+  seen: Observation,
+  about: Pick<BookContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs' | 'routes'>,
+  beforeTelling: () => void = () => undefined,
+): RunAlerts {
+  const book = new AlertBook({ connection, ...about, seeding: false, at: isoTime(about.nowMs) });
+  book.observe(seen);
+  beforeTelling();
+  return book.finish();
+}

@@ -1,0 +1,18 @@
+import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
+
+export interface PeriodPhase {
+  /** How much of the period has passed, exactly: `elapsedMs / lengthMs`. */
+  elapsedMs: number;
+  lengthMs: number;
+  over: boolean;
+  /** The figures of a period that is over are not expected to change any more. */
+  settled: boolean;
+}
+
+export function phaseOf(period: Period, atMs: number): PeriodPhase {
+  const startMs = periodStartMs(period);
+  const lengthMs = periodEndMs(period) - startMs;
+  const elapsedMs = Math.min(Math.max(0, atMs - startMs), lengthMs);
+  const over = elapsedMs === lengthMs;
+  return { elapsedMs, lengthMs, over, settled: over };
+}

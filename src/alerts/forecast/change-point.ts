@@ -1,0 +1,152 @@
+import { BURSTY, type Week, weightOf } from './weekday-profile.ts';
+
+/** Since when a subject uses what it uses. */
+export interface Regime {
+  /** Days since its rate changed; all that were read where it did not. */
+  days: number;
+  /** What goes on: credits of a day of weight 1. */
+  rate: number;
+  /** What it may go back to: what was before, where that may have been a burst or a pause. */
+  back: number;
+}
+
+/** A change is looked for in so many of the latest days, and once more in those since the one that was found. */
+const MOST_DAYS = 59;
+const ROUNDS = 4;
+const DAYS_BEFORE = 28;
+/** Two rates differ when one is so many times the other, and by so many standard errors. */
+const LEAST_RATIO = 1.25;
+const LEAST_ERRORS = 3.5;
+/** So much of the higher rate is added to both: nobody tells nothing from next to nothing. */
+const ADDED = 0.02;
+/** Who has used less than what so many days weigh at a new rate has hardly begun with it. */
+const YOUNG_WEIGHT = 1.5;
+/** A stretch of at most so many days may be one that comes and goes, when one before it went most of the way. */
+const MOST_PASSING = 14;
+const MOST_OF_WAY = 0.75;
+/** What has lasted for so few days may have been a burst. */
+const BURST_DAYS = 2;
+/** Days in which what was used counts half. */
+const LONG_HALF_LIFE = 90;
+const SHORT_HALF_LIFE = 10;
+const HALF_LIFE_OF_NOISE = 40;
+const MOST_NOISE = 1.5;
+
+export function regimeOf(days: readonly number[], week: Week): Regime {
+  const sums = new Sums(days, week);
+  const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MOST_NOISE, week.noise);
+  // One burst makes days go together, and must not hide its own end.
+  const at = latestChange(sums, days.length, week.noise < BURSTY ? week.dayNoise : week.noise);
+  const unchanged = (half: number): Regime => {
+    const rate = fadingRate(days, week, { from: 0, to: days.length, halfLife: half });
+    return { days: days.length, rate, back: rate };
+  };
+  if (at === null) return unchanged(halfLife);
+  if (comesAndGoes(sums, days.length, at)) return unchanged(LONG_HALF_LIFE);
+  const before = fadingRate(days, week, { from: at, to: days.length, halfLife });
+  const since = fadingRate(days, week, { from: 0, to: at, halfLife });
+  const rate = sums.between(0, at).weight >= YOUNG_WEIGHT ? since : (since + before) / 2;
+  return { days: at, rate, back: at <= BURST_DAYS || rate === 0 ? before : rate };
+}
+
+interface Stretch {
+  used: number;
+  weight: number;
+  squares: number;
+}
+
+class Sums {
+  readonly #reached: Stretch[] = [{ used: 0, weight: 0, squares: 0 }];
+
+  constructor(days: readonly number[], week: Week) {
+    for (const [day, credits] of days.entries()) {
+      const { used, weight, squares } = this.#at(day);
+      const own = weightOf(week, day);
+      this.#reached.push({ used: used + credits, weight: weight + own, squares: squares + own ** 2 });
+    }
+  }
+
+  between(from: number, to: number): Stretch {
+    const [a, b] = [this.#at(from), this.#at(to)];
+    return { used: b.used - a.used, weight: b.weight - a.weight, squares: b.squares - a.squares };
+  }
+
+  rate(from: number, to: number): number | null {
+    const { used, weight } = this.between(from, to);
+    return weight <= 0 ? null : used / weight;
+  }
+
+  #at(day: number): Stretch {
+    return this.#reached[day] as Stretch;
+  }
+}
+
+function latestChange(sums: Sums, length: number, noise: number): number | null {
+  let found: number | null = null;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const next = clearestChange(sums, found ?? Math.min(length, MOST_DAYS + 1), { length: found ?? length, noise });
+    if (next === null) return found;
+    found = next;
+  }
+  return found;
+}
+
+function clearestChange(
+  sums: Sums,
+  below: number,
+  { length, noise }: { length: number; noise: number },
+): number | null {
+  let clearest: number | null = null;
+  let most = LEAST_ERRORS;
+  for (let at = 1; at < below; at += 1) {
+    const since = sums.between(0, at);
+    const before = sums.between(at, Math.min(length, at + DAYS_BEFORE));
+    if (since.weight <= 0 || before.weight <= 0) continue;
+    const rates = [since.used / since.weight, before.used / before.weight];
+    const [low, high] = [Math.min(...rates), Math.max(...rates)];
+    if (high <= 0 || high < low * LEAST_RATIO) continue;
+    const error =
+      noise * Math.hypot(Math.sqrt(since.squares) / since.weight, Math.sqrt(before.squares) / before.weight);
+    const errors = Math.log((high + high * ADDED) / (low + high * ADDED)) / error;
+    if (errors > most) [most, clearest] = [errors, at];
+  }
+  return clearest;
+}
+
+/** Whether a stretch as long and as far from what was usual came before, and was over within two weeks. */
+function comesAndGoes(sums: Sums, length: number, at: number): boolean {
+  if (at > MOST_PASSING) return false;
+  const now = sums.rate(0, at) ?? 0;
+  const usual = sums.rate(at, Math.min(length, at + DAYS_BEFORE)) ?? 0;
+  let lasted = 0;
+  let wentFar = false;
+  for (let from = at; from + at <= length; from += 1) {
+    const way = ((sums.rate(from, from + at) ?? usual) - usual) / (now - usual);
+    if (way < MOST_OF_WAY / 2) {
+      // The first of them reaches back into what was usual, and so does the last.
+      if (wentFar && lasted <= MOST_PASSING + 5 - at) return true;
+      lasted = 0;
+      wentFar = false;
+      continue;
+    }
+    lasted += 1;
+    wentFar ||= way >= MOST_OF_WAY;
+  }
+  return false;
+}
+
+/** The mean of days, of which those count half that lie a half-life further back. */
+function fadingRate(
+  days: readonly number[],
+  week: Week,
+  { from, to, halfLife }: { from: number; to: number; halfLife: number },
+): number {
+  let used = 0;
+  let weight = 0;
+  for (let day = from; day < to; day += 1) {
+    const counts = 0.5 ** ((day - from) / halfLife);
+    used += (days[day] ?? 0) * counts;
+    weight += weightOf(week, day) * counts;
+  }
+  return weight <= 0 ? 0 : used / weight;
+}

@@ -1,0 +1,64 @@
+import { periodEndMs, periodStartMs } from '../../core/period.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { wholeMonth } from '../figures/threshold.ts';
+import type { Curves } from './usage-history.ts';
+
+const DAY_MS = 86_400_000;
+/** Readings of so many days say what is usual. */
+const LEAST_DAYS = 14;
+const LATEST_DAYS = 5;
+
+/** What the first weeks of readings say of a tenant. */
+export interface FirstWeeks {
+  /** Credits of a whole month at their rate. */
+  whole: bigint;
+  days: number;
+  /** Credits a day, rounded. */
+  daily: bigint;
+  /** What a whole month comes to at the rate of the middle one of the latest five days: a month may begin with its busy days. */
+  latest: bigint;
+}
+
+/**
+ * Reads what a tenant used from the first reading of its workspace to the end of the month before, or for two weeks where that is later.
+ * Null before that, and of who used something on less than half of these days.
+ */
+export function firstWeeks(
+  curves: Curves,
+  { periodKey, tenantKey, nowMs }: { periodKey: number; tenantKey: number; nowMs: number },
+): FirstWeeks | null {
+  const fromMs = curves.firstRunMs();
+  if (fromMs === null) return null;
+  const period = periodOfKey(periodKey - 1);
+  const toMs = Math.max(periodEndMs(period), fromMs + LEAST_DAYS * DAY_MS);
+  if (toMs > nowMs) return null;
+  const days = Math.floor((toMs - fromMs) / DAY_MS);
+  const readings = Array.from({ length: days + 1 }, (_, day) =>
+    curves.sinceStart(periodKey, tenantKey, fromMs + day * DAY_MS),
+  );
+  const [first = null, last = null] = [readings[0], readings.at(-1)];
+  if (first === null || last === null || last <= first) return null;
+  const used = readings.filter(
+    (reached, day) => day > 0 && reached !== null && reached > (readings[day - 1] ?? reached),
+  );
+  if (used.length * 2 < days) return null;
+  const lengthMs = periodEndMs(period) - periodStartMs(period);
+  const latest = latestDay(periodKey, curves, { tenantKey, nowMs });
+  if (latest === null) return null;
+  const whole = wholeMonth(last - first, days * DAY_MS, lengthMs);
+  return { whole, days, daily: (last - first) / BigInt(days), latest: wholeMonth(latest, DAY_MS, lengthMs) };
+}
+
+function latestDay(
+  periodKey: number,
+  curves: Curves,
+  { tenantKey, nowMs }: { tenantKey: number; nowMs: number },
+): bigint | null {
+  const used: bigint[] = [];
+  for (let day = 0; day < LATEST_DAYS; day += 1) {
+    const [from, to] = [day + 1, day].map((ago) => curves.sinceStart(periodKey, tenantKey, nowMs - ago * DAY_MS));
+    if (from === null || to === null || from === undefined || to === undefined) return null;
+    used.push(to - from);
+  }
+  return used.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[Math.floor(LATEST_DAYS / 2)] ?? null;
+}

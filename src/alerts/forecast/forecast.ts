@@ -1,0 +1,159 @@
+import { type Regime, regimeOf } from './change-point.ts';
+import { type Past, sum, usedBetween } from './past-days.ts';
+import { BURSTY, type Week, weekOf, weightAhead, weightOf } from './weekday-profile.ts';
+
+/** Credits that an open month comes to. In eight cases of ten it lies from `low` to `high`. */
+export interface Forecast {
+  low: bigint;
+  likely: bigint;
+  high: bigint;
+}
+
+/** A forecast with what is reached as good as certainly; null where there are too few days for that. */
+export interface Outlook extends Forecast {
+  sure: bigint | null;
+}
+
+const LOW = 0.1;
+const HIGH = 0.9;
+/** Less than `sure` comes in one case of four. */
+const SURE = 0.25;
+/** Nothing is sure after fewer days, and that they differ little may be chance. */
+const FEW_DAYS = 14;
+const NOISE_OF_FEW = 0.5;
+/** Of what bursts have brought early such a part does not come again. */
+const NOT_AGAIN = 0.5;
+
+/**
+ * What an open month comes to: what it has, and a rest that goes on as it does now. Null where not even one day was read
+ * from its beginning to its end.
+ */
+export function forecastOf(current: bigint, past: Past): Outlook | null {
+  const { days, elapsed, lengths } = past;
+  if (days.length === 0) return null;
+  const left = Math.max(0, lengths[0] - elapsed);
+  const isFew = days.length < FEW_DAYS;
+  const { weights, dayNoise, noise: own } = weekOf(days);
+  const least = isFew ? NOISE_OF_FEW : 0;
+  const noise = Math.max(own, least);
+  const week = { weights, dayNoise: Math.max(dayNoise, least), noise };
+  const regime = regimeOf(days, week);
+  const byMonth = restByMonth(past, week, regime);
+  const ahead = weightAhead(week, left);
+  const rest = byMonth ?? regime.rate * ahead;
+  const back = regime.rate === 0 ? regime.back * ahead : (rest * regime.back) / regime.rate;
+  const factors = factorsOf(days, { left, noise, regime });
+  const inBursts = noise >= BURSTY && byMonth === null && regime.days === days.length;
+  const early = inBursts ? Math.max(0, Number(current) - regime.rate * elapsed) : 0;
+  const reached = (more: number, factor: number) =>
+    current + BigInt(Math.round(Math.max(0, more * factor - early * NOT_AGAIN)));
+  return {
+    low: reached(Math.min(rest, back), Math.min(1, quantile(factors, LOW))),
+    likely: reached(rest, 1),
+    high: reached(Math.max(rest, back), Math.max(1, quantile(factors, HIGH))),
+    sure: isFew ? null : reached(rest, quantile(factors, SURE)),
+  };
+}
+
+/** Where an open month heads. `wavering` is so near to its limit that who waits goes on waiting; `near` from nine tenths of it on. */
+export type Heading = 'ahead' | 'wavering' | 'near' | 'behind' | 'unknown';
+
+export function headingOf(outlook: Outlook | null, limit: bigint): Heading {
+  if (outlook === null || outlook.sure === null) return 'unknown';
+  const { sure, likely } = outlook;
+  if (sure >= limit) return 'ahead';
+  if (sure * 10n >= limit * 9n) return 'wavering';
+  return likely * 10n >= limit * 9n ? 'near' : 'behind';
+}
+
+/** Days by which it is judged whether a subject's months repeat. */
+const FIT_DAYS = 35;
+/** The same day of the month before is so much nearer than the weekday. */
+const NEARER = 0.85;
+const LATEST_DAYS = 10;
+/** Days at a new rate that are left out of that: in their month before it was another. */
+const MOST_SINCE = 14;
+/** The latest days are at most so many times those of the month before, or such a part of them, unless their rate has changed. */
+const MOST_TIMES = 4;
+
+/**
+ * What is used in the rest of the month when it repeats one of the two before it, the lower one, at the level of the latest days. Null where
+ * the weekdays of a subject foretell it better than the days of its months.
+ */
+function restByMonth({ days, elapsed, lengths, rests }: Past, week: Week, regime: Regime): number | null {
+  const [, before, earlier] = lengths;
+  const since = regime.days <= MOST_SINCE ? regime.days : 0;
+  let byWeek = 0;
+  let byMonth = 0;
+  for (let day = since; day < since + FIT_DAYS; day += 1) {
+    const then = days[day + (elapsed - day > 0.5 ? before : earlier)];
+    if (then === undefined) return null;
+    const first = Math.max(since, day - 14);
+    const around = days.slice(first, first + 28);
+    const used = days[day] ?? 0;
+    byWeek += (used - (sum(around) / around.length) * weightOf(week, day)) ** 2;
+    byMonth += (used - then) ** 2;
+  }
+  if (byMonth >= byWeek * NEARER) return null;
+  const latest = Math.min(LATEST_DAYS, elapsed, since === 0 ? LATEST_DAYS : Math.max(2, since));
+  const most = since === 0 ? MOST_TIMES : Number.POSITIVE_INFINITY;
+  const likely = [before, before + earlier].flatMap((ago, month) => {
+    const rest = rests[month] ?? null;
+    if (rest === null || ago + latest > days.length) return [];
+    const then = usedBetween(days, ago, ago + latest);
+    const times = then <= 0 ? 1 : usedBetween(days, 0, latest) / then;
+    return rest * Math.min(most, Math.max(1 / most, times));
+  });
+  return likely.length === 0 ? null : Math.min(...likely);
+}
+
+/** A stretch of the past is beside what the days before it foretold. */
+const FORETELLING_DAYS = 60;
+const MOST_STRETCHES = 20;
+/** Beside the own stretches there are so many of a subject whose days differ by chance alone. */
+const BY_CHANCE = 10;
+/** The rate is no better known than by so many days. */
+const KNOWING_DAYS = 28;
+/** Nothing goes on quite as it was, and less so the longer it takes: variances, of all the rest and of each of its days. */
+const UNKNOWN = 0.004;
+const UNKNOWN_A_DAY = 0.0005;
+
+/** What rests were beside what was foretold of them, ascending: the subject's own ones and those of chance. */
+function factorsOf(
+  days: readonly number[],
+  { left, noise, regime }: { left: number; noise: number; regime: Regime },
+): number[] {
+  const length = Math.max(1, Math.round(left));
+  // The days since a change were not foretold by those before it: the forecast knows of that change.
+  const first = regime.days < days.length ? regime.days : 0;
+  const room = days.length - FORETELLING_DAYS - length;
+  const factors: number[] = [];
+  for (let from = first; from <= room; from += Math.ceil((room + 1 - first) / MOST_STRETCHES)) {
+    const foretold = (usedBetween(days, from + length, from + length + FORETELLING_DAYS) * length) / FORETELLING_DAYS;
+    if (foretold > 0) factors.push(usedBetween(days, from, from + length) / foretold);
+  }
+  const byDays = noise ** 2 * (1 / Math.max(1, left) + 1 / Math.min(KNOWING_DAYS, Math.max(1, regime.days)));
+  const variance = byDays + UNKNOWN + UNKNOWN_A_DAY * left;
+  for (let place = 0; place < BY_CHANCE; place += 1) factors.push(gammaQuantile(variance, (place + 0.5) / BY_CHANCE));
+  return factors.sort((a, b) => a - b);
+}
+
+/** What such a part of values lies below. */
+function quantile(ascending: readonly number[], part: number): number {
+  const last = ascending.length - 1;
+  const place = Math.max(0, Math.min(last, part * ascending.length - 0.5));
+  const [low, high] = [ascending[Math.floor(place)] ?? 0, ascending[Math.ceil(place)] ?? 0];
+  return low + (high - low) * (place - Math.floor(place));
+}
+
+/** Of a gamma distribution around 1 (Wilson and Hilferty). */
+function gammaQuantile(variance: number, part: number): number {
+  return Math.max(0, 1 - variance / 9 + (normalQuantile(part) * Math.sqrt(variance)) / 3) ** 3;
+}
+
+/** Of a normal distribution (Hastings), right to a two-hundredth. */
+function normalQuantile(part: number): number {
+  const t = Math.sqrt(-2 * Math.log(Math.min(part, 1 - part)));
+  const z = t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t);
+  return part < 0.5 ? -z : z;
+}

@@ -1,0 +1,20 @@
+import { decimalFraction } from '../figures/fraction.ts';
+import type { PeriodPhase } from '../figures/period-phase.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Before that, a busy beginning looks like a trend. */
+const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;
+/** The pace must hold in each run over a day; the run at the same hour of the next day counts, a little early or late. */
+export const PACE_CONFIRM_MS = DAY_MS - 1_800_000;
+
+/** When the pace of a period begins to tell something: milliseconds after its start. */
+export function paceFromMs(lengthMs: number, minFraction: number): number {
+  const { numerator, denominator } = decimalFraction(minFraction, 'alerts.pace_min_fraction');
+  return Math.max(PACE_MIN_ELAPSED_MS, Math.ceil((lengthMs * Number(numerator)) / Number(denominator)));
+}
+
+/** Whether enough of an open period has passed to say where it heads. */
+export function paceIsTelling({ elapsedMs, lengthMs, over }: PeriodPhase, minFraction: number): boolean {
+  return !over && elapsedMs >= paceFromMs(lengthMs, minFraction);
+}

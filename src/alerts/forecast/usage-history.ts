@@ -1,0 +1,390 @@
+import { isoTime } from '../../core/clock.ts';
+import { once, oncePerKey } from '../../core/one-at-a-time.ts';
+import { periodEndMs, periodStartMs } from '../../core/period.ts';
+import { latestKnown } from '../../core/stored-time.ts';
+import { figuresReader } from '../../ledger/store/key-figures.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { and, desc, eq, isNotNull, lte, perConnection, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { periods } from '../../ledger/store/schema/workspace-tables.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
+import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
+import { DAYS_BACK, type Past, readDays } from './past-days.ts';
+import { countUpTo, keptReadings, type Readings, readingsOf } from './readings.ts';
+import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface CurveSources {
+  /** The ledger as the rules see it: current state. */
+  connection: LedgerDb;
+  workspaceKey: number;
+  nowMs: number;
+  /** What is kept of the history; absent: each is looked up in it. */
+  kept?: KeptHistory | undefined;
+}
+
+export interface KeptHistory {
+  readings: Readings;
+  runs: RunTimes;
+  /** First periods of tenants, until a run brings new records. */
+  firstPeriods: Map<number, number | null>;
+}
+
+export function keepHistory(history: LedgerDb, workspaceKey: number): KeptHistory {
+  return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey), firstPeriods: new Map() };
+}
+
+/** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
+export class Curves {
+  readonly sources: CurveSources;
+  readonly #moments: RunMoments;
+  readonly #readings: Readings;
+  readonly #firstPeriods: Map<number, number | null>;
+  readonly #statements;
+  readonly #figures;
+  /** Credits that were read of the tenant that was looked at last, by period and last entry. */
+  #lastRead: { tenantKey: number | null; periods: Map<number, (entryId: number) => bigint> } = {
+    tenantKey: 0,
+    periods: new Map(),
+  };
+
+  constructor(sources: CurveSources) {
+    const { connection, workspaceKey, nowMs, kept } = sources;
+    this.sources = sources;
+    this.#moments = new RunMoments(kept?.runs ?? runTimesOf(connection, workspaceKey), nowMs);
+    this.#readings = kept?.readings ?? readingsOf(connection);
+    this.#firstPeriods = kept?.firstPeriods ?? new Map();
+    this.#statements = statementsOf(connection);
+    this.#figures = figuresReader(connection);
+  }
+
+  /**
+   * Where a moment of a period, so many days ago, lies between two readings, for conditions in SQL: the last entry of each,
+   * and how much of the way from the one to the other has passed. `later` is null for what stands now. Null without any
+   * reading by then.
+   */
+  between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
+    const { nowMs } = this.sources;
+    const atMs = nowMs - daysAgo * DAY_MS;
+    const place = this.#moments.placeOf(atMs);
+    if (place === null) return null;
+    const { earlier, later } = place;
+    if (later === null) return { earlier: earlier.lastEntryId, later: null, passed: 0 };
+    const fromMs = Math.max(earlier.atMs, this.#monthOf(periodKey).startMs);
+    const passed = later.atMs <= fromMs ? 0 : Math.max(0, (atMs - fromMs) / (later.atMs - fromMs));
+    return { earlier: earlier.lastEntryId, later: later.atMs >= nowMs ? null : later.lastEntryId, passed };
+  }
+
+  /** The first period of a tenant, and so likely a partial one; null when it has none. */
+  firstPeriodKey(tenantKey: number): number | null {
+    const known = this.#firstPeriods.get(tenantKey);
+    if (known !== undefined) return known;
+    const found = this.#statements.firstPeriod.get(tenantKey, this.sources.workspaceKey) as number | undefined;
+    this.#firstPeriods.set(tenantKey, found ?? null);
+    return found ?? null;
+  }
+
+  /** When a run was applied; null for one that is under way. */
+  readonly endOf = oncePerKey((runKey: number): number | null => {
+    const { workspaceKey } = this.sources;
+    const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
+    return finishedAt === null ? null : Date.parse(finishedAt);
+  });
+
+  firstRunMs(): number | null {
+    const finishedAt = this.#statements.firstRun.get(this.sources.workspaceKey) as string | undefined;
+    return finishedAt === undefined ? null : Date.parse(finishedAt);
+  }
+
+  /** When the run before another was applied: what that one saw first was used since then. */
+  readonly endBefore = oncePerKey((runKey: number): number | null => {
+    const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
+    return finishedAt === undefined ? null : Date.parse(finishedAt);
+  });
+
+  /** When the last run before this one was applied whose time is known; null when there is none. */
+  readonly lastRunMs = once((): number | null => {
+    const { connection, workspaceKey, nowMs } = this.sources;
+    const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });
+    return run === undefined ? null : Date.parse(run.finishedAt ?? '');
+  });
+
+  /** The last entry up to the run that found a period settled; null when no earlier run did. */
+  settledEntry(periodKey: number): number | null {
+    const { connection, workspaceKey } = this.sources;
+    const runKey = settledBy(connection).get({ periodKey })?.runKey;
+    if (runKey === undefined) return null;
+    const run = lastWithEntries(connection).get({ workspaceKey, runKey });
+    return run === undefined ? 0 : (run.firstEntryId ?? 0) + run.entries - 1;
+  }
+
+  /** The figures that a period had when an earlier run found it settled; null when none did. */
+  settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
+    const lastEntryId = this.settledEntry(periodKey);
+    if (lastEntryId === null) return null;
+    const figures = this.#statements.reading.get(periodKey, tenantKey, lastEntryId) as [bigint, bigint] | undefined;
+    return figures === undefined ? NO_USAGE : { credits: figures[0], requests: figures[1] };
+  }
+
+  /** Credits in a period as they had been read by a moment; null when nothing had been read by then. */
+  reading(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
+    const mark = this.#markOf(periodKey, atMs);
+    return mark === null ? null : onTheWay(mark, this.#knownOf(periodKey, tenantKey));
+  }
+
+  /** The past of a tenant, or of the workspace as a whole, seen from the open period. */
+  of(periodKey: number, tenantKey: number | null): Past {
+    const { nowMs } = this.sources;
+    const { marks, ends } = this.#days(periodKey);
+    let month: number | null = null;
+    let credits: readonly bigint[] = [];
+    let between = 0n;
+    const reached = (daysAgo: number): bigint | null => {
+      const mark = marks[daysAgo] ?? null;
+      if (mark === null) return null;
+      if (mark.periodKey !== month) {
+        month = mark.periodKey;
+        credits = this.#creditsBy(month, tenantKey, ends.get(month) ?? []);
+        if (month < periodKey) between += this.#state(month, tenantKey);
+      }
+      return onTheWay(mark, (place) => credits[place] ?? 0n) - between;
+    };
+    const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
+    const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
+    const rest = (key: number): number | null => {
+      const then = this.reading(key, tenantKey, this.#monthOf(key).startMs + elapsedMs);
+      return then === null ? null : Math.max(0, Number(this.#state(key, tenantKey) - then));
+    };
+    return {
+      days: readDays(reached),
+      elapsed: elapsedMs / DAY_MS,
+      lengths: months.map(({ startMs, endMs }) => (endMs - startMs) / DAY_MS) as [number, number, number],
+      rests: [rest(periodKey - 1), rest(periodKey - 2)],
+    };
+  }
+
+  /** Credits at a moment, counted from the start of the open period: below zero for what lies before it. */
+  sinceStart(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
+    const key = this.#monthAt(periodKey, atMs);
+    const reached = this.reading(key, tenantKey, atMs);
+    if (reached === null) return null;
+    let credits = reached;
+    for (let month = key; month < periodKey; month += 1) credits -= this.#state(month, tenantKey);
+    return credits;
+  }
+
+  /** The bounds of a month, worked out once: each reading asks for them. */
+  readonly #monthOf = oncePerKey((periodKey: number) => {
+    const period = periodOfKey(periodKey);
+    return { startMs: periodStartMs(period), endMs: periodEndMs(period) };
+  });
+
+  #monthAt(latestKey: number, atMs: number): number {
+    let key = latestKey;
+    while (atMs < this.#monthOf(key).startMs) key -= 1;
+    return key;
+  }
+
+  #markOf(periodKey: number, atMs: number): Mark | null {
+    const { nowMs } = this.sources;
+    const { startMs, endMs } = this.#monthOf(periodKey);
+    const alone = (entryId: number): Mark => ({ periodKey, earlier: entryId, later: null, passed: 0n, whole: 1n });
+    if (atMs <= startMs) return alone(NOTHING);
+    if (atMs >= nowMs || atMs >= endMs) return alone(NOW);
+    const place = this.#moments.placeOf(atMs);
+    if (place === null) return null;
+    const { earlier, later } = place;
+    // Readings of a day that nobody read: on a straight line from the one to the other, from the period's start on.
+    const fromMs = Math.max(earlier.atMs, startMs);
+    const toMs = Math.min(later?.atMs ?? 0, endMs);
+    if (later === null || toMs <= fromMs) return alone(earlier.lastEntryId);
+    return {
+      periodKey,
+      earlier: earlier.lastEntryId,
+      later: later.atMs >= nowMs ? NOW : later.lastEntryId,
+      passed: BigInt(atMs - fromMs),
+      whole: BigInt(toMs - fromMs),
+    };
+  }
+
+  /** Where now lies and the days before it, seen from an open period: by places among the entries that end days of their month. */
+  readonly #days = oncePerKey((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } => {
+    const ends = new Map<number, number[]>();
+    const marks = Array.from({ length: DAYS_BACK + 1 }, (_, daysAgo) => {
+      const atMs = this.sources.nowMs - daysAgo * DAY_MS;
+      const mark = this.#markOf(this.#monthAt(periodKey, atMs), atMs);
+      if (mark === null) return null;
+      const entryIds = ends.get(mark.periodKey) ?? [];
+      ends.set(mark.periodKey, entryIds);
+      const placeOf = (entryId: number) =>
+        entryIds.includes(entryId) ? entryIds.indexOf(entryId) : entryIds.push(entryId) - 1;
+      return { ...mark, earlier: placeOf(mark.earlier), later: mark.later === null ? null : placeOf(mark.later) };
+    });
+    return { marks, ends };
+  });
+
+  /** What a period comes to of all tenants. */
+  readonly sumOf = oncePerKey((periodKey: number) => sumUsage(this.sources.connection, periodKey));
+
+  /** To be asked where there is a past: the entries of a first run are as many as there are records. */
+  readonly #totals = oncePerKey((periodKey: number) => totalsOf(this.sources.connection, periodKey));
+
+  #state(periodKey: number, tenantKey: number | null): bigint {
+    return this.#knownOf(periodKey, tenantKey)(NOW);
+  }
+
+  /** What had been read up to an entry of the tenant that was looked at last: where runs are rare, many moments have one reading. */
+  #knownOf(periodKey: number, tenantKey: number | null): (entryId: number) => bigint {
+    if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
+    const { periods } = this.#lastRead;
+    const read = (entryId: number): bigint => {
+      if (entryId !== NOW) return this.#creditsBy(periodKey, tenantKey, [entryId])[0] ?? 0n;
+      if (tenantKey === null) return this.sumOf(periodKey).creditsUsed;
+      return this.#figures(periodKey, tenantKey)?.credits ?? 0n;
+    };
+    const known = periods.get(periodKey) ?? oncePerKey(read);
+    periods.set(periodKey, known);
+    return known;
+  }
+
+  #creditsBy(periodKey: number, tenantKey: number | null, entryIds: readonly number[]): bigint[] {
+    const total = (entryId: number): bigint =>
+      entryId === NOW || entryId === NOTHING ? 0n : this.#totals(periodKey)(entryId);
+    const read = tenantKey === null ? entryIds.map(total) : this.#readings(periodKey, tenantKey, entryIds);
+    return read.map((credits, place) => (entryIds[place] === NOW ? this.#state(periodKey, tenantKey) : credits));
+  }
+}
+
+/** Stand for what is there now, and for what was there before any entry. */
+const NOW = Number.MAX_SAFE_INTEGER;
+const NOTHING = -1;
+
+/**
+ * A moment of a period between two readings, each by its last entry, and which part of the way from the one to the other has
+ * passed; `later` is null where one reading speaks for it.
+ */
+interface Mark {
+  periodKey: number;
+  earlier: number;
+  later: number | null;
+  passed: bigint;
+  whole: bigint;
+}
+
+function onTheWay({ earlier, later, passed, whole }: Mark, creditsBy: (entry: number) => bigint): bigint {
+  const before = creditsBy(earlier);
+  return later === null ? before : before + ((creditsBy(later) - before) * passed) / whole;
+}
+
+const statementsOf = perConnection((connection) => ({
+  reading: connection
+    .prepare(
+      `SELECT credits_after, requests_after FROM usage_entries
+       WHERE period_key = ? AND tenant_key = ? AND entry_id <= ? ORDER BY entry_id DESC LIMIT 1`,
+    )
+    .safeIntegers()
+    .raw(),
+  // Of a run whose clock was ahead, those after it show how late it was at most.
+  ends: connection
+    .prepare(
+      `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (
+         SELECT run_key, finished_at FROM runs
+         WHERE workspace_key = @workspaceKey AND run_key >= @runKey AND status = 'applied'
+         ORDER BY run_key LIMIT ${LATEST_RUNS})`,
+    )
+    .pluck(),
+  endBefore: connection
+    .prepare(
+      `SELECT finished_at FROM runs WHERE workspace_key = ? AND run_key < ? AND status = 'applied'
+       ORDER BY run_key DESC LIMIT 1`,
+    )
+    .pluck(),
+  firstRun: connection
+    .prepare(
+      `SELECT r.finished_at FROM workspaces w JOIN runs r ON r.run_key = w.first_run_key
+       WHERE w.workspace_key = ? AND r.status = 'applied'`,
+    )
+    .pluck(),
+  firstPeriod: connection
+    .prepare(
+      `SELECT p.period_key FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
+       WHERE p.workspace_key = ? ORDER BY p.period LIMIT 1`,
+    )
+    .pluck(),
+}));
+
+const { placeholder } = sql;
+const isOfWorkspace = eq(runs.workspaceKey, placeholder('workspaceKey'));
+const isApplied = eq(runs.status, 'applied').inlineParams();
+
+const lastApplied = prepared((db) =>
+  db
+    .select({ finishedAt: runs.finishedAt })
+    .from(runs)
+    .where(and(isOfWorkspace, isApplied, lte(runs.finishedAt, placeholder('latest'))))
+    .orderBy(desc(runs.runKey))
+    .limit(1),
+);
+
+const settledBy = prepared((db) =>
+  db
+    .select({ runKey: runs.runKey })
+    .from(periods)
+    .innerJoin(runs, eq(runs.runKey, periods.finalRunKey))
+    .where(and(eq(periods.periodKey, placeholder('periodKey')), isApplied)),
+);
+
+const lastWithEntries = prepared((db) =>
+  db
+    .select()
+    .from(runs)
+    .where(and(isOfWorkspace, lte(runs.runKey, placeholder('runKey')), isNotNull(runs.firstEntryId)))
+    .orderBy(desc(runs.runKey))
+    .limit(1),
+);
+
+const totalStatements = perConnection((history) => ({
+  runs: history.prepare(
+    `SELECT run_key AS runKey, first_entry_id AS firstEntryId, first_entry_id + entries - 1 AS lastEntryId FROM runs
+     WHERE workspace_key = ? AND applied_seq IS NOT NULL AND first_entry_id IS NOT NULL
+       AND run_key > ? AND finished_at >= ? ORDER BY run_key`,
+  ),
+  added: history
+    .prepare(
+      `SELECT coalesce(sum(credits_delta), 0) FROM usage_entries
+       WHERE entry_id BETWEEN @firstEntryId AND @lastEntryId AND +period_key = @periodKey`,
+    )
+    .safeIntegers()
+    .pluck(),
+  /** What applied runs have added to a period never changes, and is summed up once. */
+  periods: oncePerKey((_: number): Totals => ({ runKey: 0, credits: 0n, lastEntryIds: [], totals: [] })),
+}));
+
+interface Totals {
+  runKey: number;
+  credits: bigint;
+  lastEntryIds: number[];
+  totals: bigint[];
+}
+
+interface RunEntries {
+  runKey: number;
+  firstEntryId: number;
+  lastEntryId: number;
+}
+
+/** Returns what all tenants together had come to in a period by an entry. */
+function totalsOf(history: LedgerDb, periodKey: number): (entryId: number) => bigint {
+  const { runs, added, periods } = totalStatements(history);
+  const known = periods(periodKey);
+  const since = isoTime(periodStartMs(periodOfKey(periodKey)));
+  for (const { runKey, ...entries } of runs.all(workspaceKeyOf(periodKey), known.runKey, since) as RunEntries[]) {
+    known.runKey = runKey;
+    known.credits += added.get({ ...entries, periodKey }) as bigint;
+    known.lastEntryIds.push(entries.lastEntryId);
+    known.totals.push(known.credits);
+  }
+  return (entryId) => known.totals[countUpTo(known.lastEntryIds, entryId) - 1] ?? 0n;
+}

@@ -1,0 +1,150 @@
+import { isoTime } from '../../core/clock.ts';
+import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
+import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
+import { and, desc, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { tenantNamesByKey } from '../../ledger/store/tenant-names.ts';
+import { phaseOf } from '../figures/period-phase.ts';
+import type { BookContext } from '../pipeline/book-context.ts';
+import type { ChannelRoute } from '../pipeline/route.ts';
+import { clear } from '../rules/judgement.ts';
+import { KINDS } from '../rules/kinds.ts';
+import { type Observation, observation } from '../rules/observation.ts';
+import { type StoredAlert, shortHash } from '../state/alert-store.ts';
+import { readBasis } from '../state/rule-snapshot.ts';
+import { acknowledgeLink } from './acknowledge-link.ts';
+import { createEvidence } from './evidence.ts';
+import type { ClosedBecause, Evidence, Notification, NotificationType } from './facts/facts.ts';
+import { buildNotification, previousPeriodOf } from './notification.ts';
+
+export type ComposedAlert = Omit<
+  StoredAlert,
+  | 'alertKey'
+  | 'revision'
+  | 'notifiedCount'
+  | 'measure'
+  | 'pendingSinceMs'
+  | 'clearRunKey'
+  | 'firstFiredAt'
+  | 'lastChangedAt'
+>;
+
+/** What is told to one channel, and its place among what that channel hears of the alert. */
+export interface MessagePlace {
+  route: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>;
+  event: ToldEvent;
+  revision: number;
+  notifiedCount: number;
+}
+
+const lastApplied = prepared((db) =>
+  db
+    .select({ at: runs.finishedAt })
+    .from(runs)
+    .where(and(eq(runs.workspaceKey, sql.placeholder('workspaceKey')), eq(runs.status, 'applied')))
+    .orderBy(desc(runs.runKey))
+    .limit(1),
+);
+
+const TYPES: Partial<Record<ToldEvent, NotificationType>> = {
+  worse: 'alert.escalated',
+  grown: 'alert.escalated',
+  closed: 'alert.resolved',
+};
+
+/** Why what is told as closed is; whatever still holds is not told here any more. */
+const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', expired: 'left_window', pending: 'gone' };
+
+/** Makes messages of alerts, by the figures that the last run has stored. */
+export class MessageComposer {
+  readonly #context: Omit<BookContext, 'routes'>;
+  readonly #evidenceOf;
+  readonly #nameOf;
+  readonly #asOfMs: number;
+
+  constructor(context: Omit<BookContext, 'routes'>) {
+    const { connection, workspaceKey, runKey, nowMs, priceOf = null } = context;
+    this.#context = context;
+    this.#evidenceOf = createEvidence(connection, priceOf);
+    this.#nameOf = tenantNamesByKey(connection);
+    const last = runKey === null ? lastApplied(connection).get({ workspaceKey })?.at : null;
+    this.#asOfMs = last == null ? nowMs : Date.parse(last);
+  }
+
+  evidence(
+    alert: ComposedAlert,
+    { tenantId, planned }: { tenantId: string | null; planned: readonly bigint[] },
+  ): Evidence {
+    return this.#evidenceOf(this.#observe(alert), { tenantId, planned });
+  }
+
+  message(
+    alert: ComposedAlert,
+    { tenantId, evidence }: { tenantId: string | null; evidence: Evidence },
+    { route, event, revision, notifiedCount }: MessagePlace,
+  ): Notification {
+    const { workspaceId, runId, at } = this.#context;
+    const { alertId, rule, cause, level, severity, threshold, previous, current } = alert;
+    return buildNotification({
+      notification_id: messageId([alertId, revision, route.channel]),
+      type: TYPES[event] ?? 'alert.firing',
+      event,
+      revision,
+      episode: alert.episode,
+      closed_because: event === 'closed' ? this.#endOf(alert) : null,
+      alert_id: alertId,
+      rule,
+      cause,
+      rule_version: KINDS[rule].version,
+      level,
+      notified_count: notifiedCount,
+      severity,
+      state: event === 'closed' ? 'resolved' : 'firing',
+      workspace_id: workspaceId,
+      tenant_id: tenantId,
+      tenant_name: this.#nameOf(alert.tenantKey),
+      period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
+      previous_period: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
+      previous,
+      current,
+      threshold,
+      evidence,
+      run_id: runId,
+      began_at: alert.beganAt,
+      read_at: alert.periodKey === null ? null : isoTime(this.#asOfMs),
+      created_at: at,
+      public_url: route.publicUrl ?? null,
+      acknowledge_link: event === 'closed' ? null : acknowledgeLink(route, alertId, alert.episode),
+    });
+  }
+
+  #endOf({ state }: ComposedAlert): ClosedBecause {
+    return state === 'expired' && this.#isEnded() ? 'workspace_ended' : (ENDS[state] ?? 'unrouted');
+  }
+
+  #isEnded(): boolean {
+    const { connection, workspaceKey, ending = false } = this.#context;
+    return ending || (workspaceKey !== null && retirementOf(connection, workspaceKey) !== null);
+  }
+
+  #observe(alert: ComposedAlert): Observation {
+    const { rule, periodKey, tenantKey, previous, current, threshold, state } = alert;
+    return observation({
+      rule,
+      periodKey,
+      tenantKey,
+      previous,
+      current,
+      threshold,
+      judgement: clear(true),
+      ...readBasis(alert.basis),
+      phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), this.#asOfMs),
+      detail: state === 'resolved' && periodKey === null ? null : alert.detail,
+    });
+  }
+}
+
+export function messageId(parts: readonly unknown[]): string {
+  return `msg_${shortHash(JSON.stringify(parts), 32)}`;
+}

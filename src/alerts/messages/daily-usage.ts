@@ -1,0 +1,232 @@
+import { isoTime } from '../../core/clock.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
+import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { figuresReader } from '../../ledger/store/key-figures.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { and, eq, gte, isNotNull, lt, preparedSql, query, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import type { PeriodPhase } from '../figures/period-phase.ts';
+import { TOLERANCE_MS } from '../forecast/run-moments.ts';
+import type { Course } from './facts/facts.ts';
+
+/** A rate that changed for good: the mean before and from `at` on. */
+interface Step {
+  at: number;
+  before: number;
+  after: number;
+}
+
+/** The rate after a step is so many times the one before, or the other way round. */
+const TELLING_RATIO = 1.3;
+/** A step explains at least so much of what the values differ by. */
+const TELLING_SHARE = 0.25;
+
+const DAY_MS = 86_400_000;
+
+/** The credits of a tenant in a period from a moment on. */
+export interface Reading {
+  atMs: number;
+  credits: bigint;
+}
+
+export interface PeriodReadings {
+  readings: readonly Reading[];
+  /** What it comes to now; null without a record. */
+  total: bigint | null;
+}
+
+export interface CourseInput {
+  period: Period;
+  /** How much of the period has passed; all of it when it is over. */
+  elapsedMs: number;
+  current: PeriodReadings;
+  previous: PeriodReadings;
+  /** Whether the workspace was read completely on this day, `YYYY-MM-DD`. */
+  wasRead: (day: string) => boolean;
+}
+
+/** Works out the course of a tenant. On days that nobody read, credits count as used evenly. */
+export function buildCourse({ period, elapsedMs, current, previous, wasRead }: CourseInput): Course {
+  const before = addPeriods(period, -1);
+  const startMs = periodStartMs(period);
+  const previousLengthMs = startMs - periodStartMs(before);
+  const days = {
+    previous: atDayEnds(before, previousLengthMs, previous, wasRead),
+    current: atDayEnds(period, elapsedMs, current, wasRead),
+  };
+  const lastDay = (elapsedMs % DAY_MS) / DAY_MS || 1;
+  const ratesBefore = previous.total === null ? [] : dailyRates(days.previous, 1);
+  const rates = dailyRates(days.current, lastDay);
+  // What a day comes to is known at its end: much of it may be used at its beginning.
+  if (lastDay < 1) rates.pop();
+  const all = [...ratesBefore, ...rates];
+  // A correction is no rate.
+  const found = all.some((rate) => rate < 0) ? null : findStep(all);
+  const step = found !== null && isDaySeen(days, found.at - ratesBefore.length) ? found : null;
+  const elapsedDays = elapsedMs / DAY_MS;
+  const whole = previous.total === null ? null : perDay(previous.total, previousLengthMs / DAY_MS);
+  const soFar = current.total === null || elapsedDays <= 0 ? null : perDay(current.total, elapsedDays);
+  return {
+    since: step === null ? null : dayOf(startMs + (step.at - ratesBefore.length) * DAY_MS),
+    usual_daily_credits: step === null ? whole : BigInt(Math.round(step.before)),
+    recent_daily_credits: step === null ? soFar : BigInt(Math.round(step.after)),
+    previous_same_point: samePoint(before, elapsedMs, previous, wasRead),
+    days,
+  };
+}
+
+function atDayEnds(
+  period: Period,
+  elapsedMs: number,
+  { readings, total }: PeriodReadings,
+  wasRead: CourseInput['wasRead'],
+): (bigint | null)[] {
+  const startMs = periodStartMs(period);
+  const count = Math.max(0, Math.ceil(elapsedMs / DAY_MS));
+  let next = 0;
+  let credits = 0n;
+  return Array.from({ length: count }, (_, index) => {
+    const endMs = startMs + (index + 1) * DAY_MS;
+    for (let reading = readings[next]; reading !== undefined && reading.atMs < endMs; reading = readings[next]) {
+      credits = reading.credits;
+      next += 1;
+    }
+    if (index === count - 1) return total ?? 0n;
+    return wasRead(dayOf(endMs - DAY_MS)) ? credits : null;
+  });
+}
+
+/**
+ * Whether a rate may have changed on a day: its use is known by itself, and that of the day before. Nobody knows on which of several
+ * days it changed; a month begins all the same. Below zero it is a day of the month before.
+ */
+function isDaySeen({ previous, current }: Course['days'], day: number): boolean {
+  const rates = day < 0 ? ratesOfDays(previous) : ratesOfDays(current);
+  return rates.at(day) != null && (day === 0 || rates.at(day - 1) != null);
+}
+
+/** Credits of each day; null for one at whose end, or beginning, nobody looked. */
+export function ratesOfDays(days: readonly (bigint | null)[]): (number | null)[] {
+  return days.map((credits, index) => {
+    const before = index === 0 ? 0n : (days[index - 1] ?? null);
+    return credits === null || before === null ? null : Number(credits - before);
+  });
+}
+
+/** Credits a day, for each day; `lastDay` is how much of the last one has passed. */
+function dailyRates(days: readonly (bigint | null)[], lastDay: number): number[] {
+  const rates: number[] = [];
+  let known = 0n;
+  for (const [index, credits] of days.entries()) {
+    if (credits === null) continue;
+    const last = index === days.length - 1;
+    const spread = index - rates.length + (last ? lastDay : 1);
+    const rate = Number(credits - known) / spread;
+    while (rates.length <= index) rates.push(rate);
+    known = credits;
+  }
+  return rates;
+}
+
+function samePoint(
+  period: Period,
+  elapsedMs: number,
+  { readings, total }: PeriodReadings,
+  wasRead: CourseInput['wasRead'],
+): bigint | null {
+  const startMs = periodStartMs(period);
+  const atMs = startMs + elapsedMs;
+  if (atMs >= periodStartMs(addPeriods(period, 1))) return total;
+  if (!wasRead(dayOf(atMs)) && !wasRead(dayOf(atMs - DAY_MS))) return null;
+  return readings.findLast((reading) => reading.atMs <= atMs)?.credits ?? 0n;
+}
+
+function perDay(credits: bigint, days: number): bigint {
+  return BigInt(Math.round(Number(credits) / days));
+}
+
+function dayOf(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+/**
+ * The one place at which a series is best cut into two of constant value each (least squares), when the two differ
+ * enough and the cut explains enough of the series to be worth telling; null otherwise.
+ */
+export function findStep(values: readonly number[]): Step | null {
+  const total = values.reduce((sum, value) => sum + value, 0);
+  const mean = total / values.length;
+  const spread = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  let best: Step | null = null;
+  let explained = 0;
+  let sum = 0;
+  for (let at = 1; at < values.length; at += 1) {
+    sum += values[at - 1] ?? 0;
+    const before = sum / at;
+    const after = (total - sum) / (values.length - at);
+    const gain = ((before - after) ** 2 * at * (values.length - at)) / values.length;
+    if (gain <= explained) continue;
+    explained = gain;
+    best = { at, before, after };
+  }
+  if (best === null || explained < spread * TELLING_SHARE) return null;
+  const [low, high] = [Math.min(best.before, best.after), Math.max(best.before, best.after)];
+  return high > 0 && high >= low * TELLING_RATIO ? best : null;
+}
+
+interface CourseSubject {
+  periodKey: number;
+  tenantKey: number;
+  phase: PeriodPhase;
+}
+
+const entriesOfTenant = preparedSql(
+  // The run that is being applied has no end yet.
+  `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
+     WHERE e.period_key = ? AND e.tenant_key = ? ORDER BY e.entry_id`,
+  'safeIntegers',
+  'raw',
+);
+
+/** Returns what works out the course of tenants; the days on which a workspace was read are looked up once. */
+export function createCourses(connection: LedgerDb): (subject: CourseSubject) => Course {
+  const entriesOf = entriesOfTenant(connection);
+  const figuresOf = figuresReader(connection);
+  const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
+  const readDays = oncePerKey((periodKey: number): ReadonlySet<string> => {
+    const period = periodOfKey(periodKey);
+    const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), isNotNull(runs.appliedSeq));
+    const isSince = gte(runs.finishedAt, isoTime(periodStartMs(addPeriods(period, -1))));
+    const isBefore = lt(runs.finishedAt, isoTime(periodEndMs(period) + TOLERANCE_MS));
+    const rows = query(connection)
+      .selectDistinct({ day })
+      .from(runs)
+      .where(and(isApplied, isSince, isBefore))
+      .all();
+    return new Set(rows.map((row) => row.day));
+  });
+  const readingsOf = (periodKey: number, tenantKey: number, nowMs: number): PeriodReadings => ({
+    readings: (entriesOf.all(periodKey, tenantKey) as [string | null, bigint][]).map(([at, credits]) => ({
+      // A run that ends just after midnight has read the day before.
+      atMs: (at === null ? nowMs : Date.parse(at)) - TOLERANCE_MS,
+      credits,
+    })),
+    total: figuresOf(periodKey, tenantKey)?.credits ?? null,
+  });
+
+  return ({ periodKey, tenantKey, phase }) => {
+    const period = periodOfKey(periodKey);
+    const elapsedMs = phase.over ? phase.lengthMs : phase.elapsedMs;
+    const nowMs = periodStartMs(period) + elapsedMs;
+    const days = readDays(periodKey);
+    const wasRead = (day: string) => days.has(day);
+    return buildCourse({
+      period,
+      elapsedMs,
+      wasRead,
+      current: readingsOf(periodKey, tenantKey, nowMs),
+      previous: readingsOf(periodKey - 1, tenantKey, nowMs),
+    });
+  };
+}

@@ -1,0 +1,80 @@
+import { formatMinute } from '../../core/date-time.ts';
+import { counted } from '../../core/text/words.ts';
+import { messageId } from './compose.ts';
+import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './message-parts.ts';
+import { renderPayload } from './notification.ts';
+
+/** The end of the ledger's chain: whoever keeps the digest is a witness of it. */
+export interface ChainHead {
+  seq: number;
+  digest: string;
+}
+
+export interface SummaryContext {
+  channel: string;
+  /** The hour that it stands for, ISO-8601 UTC. */
+  dueAt: string;
+  at: string;
+  head: ChainHead;
+  mostBytes: number;
+}
+
+/**
+ * The daily summary of a channel, in as many messages as receivers need: an item an alert, by workspace, then the critical ones
+ * first, then the largest change first. The ids follow from the members alone.
+ */
+export function dailySummaries<T extends Rendered>(all: readonly T[], context: SummaryContext): MadeMessage<T>[] {
+  const { channel, dueAt, at, head, mostBytes } = context;
+  return inParts([...all].sort(bySeverity), mostBytes, (members, { part, parts }) => {
+    const notifications = members.map(({ notification }) => notification);
+    const ids = notifications.map((own) => own.notification_id);
+    const notificationId = messageId(['alert.digest', channel, dueAt, ...ids]);
+    const firing = notifications.filter(({ state }) => state !== 'resolved');
+    const payload = renderPayload({
+      notification_id: notificationId,
+      type: 'alert.digest',
+      severity: firing.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning',
+      channel,
+      due_at: dueAt,
+      part,
+      parts,
+      alert_count: notifications.length,
+      firing_count: firing.length,
+      resolved_count: notifications.length - firing.length,
+      alerts: notifications.map((told) => ({
+        alert_id: told.alert_id,
+        severity: told.severity,
+        state: told.state,
+        summary: told.summary,
+        notifications: [told],
+      })),
+      head: { link: head.seq, digest: head.digest },
+      created_at: at,
+      summary: summaryLine(dueAt, { part, parts }, notifications.length, firing.length),
+    });
+    return { notificationId, payload };
+  });
+}
+
+function bySeverity(a: Rendered, b: Rendered): number {
+  const [one, other] = [a.notification, b.notification];
+  return (
+    compareText(one.workspace_id ?? '', other.workspace_id ?? '') ||
+    // `critical` stands before `warning` in the alphabet, too.
+    compareText(one.severity, other.severity) ||
+    byChange(a, b) ||
+    compareText(one.alert_id, other.alert_id)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function summaryLine(dueAt: string, { part, parts }: Part, alerts: number, firing: number): string {
+  const where = parts === 1 ? '' : `, part ${part} of ${parts}`;
+  const resolved = alerts - firing;
+  const also = resolved === 0 ? '' : `, ${resolved} resolved`;
+  const count = firing === 0 ? `${counted(resolved, 'alert')} resolved` : `${counted(firing, 'alert')} firing${also}`;
+  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}.`;
+}

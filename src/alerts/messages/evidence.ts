@@ -1,0 +1,240 @@
+import { formatMinor } from '../../core/money.ts';
+import { once, oncePerKey } from '../../core/one-at-a-time.ts';
+import type { RuleName } from '../../core/text/alert-words.ts';
+import { stringifyExact } from '../../core/text/exact-json.ts';
+import { inertJson } from '../../core/text/inert-text.ts';
+import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
+import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import { tenantIdOf } from '../../ledger/store/subjects.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
+import { splitChange } from '../figures/change-split.ts';
+import { percentOf } from '../figures/percent.ts';
+import { usageKind } from '../rules/kinds.ts';
+import type { Former, Observation } from '../rules/observation.ts';
+import { createCourses } from './daily-usage.ts';
+import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney, TenantsEvidence } from './facts/facts.ts';
+
+/** Entries that a notification names, the latest ones; all are in `finance_history`. */
+const MAX_ENTRIES = 20;
+
+export interface EvidenceAbout {
+  tenantId: string | null;
+  planned: readonly bigint[];
+}
+
+const IS_OF_MONTHS = 'period_key IN (@periodKey, @periodKey - 1) AND tenant_key = @tenantKey';
+const latestEntries = preparedSql(
+  `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after, (
+       SELECT count(*) FROM usage_entries WHERE ${IS_OF_MONTHS}) AS entry_count
+     FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
+     WHERE ${IS_OF_MONTHS} ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
+  'safeIntegers',
+);
+
+/** Returns what gathers the evidence of observations: days and entries when they are read, totals of workspaces once. */
+export function createEvidence(
+  connection: LedgerDb,
+  priceOf: CreditPricer | null,
+): (seen: Observation, about: EvidenceAbout) => Evidence {
+  const total = oncePerKey((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
+  const courseOf = createCourses(connection);
+  const entriesOf = latestEntries(connection);
+  const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {
+    const { periodKey } = seen;
+    if (priceOf === null || periodKey === null) return null;
+    const period = periodOfKey(periodKey);
+    if (tenantId !== null) return moneyAtStake(sides, (credits) => priceOf(tenantId, period, credits));
+    const all = workspaceMonth(seen, sides);
+    return all && moneyOfAll(connection, all, (tenant, credits) => priceOf(tenant, period, credits));
+  };
+
+  return (seen, { tenantId, planned }) => {
+    const { periodKey, tenantKey, previous, current, built, phase } = seen;
+    const split = previous === null || current === null ? null : splitChange(previous, current);
+    const ofTenant = periodKey !== null && tenantKey !== null;
+    const course = once(() => (ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null));
+    const rows = once(() => (ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : []));
+    const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
+    const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
+    const expected = current === null ? null : expectedOf(seen);
+    const figures = { previous: previous?.credits ?? 0n, projected: expected, threshold: seen.threshold };
+    const sides = current === null ? null : stakeSides(seen.rule, { ...figures, current: current.credits });
+    const all = workspaceMonth(seen, sides);
+    return {
+      threshold:
+        built === null || seen.threshold === null
+          ? null
+          : {
+              credits: seen.threshold,
+              baseline_credits: built.baseline,
+              baseline_period: built.period,
+              ratio: built.ratio,
+              min_credits: built.minCredits,
+            },
+      projection:
+        open && expected !== null
+          ? {
+              credits: expected,
+              low_credits: seen.forecast?.low ?? null,
+              high_credits: seen.forecast?.high ?? null,
+              elapsed_fraction: Math.round((phase.elapsedMs / phase.lengthMs) * 10_000) / 10_000,
+            }
+          : null,
+      share_of_increase_percent:
+        ofTenant && growth > 0n && usageKind(seen.rule)?.sharesIncrease === true && isBesideMonthBefore(seen)
+          ? percentOf(growth, total(periodKey) - total(periodKey - 1))
+          : null,
+      share_of_workspace_percent:
+        ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
+      at_stake_credits: sides === null ? null : creditsAtStake(sides),
+      at_stake_money: sides === null ? null : moneyOf(seen, tenantId, sides),
+      get course() {
+        return course();
+      },
+      split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
+      get entries() {
+        return rows().map(toEntry).reverse();
+      },
+      get entry_count() {
+        return Number(rows()[0]?.entry_count ?? 0);
+      },
+      planned_bounds: [...planned],
+      tenants: all === null ? null : { largest: largestOf(connection, all), common_growth: seen.commonGrowth },
+      former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
+      detail: seen.detail,
+    };
+  };
+}
+
+/** A workspace's month beside the one that it is compared with, tenant by tenant; `times` is what credits so far come to by its end. */
+interface WorkspaceMonth {
+  periodKey: number;
+  comparedKey: number;
+  times: number;
+}
+
+/** Null for what is not about the growth of a whole workspace. */
+function workspaceMonth(
+  { rule, periodKey, current, built }: Observation,
+  sides: StakeSides | null,
+): WorkspaceMonth | null {
+  if (usageKind(rule)?.explainsJumps !== true || periodKey === null || current === null || sides === null) return null;
+  const comparedKey = built === null ? periodKey - 1 : periodKeyOf(workspaceKeyOf(periodKey), built.period);
+  const times = current.credits <= 0n ? 1 : Number(sides.likely) / Number(current.credits);
+  return { periodKey, comparedKey, times };
+}
+
+const TENANTS_OF_BOTH = `SELECT t.tenant_id, sum(iif(u.period_key = @periodKey, 0, u.credits_used)) AS previous_credits,
+    sum(iif(u.period_key = @periodKey, u.credits_used, 0)) AS current_credits
+  FROM tenant_usage u JOIN tenants t USING (tenant_key) WHERE u.period_key IN (@periodKey, @comparedKey) GROUP BY t.tenant_key`;
+
+function largestOf(connection: LedgerDb, month: WorkspaceMonth): TenantsEvidence['largest'] {
+  return connection
+    .prepare(
+      `${TENANTS_OF_BOTH} HAVING current_credits * @times > previous_credits
+       ORDER BY current_credits * @times - previous_credits DESC, t.tenant_id LIMIT 5`,
+    )
+    .safeIntegers()
+    .all(month) as TenantsEvidence['largest'];
+}
+
+/** What the credits at stake of all tenants cost; null where that is not known of each, in one currency. */
+function moneyOfAll(
+  connection: LedgerDb,
+  month: WorkspaceMonth,
+  price: (tenantId: string, credits: bigint) => ReturnType<CreditPricer>,
+): StakeMoney | null {
+  const rows = connection.prepare(TENANTS_OF_BOTH).safeIntegers().iterate(month);
+  let change = 0n;
+  let currency: string | null = null;
+  for (const { tenant_id, previous_credits, current_credits } of rows as Iterable<TenantsEvidence['largest'][0]>) {
+    const comes = BigInt(Math.round(Number(current_credits) * month.times));
+    const [more, less] = [price(tenant_id, comes), price(tenant_id, previous_credits)];
+    if (more === null || less === null || (currency ?? more.currency) !== more.currency) return null;
+    currency = more.currency;
+    change += more.amountMinor - less.amountMinor;
+  }
+  return currency === null ? null : stakeMoney(change, currency);
+}
+
+function formerTenant(connection: LedgerDb, { tenantKey, daily, newDaily, lastDay }: Former): FormerTenant {
+  const tenant_id = tenantIdOf(connection, tenantKey);
+  return { tenant_id, daily_credits: daily, new_daily_credits: newDaily, last_day: lastDay };
+}
+
+function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
+  return periodKey !== null && (built === null || built.period === periodOfKey(periodKey - 1));
+}
+
+export function expectedOf({ phase, forecast }: Pick<Observation, 'phase' | 'forecast'>): bigint | null {
+  return phase === null || phase.over ? null : (forecast?.likely ?? null);
+}
+
+export interface StakeSides {
+  likely: bigint;
+  compared: bigint;
+}
+
+/**
+ * What is at stake lies between these; `projected` is what an open period comes to. Null where a rule says nothing of it, and of
+ * who has used no less than before it stopped.
+ */
+export function stakeSides(
+  rule: RuleName,
+  {
+    previous,
+    current,
+    projected,
+    threshold,
+  }: { previous: bigint; current: bigint; projected: bigint | null; threshold: bigint | null },
+): StakeSides | null {
+  const { isGrowth, isFall, overThreshold, words } = usageKind(rule) ?? {};
+  if (words?.cost === undefined || (isFall === true && current >= previous)) return null;
+  if (overThreshold === true && threshold !== null) {
+    const most = projected !== null && projected > current ? projected : current;
+    return { likely: most > threshold ? most : threshold, compared: threshold };
+  }
+  const likely = isGrowth === true && projected !== null && projected > current ? projected : current;
+  return { likely, compared: previous };
+}
+
+export function creditsAtStake({ likely, compared }: StakeSides): bigint {
+  return likely > compared ? likely - compared : compared - likely;
+}
+
+/** What the credits at stake cost: both sides at the prices of one period. */
+export function moneyAtStake(
+  { likely, compared }: StakeSides,
+  price: (credits: bigint) => ReturnType<CreditPricer>,
+): StakeMoney | null {
+  const [more, less] = [price(likely), price(compared)];
+  if (more === null || less === null) return null;
+  return stakeMoney(more.amountMinor - less.amountMinor, more.currency);
+}
+
+function stakeMoney(change: bigint, currency: string): StakeMoney {
+  const amountMinor = change < 0n ? -change : change;
+  return { amount: formatMinor(amountMinor, currency), amount_minor: amountMinor, currency };
+}
+
+/** The JSON text that is kept with a transition; integers are exact. */
+export function renderEvidence(evidence: Evidence): string {
+  return inertJson(stringifyExact(evidence));
+}
+
+interface EvidenceRow {
+  entry_id: bigint;
+  run_id: string;
+  period_key: bigint;
+  credits_delta: bigint;
+  credits_after: bigint;
+  /** Of all, these and those before. */
+  entry_count: bigint;
+}
+
+function toEntry({ entry_id, run_id, period_key, credits_delta, credits_after }: EvidenceRow): EvidenceEntry {
+  const period = periodOfKey(Number(period_key));
+  return { entry_id: Number(entry_id), run_id, period, credits_delta, credits_after };
+}

@@ -1,0 +1,152 @@
+import { addPeriods } from '../../core/period.ts';
+import { changeReason } from '../figures/change-reason.ts';
+import { usageKind } from '../rules/kinds.ts';
+import type { Course, Facts, StakeMoney } from './facts/facts.ts';
+import { amountWords, grouped, signed } from './facts/names.ts';
+import { isOpen, limitOf } from './facts/phrases.ts';
+
+/** One line of what stands behind an alert: what it is, and the figures in words. */
+export interface Fact {
+  label: string;
+  value: string;
+}
+
+/** What people read below the sentence that sums an alert up; only what is known, in the order in which it is asked. */
+export function alertFacts(told: Facts): Fact[] {
+  const { credits, requests, evidence } = told;
+  const { course, at_stake_credits, at_stake_money, projection, former_tenant } = evidence;
+  return facts([
+    ['Tenant', told.tenant_id],
+    ['Name', told.tenant_name],
+    ['Workspace', told.workspace_id],
+    ['Credits', credits === null ? null : pairWords(told, credits)],
+    ['Requests', requests === null ? null : pairWords(told, requests)],
+    ['Limit', thresholdWords(told)],
+    ['Forecast', projection === null ? null : forecastWords(told, projection)],
+    ['Since', course === null || course.since === null ? null : sinceWords(course)],
+    ['A day', course === null || course.since !== null ? null : rateWords(told, course)],
+    ['Same point', course === null || projection === null ? null : samePointWords(told, course)],
+    ['Share', shareWords(told)],
+    ['Why', driverWords(told)],
+    ['Difference', at_stake_credits === null ? null : differenceWords(told, BigInt(at_stake_credits))],
+    [
+      'Cost',
+      at_stake_money === null || BigInt(at_stake_money.amount_minor) === 0n ? null : moneyWords(told, at_stake_money),
+    ],
+    ['New id of', former_tenant === null ? null : former_tenant.tenant_id],
+  ]);
+}
+
+function facts(pairs: readonly (readonly [string, string | null])[]): Fact[] {
+  return pairs.flatMap(([label, value]) => (value === null ? [] : [{ label, value }]));
+}
+
+function pairWords(
+  told: Facts,
+  figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
+): string {
+  const { period, previous_period } = told;
+  const { previous, current, change, change_percent = null } = figures;
+  if (period === previous_period && change === 0n) return `${grouped(current)} in ${period}, as before`;
+  const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
+  const difference = change === 0n ? '' : ` (${signed(change)}${percent})`;
+  if (period === previous_period) return `${grouped(current)} in ${period}, ${grouped(previous)} before${difference}`;
+  // Nobody knows yet by how much a month differs that goes on.
+  const isPart = isOpen(told) && change < 0n;
+  const so = isOpen(told) ? 'so far in' : 'in';
+  return `${grouped(current)} ${so} ${period}, ${grouped(previous)} in ${previous_period}${isPart ? '' : difference}`;
+}
+
+function forecastWords(
+  { period }: Facts,
+  { credits, elapsed_fraction }: NonNullable<Facts['evidence']['projection']>,
+): string {
+  const passed = grouped(Math.round(Number(elapsed_fraction) * 1000) / 10);
+  return `${grouped(credits)} credits by the end of ${period} (${passed}% of the month has passed)`;
+}
+
+/** How the limit came about. */
+function thresholdWords({ rule, threshold, evidence, credits }: Facts): string | null {
+  if (threshold === null) return null;
+  const limit = `${grouped(threshold)} credits`;
+  if (evidence.threshold === null) return limit;
+  const { baseline_credits, baseline_period } = evidence.threshold;
+  const isWhole = credits !== null && baseline_credits !== credits.previous;
+  const base = `${grouped(baseline_credits)} (${baseline_period}${isWhole ? ' as a whole month' : ''})`;
+  if (usageKind(rule)?.isFall === true) {
+    const { words } = limitOf(evidence.threshold, threshold, {
+      times: (ratio) => `${ratio} x that`,
+      more: (amount) => `that and ${amount} more`,
+    });
+    return `at most ${limit}: ${words} is no more than ${base}`;
+  }
+  const { limit: exact, words } = limitOf(evidence.threshold, baseline_credits, {
+    times: (ratio) => `${ratio} x ${base}`,
+    more: (amount) => `${base} + ${amount}`,
+  });
+  return `${limit}: ${words}${exact === Number(threshold) ? '' : ', rounded up'}`;
+}
+
+/** What the money is the price of, where the credits above do not say it. */
+function differenceWords({ rule, period, threshold, credits }: Facts, difference: bigint): string | null {
+  const words = `${grouped(difference)} credits`;
+  if (usageKind(rule)?.overThreshold === true && threshold !== null)
+    return difference === 0n ? null : `${words} over ${grouped(threshold)}`;
+  const change = BigInt(credits?.change ?? 0n);
+  const isSaid = difference === change || difference === -change || BigInt(credits?.previous ?? 0n) === 0n;
+  return isSaid ? null : `${words} by the end of ${period}`;
+}
+
+/** The money that the difference costs. */
+function moneyWords({ period }: Facts, money: StakeMoney): string {
+  return `${amountWords(money)} at the prices of ${period}`;
+}
+
+function sinceWords({ since, usual_daily_credits, recent_daily_credits }: Course): string {
+  return `${since}: ${grouped(recent_daily_credits ?? 0n)} credits a day, ${grouped(usual_daily_credits ?? 0n)} before`;
+}
+
+function rateWords({ period }: Facts, { usual_daily_credits, recent_daily_credits }: Course): string | null {
+  if (recent_daily_credits === null || period === null) return null;
+  const before = usual_daily_credits === null ? '' : `, ${grouped(usual_daily_credits)} in ${addPeriods(period, -1)}`;
+  return `${grouped(recent_daily_credits)} credits in ${period}${before}`;
+}
+
+function samePointWords({ period, credits }: Facts, { previous_same_point }: Course): string | null {
+  if (previous_same_point === null || credits === null || period === null || BigInt(credits.previous) === 0n)
+    return null;
+  return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;
+}
+
+function shareWords({ evidence }: Facts): string | null {
+  const { share_of_workspace_percent, share_of_increase_percent } = evidence;
+  if (share_of_workspace_percent === null) return null;
+  const increase = share_of_increase_percent === null ? '' : `, ${percent(share_of_increase_percent)} of its increase`;
+  return `${percent(share_of_workspace_percent)} of the workspace's credits${increase}`;
+}
+
+function percent(part: number | bigint): string {
+  return Number(part) === 0 ? 'less than 0.1%' : `${grouped(part)}%`;
+}
+
+const DRIVERS = {
+  volume: 'more requests',
+  intensity: 'more credits per request',
+  mixed: 'more requests and more credits per request',
+} as const;
+
+/** What a request costs beside what it did, and which of the two there is more of: requests, or credits for each. */
+function driverWords({ rule, credits, requests, evidence, previous_period }: Facts): string | null {
+  if (usageKind(rule)?.isGrowth !== true || credits === null || requests === null) return null;
+  if (credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
+  // Of a part of a month that is less than a whole one, what it comes to says what drives it.
+  const comes = BigInt(evidence.projection?.credits ?? credits.current);
+  const reason = changeReason(
+    { credits: credits.previous, requests: requests.previous },
+    { credits: comes, requests: (requests.current * comes) / credits.current },
+  );
+  if (reason === null) return null;
+  const now = grouped(Number(credits.current) / Number(requests.current));
+  const before = grouped(Number(credits.previous) / Number(requests.previous));
+  return `${DRIVERS[reason]}: ${now} credits each, ${before} in ${previous_period}`;
+}

@@ -1,0 +1,46 @@
+import type { OfAll } from '../pipeline/bulk-pending.ts';
+import type { ChannelRoute } from '../pipeline/route.ts';
+import { acknowledgeLink } from './acknowledge-link.ts';
+import { messageId } from './compose.ts';
+import { groupLine, sumOf } from './group-sentence.ts';
+import { byChange, inParts, type MadeMessage, type Rendered } from './message-parts.ts';
+import { renderPayload } from './notification.ts';
+
+/**
+ * The messages of what a channel is owed of one rule at one moment: one, or as many as receivers need. The members stand in them
+ * whole, the largest first.
+ */
+export function groupMessages<T extends Rendered>(
+  all: readonly T[],
+  { route, at, ofAll, mostBytes }: { route: ChannelRoute; at: string; ofAll: OfAll; mostBytes: number },
+): MadeMessage<T>[] {
+  const sorted = [...all].sort(byChange);
+  const told = sorted.map(({ notification }) => notification);
+  const line = groupLine(told, ofAll);
+  return inParts(sorted, mostBytes, (members, { part, parts }) => {
+    const notifications = members.map(({ notification }) => notification);
+    const [first] = notifications;
+    const ids = notifications.map((own) => own.notification_id);
+    const notificationId = messageId(['alert.group', route.channel, at, ...ids]);
+    const payload = renderPayload({
+      notification_id: notificationId,
+      type: 'alert.group',
+      event: first?.event,
+      rule: first?.rule,
+      cause: first?.cause,
+      severity: notifications.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning',
+      workspace_id: first?.tenant_id === null ? null : first?.workspace_id,
+      period: first?.period,
+      part,
+      parts,
+      alert_count: notifications.length,
+      credits_change: sumOf(told),
+      alerts: notifications,
+      acknowledge_link: first?.event === 'closed' ? null : acknowledgeLink(route, notificationId),
+      created_at: at,
+      summary:
+        parts === 1 ? line : `${line} This is message ${part} of ${parts}, about ${notifications.length} of them.`,
+    });
+    return { notificationId, payload };
+  });
+}

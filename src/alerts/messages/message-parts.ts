@@ -1,0 +1,56 @@
+import { compareFigures } from '../state/alert-figures.ts';
+import type { Notification } from './facts/facts.ts';
+import { toldCredits } from './facts/phrases.ts';
+
+export interface Rendered {
+  notification: Notification;
+  bytes: number;
+}
+
+export interface MadeMessage<T> {
+  notificationId: string;
+  payload: string;
+  members: readonly T[];
+}
+
+export interface Part {
+  part: number;
+  parts: number;
+}
+
+const MOST_MEMBERS = 100;
+/** The most bytes of one message: many receivers refuse 200 kB and more. */
+export const MOST_BYTES = 180_000;
+/** What a message has beside its members, at most. */
+const FRAME_BYTES = 2_000;
+
+/** Cuts members, in their order, into messages that receivers take; one that is larger by itself goes alone. */
+export function inParts<T extends Rendered>(
+  members: readonly T[],
+  mostBytes: number,
+  make: (own: readonly T[], part: Part) => Omit<MadeMessage<T>, 'members'>,
+): MadeMessage<T>[] {
+  const parts: T[][] = [];
+  let room = 0;
+  for (const member of members) {
+    const part = parts.at(-1);
+    if (part === undefined || part.length === MOST_MEMBERS || member.bytes > room) {
+      parts.push([member]);
+      room = mostBytes - FRAME_BYTES - member.bytes;
+    } else {
+      part.push(member);
+      room -= member.bytes;
+    }
+  }
+  return parts.map((own, index) => ({ ...make(own, { part: index + 1, parts: parts.length }), members: own }));
+}
+
+/** The largest change first: of what is foretold by what is foretold. */
+export function byChange(a: Rendered, b: Rendered): number {
+  return compareFigures(changeOf(b), changeOf(a));
+}
+
+function changeOf({ notification }: Rendered): bigint {
+  const change = toldCredits(notification) - BigInt(notification.credits?.previous ?? 0n);
+  return change < 0n ? -change : change;
+}

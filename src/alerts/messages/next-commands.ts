@@ -1,0 +1,51 @@
+import { isoTime } from '../../core/clock.ts';
+import { addPeriods, periodStartMs } from '../../core/period.ts';
+import { ownWords } from '../rules/kind.ts';
+import { isOfGrowth, isSelfRule, ownKind } from '../rules/kinds.ts';
+import type { Facts } from './facts/facts.ts';
+import { roundedUp } from './facts/names.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What can be typed next about an alert, whole lines with its id; nothing in them comes from outside. */
+export function nextCommands(told: Facts, nowMs: number): string[] {
+  const { alert_id, rule, state } = told;
+  const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
+  if (isSelfRule(rule)) {
+    return state === 'resolved' ? [] : [...commandsOf(told), about('ack', '--note "..."')];
+  }
+  const feedback = about('feedback', 'real # expected, false');
+  if (state === 'resolved' || state === 'expired') return [feedback];
+  const silence = muting('silence', told, nowMs);
+  return [about('ack', '--note "..."'), silence, ...(isPlannable(told) ? [muting('plan', told, nowMs)] : []), feedback];
+}
+
+/** What a fault of our own asks to type. */
+function commandsOf(told: Facts): string[] {
+  const kind = ownKind(told.rule);
+  const todo = kind === null ? '' : ownWords(kind, told).todo;
+  return [...todo.matchAll(/`(usage-ledger [^`]+)`/g)].flatMap(([, command]) => command ?? []);
+}
+
+/** The command that mutes what an alert is about: a plan of what its period comes to, or where none fits a silence. */
+export function muteCommand(told: Facts, nowMs: number): string {
+  return muting(isPlannable(told) ? 'plan' : 'silence', told, nowMs);
+}
+
+function isPlannable({ rule, tenant_id }: Facts): boolean {
+  return isOfGrowth(rule) && tenant_id !== null;
+}
+
+function muting(command: 'silence' | 'plan', told: Facts, nowMs: number): string {
+  // The month is no longer looked at when three others have begun, unless `lookback_periods` says more: nothing is told at the end.
+  const gone = told.period === null ? nowMs : periodStartMs(addPeriods(told.period, 3));
+  const until = isoTime(Math.max(gone, nowMs) + 7 * DAY_MS).slice(0, 10);
+  const bound = command === 'plan' ? `--up-to ${planned(told)} ` : '';
+  return `usage-ledger alerts ${command} --alert ${told.alert_id} ${bound}--until ${until} --reason "..."`;
+}
+
+/** A fifth more than what the period comes to. */
+function planned({ credits, evidence }: Facts): bigint {
+  const likely = (credits?.previous ?? 0n) + BigInt(evidence.at_stake_credits ?? credits?.change ?? 0n);
+  return roundedUp((likely * 6n) / 5n + 1n);
+}

@@ -1,0 +1,72 @@
+import type { Period } from '../../core/period.ts';
+import { stringifyExact } from '../../core/text/exact-json.ts';
+import { inertJson } from '../../core/text/inert-text.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { changeReason } from '../figures/change-reason.ts';
+import { percentOf } from '../figures/percent.ts';
+import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
+import { usageKind } from '../rules/kinds.ts';
+import type { Observation } from '../rules/observation.ts';
+import type { Facts, FigureChange, Notification } from './facts/facts.ts';
+import { summaryLine } from './sentence.ts';
+
+export interface Told extends Omit<Notification, 'credits' | 'requests' | 'reason' | 'link' | 'summary'> {
+  previous: UsageFigures | null;
+  current: UsageFigures | null;
+  public_url: string | null;
+}
+
+export function buildNotification(made: Told): Notification {
+  const { public_url, acknowledge_link, previous: before, current, ...told } = made;
+  // A tenant without a record of the period before used nothing in it.
+  const previous = before ?? NO_USAGE;
+  const facts = {
+    ...told,
+    credits:
+      current === null
+        ? null
+        : {
+            ...figureChange(previous.credits, current.credits),
+            change_percent: percentOf(current.credits - previous.credits, previous.credits),
+          },
+    requests: current === null ? null : figureChange(previous.requests, current.requests),
+    reason: current === null ? null : changeReason(previous, current),
+  };
+  return { ...facts, link: linkTo(public_url, told), acknowledge_link, summary: summaryLine(facts) };
+}
+
+function linkTo(
+  publicUrl: string | null,
+  { workspace_id, tenant_id, period }: Pick<Facts, 'workspace_id' | 'tenant_id' | 'period'>,
+): string | null {
+  if (publicUrl === null || workspace_id === null) return null;
+  const query = new URLSearchParams({
+    workspace: workspace_id,
+    ...(period === null ? {} : { period }),
+    ...(tenant_id === null ? {} : { tenant: tenant_id }),
+  });
+  return `${publicUrl}/report${tenant_id === null ? '' : '/tenant'}?${query}`;
+}
+
+/**
+ * A message as JSON text, which is stored and sent byte for byte. Identifiers parse back exactly; in the text itself control,
+ * bidi and invisible characters are escaped, so that showing it raw does no harm.
+ */
+export function renderPayload(message: object): string {
+  return inertJson(stringifyExact(message));
+}
+
+function figureChange(previous: bigint, current: bigint): FigureChange {
+  return { previous, current, change: current - previous };
+}
+
+export function previousPeriodOf({
+  rule,
+  periodKey,
+  built,
+}: Pick<Observation, 'rule' | 'periodKey' | 'built'>): Period | null {
+  const compares = usageKind(rule);
+  if (periodKey === null || compares === null) return null;
+  if (built !== null && compares.ofReadings !== true) return built.period;
+  return periodOfKey(compares.ofReadings === true ? periodKey : periodKey - 1);
+}

@@ -1,0 +1,41 @@
+import { isoTime } from '../../core/clock.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { channelStates } from '../../ledger/store/schema/delivery-tables.ts';
+import { asc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
+import { MOST_BYTES } from '../messages/message-parts.ts';
+
+/** A channel whose receiver wants nothing more. */
+export interface DisabledChannel {
+  name: string;
+  disabledAt: string;
+  reason: string;
+}
+
+export function disabledChannels(connection: LedgerDb): DisabledChannel[] {
+  const disabled = query(connection).select().from(channelStates).where(isNotNull(channelStates.disabledAt));
+  return disabled
+    .orderBy(asc(channelStates.name))
+    .all()
+    .map(({ name, disabledAt, reason }) => ({ name, disabledAt: disabledAt ?? '', reason: reason ?? '' }));
+}
+
+/** Writes down that a channel is disabled: what it is owed is given up as it becomes due. Inside the caller's transaction. */
+export function disableChannel(connection: LedgerDb, channel: string, reason: string, nowMs: number): void {
+  connection
+    .prepare(
+      `INSERT INTO channel_states (name, disabled_at, reason) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET disabled_at = excluded.disabled_at, reason = excluded.reason WHERE disabled_at IS NULL`,
+    )
+    .run(channel, isoTime(nowMs), reason);
+}
+
+/** Why nothing is sent to a disabled channel. */
+export function disabledReason(channel: string, reason: string): string {
+  return `channel ${JSON.stringify(channel)} is disabled (${reason})`;
+}
+
+/** The most bytes that a message to a channel may have, by what its receiver has refused. */
+export function mostBytesOf(connection: LedgerDb, channel: string): number {
+  const state = query(connection).select().from(channelStates).where(eq(channelStates.name, channel)).get();
+  return Math.min(state?.mostBytes ?? MOST_BYTES, MOST_BYTES);
+}

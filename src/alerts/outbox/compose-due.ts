@@ -1,0 +1,220 @@
+import { isoTime } from '../../core/clock.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
+import { and, eq, isNotNull, lt, preparedSql, query } from '../../ledger/store/schema/drizzle.ts';
+import { dailySummaries } from '../messages/digest.ts';
+import { groupMessages } from '../messages/group.ts';
+import type { MadeMessage, Rendered } from '../messages/message-parts.ts';
+import { renderPayload } from '../messages/notification.ts';
+import { GROUPED, isOutOfLine } from '../pipeline/group.ts';
+import { type ChannelRoute, hourOf, type Notifying, nextSummaryMs } from '../pipeline/route.ts';
+import { isOfReading } from '../rules/kinds.ts';
+import { mostBytesOf } from './channel-states.ts';
+import { moveDelivery, writeDelivery } from './deliveries.ts';
+import { dueMoments } from './due.ts';
+import { evaluateDue } from './evaluate-due.ts';
+import type { DueMessage } from './notifier.ts';
+
+const DAY_MS = 86_400_000;
+/** So many tenants that are told of the same are one message. */
+const LEAST_TENANTS = 5;
+/** So many of those that waited for each other. */
+const LEAST_GATHERED = 2;
+/** So many of ourselves. */
+const LEAST_WORKSPACES = 2;
+/** Messages of one channel that one call makes, but for the parts of one: each is to be true when it is sent. */
+const MOST_A_CALL = 20;
+/** What has waited for its first attempt for so long is asked for anew. */
+const OUTDATED_MS = 60_000;
+
+interface Member extends Rendered {
+  due: DueMessage;
+  revision: number;
+  payload: string;
+}
+
+/**
+ * Asks once more what is so for everything that is due, and makes messages of what each channel is owed: single ones, groups and
+ * the daily summary. Their bytes are written down, to be sent as they are. Returns how many were made.
+ */
+export function compose(connection: LedgerDb, notifying: Notifying): number {
+  const { routes, nowMs } = notifying;
+  return connection
+    .transaction(() => {
+      restartWaits(connection, nowMs);
+      dropOutdated(connection, nowMs);
+      const busy = new Set(busyChannels(connection).all() as string[]);
+      const free = routes.filter(({ channel }) => !busy.has(channel));
+      const due = evaluateDue(
+        connection,
+        notifying,
+        free.map(({ channel }) => channel),
+      );
+      return free.reduce((made, route) => {
+        const composer = new ChannelComposer(connection, route, nowMs);
+        return made + composer.compose(due.filter(({ route: { channel } }) => channel === route.channel));
+      }, 0);
+    })
+    .immediate();
+}
+
+/** Of these, messages wait for their first attempt. */
+const busyChannels = preparedSql(
+  "SELECT DISTINCT channel FROM deliveries WHERE due_at IS NOT NULL AND state = 'fresh'",
+  'pluck',
+);
+
+/** A wait that a clock ahead of this one has begun begins now, as long as it was meant to be; a question is asked now. */
+function restartWaits(connection: LedgerDb, nowMs: number): void {
+  const { at, latest } = dueMoments(nowMs);
+  const seconds = 'round((julianday(due_at) - julianday(due_set_at)) * 86400, 3)';
+  const restarted = `strftime('%Y-%m-%dT%H:%M:%fZ', @at, max(0, ${seconds}) || ' seconds')`;
+  for (const [table, dueAt] of [
+    ['deliveries', restarted],
+    ['alert_notified', `iif(owed IS NULL, @at, ${restarted})`],
+  ]) {
+    connection
+      .prepare(
+        `UPDATE ${table} SET due_at = ${dueAt}, due_set_at = @at WHERE due_at IS NOT NULL AND due_set_at > @latest`,
+      )
+      .run({ at, latest });
+  }
+}
+
+function dropOutdated(connection: LedgerDb, nowMs: number): void {
+  const isOutdated = and(
+    isNotNull(deliveries.dueAt),
+    eq(deliveries.state, 'fresh'),
+    lt(deliveries.createdAt, isoTime(nowMs - OUTDATED_MS)),
+  );
+  for (const delivery of query(connection).select().from(deliveries).where(isOutdated).all()) {
+    moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
+  }
+}
+
+class ChannelComposer {
+  readonly #connection: LedgerDb;
+  readonly #route: ChannelRoute;
+  readonly #nowMs: number;
+  readonly #at: string;
+  readonly #mostBytes: number;
+  #made = 0;
+
+  constructor(connection: LedgerDb, route: ChannelRoute, nowMs: number) {
+    this.#connection = connection;
+    this.#route = route;
+    this.#nowMs = nowMs;
+    this.#at = isoTime(nowMs);
+    this.#mostBytes = mostBytesOf(connection, route.channel);
+  }
+
+  /** Returns how many messages were made; what is left over stays due. */
+  compose(due: readonly DueMessage[]): number {
+    this.#digest(due.filter(({ wait }) => wait.goesWith === 'digest'));
+    const others = due.filter(({ wait }) => wait.goesWith !== 'digest');
+    for (const members of groupsOf(others)) {
+      if (this.#made >= MOST_A_CALL) break;
+      const [first] = members;
+      if (members.length === 1 && first !== undefined) this.#single(first);
+      else this.#group(members);
+    }
+    return this.#made;
+  }
+
+  #single(due: DueMessage): void {
+    const member = this.#render(due);
+    const { notification, payload } = member;
+    this.#write('single', { notificationId: notification.notification_id, payload, members: [member] });
+  }
+
+  #group(due: readonly DueMessage[]): void {
+    const about = { route: this.#route, at: this.#at, mostBytes: this.#mostBytes };
+    const members = due.map((one) => this.#render(one));
+    const ofAll = due[0]?.countOfAll() ?? { tenants: 0, likely: 0, reached: 0 };
+    const messages = groupMessages(members, { ...about, ofAll });
+    for (const message of messages) this.#write('group', message);
+  }
+
+  #digest(due: readonly DueMessage[]): void {
+    if (due.length === 0) return;
+    const messages = dailySummaries(
+      due.map((one) => this.#render(one)),
+      {
+        channel: this.#route.channel,
+        // Several hours may have been missed; the message says which one it stands for.
+        dueAt: isoTime(nextSummaryMs(hourOf(this.#route), this.#nowMs) - DAY_MS),
+        at: this.#at,
+        head: headOfChain(this.#connection),
+        mostBytes: this.#mostBytes,
+      },
+    );
+    for (const message of messages) this.#write('digest', message);
+  }
+
+  #render(due: DueMessage): Member {
+    // By the clock, so that it rises even in a ledger that was restored from a copy.
+    const revision = Math.max(due.revision + 1, Math.floor(this.#nowMs / 1000));
+    const notification = due.compose(revision);
+    const payload = renderPayload(notification);
+    return { due, revision, notification, payload, bytes: Buffer.byteLength(payload) };
+  }
+
+  #write(form: 'single' | 'group' | 'digest', { notificationId, payload, members }: MadeMessage<Member>): void {
+    const { channel } = this.#route;
+    const failures = Math.max(...members.map(({ due }) => due.wait.failures));
+    const delivery = { notificationId, channel, form, payload, failures, at: this.#at };
+    const about = members.map(({ due: { alert, event, notifiedCount }, revision }) => ({
+      alert,
+      event,
+      notifiedCount,
+      revision,
+    }));
+    writeDelivery(this.#connection, delivery, about);
+    this.#made += 1;
+  }
+}
+
+/**
+ * What goes together: what one channel is owed at one moment of one rule and event, of many tenants or of several workspaces that
+ * share a fault, and what has waited for each other. A group mutes nothing: each of its members counts as told. What is far out of
+ * line is no part of what moves the others.
+ */
+function groupsOf(due: readonly DueMessage[]): DueMessage[][] {
+  const gathered = new Set(due.filter(isGathered).map(kindOf));
+  const joins = (one: DueMessage): boolean =>
+    gathered.has(kindOf(one)) && (isGathered(one) || GROUPED.includes(one.event));
+  const alike = Map.groupBy(due, (one) => JSON.stringify([kindOf(one), joins(one) || wordOf(one)]));
+  return [...alike.values()].flatMap((members) => {
+    const [first] = members;
+    if (first === undefined || !isMany(members, joins(first) ? LEAST_GATHERED : LEAST_TENANTS)) return alone(members);
+    const outOfLine = members.filter(({ alert, event }) => isOutOfLine(alert, event));
+    const others = members.filter((one) => !outOfLine.includes(one));
+    if (outOfLine.length === 0 || others.length === 0) return [members];
+    return [...(outOfLine.length < LEAST_TENANTS ? alone(outOfLine) : [outOfLine]), others];
+  });
+}
+
+function alone(members: readonly DueMessage[]): DueMessage[][] {
+  return members.map((one) => [one]);
+}
+
+/** What one thing may have moved. */
+function kindOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueMessage): string {
+  return JSON.stringify(isOfReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
+}
+
+function wordOf({ event }: DueMessage): string {
+  return event === 'again' ? 'opened' : event;
+}
+
+function isGathered({ alert, wait }: DueMessage): boolean {
+  return !isOfReading(alert.rule) && wait.goesWith === 'group';
+}
+
+function isMany(members: readonly DueMessage[], leastTenants: number): boolean {
+  const [first] = members;
+  if (first === undefined) return false;
+  if (isOfReading(first.alert.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
+  return new Set(members.flatMap(({ alert }) => alert.tenantKey ?? [])).size >= leastTenants;
+}

@@ -1,0 +1,54 @@
+import { isoTime } from '../../core/clock.ts';
+import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
+import { EVERYBODY } from './pending.ts';
+
+/** What is due, also by a clock that was ahead, in SQL; `@at` is now, `@latest` as late as anything can have been written. */
+export const IS_DUE = '(due_at <= @at OR due_set_at > @latest)';
+
+export function dueMoments(nowMs: number): { at: string; latest: string } {
+  return { at: isoTime(nowMs), latest: isoTime(nowMs + CLOCK_SLACK_MS) };
+}
+
+export function isAnythingDue(connection: LedgerDb, channels: readonly string[], nowMs: number): boolean {
+  return (
+    selectAnyDue(connection).get({ channels: JSON.stringify([...channels, EVERYBODY]), ...dueMoments(nowMs) }) !==
+    undefined
+  );
+}
+
+const selectAnyDue = preparedSql(`SELECT 1 FROM alert_notified WHERE due_at IS NOT NULL AND ${IS_DUE}
+       AND channel IN (SELECT value FROM json_each(@channels))
+     UNION ALL SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND (due_set_at > @latest OR state = 'fresh') LIMIT 1`);
+
+const selectDue = preparedSql(`SELECT notification_id AS notificationId, channel
+     FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY due_at, delivery_key) AS place FROM deliveries
+       WHERE due_at IS NOT NULL AND ${IS_DUE}
+         AND (state <> 'fresh' OR channel IN (SELECT value FROM json_each(@channels))))
+     WHERE place <= @limit ORDER BY due_at, delivery_key`);
+
+/**
+ * The messages to these channels that are to be tried now, and those to others of which nobody knows whether they have arrived, at
+ * most `limit` of each channel, the longest due first.
+ */
+export function dueDeliveries(
+  connection: LedgerDb,
+  { channels, limit, nowMs }: { channels: readonly string[]; limit: number; nowMs: number },
+): { notificationId: string; channel: string }[] {
+  const request = { channels: JSON.stringify(channels), limit, ...dueMoments(nowMs) };
+  return selectDue(connection).all(request) as { notificationId: string; channel: string }[];
+}
+
+const selectNext = preparedSql(
+  `SELECT min(due_at) FROM (
+         SELECT min(due_at) AS due_at FROM deliveries WHERE due_at > @at
+         UNION ALL SELECT min(due_at) FROM alert_notified WHERE due_at > @at)`,
+  'pluck',
+);
+
+/** When something is due next that is not due yet, milliseconds since the epoch; null: nothing is. */
+export function nextDueMs(connection: LedgerDb, nowMs: number): number | null {
+  const at = selectNext(connection).get({ at: isoTime(nowMs) }) as string | null;
+  return at === null ? null : Date.parse(at);
+}

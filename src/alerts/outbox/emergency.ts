@@ -1,0 +1,95 @@
+import { isoTime } from '../../core/clock.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { type ComposedAlert, MessageComposer } from '../messages/compose.ts';
+import { renderPayload } from '../messages/notification.ts';
+import { type ChannelRoute, takes } from '../pipeline/route.ts';
+import { type JobHealth, judgeJob } from '../rules/system/detect.ts';
+import { ownAlertId, requireAlert, type StoredAlert } from '../state/alert-store.ts';
+import { claimDelivery, recordAttempt, writeDelivery } from './deliveries.ts';
+
+/** A message about a fault that the ledger cannot take; it is written down once that can be written. */
+export interface DirectMessage {
+  channel: string;
+  notificationId: string;
+  payload: string;
+  revision: number;
+  createdAt: string;
+  /** Its channel may have it, whatever came of the last attempt. */
+  isPossible: boolean;
+}
+
+/** `refused`: for sure, so it is tried again; `unknown`: its channel may have it, so it is tried again as it is. */
+export type DirectOutcome = 'accepted' | 'unknown' | 'refused';
+
+/** What each channel is to hear of a job that fails while the ledger can only be read. */
+export function directMessages(
+  connection: LedgerDb,
+  routes: readonly ChannelRoute[],
+  { job, detail }: Pick<JobHealth, 'job' | 'detail'>,
+  nowMs: number,
+): DirectMessage[] {
+  const at = isoTime(nowMs);
+  const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null };
+  const composer = new MessageComposer({ connection, ...nobody, actor: 'timer', seeding: false, at, nowMs });
+  const alert = alertOf(connection, { job, detail }, at);
+  // As revisions in the ledger go.
+  const revision = Math.floor(nowMs / 1000);
+  const evidence = composer.evidence(alert, { tenantId: null, planned: [] });
+  return routes
+    .filter((route) => takes(route, { ...alert, workspaceId: null, tenantId: null }))
+    .map((route) => {
+      const place = { route, event: 'opened' as const, revision, notifiedCount: 0 };
+      const notification = composer.message(alert, { tenantId: null, evidence }, place);
+      const { notification_id: notificationId } = notification;
+      const { channel } = route;
+      const payload = renderPayload(notification);
+      return { channel, notificationId, payload, revision, createdAt: at, isPossible: false };
+    });
+}
+
+/** The alert as it will be once it is written down. */
+function alertOf(connection: LedgerDb, news: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
+  const { rule, cause, judgement, detail } = judgeJob(news);
+  if (judgement.verdict !== 'holds') throw new Error('only a job that fails is told');
+  const { level, severity } = judgement.finding;
+  const alertId = ownAlertId(connection, rule, cause);
+  const before = connection.prepare('SELECT episode FROM alerts WHERE alert_id = ?').pluck().get(alertId);
+  return {
+    alertId,
+    rule,
+    cause,
+    periodKey: null,
+    tenantKey: null,
+    level,
+    severity,
+    state: 'firing',
+    previous: null,
+    current: null,
+    threshold: null,
+    detail: detail ?? null,
+    episode: Number(before ?? 0) + 1,
+    beganAt: at,
+    basis: null,
+  };
+}
+
+/**
+ * Writes down what channels have heard of an alert before the ledger could take it, or may have: that is tried again as it is. Inside
+ * the caller's transaction.
+ */
+export function noteHeard(
+  connection: LedgerDb,
+  { rule, cause }: { rule: StoredAlert['rule']; cause: string },
+  heard: readonly DirectMessage[],
+  routes: readonly ChannelRoute[],
+): void {
+  for (const { channel, notificationId, payload, revision, createdAt, isPossible } of heard) {
+    const alert = requireAlert(connection, ownAlertId(connection, rule, cause));
+    const delivery = { notificationId, channel, form: 'single' as const, payload, failures: 0, at: createdAt };
+    writeDelivery(connection, delivery, [{ alert, event: 'opened', notifiedCount: 0, revision }]);
+    const nowMs = Date.parse(createdAt);
+    claimDelivery(connection, { notificationId, routes, nowMs });
+    const event = isPossible ? 'unknown' : 'accepted';
+    recordAttempt(connection, { notificationId, event, delayMs: 0, error: null, nowMs });
+  }
+}

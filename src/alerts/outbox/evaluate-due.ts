@@ -1,0 +1,84 @@
+import { isoTime } from '../../core/clock.ts';
+import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import { isReadElsewhereSql } from '../../ledger/journal/retired-workspaces.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
+import { and, asc, eq, notInArray, query, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import type { Notifying } from '../pipeline/route.ts';
+import { AlertBook } from './alert-book.ts';
+import { moveDelivery } from './deliveries.ts';
+import { dueMoments } from './due.ts';
+import type { DueMessage } from './notifier.ts';
+import { EVERYBODY } from './pending.ts';
+
+/** Asks for all alerts of which something is due for one of these channels; returns what is to go now. */
+export function evaluateDue(connection: LedgerDb, notifying: Notifying, channels: readonly string[]): DueMessage[] {
+  const { at, latest } = dueMoments(notifying.nowMs);
+  const keys = sql`(SELECT alert_key FROM alert_notified
+    WHERE due_at IS NOT NULL AND (due_at <= ${at} OR due_set_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify([...channels, EVERYBODY])})))`;
+  const due = booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, notifying).flatMap((book) => {
+    book.finish({ only: keys });
+    return book.due;
+  });
+  connection
+    .prepare('UPDATE alert_notified SET due_at = NULL, due_set_at = NULL WHERE channel = ? AND due_at IS NOT NULL')
+    .run(EVERYBODY);
+  return due;
+}
+
+/**
+ * Has all that is open in a workspace, or with null everywhere, asked for as soon as a sender looks, whatever its channels are: a
+ * person has said something, or the channels are others. A workspace that is being taken back still counts as ended.
+ */
+export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null, nowMs: number): void {
+  connection
+    .prepare(
+      `INSERT INTO alert_notified (alert_key, channel, due_at, due_set_at)
+       SELECT a.alert_key, '${EVERYBODY}', @at, @at FROM alerts a
+       WHERE (@workspaceKey IS NULL OR a.workspace_key = @workspaceKey)
+         AND (a.state IN ${OPEN_ALERT_STATES_SQL}
+           OR a.alert_key IN (SELECT n.alert_key FROM alert_notified n WHERE n.open = 1 OR n.due_at IS NOT NULL))
+       ON CONFLICT DO UPDATE SET due_at = excluded.due_at, due_set_at = excluded.due_set_at`,
+    )
+    .run({ workspaceKey, at: isoTime(nowMs) });
+}
+
+/** For a daemon that starts: who told last may have had other channels. What waits for those that there are no more is owed no more. */
+export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {
+  connection
+    .transaction(() => {
+      const names = routes.map(({ channel }) => channel);
+      const isForeign = and(eq(deliveries.state, 'fresh'), notInArray(deliveries.channel, names));
+      for (const delivery of query(connection).select().from(deliveries).where(isForeign).all()) {
+        moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
+      }
+      connection
+        .prepare(
+          `UPDATE alert_notified SET owed = NULL, owed_at = NULL, goes_with = NULL, due_at = NULL, due_set_at = NULL
+           WHERE delivery_key IS NULL AND (owed IS NOT NULL OR due_at IS NOT NULL)
+             AND channel <> '${EVERYBODY}' AND channel NOT IN (SELECT value FROM json_each(?))`,
+        )
+        .run(JSON.stringify(names));
+      evaluateAgain(connection, null, nowMs);
+    })
+    .immediate();
+}
+
+/** Of the workspaces that have such alerts, and that no other ledger reads. */
+function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Notifying): AlertBook[] {
+  return query(connection)
+    .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
+    .from(alerts)
+    .leftJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
+    .where(and(isInPeriods, sql.raw(`NOT ${isReadElsewhereSql('alerts.workspace_key')}`)))
+    .orderBy(asc(alerts.workspaceKey))
+    .all()
+    .map(({ workspaceKey, workspaceId }) => {
+      const priceOf = workspaceId === null ? null : creditPricer(connection, workspaceId);
+      const nobody = { runKey: null, runId: null, actor: 'timer', seeding: false, routes };
+      return new AlertBook({ ...nobody, connection, workspaceKey, workspaceId, at: isoTime(nowMs), nowMs, priceOf });
+    });
+}

@@ -1,0 +1,133 @@
+import { isoTime } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
+import { asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
+import type { SqlRow } from '../../ledger/store/schema/rows.ts';
+import type { Notifying } from '../pipeline/route.ts';
+import { moveDelivery } from './deliveries.ts';
+import { evaluateDue } from './evaluate-due.ts';
+
+/** A message that was given up. */
+export type DeadLetter = Pick<
+  SqlRow<typeof deliveries>,
+  'notification_id' | 'channel' | 'attempts' | 'created_at' | 'last_error'
+>;
+
+export interface ReplayRequest {
+  nowMs: number;
+  /**
+   * Null: all that are dead, and what failed and waits for its next try. What is dead for channels that are not configured
+   * stays dead.
+   */
+  notificationIds: readonly string[] | null;
+}
+
+export interface ReplayReport {
+  /** What they said is due again, as it is now. */
+  replayed: DeadLetter[];
+  /** Of these there is nothing left to say. */
+  dropped: DeadLetter[];
+  /** So many alerts that a channel has refused, and that wait for its next try, are due now. */
+  retried: number;
+  /** Disabled channels that are used again. */
+  enabled: string[];
+  /** Dead ones for channels that are not configured, which stay dead. */
+  without_channel: DeadLetter[];
+}
+
+const LETTER = {
+  notification_id: deliveries.notificationId,
+  channel: deliveries.channel,
+  attempts: deliveries.attempts,
+  created_at: deliveries.createdAt,
+  last_error: deliveries.lastError,
+};
+
+export function deadLetters(connection: LedgerDb): DeadLetter[] {
+  return selectDead(connection).map(({ letter }) => letter);
+}
+
+/**
+ * Has what dead messages said asked for anew, and enables their channels: what is so goes in a new message, and of what has passed
+ * nothing is left to say. Throws `not_dead` and changes nothing when one of the ids is not that of a dead message.
+ */
+export function replayDead(
+  connection: LedgerDb,
+  { notificationIds, ...notifying }: ReplayRequest & Notifying,
+): ReplayReport {
+  return connection
+    .transaction(() => {
+      const now = isoTime(notifying.nowMs);
+      const names = notifying.routes.map(({ channel }) => channel);
+      const dead = selectDead(connection);
+      const known = new Set(dead.map(({ letter }) => letter.notification_id));
+      const unknown = (notificationIds ?? []).filter((id) => !known.has(id));
+      if (unknown.length > 0) {
+        throw new AppError('not_dead', `no message that was given up has the id ${unknown.join(', ')}`, {
+          hint: '`usage-ledger alerts replay` lists those that were',
+        });
+      }
+      const chosen = dead.filter(({ letter }) => notificationIds?.includes(letter.notification_id) ?? true);
+      const [wanted, others] = [true, false].map((isServed) =>
+        chosen.filter(({ letter }) => names.includes(letter.channel) === isServed),
+      ) as [typeof chosen, typeof chosen];
+      const enabled = enable(connection, notificationIds === null ? names : wanted.map(({ letter }) => letter.channel));
+      const retried = notificationIds === null ? retryNow(connection, names, now) : 0;
+      for (const { deliveryKey } of wanted) moveDelivery(connection, { deliveryKey, state: 'dead' }, 'replay', now);
+      evaluateDue(connection, notifying, names);
+      const isOwed = ({ deliveryKey }: (typeof wanted)[number]): boolean => ownedBy(connection, deliveryKey);
+      return {
+        replayed: wanted.filter(isOwed).map(({ letter }) => letter),
+        dropped: wanted.filter((one) => !isOwed(one)).map(({ letter }) => letter),
+        retried,
+        enabled,
+        without_channel: others.map(({ letter }) => letter),
+      };
+    })
+    .immediate();
+}
+
+function selectDead(connection: LedgerDb): { deliveryKey: number; letter: DeadLetter }[] {
+  const { deliveryKey, createdAt } = deliveries;
+  return query(connection)
+    .select({ deliveryKey, letter: LETTER })
+    .from(deliveries)
+    .where(eq(deliveries.state, 'dead').inlineParams())
+    .orderBy(asc(createdAt), asc(deliveryKey))
+    .all();
+}
+
+/** Forgets what is known of these channels; returns those that were disabled. */
+function enable(connection: LedgerDb, channels: readonly string[]): string[] {
+  const forget = connection.prepare(
+    'DELETE FROM channel_states WHERE name IN (SELECT value FROM json_each(?)) RETURNING name, disabled_at',
+  );
+  const known = forget.all(JSON.stringify(channels)) as { name: string; disabled_at: string | null }[];
+  return known.filter((state) => state.disabled_at !== null).map(({ name }) => name);
+}
+
+/** What failed at these channels and waits, up to six hours for its next try, is due now, and its three days begin anew. */
+function retryNow(connection: LedgerDb, channels: readonly string[], now: string): number {
+  const isOwn = 'failures > 0 AND due_at IS NOT NULL AND channel IN (SELECT value FROM json_each(@channels))';
+  const request = { now, channels: JSON.stringify(channels) };
+  const [free, possible] = [
+    `UPDATE alert_notified SET due_at = @now, due_set_at = @now, failures = 0 WHERE ${isOwn}`,
+    // What somebody has in hand was taken less than a minute ago.
+    `UPDATE deliveries SET due_at = @now, due_set_at = @now, failures = 0
+     WHERE ${isOwn} AND state = 'possible' AND julianday(due_at) - julianday(due_set_at) > 60.5 / 86400`,
+  ].map((statement) => connection.prepare(statement).run(request).changes);
+  return (free ?? 0) + (possible ?? 0);
+}
+
+function ownedBy(connection: LedgerDb, deliveryKey: number): boolean {
+  return (
+    connection
+      .prepare(
+        `SELECT 1 FROM deliveries d JOIN delivery_members m USING (delivery_key)
+         JOIN alert_notified n ON n.alert_key = m.alert_key AND n.channel = d.channel
+         WHERE d.delivery_key = ? AND (n.owed IS NOT NULL OR n.delivery_key IS NOT NULL)`,
+      )
+      .get(deliveryKey) !== undefined
+  );
+}

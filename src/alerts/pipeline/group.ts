@@ -1,0 +1,102 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
+import { isOfReading } from '../rules/kinds.ts';
+import type { StoredAlert } from '../state/alert-store.ts';
+
+/** What one service breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
+const HOST_MS = 10 * 60_000;
+/**
+ * What moves many tenants goes on for days: whoever was told of a group, or of so many one by one, hears of the others together
+ * a day later.
+ */
+const GROUP_MS = 24 * 60 * 60_000;
+const MANY = 5;
+/** What has come so far beyond its limit at once is no part of what moves the others. */
+const OUT_OF_LINE = 3n;
+/** Beginnings and what became of them; ends and reminders go by themselves. */
+export const GROUPED: readonly ToldEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
+
+interface Found {
+  waitsUntil: string | null;
+  toldAt: string | null;
+}
+
+/** A message that a receiver has, or may have soon, counts from when it was made or has arrived. */
+const SENT = `SELECT coalesce(d.delivered_at, d.created_at) AS at, d.delivery_key, d.form, m.event, a.*
+  FROM deliveries d JOIN delivery_members m USING (delivery_key) JOIN alerts a USING (alert_key)
+  WHERE d.channel = @channel AND d.state NOT IN ('refused', 'dead') AND d.created_at > @long
+    AND coalesce(d.delivered_at, d.created_at) > @since AND coalesce(d.delivered_at, d.created_at) <= @at`;
+const WAITING = `SELECT n.due_at, n.goes_with, n.owed, a.*
+  FROM alert_notified n JOIN alerts a USING (alert_key)
+  WHERE n.channel = @channel AND n.failures = 0 AND n.owed IS NOT NULL AND n.due_at > @at AND n.due_at <= @latest`;
+
+/** Of the same event in other workspaces. */
+const IS_ELSEWHERE = 'rule = @rule AND cause IS @cause AND workspace_key <> @workspaceKey';
+const isSameEvent = (event: string): string => `iif(${event} = 'again', 'opened', ${event}) = @event`;
+const sentElsewhere = preparedSql(`SELECT
+  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent("substr(owed, 1, instr(owed, ' ') - 1)")}) AS waitsUntil,
+  (SELECT max(at) FROM (${SENT}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent('event')}) AS toldAt`);
+
+/** Of other tenants in the same month. */
+const IS_IN_MONTH = 'rule = @rule AND workspace_key = @workspaceKey AND period_key = @periodKey';
+const IS_BEGINNING = `event IN (${GROUPED.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
+const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
+const sentOfMany = preparedSql(`SELECT
+  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_IN_MONTH} AND goes_with = 'group') AS waitsUntil,
+  (SELECT iif(${IS_MANY}, max(at), NULL) FROM (${SENT}) WHERE ${IS_IN_MONTH} AND ${IS_BEGINNING}) AS toldAt`);
+
+/**
+ * Until when messages wait for others of their kind, so that one message has them all; null: they go at once. Times that a clock
+ * which was ahead has written down count for nothing.
+ */
+export class GroupWait {
+  readonly #connection: LedgerDb;
+  readonly #workspaceKey: number | null;
+  readonly #nowMs: number;
+  readonly #ofMany = new Map<string, string | null>();
+
+  constructor(connection: LedgerDb, { workspaceKey, nowMs }: { workspaceKey: number | null; nowMs: number }) {
+    this.#connection = connection;
+    this.#workspaceKey = workspaceKey;
+    this.#nowMs = nowMs;
+  }
+
+  until(alert: StoredAlert, channel: string, event: ToldEvent): string | null {
+    const { rule, cause, periodKey, tenantKey } = alert;
+    if (isOfReading(rule)) {
+      const about = { rule, cause, channel, event: event === 'again' ? 'opened' : event };
+      return this.#ask(sentElsewhere(this.#connection), about, HOST_MS);
+    }
+    if (periodKey === null || tenantKey === null || !GROUPED.includes(event) || isOutOfLine(alert, event)) return null;
+    const kind = JSON.stringify([rule, periodKey, channel]);
+    const known = this.#ofMany.get(kind);
+    if (known !== undefined) return known;
+    const found = this.#ask(sentOfMany(this.#connection), { rule, periodKey, channel }, GROUP_MS);
+    this.#ofMany.set(kind, found);
+    return found;
+  }
+
+  #ask(statement: Database.Statement, about: Record<string, unknown>, withinMs: number): string | null {
+    const nowMs = this.#nowMs;
+    const { waitsUntil, toldAt } = statement.get({
+      ...about,
+      workspaceKey: this.#workspaceKey,
+      at: isoTime(nowMs),
+      since: isoTime(nowMs - withinMs),
+      // One that was retried for long arrived late.
+      long: isoTime(nowMs - withinMs - 4 * GROUP_MS),
+      latest: isoTime(nowMs + withinMs),
+    }) as Found;
+    if (waitsUntil !== null) return waitsUntil;
+    return toldAt === null ? null : isoTime(Date.parse(toldAt) + withinMs);
+  }
+}
+
+/** Whether it does not wait for the others of its rule. */
+export function isOutOfLine({ current, threshold, level }: StoredAlert, event: ToldEvent): boolean {
+  if (event === 'grown' || level === 'likely' || current === null || threshold === null) return false;
+  return current.credits >= threshold * OUT_OF_LINE;
+}

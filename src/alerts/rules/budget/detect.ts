@@ -1,0 +1,122 @@
+import type { Budget } from '../../../config/types.ts';
+import type { PeriodPhase } from '../../figures/period-phase.ts';
+import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
+import { headingOf, type Outlook } from '../../forecast/forecast.ts';
+import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
+import { clear, holds, type Judgement, UNDECIDED, WAVERING } from '../judgement.ts';
+import type { PeriodLook } from '../judging/candidates.ts';
+import { type Judging, perRun } from '../judging/judging.ts';
+import type { Said, UsageRule } from '../rule.ts';
+import { BudgetTable, budgetUse, leastBudgeted, type Price } from './budget-table.ts';
+
+const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
+
+/** Judges steps of budgets, and which of them will be passed. */
+export const budget: UsageRule = {
+  inPeriod: (judging, look) => (look.isLate ? [] : [null, ...findBudgeted(judging, look)]),
+  ofWorkspace(judging, periodKey) {
+    const own = budgetsOf(judging).ofWorkspace();
+    if (own === null) return null;
+    const { total } = judging;
+    const current = total(periodKey).figures ?? NO_USAGE;
+    const said = judge(judging, { periodKey, tenantKey: null, current }, own);
+    return said && { ...said, current, previous: total(periodKey - 1).figures };
+  },
+  ofTenant(judging, { periodKey, tenantKey, current }) {
+    const own = budgetsOf(judging).ofTenant(judging.tenantId(tenantKey));
+    if (own === null) return null;
+    return judge(judging, { periodKey, tenantKey, current: current ?? NO_USAGE }, own);
+  },
+};
+
+/** Tenants that the run has changed and whose budget may have come to something that is told. */
+function findBudgeted({ merged, settings }: Judging, { facts: { phase, periodKey } }: PeriodLook): number[] {
+  const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
+  const least = leastBudgeted(settings.budgets, tells ? phase.elapsedMs / phase.lengthMs : null);
+  const range = merged.changed.get(periodKey);
+  if (least === null || range === undefined) return [];
+  return merged.connection
+    .prepare(
+      `SELECT cur.tenant_key FROM usage_entries e
+       JOIN tenant_usage cur ON cur.period_key = e.period_key AND cur.tenant_key = e.tenant_key
+       WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey AND cur.credits_used >= @least`,
+    )
+    .pluck()
+    .all({ ...range, periodKey, least }) as number[];
+}
+
+interface Budgeted {
+  periodKey: number;
+  tenantKey: number | null;
+  current: UsageFigures;
+}
+
+function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, own: Budget): Said | null {
+  const { factsOf, settings, priceOf } = judging;
+  const tenantId = tenantKey === null ? null : judging.tenantId(tenantKey);
+  const { phase, period } = factsOf(periodKey);
+  const price: Price = (credits) =>
+    tenantId === null ? null : (priceOf?.(tenantId, period, credits, current.requests) ?? null);
+  const use = budgetUse(own, current.credits, price);
+  if (use === null) return null;
+  const { limit, detail } = use;
+  const tells = use.used >= 0n && use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
+  const outlook = tells ? judging.outlook(periodKey, tenantKey) : null;
+  // What is not sure to come is not foretold.
+  const foretold = headingOf(outlook, budgetLimit(limit)) === 'ahead' ? outlook : null;
+  return {
+    judgement: judgeBudget({ ...use, at: own.at, phase, outlook }),
+    forecast: foretold,
+    threshold: limit,
+    detail,
+  };
+}
+
+/** Percent of a budget that are told of beyond the steps that it has itself. */
+const BEYOND = [150, 200, 300, 500, 1000, 2000, 5000, 10_000];
+
+export interface BudgetInput {
+  used: bigint;
+  budget: bigint;
+  /** Credits that the whole budget comes to. */
+  limit: bigint;
+  /** Percent of the budget that are told of, ascending. */
+  at: readonly number[];
+  phase: PeriodPhase;
+  outlook: Outlook | null;
+}
+
+/** A month heads for more than its budget when by its own past it comes to a twentieth more. */
+export function budgetLimit(limit: bigint): bigint {
+  return (limit * 21n + 19n) / 20n;
+}
+
+/**
+ * How much of its budget a period has used: each step is told once a period, and once that it heads for more than all of
+ * it, after a day of that where no step has been told. Critical from the whole of it on.
+ */
+export function judgeBudget({ used, budget, limit, at, phase, outlook }: BudgetInput): Judgement {
+  const highest = Math.max(100, ...at);
+  const steps = [...at, ...BEYOND.filter((percent) => percent > highest)];
+  const reached = steps.filter((percent) => used * 100n >= budget * BigInt(percent));
+  const facts = reached.reduce((set, _, index) => set | (1n << BigInt(index + 1)), 0n);
+  const isUsedUp = used >= budget;
+  const heading = headingOf(outlook, budgetLimit(limit));
+  const heads = !phase.over && !isUsedUp && heading === 'ahead' ? 1n : 0n;
+  if (phase.settled && !isUsedUp) return clear(true);
+  if ((facts | heads) === 0n) return phase.over ? clear(false) : without(outlook, limit);
+  return holds({
+    level: isUsedUp ? 'happened' : 'likely',
+    severity: isUsedUp ? 'critical' : 'warning',
+    threshold: limit,
+    measure: facts | heads,
+    isSet: true,
+    confirmAfterMs: facts === 0n ? PACE_CONFIRM_MS : null,
+  });
+}
+
+/** Who was told that it heads for more hears of the end once it is to stay below three quarters. */
+function without(outlook: Outlook | null, limit: bigint): Judgement {
+  if (headingOf(outlook, budgetLimit(limit)) === 'wavering') return WAVERING;
+  return outlook !== null && outlook.likely * 4n < limit * 3n ? clear(false) : UNDECIDED;
+}

@@ -1,0 +1,264 @@
+import { isoTime } from '../../../core/clock.ts';
+import { periodAt } from '../../../core/period.ts';
+import { ageMs } from '../../../core/stored-time.ts';
+import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
+import {
+  and,
+  eq,
+  gt,
+  isNotNull,
+  lte,
+  max,
+  min,
+  prepared,
+  preparedSql,
+  sql,
+} from '../../../ledger/store/schema/drizzle.ts';
+import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
+import { runs } from '../../../ledger/store/schema/run-tables.ts';
+import type { PeriodPhase } from '../../figures/period-phase.ts';
+import { buildThreshold, floorCredits, type JumpSize, jumpThreshold } from '../../figures/threshold.ts';
+import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
+import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
+import { comparedOf } from '../judging/compared.ts';
+import { afterFirst } from '../judging/first-month.ts';
+import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
+import { AWAITED_MS } from '../new-spend/rename.ts';
+import { renames } from '../new-spend/renames.ts';
+import type { Former } from '../observation.ts';
+import type { Found, Known, Said, UsageRule } from '../rule.ts';
+import { judgeStopped, SILENT_DAYS } from './stopped.ts';
+import { useReader } from './use-before.ts';
+
+const DAY_MS = 86_400_000;
+
+export const drop: UsageRule = {
+  candidates,
+  inPeriod: (judging, look) => (isLooking(look) ? goneTenants(judging, look) : []),
+  inRun: findSilent,
+  ofTenant,
+};
+
+function isLooking({ facts, isLate }: PeriodLook): boolean {
+  return facts.phase.settled && !isLate;
+}
+
+function candidates({ settings }: Judging, look: PeriodLook): Conditions | null {
+  if (!isLooking(look)) return null;
+  const dropped = settings.plain
+    ? 'prev.credits_used - cur.credits_used >= @floor AND prev.credits_used >= @least * cur.credits_used'
+    : '1';
+  return {
+    where: `prev.credits_used > 0 AND (${dropped})`,
+    values: {
+      least: settings.leastRatio * SLACK,
+      floor: settings.leastFloor,
+    },
+  };
+}
+
+function goneTenants(judging: Judging, { facts, all }: PeriodLook): number[] {
+  const source = all
+    ? 'tenant_usage prev'
+    : `(${ENTERED_BEFORE}) e CROSS JOIN tenant_usage prev ON prev.tenant_key = e.tenant_key`;
+  return judging.connection
+    .prepare(
+      `SELECT prev.tenant_key FROM ${source}
+       WHERE prev.period_key = @period - 1 AND prev.credits_used >= @floor AND NOT EXISTS (
+         SELECT 1 FROM tenant_usage cur WHERE cur.period_key = @period AND cur.tenant_key = prev.tenant_key)`,
+    )
+    .pluck()
+    .all({ ...enteredIn(judging, facts.periodKey), floor: judging.settings.leastFloor }) as number[];
+}
+
+function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
+  const { factsOf, settings, tenantId } = judging;
+  const { phase, period, previousComplete } = factsOf(tenant.periodKey);
+  const own = settings.of(tenantId(tenant.tenantKey));
+  const firing = known?.firing ?? null;
+  const built = buildThreshold(period, historyOf(judging, tenant), own);
+  const settled = judgeDrop({
+    current: (tenant.current ?? NO_USAGE).credits,
+    previous: {
+      figures: tenant.previous,
+      usable: !tenant.withdrawn && previousComplete && isPastFirst(judging, tenant, 1),
+    },
+    baseline: built?.baseline ?? null,
+    phase,
+    returns: phase.settled && returns(judging, tenant),
+    thresholds: own,
+  });
+  const isOld = phase.over && known === null;
+  const byFigures = settled.verdict === 'holds' || firing === 'settled' || isOld;
+  const [said, detail] = byFigures ? [settled, null] : stopped(judging, tenant, firing !== null);
+  // What is told as another id is not told as a fall again, month by month.
+  const goesOn = settled.verdict === 'holds' && renames(judging).isTold(tenant.periodKey, tenant.tenantKey);
+  return {
+    judgement: goesOn ? clear(true) : said,
+    built,
+    detail,
+    threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,
+    previous: byFigures ? comparedOf(judging, tenant, built) : tenant.previous,
+  };
+}
+
+/** The month before jumped itself, and what is used now is no drop against the months before that. */
+function returns(judging: Judging, tenant: TenantFacts): boolean {
+  const { factsOf, settings, tenantId } = judging;
+  const own = settings.of(tenantId(tenant.tenantKey));
+  const history = historyOf(judging, tenant);
+  const { period } = factsOf(tenant.periodKey - 1);
+  const before = isPastFirst(judging, tenant, 2)
+    ? buildThreshold(period, (months) => history(months + 1), own)
+    : afterFirst(judging, tenant, 2);
+  if (before === null || (tenant.previous?.credits ?? 0n) < before.credits) return false;
+  return jumpThreshold(tenant.current?.credits ?? 0n, own) > before.baseline;
+}
+
+/** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
+function stopped(judging: Judging, { periodKey, tenantKey }: TenantFacts, firing: boolean): [Judgement, string | null] {
+  const silentMs = silentMsOf(judging, periodKey, tenantKey);
+  if (silentMs === null) return [clear(true), null];
+  const lastMs = judging.nowMs - silentMs;
+  const before = () => useReader(judging).before(periodKey, tenantKey, lastMs);
+  const floor = floorCredits(judging.settings.of(judging.tenantId(tenantKey)));
+  const judgement = judgeStopped({ silentMs, firing, before, floor });
+  if (firing && judgement.verdict === 'clear')
+    return [judgement, hasUsed(judging, periodKey, tenantKey) ? 'uses credits again' : null];
+  const detail = `for ${Math.round(silentMs / DAY_MS)} days, longer than it paused in the four weeks before`;
+  const use = judgement.verdict === 'holds' && !firing ? before() : null;
+  const heir = use === null ? null : renames(judging).look(periodKey, tenantKey, { lastMs, use });
+  return [heir?.isTold === false ? awaiting(judgement) : judgement, detail];
+}
+
+/** Whose new id another one is has used nothing since. */
+export function isGone(judging: Judging, periodKey: number, { tenantKey }: Former): boolean {
+  const silentMs = silentMsOf(judging, periodKey, tenantKey);
+  return (
+    silentMs === null || judgeStopped({ silentMs, firing: true, before: () => null, floor: 0n }).verdict === 'holds'
+  );
+}
+
+const lastChangeOf = preparedSql(
+  `SELECT u.changed_run_key FROM tenant_usage u
+       WHERE u.period_key BETWEEN ? AND ? AND u.tenant_key = ? AND u.credits_used > 0 ORDER BY u.period_key DESC LIMIT 1`,
+  'pluck',
+);
+
+/** How long a tenant has used nothing, as it is known in a period; null for one that had used nothing then either. */
+function silentMsOf({ connection, curves, nowMs }: Judging, periodKey: number, tenantKey: number): number | null {
+  // Whoever stopped in a month that is over may go on in a later one.
+  const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
+  const changedBy = lastChangeOf(connection).get(periodKey - 1, current, tenantKey) as number | undefined;
+  // A run that is under way has no time yet: it has changed the figures just now.
+  return changedBy === undefined ? null : (ageMs(curves.endOf(changedBy), nowMs) ?? 0);
+}
+
+const lastDeltaOf = preparedSql(
+  `SELECT credits_delta > 0 FROM usage_entries WHERE tenant_key = ? AND period_key BETWEEN ? AND ?
+       ORDER BY entry_id DESC LIMIT 1`,
+  'pluck',
+);
+
+/** What changed last of a tenant were credits that it used. */
+function hasUsed({ connection, nowMs }: Judging, periodKey: number, tenantKey: number): boolean {
+  const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
+  return lastDeltaOf(connection).get(tenantKey, periodKey, current) === 1;
+}
+
+/** Who waits for the newcomer that goes on for it. */
+function awaiting(judgement: Judgement): Judgement {
+  if (judgement.verdict !== 'holds') return judgement;
+  return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: AWAITED_MS } };
+}
+
+interface DropInput {
+  /** Credits; zero when the tenant has no record of the period. */
+  current: bigint;
+  previous: PreviousPeriod;
+  /** Credits of the comparison, see `buildThreshold`; null when there is nothing to compare with. */
+  baseline: bigint | null;
+  phase: PeriodPhase;
+  /** The month before had jumped itself, and this one only returns to what was used before that. */
+  returns: boolean;
+  thresholds: JumpSize;
+}
+
+/**
+ * A jump seen backwards: what was used before would be a jump against what is used now. Settled periods only, because
+ * an open one is always below the one before.
+ */
+export function judgeDrop({ current, previous, baseline, phase, returns, thresholds }: DropInput): Judgement {
+  if (!phase.over || !phase.settled || baseline === null || !previous.usable) return clear(true);
+  if (returns) return clear(true);
+  const limit = jumpThreshold(current, thresholds);
+  if (baseline >= limit && baseline > current) {
+    return holds({ level: 'settled', severity: 'warning', threshold: dropLimit(baseline, thresholds) });
+  }
+  return baseline * 10n < limit * 9n || baseline <= current ? clear(true) : UNDECIDED;
+}
+
+/** The most credits that still are a drop against the baseline; found by halving, since the ratio is any decimal. */
+export function dropLimit(baseline: bigint, thresholds: JumpSize): bigint {
+  let low = -1n;
+  let high = baseline;
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (jumpThreshold(middle, thresholds) <= baseline) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** So often somebody who stopped is looked for: what has not changed is found in no run's entries. */
+const STOPPED_EVERY_MS = 6 * 3_600_000;
+/** A run that ends a little earlier in the day than the one that changed them last finds them all the same. */
+const EARLY_MS = 1_800_000;
+
+const { placeholder } = sql;
+
+const runsFinishedBetween = prepared((db) => {
+  // In the words of the index by time.
+  const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), isNotNull(runs.appliedSeq));
+  const isBetween = and(gt(runs.finishedAt, placeholder('from')), lte(runs.finishedAt, placeholder('until')));
+  const ends = db.select({ first: min(runs.runKey), last: max(runs.runKey) });
+  return ends.from(runs).where(and(isApplied, isBetween));
+});
+
+/**
+ * Tenants that have been silent for just as long as one is missed after, by the first run after a time of day that comes four
+ * times a day. Their last record is of this period, or of the one before when this one has nothing yet.
+ */
+function findSilent({ merged, curves }: Judging, periodKey: number): Found[] {
+  const lastRunMs = curves.lastRunMs();
+  if (lastRunMs === null) return [];
+  const slotOf = (ms: number) => Math.floor(ms / STOPPED_EVERY_MS) * STOPPED_EVERY_MS;
+  if (slotOf(merged.nowMs) <= slotOf(lastRunMs)) return [];
+  const found = SILENT_DAYS.flatMap((days) => {
+    // Looked at twice costs little; between two looks nobody is lost.
+    const from = isoTime(slotOf(lastRunMs) - days * DAY_MS);
+    return silentBetween(merged, periodKey, { from, until: isoTime(merged.nowMs + EARLY_MS - days * DAY_MS) });
+  });
+  return [...new Set(found)].map((tenantKey) => ({ periodKey, tenantKey }));
+}
+
+function silentBetween(merged: MergedRun, periodKey: number, times: { from: string; until: string }): number[] {
+  const { connection, run } = merged;
+  const ends = runsFinishedBetween(connection).get({ workspaceKey: run.workspaceKey, ...times });
+  const { first = null, last = null } = ends ?? {};
+  if (first === null || last === null) return [];
+  return silentOf(connection).all({ periodKey, first, last }) as number[];
+}
+
+const silentOf = preparedSql(
+  `SELECT tenant_key FROM tenant_usage
+       WHERE period_key = @periodKey AND changed_run_key BETWEEN @first AND @last AND withdrawn = 0 AND credits_used > 0
+       UNION ALL
+       SELECT prev.tenant_key FROM tenant_usage prev
+       WHERE prev.period_key = @periodKey - 1 AND prev.changed_run_key BETWEEN @first AND @last AND prev.withdrawn = 0
+         AND prev.credits_used > 0 AND NOT EXISTS (SELECT 1 FROM tenant_usage cur
+           WHERE cur.period_key = @periodKey AND cur.tenant_key = prev.tenant_key
+             AND (cur.credits_used > 0 OR cur.withdrawn = 1))`,
+  'pluck',
+);

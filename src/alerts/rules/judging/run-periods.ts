@@ -1,0 +1,115 @@
+import { isoTime } from '../../../core/clock.ts';
+import { addPeriods, periodAt, periodStartMs } from '../../../core/period.ts';
+import { latestKnown } from '../../../core/stored-time.ts';
+import { and, asc, desc, eq, gte, lte, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { periodKeyOf, periodOfKey } from '../../../ledger/store/schema/keys.ts';
+import { runs } from '../../../ledger/store/schema/run-tables.ts';
+import { periods } from '../../../ledger/store/schema/workspace-tables.ts';
+import { findPeriod } from '../../../ledger/store/subjects.ts';
+import { paceFromMs } from '../../forecast/pace.ts';
+import type { PeriodLook } from './candidates.ts';
+import type { Judging } from './judging.ts';
+
+const { placeholder } = sql;
+
+const periodsBetween = prepared((db) =>
+  db
+    .select({ periodKey: periods.periodKey })
+    .from(periods)
+    .where(and(gte(periods.periodKey, placeholder('from')), lte(periods.periodKey, placeholder('to'))))
+    .orderBy(asc(periods.periodKey)),
+);
+
+const setFinalRun = prepared((db) =>
+  db
+    .update(periods)
+    .set({ finalRunKey: sql`${placeholder('runKey')}` })
+    .where(eq(periods.periodKey, placeholder('periodKey'))),
+);
+
+const lastToCover = prepared((db) => {
+  const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), eq(runs.status, 'applied').inlineParams());
+  const covers = and(lte(runs.fromPeriod, placeholder('period')), gte(runs.toPeriod, placeholder('period')));
+  const isBetween = and(gte(runs.startedAt, placeholder('from')), lte(runs.startedAt, placeholder('to')));
+  const found = db
+    .select({ runKey: runs.runKey })
+    .from(runs)
+    .where(and(isApplied, covers, isBetween));
+  return found.orderBy(desc(runs.runKey)).limit(1);
+});
+
+/** The periods that a run looks at. Without reason to look at all tenants of one, only what changed can be news. */
+export class RunPeriods {
+  readonly #judging: Judging;
+  readonly current: number;
+  readonly oldest: number;
+
+  constructor(judging: Judging, lookbackPeriods: number) {
+    const { run, nowMs } = judging.merged;
+    this.#judging = judging;
+    // The period before moves until it has settled, so a jump may show only then: without lookback it counts too.
+    const lookback = Math.max(1, lookbackPeriods);
+    this.current = periodKeyOf(run.workspaceKey, periodAt(nowMs));
+    this.oldest = periodKeyOf(run.workspaceKey, addPeriods(periodAt(nowMs), -lookback));
+  }
+
+  inReach(): number[] {
+    const found = periodsBetween(this.#judging.merged.connection).all({ from: this.oldest, to: this.current });
+    return found.map(({ periodKey }) => periodKey);
+  }
+
+  /** Null: it is not looked at. */
+  lookAt(periodKey: number): PeriodLook | null {
+    this.#reopenIfNotOver(periodKey);
+    const { changed, run } = this.#judging.merged;
+    const settlesNow = this.#settlesNow(periodKey);
+    const all = run.first || settlesNow || this.#paceBegins(periodKey) || this.#previousIsNew(periodKey);
+    if (!all && !changed.has(periodKey) && !changed.has(periodKey - 1)) return null;
+    const facts = this.#judging.factsOf(periodKey);
+    return { facts, all, settlesNow, isLate: facts.phase.settled && !settlesNow };
+  }
+
+  settle(periodKey: number): void {
+    const { connection, run } = this.#judging.merged;
+    setFinalRun(connection).run({ periodKey, runKey: run.runKey });
+  }
+
+  /** A clock that was ahead found it settled. */
+  #reopenIfNotOver(periodKey: number): void {
+    const { merged, factsOf } = this.#judging;
+    if (factsOf(periodKey).phase.over || findPeriod(merged.connection, periodKey)?.finalRunKey === null) return;
+    setFinalRun(merged.connection).run({ periodKey, runKey: null });
+  }
+
+  #settlesNow(periodKey: number): boolean {
+    const found = findPeriod(this.#judging.merged.connection, periodKey);
+    return found?.finalRunKey === null && this.#judging.factsOf(periodKey).phase.settled;
+  }
+
+  /** Whether a pace can be judged since the last run: from then on it can only fall where nothing is used. */
+  #paceBegins(periodKey: number): boolean {
+    const { factsOf, curves, settings } = this.#judging;
+    const { phase } = factsOf(periodKey);
+    if (phase.over) return false;
+    const lastMs = curves.lastRunMs();
+    const lastElapsedMs = lastMs === null ? 0 : lastMs - periodStartMs(periodOfKey(periodKey));
+    return settings.paceFractions.some((fraction) => {
+      const fromMs = paceFromMs(phase.lengthMs, fraction);
+      return lastElapsedMs < fromMs && phase.elapsedMs >= fromMs;
+    });
+  }
+
+  /** Whether this run is the first to have read the period before completely: until now there was no comparison. */
+  #previousIsNew(periodKey: number): boolean {
+    const { merged, factsOf } = this.#judging;
+    if (!factsOf(periodKey).previousComplete) return false;
+    const period = periodOfKey(periodKey - 1);
+    const earlier = lastToCover(merged.connection).get({
+      workspaceKey: merged.run.workspaceKey,
+      period,
+      from: isoTime(periodStartMs(periodOfKey(periodKey))),
+      to: latestKnown(merged.nowMs),
+    });
+    return earlier === undefined;
+  }
+}

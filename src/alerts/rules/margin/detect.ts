@@ -1,0 +1,96 @@
+import { formatMinor } from '../../../core/money.ts';
+import type { Period } from '../../../core/period.ts';
+import { hasCosts } from '../../../ledger/journal/charges/card-store.ts';
+import { costPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
+import type { PeriodPhase } from '../../figures/period-phase.ts';
+import type { UsageFigures } from '../../figures/usage-figures.ts';
+import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
+import { clear, holds, UNDECIDED } from '../judgement.ts';
+import type { PeriodLook } from '../judging/candidates.ts';
+import { type Judging, perRun, type TenantFacts } from '../judging/judging.ts';
+import type { Said, UsageRule } from '../rule.ts';
+
+/** What a tenant pays and what it costs, in one currency. */
+interface Margin {
+  currency: string;
+  revenueMinor: bigint;
+  costMinor: bigint;
+}
+
+interface Used {
+  tenantId: string;
+  period: Period;
+  current: UsageFigures;
+}
+
+const costsOf = perRun(({ connection, merged }) => costPricer(connection, merged.run.workspaceId));
+
+/** Judges whether a tenant pays less for a month than the provider charges for it: an open month by what it comes to. */
+export const margin: UsageRule = {
+  inPeriod: (judging, look) => (look.isLate || !hasCosts(judging.connection) ? [] : findLosses(judging, look)),
+  ofTenant: judge,
+};
+
+/** Tenants that are below cost as they are, or in a straight line: nobody else is asked for its past. Read one by one, for a period may have a million. */
+function findLosses(judging: Judging, { facts: { periodKey, period, phase }, all }: PeriodLook): number[] {
+  const rows = judging.connection
+    .prepare(
+      `SELECT u.tenant_key, t.tenant_id, u.credits_used, u.request_count FROM tenant_usage u JOIN tenants t USING (tenant_key)
+       WHERE u.period_key = ? AND u.withdrawn = 0 ${all ? '' : 'AND u.changed_run_key = ?'}`,
+    )
+    .safeIntegers()
+    .raw()
+    .iterate(...[periodKey, ...(all ? [] : [judging.merged.run.runKey])]);
+  const found: number[] = [];
+  for (const [tenantKey, tenantId, credits, requests] of rows as Iterable<[bigint, string, bigint, bigint]>) {
+    const used = { tenantId, period, current: { credits, requests } };
+    if ([credits, inLine(credits, phase)].some((at) => isLoss(marginAt(judging, used, at))))
+      found.push(Number(tenantKey));
+  }
+  return found;
+}
+
+function judge(judging: Judging, { periodKey, tenantKey, current }: TenantFacts): Said | null {
+  if (current === null) return null;
+  const { phase, period } = judging.factsOf(periodKey);
+  const tenantId = judging.tenantId(tenantKey);
+  const marginOf = (credits: bigint) => marginAt(judging, { tenantId, period, current }, credits);
+  const now = marginOf(current.credits);
+  if (now === null) return { judgement: clear(true) };
+  if (phase.over)
+    return { judgement: isLoss(now) ? loses('happened', null) : clear(phase.settled), detail: words(now) };
+  if (!paceIsTelling(phase, judging.settings.of(tenantId).paceMinFraction)) return { judgement: UNDECIDED };
+  const outlook = judging.outlook(periodKey, tenantKey);
+  if (outlook === null) return { judgement: UNDECIDED };
+  const ends = [outlook.low, outlook.likely, outlook.high].map(marginOf);
+  if (!ends.some(isLoss)) return { judgement: clear(false) };
+  if (!ends.every(isLoss)) return { judgement: UNDECIDED };
+  const judgement = loses(isLoss(now) ? 'happened' : 'likely', PACE_CONFIRM_MS);
+  return { judgement, forecast: outlook, detail: words(ends[1] ?? now) };
+}
+
+function loses(level: 'likely' | 'happened', confirmAfterMs: number | null) {
+  return holds({ level, severity: 'warning', threshold: null, confirmAfterMs });
+}
+
+/** What credits so far come to by the end when they go on as so far. */
+function inLine(credits: bigint, { over, lengthMs, elapsedMs }: PeriodPhase): bigint {
+  return over || elapsedMs <= 0 ? credits : BigInt(Math.round(Number(credits) * (lengthMs / elapsedMs)));
+}
+
+/** Null where one of the two has no price, or they have different currencies. Requests come as many a credit as so far. */
+function marginAt(judging: Judging, { tenantId, period, current }: Used, credits: bigint): Margin | null {
+  const requests = current.credits <= 0n ? current.requests : (current.requests * credits) / current.credits;
+  const price = judging.priceOf?.(tenantId, period, credits, requests) ?? null;
+  const cost = costsOf(judging)(tenantId, period, credits, requests);
+  if (price === null || cost === null || price.currency !== cost.currency) return null;
+  return { currency: price.currency, revenueMinor: price.amountMinor, costMinor: cost.amountMinor };
+}
+
+function isLoss(margin: Margin | null): boolean {
+  return margin !== null && margin.revenueMinor < margin.costMinor;
+}
+
+function words({ currency, revenueMinor, costMinor }: Margin): string {
+  return `pays ${formatMinor(revenueMinor, currency)} and costs ${formatMinor(costMinor, currency)} ${currency}`;
+}

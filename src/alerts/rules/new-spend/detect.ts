@@ -1,0 +1,119 @@
+import type { Period } from '../../../core/period.ts';
+import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
+import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
+import { floorCredits, jumpThreshold } from '../../figures/threshold.ts';
+import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { isGone } from '../drop/detect.ts';
+import { asWarning, clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
+import type { Judging, TenantFacts } from '../judging/judging.ts';
+import type { Known, Said, UsageRule } from '../rule.ts';
+import { renames } from './renames.ts';
+
+/** Judges tenants that had no credits the month before, after all that have stopped: one may be the new id of another. */
+export const newSpend: UsageRule = {
+  candidates: ({ settings }, { facts, isLate }) =>
+    facts.previousComplete && !facts.previousIsFirst && !isLate
+      ? {
+          where: 'coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @floor',
+          values: { floor: settings.leastFloor },
+        }
+      : null,
+  ofTenant,
+};
+
+const hadBefore = preparedSql(
+  `SELECT 1 FROM tenant_usage u JOIN periods p USING (period_key)
+       LEFT JOIN closed_usage c ON c.period_key = u.period_key AND c.tenant_key = u.tenant_key
+       WHERE u.period_key = ? AND u.tenant_key = ?
+         AND (u.withdrawn = 1 OR (p.closed_seq IS NOT NULL AND c.credits_used > 0))`,
+  'pluck',
+);
+
+/** To be asked after all that have stopped: it may be the new id of one. */
+function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
+  const { factsOf, settings, tenantId, connection } = judging;
+  const { periodKey, tenantKey } = tenant;
+  const { phase, previousComplete, previousIsFirst } = factsOf(periodKey);
+  const own = settings.of(tenantId(tenantKey));
+  const floor = floorCredits(own);
+  const outlook = () => (phase.over ? null : judging.outlook(periodKey, tenantKey));
+  const judge = (hadCredits: boolean) =>
+    judgeNewSpend({
+      current: (tenant.current ?? NO_USAGE).credits,
+      previous: { figures: tenant.previous, usable: previousComplete && !previousIsFirst },
+      hadCredits,
+      floor,
+      criticalFrom: () => jumpThreshold(meanOf(judging, periodKey - 1), own),
+      likely: () => outlook()?.likely ?? null,
+    });
+  const hopeful = judge(false);
+  const had = hopeful.verdict === 'holds' && hadBefore(connection).get(periodKey - 1, tenantKey) !== undefined;
+  const judgement = had ? judge(true) : hopeful;
+  // Whose new id the open alert says that it is.
+  const told = known?.former() ?? null;
+  const found = told !== null && isGone(judging, periodKey, told) ? told : renames(judging).formerOf(tenantKey);
+  const former = judgement.verdict === 'holds' ? found : told;
+  return {
+    judgement: former === null ? judgement : asWarning(judgement),
+    threshold: floor,
+    former,
+    detail: known === null && judgement.verdict !== 'holds' ? null : backSince(judging, tenant),
+    forecast: judgement.verdict === 'holds' ? outlook() : null,
+  };
+}
+
+function meanOf({ total }: Judging, periodKey: number): bigint {
+  const { figures, tenants } = total(periodKey);
+  return figures === null ? 0n : figures.credits / BigInt(tenants);
+}
+
+const lastUseOf = preparedSql(
+  // By the periods of the workspace: nothing leads from a tenant to its usage.
+  `SELECT p.period FROM periods p CROSS JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
+       WHERE p.period_key < ? AND p.workspace_key = ? AND u.credits_used > 0
+       ORDER BY p.period DESC LIMIT 1`,
+  'pluck',
+);
+
+/** The last month in which it used credits before; null for who never did. */
+function backSince({ connection }: Judging, { periodKey, tenantKey }: TenantFacts): string | null {
+  const period = lastUseOf(connection).get(tenantKey, periodKey, workspaceKeyOf(periodKey)) as Period | undefined;
+  return period ?? null;
+}
+
+export interface NewSpendInput {
+  current: bigint;
+  /** `usable` here: the period before was read completely after its end, and is not the workspace's first. */
+  previous: PreviousPeriod;
+  /** The period before had credits once: its record was withdrawn, or it was closed with some. */
+  hadCredits: boolean;
+  /** Credits below which a newcomer is no news. */
+  floor: bigint;
+  /** Credits from which on it is as much as a jump of another tenant; asked only of one that is news. */
+  criticalFrom: () => bigint;
+  /** What the open period comes to; null when nothing says so. Asked only of one that is news. */
+  likely: () => bigint | null;
+}
+
+/**
+ * A tenant that uses credits in a period and had none in the one before: no record, or one of zero. There is no ratio
+ * to form, so the floor alone decides. Says nothing while the period before may just not have been read to its end.
+ */
+export function judgeNewSpend({
+  current,
+  previous,
+  hadCredits,
+  floor,
+  criticalFrom,
+  likely,
+}: NewSpendInput): Judgement {
+  if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
+  if (current > 0n && current >= floor) {
+    // It has grown when more is to be expected than was told: that its month goes on is no growth.
+    const expected = likely();
+    const measure = expected !== null && expected > current ? expected : current;
+    const severity = current >= criticalFrom() ? 'critical' : 'warning';
+    return holds({ level: 'happened', severity, threshold: floor, measure });
+  }
+  return current * 10n < floor * 9n || current <= 0n ? clear(false) : UNDECIDED;
+}

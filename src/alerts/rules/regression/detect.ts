@@ -1,0 +1,164 @@
+import { isoTime } from '../../../core/clock.ts';
+import { periodStartMs } from '../../../core/period.ts';
+import { ageMs } from '../../../core/stored-time.ts';
+import { ENTRY_KINDS } from '../../../ledger/store/schema/keys.ts';
+import { floorCredits } from '../../figures/threshold.ts';
+import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
+import { clear, holds, type Judgement, UNDECIDED } from '../judgement.ts';
+import { entriesOfKind } from '../judging/entries-of-kind.ts';
+import { type Judging, perRun, type TenantFacts } from '../judging/judging.ts';
+import type { Known, Said, UsageRule } from '../rule.ts';
+
+export const regression: UsageRule = {
+  inRun: ({ merged, factsOf }) =>
+    entriesOfKind(merged, 'decreased').filter(({ periodKey }) => !factsOf(periodKey).phase.over),
+  ofTenant,
+};
+
+/** `before`: what the counter showed before this run took something off it. */
+function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null, before?: UsageFigures): Said | null {
+  const { periodKey, tenantKey } = tenant;
+  const current = tenant.current ?? NO_USAGE;
+  const startMs = periodStartMs(judging.factsOf(periodKey).period);
+  const history = falls(judging);
+  const isNew = before !== undefined;
+  const lost = known === null ? null : (known.measure ?? 0n);
+  const judgement = judgeRegression({
+    fall: isNew ? { missing: before.credits - current.credits, before: before.credits } : null,
+    lost: lost !== null && (!isNew || history.isRecent(periodKey, tenantKey)) ? lost : 0n,
+    floor: floorCredits(judging.settings.of(judging.tenantId(tenantKey))),
+    usual: isNew ? history.usual(periodKey, tenantKey) : null,
+    restored: !isNew && lost !== null && history.isRestored({ periodKey, tenantKey, startMs }, lost),
+  });
+  const measure = judgement.verdict === 'holds' ? (judgement.finding.measure ?? 0n) : null;
+  // Of a fall that adds nothing to what was lost there is nothing to say.
+  if (isNew && lost !== null && (measure === null || measure <= lost)) return null;
+  // What the counter would show without what it has lost, which is nothing once that is back.
+  const missing = judgement.verdict === 'clear' ? 0n : (measure ?? lost ?? 0n);
+  const previous = { credits: current.credits + missing, requests: (before ?? current).requests };
+  return { judgement, previous };
+}
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** A counter that is corrected night after night falls again by then; the run at the same hour counts. */
+const STANDS_AFTER_MS = DAY_MS + HOUR_MS;
+
+interface EntryRow {
+  delta: bigint;
+  after: bigint;
+  at: string;
+}
+
+/** How the counter of a tenant's period fell, and what came after. */
+class Falls {
+  readonly #nowMs: number;
+  /** The last entry before the run. */
+  readonly #before: number;
+  readonly #statements;
+
+  constructor({ connection, merged, nowMs }: Judging) {
+    this.#nowMs = nowMs;
+    this.#before = merged.lastEntryIdBefore;
+    const entries = (where: string) =>
+      connection
+        .prepare(
+          `SELECT e.credits_delta AS delta, e.credits_after AS after, r.finished_at AS at
+           FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
+           WHERE e.tenant_key = @tenantKey AND e.entry_id <= @before AND ${where} ORDER BY e.entry_id`,
+        )
+        .safeIntegers();
+    const fell = `e.kind = ${ENTRY_KINDS.decreased}`;
+    this.#statements = {
+      earlier: entries(`e.period_key IN (@periodKey, @periodKey - 1) AND ${fell} AND r.finished_at > @since`),
+      sinceLast: entries(
+        `e.period_key = @periodKey AND e.entry_id >= (SELECT max(l.entry_id) FROM usage_entries l
+           WHERE l.period_key = @periodKey AND l.tenant_key = @tenantKey AND l.entry_id <= @before
+             AND l.kind = ${ENTRY_KINDS.decreased})`,
+      ),
+      fallsNow: connection
+        .prepare(
+          'SELECT 1 FROM usage_entries WHERE entry_id > @before AND +period_key = @periodKey AND tenant_key = @tenantKey AND credits_delta < 0',
+        )
+        .pluck(),
+    };
+  }
+
+  /** The most that the counter fell by in the days before this run, when it fell on several of them; else null. */
+  usual(periodKey: number, tenantKey: number): bigint | null {
+    const [nowMs, before] = [this.#nowMs, this.#before];
+    const since = isoTime(nowMs - DAYS_OF_FALLS * DAY_MS);
+    const falls = this.#statements.earlier.all({ periodKey, tenantKey, before, since }) as EntryRow[];
+    if (new Set(falls.map(({ at }) => at.slice(0, 10))).size < USUAL_DAYS) return null;
+    return falls.reduce((most, { delta }) => (-delta > most ? -delta : most), 0n);
+  }
+
+  /** Whether the counter fell less than a day before this run, but for one that falls at the same hour each day. */
+  isRecent(periodKey: number, tenantKey: number): boolean {
+    const [nowMs, before] = [this.#nowMs, this.#before];
+    const [fall] = this.#statements.sinceLast.all({ periodKey, tenantKey, before }) as EntryRow[];
+    return fall !== undefined && (ageMs(Date.parse(fall.at), nowMs) ?? DAY_MS) < DAY_MS - HOUR_MS;
+  }
+
+  /** Whether a reading since the last fall has brought back so many credits, and more than a day has shown no other fall. */
+  isRestored(key: { periodKey: number; tenantKey: number; startMs: number }, fell: bigint): boolean {
+    const [nowMs, before] = [this.#nowMs, this.#before];
+    const { periodKey, tenantKey, startMs } = key;
+    const [fall, ...later] = this.#statements.sinceLast.all({ periodKey, tenantKey, before }) as EntryRow[];
+    if (fall === undefined || (ageMs(Date.parse(fall.at), nowMs) ?? 0) < STANDS_AFTER_MS) return false;
+    if (this.#statements.fallsNow.get({ periodKey, tenantKey, before }) !== undefined) return false;
+    let lastMs = Date.parse(fall.at);
+    const beforeFall = fall.after - fall.delta;
+    const passedMs = BigInt(Math.max(1, lastMs - startMs));
+    return later.some(({ delta, at }) => {
+      const atMs = Date.parse(at);
+      const usual = (beforeFall * BigInt(Math.max(0, atMs - lastMs))) / passedMs;
+      lastMs = atMs;
+      return bringsBack(delta, { fell, usual });
+    });
+  }
+}
+
+const falls = perRun((judging) => new Falls(judging));
+
+/** A fall below a hundredth of the figure is the jitter of a service that answers from several copies. */
+const TELLING_PART = 100n;
+
+/** The counter of a tenant fell on so many of so many days before: it falls as usual. */
+const USUAL_DAYS = 3;
+const DAYS_OF_FALLS = 14;
+
+export interface RegressionInput {
+  /** What this run has taken off the counter, and what it had shown before; null when it took nothing. */
+  fall: { missing: bigint; before: bigint } | null;
+  /** What is told to be lost already and counts on: an alert is open, and with a fall it is less than a day old; else zero. */
+  lost: bigint;
+  /** Since the last fall a reading has brought back what was told, and it has stayed. */
+  restored: boolean;
+  /** Credits below which a fall is no news. */
+  floor: bigint;
+  /** The most that it fell by in the days before, when it falls as usual; else null. */
+  usual: bigint | null;
+}
+
+/**
+ * The counter of an open period fell, though usage only adds up: somebody corrected it, or lost something. It ends when
+ * one run brings the credits back; that the counter grows on says nothing about what it has lost. A second fall within a day adds to
+ * the first. A counter that falls night after night is told once, and again when it falls by half as much again.
+ */
+export function judgeRegression({ fall, lost, restored, usual, floor }: RegressionInput): Judgement {
+  if (fall === null) return restored ? clear(true) : fallen(lost);
+  const { missing, before } = fall;
+  const isUsual = usual !== null && missing * 2n < usual * 3n;
+  const isLittle = missing * TELLING_PART < before || missing < floor || missing <= 0n;
+  return isUsual || isLittle ? UNDECIDED : fallen(lost + missing);
+}
+
+/** Whether a reading has brought back nine tenths of what is missing, and stands out from what is used in such a time. */
+export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usual: bigint }): boolean {
+  return (gained - usual) * 10n >= fell * 9n && gained >= 2n * usual;
+}
+
+function fallen(measure: bigint): Judgement {
+  return holds({ level: 'happened', severity: 'warning', threshold: null, measure });
+}

@@ -1,0 +1,108 @@
+import { adjustments } from '../../../ledger/store/schema/billing-tables.ts';
+import { eq, prepared, preparedSql, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { findPeriod } from '../../../ledger/store/subjects.ts';
+import { floorCredits } from '../../figures/threshold.ts';
+import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
+import { clear, holds, type Judgement, UNDECIDED } from '../judgement.ts';
+import { SLACK } from '../judging/candidates.ts';
+import { entriesOfKind } from '../judging/entries-of-kind.ts';
+import type { Judging, TenantFacts } from '../judging/judging.ts';
+import type { Found, Known, Said, UsageRule } from '../rule.ts';
+
+export const restatement: UsageRule = {
+  inRun: findChanged,
+  ofTenant,
+};
+
+export interface RestatementInput {
+  /** As the period was closed, or as it had settled; null when it has done neither (any more). */
+  stated: UsageFigures | null;
+  /** It is closed: whatever changes has been invoiced. */
+  closed: boolean;
+  current: UsageFigures;
+  /** Credits below which a change is no news. */
+  floor: bigint;
+}
+
+/**
+ * The service says something else of a period than what was closed, or than what it had settled at. Gone when it takes
+ * that back. Changes of the floor count; of a period that is not closed yet, those of a hundredth.
+ */
+export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
+  if (stated === null) return clear(true);
+  const change = current.credits - stated.credits;
+  const size = change < 0n ? -change : change;
+  const part = closed ? 0n : stated.credits;
+  if (size * 100n < part || size < floor || size === 0n) {
+    return size * 2n < floor || size * 200n < part ? clear(true) : UNDECIDED;
+  }
+  const level = closed ? 'settled' : 'happened';
+  return holds({ level, severity: 'warning', threshold: null, measure: size });
+}
+
+const correctedBy = prepared((db) => {
+  const { correctsPeriodKey: periodKey, tenantKey, runKey } = adjustments;
+  const corrected = db.selectDistinct({ periodKey, tenantKey }).from(adjustments);
+  return corrected.where(eq(runKey, sql.placeholder('runKey')));
+});
+
+function findChanged(judging: Judging): Found[] {
+  const { connection, merged } = judging;
+  const settled = [...merged.changed.keys()].flatMap((periodKey) =>
+    findRestated(judging, periodKey).map((tenantKey) => ({ periodKey, tenantKey })),
+  );
+  return [...correctedBy(connection).all({ runKey: merged.run.runKey }), ...settled];
+}
+
+/** Tenants of a period, settled before this run and not closed, that this run has brought away from what it settled at. */
+function findRestated({ merged, curves, settings }: Judging, periodKey: number): number[] {
+  const floor = settings.leastFloor;
+  const settledEntry = curves.settledEntry(periodKey);
+  if (settledEntry === null || findPeriod(merged.connection, periodKey)?.closedSeq !== null) return [];
+  return merged.connection
+    .prepare(
+      `SELECT tenant_key FROM (
+         SELECT e.tenant_key, e.credits_after,
+           coalesce((SELECT s.credits_after FROM usage_entries s WHERE s.period_key = e.period_key
+             AND s.tenant_key = e.tenant_key AND s.entry_id <= @settledEntry ORDER BY s.entry_id DESC LIMIT 1), 0) AS settled
+         FROM usage_entries e WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey)
+       WHERE abs(credits_after - settled) >= @floor AND abs(credits_after - settled) * 100.0 >= settled * ${SLACK}`,
+    )
+    .pluck()
+    .all({ ...merged.changed.get(periodKey), periodKey, settledEntry, floor }) as number[];
+}
+
+const closedFigures = preparedSql(
+  `SELECT c.credits_used, c.request_count FROM periods p
+       LEFT JOIN closed_usage c ON c.period_key = p.period_key AND c.tenant_key = ?
+       WHERE p.period_key = ? AND p.closed_seq IS NOT NULL`,
+  'safeIntegers',
+  'raw',
+);
+
+function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: TenantFacts, known: Known | null): Said {
+  const { periodKey, tenantKey } = tenant;
+  const row = closedFigures(connection).get(tenantKey, periodKey) as [bigint | null, bigint | null] | undefined;
+  const closed = row === undefined ? null : { credits: row[0] ?? 0n, requests: row[1] ?? 0n };
+  const stated = closed ?? curves.settledFigures(periodKey, tenantKey);
+  const current = tenant.current ?? NO_USAGE;
+  const floor = floorCredits(settings.of(tenantId(tenantKey)));
+  // A record that is gone is told as withdrawn.
+  const judgement = tenant.withdrawn
+    ? clear(true)
+    : judgeRestatement({ stated, closed: closed !== null, current, floor });
+  return { judgement, previous: stated ?? known?.previous ?? null };
+}
+
+export const withdrawn: UsageRule = {
+  inRun: ({ merged }) => entriesOfKind(merged, 'withdrawn'),
+  ofTenant(_, tenant, known, before = known?.previous ?? NO_USAGE) {
+    return { judgement: judgeWithdrawn(tenant.withdrawn, before.credits), previous: before };
+  },
+};
+
+/** The service has stopped listing a record that had credits. Gone when it lists the record again. */
+export function judgeWithdrawn(withdrawn: boolean, creditsBefore: bigint): Judgement {
+  if (!withdrawn || creditsBefore <= 0n) return clear(true);
+  return holds({ level: 'happened', severity: 'warning', threshold: null });
+}

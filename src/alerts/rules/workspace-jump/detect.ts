@@ -1,0 +1,82 @@
+import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
+import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
+import { buildThreshold, type CreditHistory } from '../../figures/threshold.ts';
+import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { clear } from '../judgement.ts';
+import { comparedFigures } from '../judging/compared.ts';
+import type { Judging } from '../judging/judging.ts';
+import { judgeJump } from '../jump/judge-jump.ts';
+import type { Known, Said, UsageRule } from '../rule.ts';
+
+/** With fewer tenants their own alerts say all that the total could. */
+const FEW_TENANTS = 5;
+
+/** The same as a jump, of a whole workspace. */
+export const workspaceJump: UsageRule = { inPeriod: (_, { isLate }) => (isLate ? [] : [null]), ofWorkspace };
+
+function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
+  const { factsOf, settings, total } = judging;
+  const { period, phase, previousComplete, previousIsFirst } = factsOf(periodKey);
+  const { figures, tenants } = total(periodKey);
+  const current = figures ?? NO_USAGE;
+  const firing = known?.firing ?? null;
+  const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
+  const built = buildThreshold(period, history, settings.workspace);
+  const outlook = () => judging.outlook(periodKey, null);
+  const judged = judgeJump({
+    current: current.credits,
+    phase,
+    firing,
+    paceMinFraction: settings.workspace.paceMinFraction,
+    previous: { figures: total(periodKey - 1).figures, usable: previousComplete && !previousIsFirst },
+    threshold: built,
+    outlook: built === null ? null : outlook,
+  });
+  const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
+  const isTold = judgement.verdict === 'holds' || firing !== null;
+  const base = built === null ? null : { periodKey, baseKey: periodKeyOf(workspaceKeyOf(periodKey), built.period) };
+  return {
+    judgement,
+    current,
+    commonGrowth: isTold && base !== null ? commonGrowth(judging, base) : null,
+    built,
+    threshold: built?.credits ?? null,
+    previous: comparedFigures(periodKey, built, (key) => total(key).figures),
+    forecast: isTold && !phase.over ? outlook() : null,
+  };
+}
+
+/** So many tenants around the middle one say what a month in the middle comes to. */
+const AROUND_MIDDLE = 11;
+/** Less is what months differ by. */
+const LEAST_GROWTH = 1.3;
+
+const middleTenants =
+  preparedSql(`SELECT base.tenant_key AS tenantKey, coalesce(cur.credits_used, 0) * 1.0 / base.credits_used AS soFar,
+         coalesce(cur.credits_used, 0) * 1.0 AS used
+       FROM tenant_usage base
+       LEFT JOIN tenant_usage cur ON cur.period_key = @periodKey AND cur.tenant_key = base.tenant_key
+       WHERE base.period_key = @baseKey AND base.credits_used > 0
+       ORDER BY soFar DESC LIMIT ${AROUND_MIDDLE} OFFSET max(0, (SELECT count(*) / 2 FROM tenant_usage
+         WHERE period_key = @baseKey AND credits_used > 0) - ${(AROUND_MIDDLE - 1) / 2})`);
+
+/**
+ * By how many times more than half of the tenants have grown, in tenths: the middle one, by how far months go on of those around
+ * it. Null where they have not grown, or few were there before.
+ */
+function commonGrowth(
+  { connection, outlook, factsOf }: Judging,
+  periods: { periodKey: number; baseKey: number },
+): number | null {
+  const { periodKey } = periods;
+  const { over } = factsOf(periodKey).phase;
+  const middle = middleTenants(connection).all(periods) as { tenantKey: number; soFar: number; used: number }[];
+  if (middle.length < FEW_TENANTS) return null;
+  const growths = middle.map(({ tenantKey, soFar, used }) => {
+    const forecast = over || used <= 0 ? null : outlook(periodKey, tenantKey);
+    return forecast === null ? soFar : soFar * Math.max(1, Number(forecast.likely) / used);
+  });
+  const growth = growths.sort((a, b) => b - a)[Math.floor(growths.length / 2)] ?? 0;
+  const tenths = Math.floor(growth * 10) / 10;
+  return tenths >= LEAST_GROWTH ? tenths : null;
+}

@@ -1,0 +1,38 @@
+import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { pair, type UsageFigures } from '../figures/usage-figures.ts';
+
+export interface AlertFigures {
+  previous: UsageFigures | null;
+  current: UsageFigures | null;
+  threshold: bigint | null;
+}
+
+/** The same in the columns of an alert. */
+type FigureColumns = Pick<
+  typeof alerts.$inferSelect,
+  'previousCredits' | 'currentCredits' | 'previousRequests' | 'currentRequests' | 'threshold'
+>;
+
+export const NO_FIGURES: AlertFigures = { previous: null, current: null, threshold: null };
+
+export function figuresOf(row: FigureColumns): AlertFigures {
+  return {
+    previous: pair(row.previousCredits, row.previousRequests),
+    current: pair(row.currentCredits, row.currentRequests),
+    threshold: row.threshold,
+  };
+}
+
+export function figureColumns({ previous, current, threshold }: AlertFigures): FigureColumns {
+  return {
+    previousCredits: previous?.credits ?? null,
+    currentCredits: current?.credits ?? null,
+    previousRequests: previous?.requests ?? null,
+    currentRequests: current?.requests ?? null,
+    threshold,
+  };
+}
+
+export function compareFigures(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,255 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../../core/errors.ts';
+import { oncePerKey } from '../../core/one-at-a-time.ts';
+import type { Period } from '../../core/period.ts';
+import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { alerts, deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
+import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  inArray,
+  isNull,
+  or,
+  perConnection,
+  placeholders,
+  prepared,
+  query,
+  type SQL,
+  sql,
+} from '../../ledger/store/schema/drizzle.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { ensurePeriod } from '../../ledger/store/subjects.ts';
+import { EXPLAINING, KINDS } from '../rules/kinds.ts';
+import type { AlertSubject } from '../rules/observation.ts';
+import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
+import type { AlertStatus } from './lifecycle.ts';
+
+export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
+  alertKey: number;
+  alertId: string;
+  cause: string | null;
+  revision: number;
+  firstFiredAt: string | null;
+  lastChangedAt: string;
+  /** How often somebody was told again because it grew, since it fired. */
+  notifiedCount: number;
+  /** What an alert about ourselves says. */
+  detail: string | null;
+  /** JSON of what its rule saw last beside the figures. */
+  basis: string | null;
+}
+
+/** The names behind a subject's keys. */
+export interface SubjectNames {
+  workspaceId: string | null;
+  tenantId: string | null;
+  period: Period | null;
+}
+
+/** What an evaluation works with, beside the version of the rule; the rest of a row never changes. */
+const WRITTEN = [
+  ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'notifiedCount'],
+  ...['measure', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
+  ...Object.keys(figureColumns(NO_FIGURES)),
+];
+
+type StoredRow = typeof alerts.$inferSelect;
+
+/** Written into the statement, so that the index of open alerts serves. */
+export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams();
+
+const { placeholder } = sql;
+
+/** Of the workspace, or with null of the ledger as a whole. */
+const isOfWorkspace = sql`${alerts.workspaceKey} IS ${placeholder('workspaceKey')}`;
+
+const alertOfSubject = prepared((db) =>
+  db
+    .select()
+    .from(alerts)
+    .where(
+      and(
+        eq(alerts.rule, placeholder('rule')),
+        // The very words of the index.
+        sql`coalesce(workspace_key, 0) = coalesce(${placeholder('workspaceKey')}, 0)`,
+        sql`coalesce(period_key, 0) = coalesce(${placeholder('periodKey')}, 0)`,
+        sql`coalesce(tenant_key, 0) = coalesce(${placeholder('tenantKey')}, 0)`,
+        sql`coalesce(cause, '') = coalesce(${placeholder('cause')}, '')`,
+      ),
+    ),
+);
+
+const alertById = prepared((db) =>
+  db
+    .select()
+    .from(alerts)
+    .where(eq(alerts.alertId, placeholder('alertId'))),
+);
+
+const explainingAlerts = prepared((db) => {
+  const mayExplain = inArray(alerts.rule, EXPLAINING).inlineParams();
+  return db
+    .select()
+    .from(alerts)
+    .where(and(isOfWorkspace, isOpenAlert, mayExplain))
+    .orderBy(asc(alerts.alertKey));
+});
+
+const insertAlert = prepared((db) =>
+  db
+    .insert(alerts)
+    .values({
+      ...placeholders(['alertId', 'rule', 'ruleVersion', 'workspaceKey', 'tenantKey', 'periodKey', 'cause']),
+      ...placeholders(['level', 'severity', 'state', 'lastChangedAt']),
+      revision: 0,
+    })
+    .returning(),
+);
+
+/** Sets these columns: what is not set costs no look at the digests of rows. */
+const updateOf = perConnection((connection) =>
+  oncePerKey((columns: string) =>
+    query(connection)
+      .update(alerts)
+      .set(placeholders(columns.split(' ')))
+      .where(eq(alerts.alertKey, placeholder('alertKey')))
+      .prepare(),
+  ),
+);
+
+/** Open ones, those that somebody was told of and not of their end, and those of which something waits. */
+const alertsToEvaluate = prepared((db) => {
+  const isToldOrWaits = sql`EXISTS (
+    SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
+  return db
+    .select()
+    .from(alerts)
+    .where(and(isOfWorkspace, or(isOpenAlert, isToldOrWaits)))
+    .orderBy(asc(alerts.alertKey));
+});
+
+export class AlertRows {
+  readonly #workspaceKey: number | null;
+  readonly #connection;
+
+  constructor(connection: LedgerDb, workspaceKey: number | null) {
+    this.#workspaceKey = workspaceKey;
+    this.#connection = connection;
+  }
+
+  find({ rule, periodKey, tenantKey, cause = null }: AlertSubject): StoredAlert | null {
+    const subject = { rule, workspaceKey: this.#workspaceKey, periodKey, tenantKey, cause };
+    const row = alertOfSubject(this.#connection).get(subject);
+    return row === undefined ? null : toAlert(row);
+  }
+
+  /** Open ones that may explain others. */
+  explaining(): StoredAlert[] {
+    return explainingAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
+  }
+
+  toEvaluate(): StoredAlert[] {
+    return alertsToEvaluate(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
+  }
+
+  among(keys: SQL): StoredAlert[] {
+    const isOwn = sql`${alerts.workspaceKey} IS ${this.#workspaceKey} AND ${alerts.alertKey} IN ${keys}`;
+    return query(this.#connection).select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
+  }
+
+  /** Makes the row of an alert that begins; `write` fills it in. */
+  insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, at: string): StoredAlert {
+    const { rule, periodKey, tenantKey, cause = null } = subject;
+    const { level, severity, state } = status;
+    const place = names.workspaceId ?? ledgerId(this.#connection);
+    // Who has stopped may be told of in a month of which nobody has a record.
+    if (periodKey !== null) ensurePeriod(this.#connection, periodKey);
+    const row = insertAlert(this.#connection).get({
+      alertId: alertIdOf(subject, place, names),
+      rule,
+      ruleVersion: KINDS[rule].version,
+      workspaceKey: this.#workspaceKey,
+      tenantKey,
+      periodKey,
+      cause,
+      level,
+      severity,
+      state,
+      lastChangedAt: at,
+    });
+    return { ...toAlert(row), ...status };
+  }
+
+  /** Writes what differs from what is stored; null: all of it. */
+  write(alert: StoredAlert, stored: StoredAlert | null): void {
+    const [row, before] = [rowOf(alert), stored && rowOf(stored)];
+    const changed = WRITTEN.filter((column) => before === null || row[column] !== before[column]);
+    if (changed.length === 0) return;
+    const columns = ['ruleVersion', ...changed].join(' ');
+    updateOf(this.#connection)(columns).run({ ...row, ruleVersion: KINDS[alert.rule].version });
+  }
+}
+
+/** Throws `unknown_alert`. */
+export function requireAlert(connection: LedgerDb, alertId: string): typeof alerts.$inferSelect {
+  const alert = alertById(connection).get({ alertId });
+  if (alert !== undefined) return alert;
+  throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
+    hint: '`usage-ledger alerts list --all` shows every alert with its id',
+  });
+}
+
+/** The alerts that an id stands for: its own, or those of a message, such as a group. Throws `unknown_alert`. */
+export function requireAlerts(connection: LedgerDb, id: string): (typeof alerts.$inferSelect)[] {
+  if (!id.startsWith('msg_')) return [requireAlert(connection, id)];
+  const members = query(connection)
+    .select(getTableColumns(alerts))
+    .from(alerts)
+    .innerJoin(deliveryMembers, eq(deliveryMembers.alertKey, alerts.alertKey))
+    .innerJoin(deliveries, eq(deliveries.deliveryKey, deliveryMembers.deliveryKey))
+    .where(eq(deliveries.notificationId, id))
+    .orderBy(asc(alerts.alertKey))
+    .all();
+  if (members.length > 0) return members;
+  throw new AppError('unknown_alert', `there is no message ${JSON.stringify(id)} about any alert`, {
+    hint: 'old messages are forgotten; `usage-ledger alerts list` shows the alerts with their ids',
+  });
+}
+
+export function ownAlertId(connection: LedgerDb, rule: StoredAlert['rule'], cause: string): string {
+  const names = { workspaceId: null, tenantId: null, period: null };
+  return alertIdOf({ rule, cause, periodKey: null, tenantKey: null }, ledgerId(connection), names);
+}
+
+/** Gives the alerts about the ledger as a whole the ids that they have under its id of now. */
+export function renameOwnAlerts(connection: LedgerDb): void {
+  const db = query(connection);
+  const place = ledgerId(connection);
+  for (const alert of db.select().from(alerts).where(isNull(alerts.workspaceKey)).all()) {
+    const alertId = alertIdOf(alert, place, { workspaceId: null, tenantId: null, period: null });
+    db.update(alerts).set({ alertId }).where(eq(alerts.alertKey, alert.alertKey)).run();
+  }
+}
+
+/** The same in every ledger that sees the same: receivers can join what two of them say. `place` is a workspace or the ledger. */
+function alertIdOf({ rule, cause }: AlertSubject, place: string, { tenantId, period }: SubjectNames): string {
+  const subject = [rule, place, tenantId, period, ...(cause == null ? [] : [cause])];
+  return `alert_${shortHash(JSON.stringify(subject), 20)}`;
+}
+
+export function shortHash(text: string, characters: number): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, characters);
+}
+
+function rowOf(alert: StoredAlert): Record<string, unknown> {
+  const pendingSince = alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString();
+  return { ...alert, ...figureColumns(alert), pendingSince };
+}
+
+function toAlert({ pendingSince, ...row }: StoredRow): StoredAlert {
+  return { ...row, ...figuresOf(row), pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince) };
+}

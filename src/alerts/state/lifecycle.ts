@@ -1,0 +1,126 @@
+import { isoTime } from '../../core/clock.ts';
+import { ageMs } from '../../core/stored-time.ts';
+import {
+  type AlertState,
+  LEVEL_RANK,
+  type Level,
+  OPEN_ALERT_STATES,
+  type Severity,
+} from '../../core/text/alert-words.ts';
+import type { Finding, Judgement } from '../rules/judgement.ts';
+
+export type AlertChangeKind =
+  | 'pending'
+  | 'fired'
+  | 'escalated'
+  | 'eased'
+  | 'grown'
+  | 'told'
+  | 'acknowledged'
+  | 'resolved'
+  | 'expired';
+
+/** Where an alert stands: what is so, whoever was told of it. */
+export interface AlertStatus {
+  state: AlertState;
+  level: Level;
+  severity: Severity;
+  /** The size that it has now; of a set of facts, those that held since it fired. */
+  measure: bigint | null;
+  /** How often it has begun to hold, and when it did so last. */
+  episode: number;
+  beganAt: string | null;
+  pendingSinceMs: number | null;
+  /** The run that found the cause gone first. */
+  clearRunKey: number | null;
+}
+
+/** When an alert is judged, and in which run. */
+export interface JudgingContext {
+  nowMs: number;
+  runKey: number | null;
+  /** The first sync of a workspace: what it finds has been there for long, so nothing waits to be confirmed. */
+  seeding: boolean;
+  /** It may be one of many that are told together, and has to wait for the others. */
+  waits: (level: Level) => boolean;
+}
+
+export interface Advance {
+  status: AlertStatus;
+  /** What happened; null when nothing did that anybody should read of. */
+  change: AlertChangeKind | null;
+}
+
+const NEVER: AlertStatus = {
+  state: 'expired',
+  level: 'likely',
+  severity: 'warning',
+  measure: null,
+  episode: 0,
+  beganAt: null,
+  pendingSinceMs: null,
+  clearRunKey: null,
+};
+
+/**
+ * Moves an alert by what its rule says now; `null` is an alert that does not exist. Judged twice in one run, the second
+ * time changes nothing. Returns null when there is no alert and none begins.
+ */
+export function advance(status: AlertStatus | null, judgement: Judgement, context: JudgingContext): Advance | null {
+  const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
+  if (!open) return judgement.verdict === 'holds' ? begin(status ?? NEVER, judgement.finding, context) : null;
+  if (status.state === 'pending') return advancePending(status, judgement, context);
+  if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);
+  if (judgement.verdict === 'between') {
+    const { measure } = judgement;
+    const isLess = status.level === 'likely' && measure !== null && status.measure !== null && measure < status.measure;
+    return unchanged({ ...status, measure: isLess ? measure : status.measure, clearRunKey: null });
+  }
+  if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== context.runKey)) {
+    return { status: { ...status, state: 'resolved', clearRunKey: null }, change: 'resolved' };
+  }
+  return unchanged({ ...status, clearRunKey: context.runKey });
+}
+
+function begin(status: AlertStatus, finding: Finding, context: JudgingContext): Advance {
+  if (context.seeding || finding.confirmAfterMs === null) return fired(status, finding, context);
+  const { level, severity, measure } = finding;
+  const pending = { ...status, state: 'pending' as const, level, severity, measure, clearRunKey: null };
+  return { status: { ...pending, pendingSinceMs: context.nowMs }, change: 'pending' };
+}
+
+function advancePending(status: AlertStatus, judgement: Judgement, context: JudgingContext): Advance {
+  if (judgement.verdict === 'between' && judgement.wavers) return unchanged(status);
+  if (judgement.verdict !== 'holds') {
+    // What has held before is over, as it was.
+    const state = status.episode > 0 ? ('resolved' as const) : ('expired' as const);
+    return { status: { ...status, state, pendingSinceMs: null }, change: 'expired' };
+  }
+  const { finding } = judgement;
+  const { level, severity, measure } = finding;
+  const waitedMs = ageMs(status.pendingSinceMs, context.nowMs);
+  const isConfirmed = (waitedMs ?? 0) >= (finding.confirmAfterMs ?? 0);
+  if (isConfirmed && !context.waits(level)) return fired(status, finding, context);
+  const pendingSinceMs = waitedMs === null ? context.nowMs : status.pendingSinceMs;
+  return unchanged({ ...status, level, severity, measure, pendingSinceMs });
+}
+
+function fired(status: AlertStatus, { level, severity, measure }: Finding, { nowMs }: JudgingContext): Advance {
+  const began = { episode: status.episode + 1, beganAt: isoTime(nowMs), pendingSinceMs: null, clearRunKey: null };
+  return { status: { ...began, state: 'firing', level, severity, measure }, change: 'fired' };
+}
+
+function advanceFiring(status: AlertStatus, finding: Finding): Advance {
+  const { level, severity, isSet } = finding;
+  const steps = LEVEL_RANK[level] - LEVEL_RANK[status.level];
+  // What has settled has, whatever a clock that was set back makes of it.
+  if (steps < 0 && status.level === 'settled') return unchanged({ ...status, clearRunKey: null });
+  const measure = isSet && finding.measure !== null ? finding.measure | (status.measure ?? 0n) : finding.measure;
+  const now = { ...status, level, severity, measure: measure ?? status.measure, clearRunKey: null };
+  if (steps === 0) return unchanged(now);
+  return steps > 0 ? { status: { ...now, state: 'firing' }, change: 'escalated' } : { status: now, change: 'eased' };
+}
+
+function unchanged(status: AlertStatus): Advance {
+  return { status, change: null };
+}

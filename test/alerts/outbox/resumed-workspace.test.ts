@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { replayDead } from '../../../src/alerts/outbox/replay.ts';
+import { COMMANDS } from '../../../src/writer/commands.ts';
+import { notifying, sessionOn } from '../../support/run/real-run.ts';
+
+import { GONE, JUMPS, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
+
+test('a channel that was renamed while another ledger read the workspace hears of what is open once the end is taken back', async () => {
+  const { connection, state, look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  const session = sessionOn(connection);
+  const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
+  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  state.channels = ROUTES.map((route) => ({ ...route, channel: 'renamed' }));
+  pass(86_400_000);
+  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
+  pass(1);
+  deliver(TAKEN);
+  expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
+});
+
+test('a channel that had perhaps heard of it before the workspace was ended hears of its end, and nothing twice', async () => {
+  const { connection, state, look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(UNKNOWN);
+  const session = sessionOn(connection);
+  const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
+  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  pass(86_400_000);
+  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
+  pass(1);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened']);
+  look(GONE);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened', 'closed']);
+});
+
+test('an end that was refused and then told after all is not told once more by a replay', async () => {
+  const { connection, state, look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  look(GONE);
+  deliver('rejected');
+  const session = sessionOn(connection);
+  const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
+  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  pass(3_600_000);
+  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
+  pass(1);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened', 'closed']);
+  const { replayed, dropped } = replayDead(connection, {
+    notificationIds: null,
+    ...notifying(connection, state.nowMs),
+  });
+  expect([replayed.length, dropped.length]).toEqual([0, 1]);
+  pass(1);
+  deliver(TAKEN);
+  expect(heard('a')).toEqual(['opened', 'closed']);
+});

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { nextSummaryMs, routesOf, takes, unheardRules } from '../../../src/alerts/pipeline/route.ts';
+import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
+
+const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' as const };
+
+test('a channel without a route is told of everything at once', () => {
+  const routes = routesOf([{ type: 'log', name: 'log' }]);
+  expect(routes).toEqual([{ channel: 'log', ...ROUTE }]);
+  expect(unheardRules(routes, 'ws-1')).toEqual([]);
+});
+
+test('a channel is told when both its severities and its rules say so', () => {
+  const [route] = routesOf([
+    { type: 'log', name: 'log', route: { ...ROUTE, severities: ['critical'], rules: ['jump', 'drop'] } },
+  ]);
+  if (route === undefined) throw new Error('one route is expected');
+  expect(takes(route, { rule: 'jump', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(true);
+  expect(takes(route, { rule: 'jump', severity: 'warning', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
+  expect(takes(route, { rule: 'budget', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
+});
+
+test('a channel of some workspaces or tenants is told of these alone, and of the ledger as a whole', () => {
+  const [europe, trials] = routesOf([
+    { type: 'log', name: 'europe', route: { ...ROUTE, workspaces: ['eu-*'] } },
+    { type: 'log', name: 'trials', route: { ...ROUTE, tenants: ['trial-*', 'acme'] } },
+  ]);
+  if (europe === undefined || trials === undefined) throw new Error('two routes are expected');
+  const jump = { rule: 'jump' as const, severity: 'critical' as const };
+  const stale = { rule: 'sync_stale' as const, severity: 'critical' as const, tenantId: null };
+  expect(takes(europe, { ...jump, workspaceId: 'eu-1', tenantId: 'acme' })).toBe(true);
+  expect(takes(europe, { ...jump, workspaceId: 'us-1', tenantId: 'acme' })).toBe(false);
+  expect(takes(europe, { ...stale, workspaceId: 'us-1' })).toBe(false);
+  expect(takes(europe, { ...stale, rule: 'job_failed', workspaceId: null })).toBe(true);
+  expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'trial-7' })).toBe(true);
+  expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'globex' })).toBe(false);
+  expect(takes(trials, { ...stale, workspaceId: 'us-1' })).toBe(false);
+  expect(unheardRules([europe], 'eu-1')).toEqual([]);
+  expect(unheardRules([europe], 'us-1')).not.toEqual([]);
+  expect(unheardRules([trials], 'us-1')).toEqual(unheardRules([], 'us-1'));
+});
+
+test('a channel is not told of what it excludes, but of the ledger as a whole in any case', () => {
+  const not = { rules: ['drop' as const], workspaces: ['test-*'], tenants: ['acme', 'trial-*'] };
+  const [route] = routesOf([{ type: 'log', name: 'log', route: { ...ROUTE, not } }]);
+  if (route === undefined) throw new Error('one route is expected');
+  const jump = { rule: 'jump' as const, severity: 'critical' as const, workspaceId: 'ws-1', tenantId: 'globex' };
+  expect(takes(route, jump)).toBe(true);
+  expect(takes(route, { ...jump, tenantId: 'acme' })).toBe(false);
+  expect(takes(route, { ...jump, tenantId: 'trial-7' })).toBe(false);
+  expect(takes(route, { ...jump, workspaceId: 'test-1' })).toBe(false);
+  expect(takes(route, { ...jump, rule: 'drop' })).toBe(false);
+  expect(takes(route, { ...jump, rule: 'workspace_jump', tenantId: null })).toBe(true);
+  expect(takes(route, { ...jump, rule: 'job_failed', workspaceId: null, tenantId: null })).toBe(true);
+  expect(unheardRules([route], 'ws-1').map(({ rules }) => rules)).toEqual([['drop']]);
+  expect(unheardRules([route], 'test-1')).toEqual(unheardRules([], 'test-1'));
+});
+
+test('what reaches nobody is named, each rule with the severities that it can have', () => {
+  expect(unheardRules([], 'ws-1')).toEqual([
+    {
+      severity: 'warning',
+      rules: [
+        'jump',
+        'drop',
+        'new_spend',
+        'budget',
+        'margin',
+        'regression',
+        'restatement',
+        'withdrawn',
+        'workspace_jump',
+        'job_failed',
+      ],
+    },
+    {
+      severity: 'critical',
+      rules: [
+        ...['jump', 'new_spend', 'budget', 'workspace_jump', 'standstill'],
+        ...['sync_stale', 'sync_failed', 'job_failed'],
+      ],
+    },
+  ]);
+  const routes = routesOf([
+    { type: 'log', name: 'a', route: { ...ROUTE, severities: ['critical'] } },
+    { type: 'log', name: 'b', route: { ...ROUTE, rules: ['jump', 'drop', 'workspace_jump', 'withdrawn'] } },
+  ]);
+  expect(unheardRules(routes, 'ws-1')).toEqual([
+    {
+      severity: 'warning',
+      rules: ['new_spend', 'budget', 'margin', 'regression', 'restatement', 'job_failed'],
+    },
+  ]);
+});
+
+test.each([
+  ['2026-03-20T06:59:59.999Z', '2026-03-20T07:00:00.000Z'],
+  ['2026-03-20T07:00:00.000Z', '2026-03-21T07:00:00.000Z'],
+  ['2026-12-31T23:00:00.000Z', '2027-01-01T07:00:00.000Z'],
+])('at %s the daily summary of seven o’clock is due at %s', (now, due) => {
+  expect(new Date(nextSummaryMs(7, Date.parse(now))).toISOString()).toBe(due);
+});
+
+test('the next digest is the first full hour of that number after any moment', () => {
+  const times = fc.integer({ min: 0, max: 4_102_444_800_000 });
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 23 }), times, (hour, nowMs) => {
+      const due = nextSummaryMs(hour, nowMs);
+      expect(due - nowMs).toBeGreaterThan(0);
+      expect(due - nowMs).toBeLessThanOrEqual(86_400_000);
+      expect(new Date(due).toISOString().slice(11)).toBe(`${String(hour).padStart(2, '0')}:00:00.000Z`);
+    }),
+  );
+});

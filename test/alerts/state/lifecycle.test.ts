@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { clear, holds, type Judgement, UNDECIDED, WAVERING } from '../../../src/alerts/rules/judgement.ts';
+import { type AlertStatus, advance, type JudgingContext } from '../../../src/alerts/state/lifecycle.ts';
+import { LEVEL_RANK, OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
+
+const HOUR_MS = 3_600_000;
+const certain = (measure: bigint | null = null) =>
+  holds({ level: 'happened', severity: 'critical', threshold: 1n, measure });
+const paceOf = (measure: bigint) =>
+  holds({
+    ...{ level: 'likely', severity: 'warning', threshold: 1n },
+    ...{ measure, confirmAfterMs: 6 * HOUR_MS },
+  });
+const pace = paceOf(10n);
+const final = holds({ level: 'settled', severity: 'critical', threshold: 1n, measure: 10n });
+
+const ANYTIME = { seeding: false, waits: () => false };
+
+/** Plays judgements, one a run and six hours apart; what changed in each. */
+function play(judgements: readonly Judgement[], moment: Partial<JudgingContext> = {}): (string | null)[] {
+  let status: AlertStatus | null = null;
+  return judgements.map((judgement, run) => {
+    const next = advance(status, judgement, { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run, ...moment });
+    if (next !== null) status = next.status;
+    return next?.change ?? null;
+  });
+}
+
+describe('the life of an alert', () => {
+  it('begins by waiting when the rule wants to be confirmed, and fires six hours later', () => {
+    expect(play([pace, pace, pace])).toEqual(['pending', 'fired', null]);
+    const soon = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advance(soon, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS - 1, runKey: 2 })?.change).toBeNull();
+  });
+
+  it('waits no longer than it was to wait when the clock is set back meanwhile', () => {
+    const ahead = advance(null, pace, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
+    const back = advance(ahead, pace, { ...ANYTIME, nowMs: 0, runKey: 2 });
+    expect(back?.change).toBeNull();
+    expect(advance(back?.status ?? null, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS, runKey: 3 })?.change).toBe('fired');
+    // What waits for a second run only is told by it.
+    const seen = holds({ level: 'happened', severity: 'critical', threshold: null, confirmAfterMs: 0 });
+    const once = advance(null, seen, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
+    expect(advance(once, seen, { ...ANYTIME, nowMs: 0, runKey: 2 })?.change).toBe('fired');
+  });
+
+  it('stops waiting without a word when the rule does not hold any more', () => {
+    expect(play([pace, UNDECIDED, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
+  });
+
+  it('goes on waiting while the rule wavers, and fires only when it holds', () => {
+    expect(play([pace, WAVERING, pace])).toEqual(['pending', null, 'fired']);
+    expect(play([pace, WAVERING, WAVERING, clear(false)])).toEqual(['pending', null, null, 'expired']);
+    expect(play([WAVERING, pace, pace, WAVERING])).toEqual([null, 'pending', 'fired', null]);
+  });
+
+  it('keeps the severity of its level: what has settled stays critical when a clock makes it likely again', () => {
+    const settled = advance(null, final, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advance(settled, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
+      level: 'settled',
+      severity: 'critical',
+    });
+    const happened = advance(null, certain(), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advance(happened, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
+      level: 'likely',
+      severity: 'warning',
+    });
+  });
+
+  it('gets smaller while a forecast only nearly holds, but no larger', () => {
+    const told = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1, seeding: true })?.status ?? null;
+    const grown = advance(told, paceOf(40n), { ...ANYTIME, nowMs: 1, runKey: 2 })?.status ?? null;
+    const fallen = advance(grown, { ...UNDECIDED, measure: 12n }, { ...ANYTIME, nowMs: 2, runKey: 3 });
+    expect(fallen?.status).toMatchObject({ state: 'firing', measure: 12n });
+    const risen = advance(fallen?.status ?? null, { ...UNDECIDED, measure: 90n }, { ...ANYTIME, nowMs: 3, runKey: 4 });
+    expect(risen?.status).toMatchObject({ state: 'firing', measure: 12n });
+  });
+
+  it('seeds what waits as firing', () => {
+    expect(play([pace], { seeding: true })).toEqual(['fired']);
+  });
+
+  it('goes up the levels, and down only from what has happened to what is likely', () => {
+    expect(play([pace, pace, certain(), pace, certain(), final, certain()])).toEqual([
+      ...['pending', 'fired', 'escalated', 'eased', 'escalated', 'escalated', null],
+    ]);
+  });
+
+  it('counts how often it began, and keeps each fact of a set that held since', () => {
+    const facts = (measure: bigint) =>
+      holds({ level: 'likely', severity: 'warning', threshold: 1n, measure, isSet: true });
+    const first = advance(null, facts(2n), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(first).toMatchObject({ state: 'firing', episode: 1, measure: 2n });
+    const more = advance(first, facts(4n), { ...ANYTIME, nowMs: 0, runKey: 2 })?.status ?? null;
+    expect(more).toMatchObject({ measure: 6n });
+    const ended = advance(more, clear(true), { ...ANYTIME, nowMs: 0, runKey: 3 })?.status ?? null;
+    expect(advance(ended, facts(1n), { ...ANYTIME, nowMs: 0, runKey: 4 })?.status).toMatchObject({
+      ...{ state: 'firing', episode: 2, measure: 1n },
+    });
+  });
+
+  it('resolves at the second run that finds the cause gone, and wavering starts that count anew', () => {
+    expect(play([certain(), clear(false), clear(false)])).toEqual(['fired', null, 'resolved']);
+    expect(play([certain(), clear(false), UNDECIDED, clear(false), certain(), clear(false)])).toEqual([
+      ...['fired', null, null],
+      ...[null, null, null],
+    ]);
+    expect(play([certain(), clear(true), clear(true)])).toEqual(['fired', 'resolved', null]);
+  });
+
+  it('is changed by nothing when the same run looks at the same figures twice', () => {
+    fc.assert(
+      fc.property(fc.array(judgement, { maxLength: 12 }), judgement, (before, last) => {
+        let status: AlertStatus | null = null;
+        for (const [run, each] of [...before, last].entries())
+          status = advance(status, each, moment(run))?.status ?? status;
+        if (status?.state === 'expired' || status === null) return;
+        const again = advance(status, last, moment(before.length));
+        expect(again?.change ?? null).toBeNull();
+        expect(again?.status ?? status).toEqual(status);
+      }),
+    );
+  });
+
+  it('resolves once for each time that it fired, never before, and goes up only', () => {
+    fc.assert(
+      fc.property(fc.array(judgement, { maxLength: 40 }), (judgements) => {
+        let status: AlertStatus | null = null;
+        let firing = false;
+        for (const [run, each] of judgements.entries()) {
+          const next = advance(status, each, moment(run));
+          if (next === null) continue;
+          if (next.change === 'fired') expect(firing).toBe(false);
+          if (['resolved', 'escalated', 'grown'].includes(next.change ?? '')) expect(firing).toBe(true);
+          if (next.change === 'escalated' && status !== null) {
+            expect(LEVEL_RANK[next.status.level]).toBeGreaterThan(LEVEL_RANK[status.level]);
+          }
+          firing = OPEN_ALERT_STATES.includes(next.status.state) && next.status.state !== 'pending';
+          status = next.status;
+        }
+      }),
+    );
+  });
+});
+
+const judgement: fc.Arbitrary<Judgement> = fc.oneof(
+  fc.constantFrom(pace, final, UNDECIDED, clear(true), clear(false)),
+  fc.bigInt({ min: 1n, max: 1000n }).map((size) => certain(size)),
+);
+
+function moment(run: number): JudgingContext {
+  return { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run };
+}
