@@ -64,7 +64,7 @@ const ONLY = {
 };
 /** Sentences are made of facts alone: a channel that renders one needs no ledger. */
 const SENTENCES =
-  /^alerts\/(?:messages\/(?:facts\/|(?:sentence|group-sentence|fact-list|next-commands|quiet-setting|muted)\.ts)|rules\/(?:kinds?\.ts|[^/]+\/(?:kind|message)\.ts))/;
+  /^alerts\/(?:messages\/(?:facts\/|(?:sentence|group-sentence|fact-list|next-commands|quiet-setting|muted)\.ts)|rules\/(?:(?:kind|message)\.ts|[^/]+\/(?:kind|message)\.ts))/;
 /** Time, timers and chance come from `core/clock.ts` and `core/randomness.ts`, so that a test can say what they are. */
 const BARE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;

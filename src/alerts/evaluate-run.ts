@@ -13,6 +13,7 @@ import { NO_USAGE, type UsageFigures } from './figures/usage-figures.ts';
 import { Curves, type KeptHistory } from './forecast/usage-history.ts';
 import { AlertBook } from './outbox/alert-book.ts';
 import type { ChannelRoute } from './pipeline/route.ts';
+import { judgeJob } from './rules/job-failed/detect.ts';
 import { clear, UNDECIDED } from './rules/judgement.ts';
 import { findCandidates, type PeriodLook } from './rules/judging/candidates.ts';
 import { createJudging, type Judging, type TenantFacts } from './rules/judging/judging.ts';
@@ -21,11 +22,9 @@ import { blaming, evaluateAll, type Faults } from './rules/judging/rule-fault.ts
 import { RunPeriods } from './rules/judging/run-periods.ts';
 import { tenantSettings } from './rules/judging/tenant-settings.ts';
 import type { UsageKind } from './rules/kind.ts';
-import { isOfReading, rulesWith, usageKind } from './rules/kinds.ts';
 import { type AlertSubject, type Observation, observation } from './rules/observation.ts';
-import type { Known, UsageRule } from './rules/rule.ts';
-import { JUDGES } from './rules/rules.ts';
-import { judgeJob } from './rules/system/detect.ts';
+import type { Detection, Known } from './rules/rule.ts';
+import { stopsReading, usageKind, usageRule, usageRulesWith } from './rules/rules.ts';
 import type { RunAlerts } from './state/alert-change.ts';
 import type { StoredAlert } from './state/alert-store.ts';
 import { readBasis } from './state/rule-snapshot.ts';
@@ -134,10 +133,10 @@ class RunEvaluation {
   evaluate(): void {
     // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
     for (const alert of this.#open) {
-      if (isOfReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
+      if (stopsReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
     }
     // Who has stopped goes before newcomers, of which one may be its new id.
-    this.#whatIsKnown(rulesWith(({ rename }) => rename === 'stop'));
+    this.#whatIsKnown(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') === true));
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
       if (look === null) continue;
@@ -145,7 +144,7 @@ class RunEvaluation {
       // A rule that threw looks again at all tenants: in the first run in which it does not throw.
       if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
     }
-    this.#whatIsKnown(rulesWith(({ rename }) => rename !== 'stop'));
+    this.#whatIsKnown(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') !== true));
   }
 
   /** What the run itself says, and what becomes of alerts that are open. */
@@ -155,8 +154,8 @@ class RunEvaluation {
   }
 
   /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
-  #of<T>(name: RuleName, look: (rule: UsageRule) => T): T | null {
-    const rule = JUDGES[name];
+  #of<T>(name: RuleName, look: (rule: Detection) => T): T | null {
+    const rule = usageRule(name)?.detection;
     return rule === undefined || this.#faults.has(name) ? null : blaming(name, () => look(rule));
   }
 
@@ -222,20 +221,21 @@ class RunEvaluation {
     const { tenantKey } = alert;
     const subject = tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey);
     const seen = askRule(this.#judging, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
-    const isPast = seen.phase?.settled === true && kind?.endsSettled === true;
+    const isPast = seen.phase?.settled === true && kind?.levels?.settled === 'ends';
     this.#observe(isPast ? { ...seen, judgement: clear(true) } : seen, alert);
   }
 
   /** What has settled stands while no figure up to its month changes; but for other settings, which a replay does not get. */
   #standsAsSettled(kind: UsageKind | null, { level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
-    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || kind?.ofSettled !== true) return false;
+    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || kind?.levels?.settled !== 'kept')
+      return false;
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 
   /** Its period lies out of reach of the rules; of what changes in old months, its last change, too. */
   #isForgotten(kind: UsageKind | null, alert: StoredAlert, periodKey: number): boolean {
     const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
-    return Math.max(periodKey, kind?.ofReadings === true ? changedIn : periodKey) < this.#periods.oldest;
+    return Math.max(periodKey, kind?.compares === 'readings' ? changedIn : periodKey) < this.#periods.oldest;
   }
 
   #observe(seen: Observation, alert?: StoredAlert): void {
@@ -243,7 +243,7 @@ class RunEvaluation {
     this.#seen.add(key);
     const open = this.#openByKey.get(key);
     // What a service takes back and gives again night after night is told once, not nightly.
-    const isEnd = usageKind(seen.rule)?.ofReadings === true && seen.judgement.verdict === 'clear';
+    const isEnd = usageKind(seen.rule)?.compares === 'readings' && seen.judgement.verdict === 'clear';
     const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
     this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
   }
@@ -270,7 +270,7 @@ export function askRule(
   known: Known | null,
   before?: UsageFigures,
 ): Observation | null {
-  const asked = JUDGES[rule];
+  const asked = usageRule(rule)?.detection;
   if (typeof subject === 'number') {
     const said = asked?.ofWorkspace?.(judging, subject, known) ?? null;
     const { phase } = judging.factsOf(subject);

@@ -8,8 +8,10 @@ import { AlertBook } from './outbox/alert-book.ts';
 import { type DirectMessage, noteHeard } from './outbox/emergency.ts';
 import type { BookContext } from './pipeline/book-context.ts';
 import type { Notifying } from './pipeline/route.ts';
+import { type JobHealth, judgeJob } from './rules/job-failed/detect.ts';
 import type { Observation } from './rules/observation.ts';
-import { type JobHealth, judgeFailedRun, judgeJob, judgeStale, type RunFault } from './rules/system/detect.ts';
+import { judgeFailedRun, type RunFault } from './rules/sync-failed/detect.ts';
+import { judgeStale } from './rules/sync-stale/detect.ts';
 import type { RunAlerts } from './state/alert-change.ts';
 import { isOpenAlert } from './state/alert-store.ts';
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Job } from '../alerts/rules/system/kind.ts';
+import type { Job } from '../alerts/rules/job-failed/kind.ts';
 import { DAY_MS } from '../core/durations.ts';
 import { AppError } from '../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';

@@ -1,4 +1,4 @@
-import type { RunFault } from '../alerts/rules/system/detect.ts';
+import type { RunFault } from '../alerts/rules/sync-failed/detect.ts';
 import type { RunAlerts } from '../alerts/state/alert-change.ts';
 import type { Consistency } from '../config/types.ts';
 import { every } from '../core/clock.ts';

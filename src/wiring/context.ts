@@ -6,7 +6,7 @@ import type { StaleCheck } from '../alerts/evaluate-system.ts';
 import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/outbox/due.ts';
 import type { DirectMessage, DirectOutcome } from '../alerts/outbox/emergency.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/pipeline/route.ts';
-import type { JobHealth } from '../alerts/rules/system/detect.ts';
+import type { JobHealth } from '../alerts/rules/job-failed/detect.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { Config, WorkspaceConfig } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';

@@ -18,7 +18,7 @@ import type { DirectMessage } from '../alerts/outbox/emergency.ts';
 import { evaluateAgain, evaluateAll } from '../alerts/outbox/evaluate-due.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
 import type { ChannelRoute } from '../alerts/pipeline/route.ts';
-import type { JobHealth } from '../alerts/rules/system/detect.ts';
+import type { JobHealth } from '../alerts/rules/job-failed/detect.ts';
 import type { RunAlerts } from '../alerts/state/alert-change.ts';
 import { isoTime } from '../core/clock.ts';
 import { collectGarbage } from '../core/process/memory.ts';

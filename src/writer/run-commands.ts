@@ -1,6 +1,6 @@
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
 import { evaluateFailure, evaluateJob } from '../alerts/evaluate-system.ts';
-import type { RunFault } from '../alerts/rules/system/detect.ts';
+import type { RunFault } from '../alerts/rules/sync-failed/detect.ts';
 import type { RunAlerts } from '../alerts/state/alert-change.ts';
 import { storeBudgets } from '../ledger/journal/charges/budget-store.ts';
 import { chargeRun } from '../ledger/journal/charges/charge-run.ts';

@@ -1,6 +1,6 @@
 import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { rulesWith } from '../rules/kinds.ts';
+import { usageRulesWith } from '../rules/rules.ts';
 
 /** How good what was told of jumps was, of months that are over. */
 export interface Accuracy {
@@ -30,7 +30,7 @@ export function readAccuracy(
   { from, to }: { from: Period; to: Period },
   { firstRunAt, lastRunAt }: { firstRunAt: string; lastRunAt: string },
 ): Accuracy {
-  const rules = JSON.stringify(rulesWith(({ sharesIncrease }) => sharesIncrease === true));
+  const rules = JSON.stringify(usageRulesWith(({ stake }) => stake?.hasShare === true));
   const over = { from, to, rules, open: lastRunAt.slice(0, 7) };
   const forecasts = connection
     .prepare(

@@ -9,8 +9,8 @@ import { phaseOf } from '../figures/period-phase.ts';
 import type { BookContext } from '../pipeline/book-context.ts';
 import type { ChannelRoute } from '../pipeline/route.ts';
 import { clear } from '../rules/judgement.ts';
-import { KINDS } from '../rules/kinds.ts';
 import { type Observation, observation } from '../rules/observation.ts';
+import { RULE_TABLE } from '../rules/rules.ts';
 import { type StoredAlert, shortHash } from '../state/alert-store.ts';
 import { readBasis } from '../state/rule-snapshot.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
@@ -96,7 +96,7 @@ export class MessageComposer {
       alert_id: alertId,
       rule,
       cause,
-      rule_version: KINDS[rule].version,
+      rule_version: RULE_TABLE[rule].kind.version,
       level,
       notified_count: notifiedCount,
       severity,

@@ -11,8 +11,8 @@ import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { splitChange } from '../figures/change-split.ts';
 import { percentOf } from '../figures/percent.ts';
-import { usageKind } from '../rules/kinds.ts';
 import type { Former, Observation } from '../rules/observation.ts';
+import { usageKind } from '../rules/rules.ts';
 import { createCourses } from './daily-usage.ts';
 import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney, TenantsEvidence } from './facts/facts.ts';
 
@@ -83,7 +83,7 @@ export function createEvidence(
             }
           : null,
       share_of_increase_percent:
-        ofTenant && growth > 0n && usageKind(seen.rule)?.sharesIncrease === true && isBesideMonthBefore(seen)
+        ofTenant && growth > 0n && usageKind(seen.rule)?.stake?.hasShare === true && isBesideMonthBefore(seen)
           ? percentOf(growth, total(periodKey) - total(periodKey - 1))
           : null,
       share_of_workspace_percent:
@@ -120,7 +120,8 @@ function workspaceMonth(
   { rule, periodKey, current, built }: Observation,
   sides: StakeSides | null,
 ): WorkspaceMonth | null {
-  if (usageKind(rule)?.explainsJumps !== true || periodKey === null || current === null || sides === null) return null;
+  if (usageKind(rule)?.stake?.byTenant !== true || periodKey === null || current === null || sides === null)
+    return null;
   const comparedKey = built === null ? periodKey - 1 : periodKeyOf(workspaceKeyOf(periodKey), built.period);
   const times = current.credits <= 0n ? 1 : Number(sides.likely) / Number(current.credits);
   return { periodKey, comparedKey, times };
@@ -190,13 +191,13 @@ export function stakeSides(
     threshold,
   }: { previous: bigint; current: bigint; projected: bigint | null; threshold: bigint | null },
 ): StakeSides | null {
-  const { isGrowth, isFall, overThreshold, words } = usageKind(rule) ?? {};
-  if (words?.cost === undefined || (isFall === true && current >= previous)) return null;
-  if (overThreshold === true && threshold !== null) {
+  const stake = usageKind(rule)?.stake;
+  if (stake === undefined || (stake.of === 'fall' && current >= previous)) return null;
+  if (stake.of === 'over_limit' && threshold !== null) {
     const most = projected !== null && projected > current ? projected : current;
     return { likely: most > threshold ? most : threshold, compared: threshold };
   }
-  const likely = isGrowth === true && projected !== null && projected > current ? projected : current;
+  const likely = stake.of === 'growth' && projected !== null && projected > current ? projected : current;
   return { likely, compared: previous };
 }
 

@@ -1,6 +1,6 @@
 import { addPeriods } from '../../core/period.ts';
 import { changeReason } from '../figures/change-reason.ts';
-import { usageKind } from '../rules/kinds.ts';
+import { findsGrowth, usageKind } from '../rules/rules.ts';
 import type { Course, Facts, StakeMoney } from './facts/facts.ts';
 import { amountWords, grouped, signed } from './facts/names.ts';
 import { isOpen, limitOf } from './facts/phrases.ts';
@@ -73,7 +73,7 @@ function thresholdWords({ rule, threshold, evidence, credits }: Facts): string |
   const { baseline_credits, baseline_period } = evidence.threshold;
   const isWhole = credits !== null && baseline_credits !== credits.previous;
   const base = `${grouped(baseline_credits)} (${baseline_period}${isWhole ? ' as a whole month' : ''})`;
-  if (usageKind(rule)?.isFall === true) {
+  if (usageKind(rule)?.stake?.of === 'fall') {
     const { words } = limitOf(evidence.threshold, threshold, {
       times: (ratio) => `${ratio} x that`,
       more: (amount) => `that and ${amount} more`,
@@ -90,7 +90,7 @@ function thresholdWords({ rule, threshold, evidence, credits }: Facts): string |
 /** What the money is the price of, where the credits above do not say it. */
 function differenceWords({ rule, period, threshold, credits }: Facts, difference: bigint): string | null {
   const words = `${grouped(difference)} credits`;
-  if (usageKind(rule)?.overThreshold === true && threshold !== null)
+  if (usageKind(rule)?.stake?.of === 'over_limit' && threshold !== null)
     return difference === 0n ? null : `${words} over ${grouped(threshold)}`;
   const change = BigInt(credits?.change ?? 0n);
   const isSaid = difference === change || difference === -change || BigInt(credits?.previous ?? 0n) === 0n;
@@ -137,7 +137,7 @@ const DRIVERS = {
 
 /** What a request costs beside what it did, and which of the two there is more of: requests, or credits for each. */
 function driverWords({ rule, credits, requests, evidence, previous_period }: Facts): string | null {
-  if (usageKind(rule)?.isGrowth !== true || credits === null || requests === null) return null;
+  if (!findsGrowth(rule) || credits === null || requests === null) return null;
   if (credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
   // Of a part of a month that is less than a whole one, what it comes to says what drives it.
   const comes = BigInt(evidence.projection?.credits ?? credits.current);

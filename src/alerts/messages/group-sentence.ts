@@ -1,8 +1,8 @@
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
 import type { OfAll } from '../pipeline/bulk-pending.ts';
-import { ownWords, type UsageKind } from '../rules/kind.ts';
-import { KINDS } from '../rules/kinds.ts';
+import { causeMessage } from '../rules/message.ts';
+import { RULE_TABLE, type UsageRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { grouped, signed } from './facts/names.ts';
 import { baselineMonth, monthOf, placeOf, settled, subjectOf, toldCredits } from './facts/phrases.ts';
@@ -16,12 +16,12 @@ const BEGINS: readonly ToldEvent[] = ['opened', 'again', 'worse'];
 export function groupLine(all: readonly Facts[], ofAll: OfAll): string {
   const [first] = all;
   if (first === undefined) return '';
-  const rule = KINDS[first.rule];
-  if (rule.kind === 'own') {
+  const rule = RULE_TABLE[first.rule];
+  if (rule.type === 'system') {
     const names = firstOf(all.map(placeOf), NAMED);
     const where = counted(all.length, 'workspace');
-    const { found, over, todo } = ownWords(rule, first);
-    return first.event === 'closed' ? `${over(where)} They are ${names}.` : `${found(where)}: ${names}. ${todo}`;
+    const { found, ended, todo } = causeMessage(rule.message, first);
+    return first.event === 'closed' ? `${ended(where)} They are ${names}.` : `${found(where)}: ${names}. ${todo}`;
   }
   const figures = all.map((each) => {
     const forecast = isForetold(all) ? 'forecast ' : '';
@@ -35,12 +35,12 @@ export function groupLine(all: readonly Facts[], ofAll: OfAll): string {
 }
 
 /** What the message adds to the ones before it. */
-function addsOfMany(rule: UsageKind, all: readonly Facts[]): string[] {
+function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
   const [first] = all as [Facts];
   if (first.event === 'closed') return [];
-  const haveSettled = rule.ofSettled === true && all.every(({ level }) => level === 'settled');
+  const haveSettled = rule.kind.levels?.settled === 'kept' && all.every(({ level }) => level === 'settled');
   const what = isForetold(all) ? 'The forecasts have' : 'They have';
-  const grown = rule.words.grown ?? `${what} grown since the last message.`;
+  const grown = rule.message.grown ?? `${what} grown since the last message.`;
   return [haveSettled ? settled(first) : '', first.event === 'grown' ? grown : ''];
 }
 
@@ -48,8 +48,8 @@ function addsOfMany(rule: UsageKind, all: readonly Facts[]): string[] {
 export function sumOf(all: readonly Facts[]): bigint | null {
   const [first] = all;
   if (first === undefined || first.event === 'closed') return null;
-  const rule = KINDS[first.rule];
-  if (rule.kind === 'own' || rule.overThreshold === true) return null;
+  const rule = RULE_TABLE[first.rule];
+  if (rule.type === 'system' || rule.kind.stake?.of === 'over_limit') return null;
   if (!isForetold(all) && all.some(({ level }) => level === 'likely')) return null;
   return all.reduce((sum, each) => sum + expectedOf(each, isForetold(all)) - BigInt(each.credits?.previous ?? 0n), 0n);
 }
@@ -64,21 +64,21 @@ function expectedOf(facts: Facts, foretold: boolean): bigint {
 }
 
 /** `5 of 34 tenants of ws-1 are over their March limit`; where it is so of others, too, `5 more tenants ..., 14 of 34 in all`. */
-function foundOfMany(rule: UsageKind, all: readonly Facts[], { tenants, likely, reached }: OfAll): string {
+function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, reached }: OfAll): string {
   const [first] = all as [Facts];
   const place = placeOf(first);
   const likelyHere = all.filter(({ level }) => level === 'likely').length;
   const share = likelyHere === 0 ? 'none' : likelyHere === all.length ? 'all' : 'some';
-  const found = rule.words.manyFound(monthOf(first), share);
+  const found = rule.message.foundForMany(monthOf(first), share);
   const inAll = { none: reached, all: likely, some: likely + reached }[share];
   if (inAll <= all.length) return `${grouped(all.length)} of ${counted(tenants, 'tenant')} of ${place} ${found}`;
   const more = BEGINS.includes(first.event) ? ' more' : '';
   return `${grouped(all.length)}${more} tenants of ${place} ${found}, ${grouped(inAll)} of ${grouped(tenants)} in all`;
 }
 
-function endOfMany(rule: UsageKind, all: readonly Facts[]): string {
+function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
   const [first] = all as [Facts];
-  const about = `${rule.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
+  const about = `${rule.kind.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
   const because = new Set(all.map(({ closed_because }) => closed_because));
   const why = because.size === 1 ? first.closed_because : null;
   if (why === 'left_window') return `The ${about} is closed: ${monthOf(first)} is no longer looked at`;
@@ -89,8 +89,8 @@ function endOfMany(rule: UsageKind, all: readonly Facts[]): string {
 }
 
 /** What the figure of one is compared with. */
-function besideWhat(rule: UsageKind, facts: Facts): string {
-  if (rule.words.beside !== undefined) return rule.words.beside(facts);
+function besideWhat(rule: UsageRule, facts: Facts): string {
+  if (rule.message.comparison !== undefined) return rule.message.comparison(facts);
   const { credits, period, previous_period } = facts;
   return ` (${period === previous_period ? 'before' : baselineMonth(facts)} ${grouped(credits?.previous ?? 0n)})`;
 }

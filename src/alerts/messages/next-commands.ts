@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodStartMs } from '../../core/period.ts';
-import { ownWords } from '../rules/kind.ts';
-import { isOfGrowth, isSelfRule, ownKind } from '../rules/kinds.ts';
+import { causeMessage } from '../rules/message.ts';
+import { findsGrowth, isSystemRule, systemRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { roundedUp } from './facts/names.ts';
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 export function nextCommands(told: Facts, nowMs: number): string[] {
   const { alert_id, rule, state } = told;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
-  if (isSelfRule(rule)) {
+  if (isSystemRule(rule)) {
     return state === 'resolved' ? [] : [...commandsOf(told), about('ack', '--note "..."')];
   }
   const feedback = about('feedback', 'real # expected, false');
@@ -22,8 +22,8 @@ export function nextCommands(told: Facts, nowMs: number): string[] {
 
 /** What a fault of our own asks to type. */
 function commandsOf(told: Facts): string[] {
-  const kind = ownKind(told.rule);
-  const todo = kind === null ? '' : ownWords(kind, told).todo;
+  const rule = systemRule(told.rule);
+  const todo = rule === null ? '' : causeMessage(rule.message, told).todo;
   return [...todo.matchAll(/`(usage-ledger [^`]+)`/g)].flatMap(([, command]) => command ?? []);
 }
 
@@ -33,7 +33,7 @@ export function muteCommand(told: Facts, nowMs: number): string {
 }
 
 function isPlannable({ rule, tenant_id }: Facts): boolean {
-  return isOfGrowth(rule) && tenant_id !== null;
+  return findsGrowth(rule) && tenant_id !== null;
 }
 
 function muting(command: 'silence' | 'plan', told: Facts, nowMs: number): string {

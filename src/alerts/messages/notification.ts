@@ -5,8 +5,8 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { changeReason } from '../figures/change-reason.ts';
 import { percentOf } from '../figures/percent.ts';
 import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
-import { usageKind } from '../rules/kinds.ts';
 import type { Observation } from '../rules/observation.ts';
+import { usageKind } from '../rules/rules.ts';
 import type { Facts, FigureChange, Notification } from './facts/facts.ts';
 import { summaryLine } from './sentence.ts';
 
@@ -65,8 +65,8 @@ export function previousPeriodOf({
   periodKey,
   built,
 }: Pick<Observation, 'rule' | 'periodKey' | 'built'>): Period | null {
-  const compares = usageKind(rule);
-  if (periodKey === null || compares === null) return null;
-  if (built !== null && compares.ofReadings !== true) return built.period;
-  return periodOfKey(compares.ofReadings === true ? periodKey : periodKey - 1);
+  const kind = usageKind(rule);
+  if (periodKey === null || kind === null) return null;
+  if (built !== null && kind.compares !== 'readings') return built.period;
+  return periodOfKey(kind.compares === 'readings' ? periodKey : periodKey - 1);
 }

@@ -1,4 +1,4 @@
-import { usageKind } from '../rules/kinds.ts';
+import { usageKind } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { roundedUp } from './facts/names.ts';
 import { toldCredits } from './facts/phrases.ts';
@@ -6,10 +6,11 @@ import { toldCredits } from './facts/phrases.ts';
 /** What to write below `alerts:` of a workspace, so that an alert like this would have kept quiet; null where no setting does. */
 export function quietSetting(facts: Facts): string | null {
   const { rule, tenant_id, credits } = facts;
-  const { quietBy, isFall } = usageKind(rule) ?? {};
-  if (credits === null || quietBy === undefined) return null;
-  if (quietBy === 'min_credits') return ofTenant(tenant_id, `min_credits: ${roundedUp(credits.current + 1n)}`);
-  const [more, less] = isFall === true ? [credits.previous, credits.current] : [toldCredits(facts), credits.previous];
+  const { of: stakeOf, setting } = usageKind(rule)?.stake ?? {};
+  if (credits === null || setting === undefined) return null;
+  if (setting === 'min_credits') return ofTenant(tenant_id, `min_credits: ${roundedUp(credits.current + 1n)}`);
+  const [more, less] =
+    stakeOf === 'fall' ? [credits.previous, credits.current] : [toldCredits(facts), credits.previous];
   if (less <= 0n) return null;
   // One tenth more than what it came to.
   return ofTenant(tenant_id, `ratio: ${Number((more * 10n) / less + 1n) / 10}`);

@@ -1,6 +1,6 @@
 import { inertText } from '../../core/text/inert-text.ts';
-import { type OwnKind, ownWords } from '../rules/kind.ts';
-import { KINDS, usageKind } from '../rules/kinds.ts';
+import { causeMessage } from '../rules/message.ts';
+import { RULE_TABLE, type SystemRule, usageKind, usageRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { amountWords, dateName, named } from './facts/names.ts';
 import { isOpen, monthOf, placeOf, subjectOf } from './facts/phrases.ts';
@@ -30,10 +30,10 @@ const SINCE: Partial<Record<Facts['event'], string>> = {
 };
 
 function grownWords({ rule, level, evidence }: Facts): string {
-  const kind = usageKind(rule);
-  const isForetold = kind?.hasLevels === true && level === 'likely' && evidence.projection !== null;
+  const own = usageRule(rule);
+  const isForetold = own?.kind.levels?.fromForecast === true && level === 'likely' && evidence.projection !== null;
   if (isForetold) return 'The forecast has grown since the last message.';
-  return kind?.words.grown ?? 'It has grown since the last message.';
+  return own?.message.grown ?? 'It has grown since the last message.';
 }
 
 const DAY_MS = 86_400_000;
@@ -45,16 +45,16 @@ export function readWords({ period, read_at, created_at }: Facts): string {
 }
 
 function opening(facts: Facts): string[] {
-  const kind = KINDS[facts.rule];
-  if (kind.kind === 'usage') return [...kind.words.found(facts), costWords(facts, kind.words.cost)];
+  const rule = RULE_TABLE[facts.rule];
+  if (rule.type === 'usage') return [...rule.message.found(facts), costWords(facts, rule.message.cost)];
   const { detail } = facts.evidence;
   const words = detail === null ? '' : `: ${inertText(detail).replace(/\.$/, '')}`;
-  return [`${ownFound(kind, facts)}${words}.`, ownWords(kind, facts).todo];
+  return [`${ownFound(rule, facts)}${words}.`, causeMessage(rule.message, facts).todo];
 }
 
 /** What is wrong with our own work, without the words of the fault. */
-function ownFound(kind: OwnKind, facts: Facts): string {
-  return ownWords(kind, facts).found(whose(facts));
+function ownFound(rule: SystemRule, facts: Facts): string {
+  return causeMessage(rule.message, facts).found(whose(facts));
 }
 
 function whose(facts: Facts): string {
@@ -72,22 +72,22 @@ function costWords(facts: Facts, of: string | undefined): string {
 /** Whether what is at stake is what an open month comes to: what it grows to, or what will be missing if nothing more is used. */
 export function isOfMonthEnd(facts: Facts): boolean {
   const { rule, credits, evidence } = facts;
-  if (usageKind(rule)?.isFall === true) return isOpen(facts);
+  if (usageKind(rule)?.stake?.of === 'fall') return isOpen(facts);
   return evidence.projection !== null && evidence.projection.credits > (credits?.current ?? 0n);
 }
 
 /** Why an alert is over, or is told no more. */
 function endOf(facts: Facts): string {
-  const kind = KINDS[facts.rule];
-  const about = `${kind.title} of ${subjectOf(facts)}`;
+  const rule = RULE_TABLE[facts.rule];
+  const about = `${rule.kind.title} of ${subjectOf(facts)}`;
   if (facts.closed_because === 'left_window')
     return `${monthOf(facts)} is no longer looked at: the ${about} is closed.`;
   const what = facts.period === null ? about : `${monthOf(facts)} ${about}`;
   if (facts.closed_because === 'workspace_ended') return `The workspace is no longer read: the ${what} is closed.`;
   if (facts.closed_because === 'unrouted') {
-    return kind.kind === 'own'
-      ? `${ownFound(kind, facts)}; this is no longer told here.`
+    return rule.type === 'system'
+      ? `${ownFound(rule, facts)}; this is no longer told here.`
       : `The ${what} is no longer told here; it goes on.`;
   }
-  return kind.kind === 'own' ? ownWords(kind, facts).over(whose(facts)) : kind.words.over(facts);
+  return rule.type === 'system' ? causeMessage(rule.message, facts).ended(whose(facts)) : rule.message.ended(facts);
 }

@@ -9,8 +9,8 @@ import type { BookContext } from '../pipeline/book-context.ts';
 import { type Crowds, findCrowds } from '../pipeline/bulk-pending.ts';
 import { createExplainer } from '../pipeline/inhibit.ts';
 import { readMutes } from '../pipeline/silence.ts';
-import { isSelfRule } from '../rules/kinds.ts';
 import type { Observation } from '../rules/observation.ts';
+import { isSystemRule } from '../rules/rules.ts';
 import { type AlertChange, NEWS, type RunAlerts } from '../state/alert-change.ts';
 import { AlertRows, type StoredAlert } from '../state/alert-store.ts';
 import { type AlertChangeKind, advance } from '../state/lifecycle.ts';
@@ -119,7 +119,7 @@ export class AlertBook {
     const plans = new Map<number, Planned>();
     for (const stored of wanted) {
       const { alertKey, rule } = stored;
-      if (seeding && !isSelfRule(rule)) {
+      if (seeding && !isSystemRule(rule)) {
         writeBaseline(connection, alertKey);
         continue;
       }
@@ -158,7 +158,7 @@ export class AlertBook {
   #write({ alert, change }: Draft, planned: Planned | undefined): AlertChange {
     const { connection, runKey, actor, at, seeding } = this.#context;
     const { alertKey, alertId, revision, state, level, rule, severity, previous, current, threshold } = alert;
-    const silentBecause = seeding && !isSelfRule(rule) ? 'seed' : silenceOf(change, planned);
+    const silentBecause = seeding && !isSystemRule(rule) ? 'seed' : silenceOf(change, planned);
     const silent = silentBecause !== null;
     transitionInserter(connection)({
       alertKey,

@@ -9,7 +9,7 @@ import type { MadeMessage, Rendered } from '../messages/message-parts.ts';
 import { renderPayload } from '../messages/notification.ts';
 import { GROUPED, isOutOfLine } from '../pipeline/group.ts';
 import { type ChannelRoute, hourOf, type Notifying, nextSummaryMs } from '../pipeline/route.ts';
-import { isOfReading } from '../rules/kinds.ts';
+import { stopsReading } from '../rules/rules.ts';
 import { mostBytesOf } from './channel-states.ts';
 import { moveDelivery, writeDelivery } from './deliveries.ts';
 import { dueMoments } from './due.ts';
@@ -201,7 +201,7 @@ function alone(members: readonly DueMessage[]): DueMessage[][] {
 
 /** What one thing may have moved. */
 function kindOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueMessage): string {
-  return JSON.stringify(isOfReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
+  return JSON.stringify(stopsReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
 }
 
 function wordOf({ event }: DueMessage): string {
@@ -209,12 +209,12 @@ function wordOf({ event }: DueMessage): string {
 }
 
 function isGathered({ alert, wait }: DueMessage): boolean {
-  return !isOfReading(alert.rule) && wait.goesWith === 'group';
+  return !stopsReading(alert.rule) && wait.goesWith === 'group';
 }
 
 function isMany(members: readonly DueMessage[], leastTenants: number): boolean {
   const [first] = members;
   if (first === undefined) return false;
-  if (isOfReading(first.alert.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
+  if (stopsReading(first.alert.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
   return new Set(members.flatMap(({ alert }) => alert.tenantKey ?? [])).size >= leastTenants;
 }

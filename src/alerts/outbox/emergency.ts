@@ -3,7 +3,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type ComposedAlert, MessageComposer } from '../messages/compose.ts';
 import { renderPayload } from '../messages/notification.ts';
 import { type ChannelRoute, takes } from '../pipeline/route.ts';
-import { type JobHealth, judgeJob } from '../rules/system/detect.ts';
+import { type JobHealth, judgeJob } from '../rules/job-failed/detect.ts';
 import { ownAlertId, requireAlert, type StoredAlert } from '../state/alert-store.ts';
 import { claimDelivery, recordAttempt, writeDelivery } from './deliveries.ts';
 

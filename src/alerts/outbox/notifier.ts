@@ -13,7 +13,7 @@ import type { Explainer } from '../pipeline/inhibit.ts';
 import { type ChannelRoute, takes } from '../pipeline/route.ts';
 import { digestAtOf, nextWait, type Wait } from '../pipeline/schedule.ts';
 import type { Mutes } from '../pipeline/silence.ts';
-import { isSelfRule, usageKind } from '../rules/kinds.ts';
+import { isSystemRule, usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { type Standings, writeWait } from './pending.ts';
 
@@ -156,7 +156,7 @@ export class Notifier {
    */
   #isTold(alert: StoredAlert, route: ChannelRoute): boolean {
     const { tenantId, mute } = this.#about(alert);
-    if (!isSelfRule(alert.rule)) {
+    if (!isSystemRule(alert.rule)) {
       const { notified } = this.#sources.standings.of(alert.alertKey, route.channel);
       if (notified?.event === 'baseline' || (mute !== null && notified?.open !== true)) return false;
     }
@@ -165,14 +165,14 @@ export class Notifier {
 
   #now(alert: StoredAlert): AlertNow {
     const { episode, level, measure, state, rule, alertKey } = alert;
-    const isOwn = isSelfRule(rule);
+    const isOwn = isSystemRule(rule);
     const changes = isOwn ? changesOf(this.#context.connection).all({ alertKey }) : [];
     const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
     return {
       episode,
       level,
       measure,
-      isSet: usageKind(rule)?.isSet === true,
+      isSet: usageKind(rule)?.growth?.by === 'facts',
       holding: state === 'firing' || state === 'acknowledged',
       acknowledged: state === 'acknowledged',
       wanes: alert.clearRunKey !== null,

@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
-import { isOfReading } from '../rules/kinds.ts';
+import { stopsReading } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 
 /** What one service breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
@@ -66,7 +66,7 @@ export class GroupWait {
 
   until(alert: StoredAlert, channel: string, event: ToldEvent): string | null {
     const { rule, cause, periodKey, tenantKey } = alert;
-    if (isOfReading(rule)) {
+    if (stopsReading(rule)) {
       const about = { rule, cause, channel, event: event === 'again' ? 'opened' : event };
       return this.#ask(sentElsewhere(this.#connection), about, HOST_MS);
     }

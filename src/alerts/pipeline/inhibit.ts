@@ -1,5 +1,5 @@
 import { jumpThreshold } from '../figures/threshold.ts';
-import { ownKind, usageKind } from '../rules/kinds.ts';
+import { isInhibitedBy, systemKind, usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { readBasis } from '../state/rule-snapshot.ts';
 
@@ -11,21 +11,20 @@ export type Explainer = (alert: StoredAlert, isTold: (other: StoredAlert) => boo
  * stop, and so does a standstill. What most tenants of a workspace have grown by explains the jump of one that goes no further.
  */
 export function createExplainer(open: readonly StoredAlert[]): Explainer {
-  const rankOf = ({ rule }: StoredAlert) => ownKind(rule)?.explains ?? 0;
+  const rankOf = ({ rule }: StoredAlert) => systemKind(rule)?.inhibits?.rank ?? 0;
   const holding = open.filter(({ state }) => state !== 'pending');
   const faults = holding.filter((alert) => rankOf(alert) > 0);
-  const newcomers = holding.filter(({ rule, level }) => usageKind(rule)?.rename === 'newcomer' && level === 'likely');
+  const newcomers = holding.filter(({ rule, level }) => usageKind(rule)?.inhibits === 'new_id' && level === 'likely');
   const renamed = new Map(newcomers.map((alert) => [readBasis(alert.basis).former?.tenantKey ?? null, alert]));
-  const halted = holding.find(({ rule }) => usageKind(rule)?.explainsStops === true);
+  const halted = holding.find(({ rule }) => usageKind(rule)?.inhibits === 'metering_stopped');
   const shared = holding.flatMap((cause): Common[] => {
-    const growth = usageKind(cause.rule)?.explainsJumps === true ? readBasis(cause.basis).commonGrowth : null;
+    const growth = usageKind(cause.rule)?.inhibits === 'shared_growth' ? readBasis(cause.basis).commonGrowth : null;
     return growth === null ? [] : [{ cause, growth }];
   });
   const causesOf = (alert: StoredAlert): (StoredAlert | undefined)[] => {
-    const kind = usageKind(alert.rule);
-    if (kind?.sharesIncrease === true)
+    if (isInhibitedBy(alert.rule, 'shared_growth'))
       return shared.filter((common) => isCommon(alert, common)).map(({ cause }) => cause);
-    if (kind?.rename !== 'stop' || alert.tenantKey === null) return [];
+    if (!isInhibitedBy(alert.rule, 'new_id') || alert.tenantKey === null) return [];
     return [alert.level === 'likely' ? halted : undefined, renamed.get(alert.tenantKey)];
   };
   return (alert, isTold) => {

@@ -2,7 +2,7 @@ import type { ChannelConfig, RouteConfig } from '../../config/channel-types.ts';
 import type { Config } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import { KINDS } from '../rules/kinds.ts';
+import { RULE_TABLE } from '../rules/rules.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
@@ -79,7 +79,7 @@ export function unheardRules(
     severity,
     rules: RULES.filter(
       (rule) =>
-        ['both', severity].includes(KINDS[rule].severity) &&
+        ['both', severity].includes(RULE_TABLE[rule].kind.severity) &&
         !routes.some(
           (route) => route.tenants === undefined && takes(route, { rule, severity, workspaceId, tenantId: null }),
         ),

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import type { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
-import { usageKind } from '../rules/kinds.ts';
+import { usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { failuresTakenOver } from './backoff.ts';
 import type { News, Notified } from './decide.ts';
@@ -72,7 +72,7 @@ export function digestAtOf(
   const isFollowUp = ends
     ? usageKind(rule) !== null
     : level === 'settled' &&
-      (usageKind(rule)?.canWait === true || (event === 'worse' && notified?.level === 'happened'));
+      (usageKind(rule)?.levels?.settledGoesToDigest === true || (event === 'worse' && notified?.level === 'happened'));
   const urgent = ends ? notified?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
   return waits ? isoTime(nextSummaryMs(hourOf(route), nowMs)) : null;

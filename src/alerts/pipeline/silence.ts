@@ -4,7 +4,7 @@ import { matchesPattern } from '../../core/text/patterns.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, lte, or, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
-import { isOfGrowth, isSelfRule } from '../rules/kinds.ts';
+import { findsGrowth, isSystemRule } from '../rules/rules.ts';
 import { compareFigures } from '../state/alert-figures.ts';
 import { countsUntilMs } from './time-intervals.ts';
 
@@ -58,8 +58,8 @@ function isBeyond({ upToCredits }: MuteRow, { credits }: MuteSubject): boolean {
 
 /** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone, or by that and the cause. */
 export function mutes(row: MuteRow, { rule, cause = null, tenantId, period, credits }: MuteSubject): boolean {
-  if (row.rule.includes('*') && isSelfRule(rule)) return false;
-  if (row.kind === 'plan' && !isOfGrowth(rule)) return false;
+  if (row.rule.includes('*') && isSystemRule(rule)) return false;
+  if (row.kind === 'plan' && !findsGrowth(rule)) return false;
   if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;
   return (
     (matchesPattern(row.rule, rule) || row.rule === fullName(rule, cause)) &&

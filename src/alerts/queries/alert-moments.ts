@@ -12,7 +12,7 @@ import { NO_USAGE } from '../figures/usage-figures.ts';
 import { MessageComposer } from '../messages/compose.ts';
 import type { Facts, Notification } from '../messages/facts/facts.ts';
 import { previousPeriodOf } from '../messages/notification.ts';
-import { usageKind } from '../rules/kinds.ts';
+import { usageKind } from '../rules/rules.ts';
 import { type AlertFigures, figuresOf } from '../state/alert-figures.ts';
 import { requireAlert } from '../state/alert-store.ts';
 import { readBasis } from '../state/rule-snapshot.ts';

@@ -6,7 +6,7 @@ import type { Judging, TenantFacts } from './judging/judging.ts';
 import type { AlertSubject, Former, Observation } from './observation.ts';
 
 /** How a rule about usage judges. A new one is a file of this form and its place in `RULES`, and its kind beside the others'. */
-export interface UsageRule {
+export interface Detection {
   /** What must be so of a tenant's figures that it may hold for; null: it holds for nobody now. All rules' conditions are one statement. */
   candidates?: (judging: Judging, look: PeriodLook) => Conditions | null;
   /** Others that it may hold for in a period; null is the workspace. */

@@ -23,8 +23,8 @@ import {
 } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { ensurePeriod } from '../../ledger/store/subjects.ts';
-import { EXPLAINING, KINDS } from '../rules/kinds.ts';
 import type { AlertSubject } from '../rules/observation.ts';
+import { INHIBITING_RULES, RULE_TABLE } from '../rules/rules.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
 
@@ -91,7 +91,7 @@ const alertById = prepared((db) =>
 );
 
 const explainingAlerts = prepared((db) => {
-  const mayExplain = inArray(alerts.rule, EXPLAINING).inlineParams();
+  const mayExplain = inArray(alerts.rule, INHIBITING_RULES).inlineParams();
   return db
     .select()
     .from(alerts)
@@ -171,7 +171,7 @@ export class AlertRows {
     const row = insertAlert(this.#connection).get({
       alertId: alertIdOf(subject, place, names),
       rule,
-      ruleVersion: KINDS[rule].version,
+      ruleVersion: RULE_TABLE[rule].kind.version,
       workspaceKey: this.#workspaceKey,
       tenantKey,
       periodKey,
@@ -190,7 +190,7 @@ export class AlertRows {
     const changed = WRITTEN.filter((column) => before === null || row[column] !== before[column]);
     if (changed.length === 0) return;
     const columns = ['ruleVersion', ...changed].join(' ');
-    updateOf(this.#connection)(columns).run({ ...row, ruleVersion: KINDS[alert.rule].version });
+    updateOf(this.#connection)(columns).run({ ...row, ruleVersion: RULE_TABLE[alert.rule].kind.version });
   }
 }
 

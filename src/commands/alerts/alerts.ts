@@ -10,7 +10,7 @@ import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
-import { rulesWith } from '../../alerts/rules/kinds.ts';
+import { usageRulesWith } from '../../alerts/rules/rules.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/state/feedback.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
@@ -235,7 +235,7 @@ function tenantWords({ tenant_id, tenant_name }: ListedAlert): string {
   return tenant_name === null ? (tenant_id ?? '') : `${tenant_name} (${tenant_id})`;
 }
 
-const STAGED: readonly string[] = rulesWith(({ hasLevels }) => hasLevels === true);
+const STAGED: readonly string[] = usageRulesWith(({ levels }) => levels?.fromForecast === true);
 
 function testCommand(cli: CliContext): CliCommand {
   return reportingCommand('test')

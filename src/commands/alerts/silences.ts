@@ -8,7 +8,7 @@ import {
   type SilenceRow,
   silenceRows,
 } from '../../alerts/queries/silences.ts';
-import { isSelfRule, ownKind, SELF_RULES } from '../../alerts/rules/kinds.ts';
+import { isSystemRule, SYSTEM_RULES, systemKind } from '../../alerts/rules/rules.ts';
 import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import { isoTime } from '../../core/clock.ts';
 import { formatMinute } from '../../core/date-time.ts';
@@ -245,24 +245,24 @@ function checkRule(pattern: string, workspaceId: string | null): void {
   // A system rule may be followed by a cause, as in `job_failed:disk`.
   const [name = '', cause] = pattern.split(':');
   const known = RULES.find((rule) => rule === name);
-  const systemRule = known === undefined ? null : ownKind(known);
+  const systemRule = known === undefined ? null : systemKind(known);
   if (systemRule !== null) {
     const causes = Object.keys(systemRule.causes).filter((each) => each !== '');
     if (cause !== undefined && !causes.includes(cause)) {
       const named = causes.map((each) => `${name}:${each}`);
       throw new UsageError(`there is no rule ${quoted}`, `use one of ${[name, ...named].join(', ')}`);
     }
-    if (systemRule.ofLedger === true && workspaceId !== null) {
+    if (systemRule.scope === 'ledger' && workspaceId !== null) {
       throw new UsageError(`--rule ${quoted} is about the whole ledger`, 'remove --workspace');
     }
     return;
   }
   const matching = RULES.filter((rule) => matchesPattern(pattern, rule));
   if (matching.length === 0) throw new UsageError(`there is no rule ${quoted}`, `use one of ${RULES.join(', ')}`);
-  if (matching.every(isSelfRule)) {
+  if (matching.every(isSystemRule)) {
     throw new UsageError(
       `--rule ${quoted} matches only system alerts, which must be named in full`,
-      `use one of ${SELF_RULES.join(', ')}`,
+      `use one of ${SYSTEM_RULES.join(', ')}`,
     );
   }
 }

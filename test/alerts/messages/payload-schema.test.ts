@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { Evidence } from '../../../src/alerts/messages/facts/facts.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { testPayload } from '../../../src/alerts/messages/test-message.ts';
-import { SELF_RULES } from '../../../src/alerts/rules/kinds.ts';
+import { SYSTEM_RULES } from '../../../src/alerts/rules/rules.ts';
 import { RULES } from '../../../src/core/text/alert-words.ts';
 import { PAYLOAD_SCHEMA, payloadFaults } from '../../support/payload-schema.ts';
 import { HOSTILE_NAMES } from '../channels/hostile.ts';
@@ -16,7 +16,7 @@ const SELF = {
 } as const;
 
 const payloadOf = (changes: Parameters<typeof jumpFacts>[0]) => renderPayload(buildNotification(jumpFacts(changes)));
-const isSelf = (rule: string) => (SELF_RULES as readonly string[]).includes(rule);
+const isSelf = (rule: string) => (SYSTEM_RULES as readonly string[]).includes(rule);
 
 describe('the JSON Schema takes', () => {
   it.each(

@@ -4,7 +4,7 @@ import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { groupLine, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { testPayload } from '../../../src/alerts/messages/test-message.ts';
-import { ownKind } from '../../../src/alerts/rules/kinds.ts';
+import { systemKind } from '../../../src/alerts/rules/rules.ts';
 import { RULES, type RuleName, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
@@ -188,7 +188,7 @@ const RICH = {
   projection: { credits: 24_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.6 },
 };
 function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
-  const isOfLedger = ownKind(rule)?.ofLedger === true && cause !== 'alerting';
+  const isOfLedger = systemKind(rule)?.scope === 'ledger' && cause !== 'alerting';
   return jumpFacts({
     ...{ rule, cause, workspace_id: isOfLedger ? null : 'ws-1', period: null, tenant_id: null },
     ...{ previous: null, current: null, threshold: null, evidence: { ...NO_EVIDENCE, detail } },
@@ -197,7 +197,7 @@ function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
 
 /** Every rule with whatever else decides what is said of it. */
 const EVERYTHING = RULES.flatMap((rule) => {
-  const own = ownKind(rule);
+  const own = systemKind(rule);
   if (own !== null) {
     const causes = Object.keys(own.causes).map((cause) => (cause === 'channel' ? 'channel:on-call' : cause || null));
     return causes.map((cause) => ownFacts(rule, cause, 'HTTP 500'));

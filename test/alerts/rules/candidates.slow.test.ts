@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { askRule } from '../../../src/alerts/evaluate-run.ts';
 import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts';
-import { JUDGES } from '../../../src/alerts/rules/rules.ts';
+import { usageRule } from '../../../src/alerts/rules/rules.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { periodAt } from '../../../src/core/period.ts';
 import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
@@ -36,7 +36,7 @@ test.each(SEEDS)('what a rule leaves out when it looks for tenants it would not 
         const facts = judging.factsOf(periodKey);
         const look = { facts, all: true, isLate: false, settlesNow: facts.phase.settled };
         for (const name of RULES) {
-          const rule = JUDGES[name];
+          const rule = usageRule(name)?.detection;
           const conditions = rule?.candidates?.(judging, look) ?? null;
           // A rule may look for nobody now, or only at what the run itself says.
           const looks = rule?.candidates === undefined ? rule?.inPeriod !== undefined : conditions !== null;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts';
-import { JUDGES } from '../../../src/alerts/rules/rules.ts';
+import { usageRule } from '../../../src/alerts/rules/rules.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { periodAt } from '../../../src/core/period.ts';
 import { RULES } from '../../../src/core/text/alert-words.ts';
@@ -25,7 +25,7 @@ test('few changed tenants and many are found alike', async () => {
       const changed = new Map([[period, { after: last - entries, last }]]);
       const judging = judgingOf({ connection, run: { runKey }, changed, nowMs } as unknown as MergedRun, settings);
       const look = { facts: judging.factsOf(periodKey), all, isLate: false, settlesNow: false };
-      const conditions = RULES.map((rule) => JUDGES[rule]?.candidates?.(judging, look) ?? null);
+      const conditions = RULES.map((rule) => usageRule(rule)?.detection.candidates?.(judging, look) ?? null);
       return findCandidates(
         judging,
         look,

@@ -5,9 +5,9 @@ import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
 import { unheardRules } from '../../../src/alerts/pipeline/route.ts';
 import { mutes } from '../../../src/alerts/pipeline/silence.ts';
 import type { UsageKind } from '../../../src/alerts/rules/kind.ts';
-import { KINDS } from '../../../src/alerts/rules/kinds.ts';
-import type { UsageRule } from '../../../src/alerts/rules/rule.ts';
-import { JUDGES } from '../../../src/alerts/rules/rules.ts';
+import type { UsageMessage } from '../../../src/alerts/rules/message.ts';
+import type { Detection } from '../../../src/alerts/rules/rule.ts';
+import { RULE_TABLE } from '../../../src/alerts/rules/rules.ts';
 import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import { notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
@@ -19,20 +19,19 @@ const DAY_MS = 86_400_000;
 
 /** A rule that nobody has heard of: it finds who has used exactly 777 credits. */
 const kind: UsageKind = {
-  kind: 'usage',
   version: 1,
   title: 'lucky number',
   severity: 'warning',
-  isGrowth: true,
+  stake: { of: 'growth' },
   docs: { holds: { '': '`C = 777`' } },
-  words: {
-    found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
-    over: ({ tenant_id }) => `${tenant_id} has gone on.`,
-    manyFound: () => 'have used 777 credits',
-    cost: 'They cost',
-  },
 };
-const judge: UsageRule = {
+const message: UsageMessage = {
+  found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
+  ended: ({ tenant_id }) => `${tenant_id} has gone on.`,
+  foundForMany: () => 'have used 777 credits',
+  cost: 'They cost',
+};
+const detection: Detection = {
   candidates: () => ({ where: 'cur.credits_used = @lucky', values: { lucky: 777 } }),
   ofTenant: (_, { current }) => ({
     judgement:
@@ -52,14 +51,12 @@ const name = 'toy' as RuleName;
 
 beforeAll(() => {
   (RULES as unknown as string[]).push(name);
-  Object.assign(KINDS, { toy: kind });
-  Object.assign(JUDGES, { toy: judge });
+  Object.assign(RULE_TABLE, { toy: { type: 'usage', kind, detection, message } });
 });
 
 afterAll(() => {
   (RULES as unknown as string[]).pop();
-  Reflect.deleteProperty(KINDS, name);
-  Reflect.deleteProperty(JUDGES, name);
+  Reflect.deleteProperty(RULE_TABLE, name);
 });
 
 test('a rule is registered by what is said of it and by how it judges: from there on it is found, told, listed, muted, routed and ended', async () => {
@@ -98,7 +95,7 @@ test('nothing but the rules themselves and the list of their names calls one by 
   const found = ['src/alerts', 'src/commands/alerts', 'src/commands/doctor'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .map((file) => join(folder, file))
-      .filter((file) => file.endsWith('.ts') && !/^src\/alerts\/(?:rules|wording\/kinds)\//.test(file))
+      .filter((file) => file.endsWith('.ts') && !/^src\/alerts\/rules\//.test(file))
       .flatMap((file) =>
         readFileSync(file, 'utf8')
           .split('\n')

@@ -13,8 +13,9 @@ import { type Judgement, UNDECIDED, WAVERING } from '../../../src/alerts/rules/j
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/detect.ts';
 import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression/detect.ts';
-import { judgeRestatement, judgeWithdrawn } from '../../../src/alerts/rules/restatement/detect.ts';
-import { judgeFailedRun } from '../../../src/alerts/rules/system/detect.ts';
+import { judgeRestatement } from '../../../src/alerts/rules/restatement/detect.ts';
+import { judgeFailedRun } from '../../../src/alerts/rules/sync-failed/detect.ts';
+import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn/detect.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { matchesPattern } from '../../../src/core/text/patterns.ts';
 

@@ -6,13 +6,13 @@ import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
 import { clear, holds, type Judgement, UNDECIDED, WAVERING } from '../judgement.ts';
 import type { PeriodLook } from '../judging/candidates.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
-import type { Said, UsageRule } from '../rule.ts';
+import type { Detection, Said } from '../rule.ts';
 import { BudgetTable, budgetUse, leastBudgeted, type Price } from './budget-table.ts';
 
 const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
 
 /** Judges steps of budgets, and which of them will be passed. */
-export const budget: UsageRule = {
+export const budgetDetection: Detection = {
   inPeriod: (judging, look) => (look.isLate ? [] : [null, ...findBudgeted(judging, look)]),
   ofWorkspace(judging, periodKey) {
     const own = budgetsOf(judging).ofWorkspace();

@@ -1,63 +1,15 @@
-import { percentOf } from '../../figures/percent.ts';
-import type { Facts } from '../../messages/facts/facts.ts';
-import { dayName, daysOf, grouped } from '../../messages/facts/names.ts';
-import { day, forecast as forecastOf, forecastWords, goesOn, heads, isOpen } from '../../messages/facts/phrases.ts';
 import type { UsageKind } from '../kind.ts';
 
-export const budget: UsageKind = {
-  kind: 'usage',
+export const budgetKind: UsageKind = {
   version: 3,
   title: 'budget alert',
   severity: 'both',
-  isSet: true,
-  overThreshold: true,
+  stake: { of: 'over_limit' },
+  growth: { by: 'facts' },
   docs: {
     holds: {
       '': 'a step of a budget is reached, or by its own past the period is expected to use a twentieth more than all of it',
     },
     severity: 'warning; critical from 100%',
   },
-  words: {
-    found,
-    over(facts) {
-      const { who, month, used } = heads(facts);
-      if (facts.credits === null || facts.threshold === null) return `${who} has no budget any more.`;
-      if (!isOpen(facts)) return `${who} ended ${month} with ${used} credits${partOfBudget(facts)}.`;
-      return `${who} has used ${used} credits in ${month} so far${partOfBudget(facts)}${forecastWords(facts)}.`;
-    },
-    manyFound: (month) => `are near or over their ${month} budget`,
-    cost: 'The part over the budget costs',
-    beside: (facts) => ` (budget ${budgetWords(facts)})`,
-  },
 };
-
-function found(facts: Facts): string[] {
-  const { who, month, used, current } = heads(facts);
-  const { evidence, threshold, period, created_at } = facts;
-  const limit = threshold ?? 0n;
-  const { projection } = evidence;
-  if (current < limit && projection !== null && period !== null && projection.credits >= limit) {
-    const left = Number(limit - current) / Number(projection.credits - current);
-    const passed = Number(projection.elapsed_fraction);
-    const days = daysOf(period);
-    const usedUp = Math.min(days, Math.floor((passed + (1 - passed) * left) * days) + 1);
-    return [
-      `${who} will probably pass its ${month} budget: forecast ${forecastOf(facts)}, budget ${budgetWords(facts)}${day(facts)}.`,
-      `So far it used ${used} credits${partOfBudget(facts)}; it is used up about ${dayName(period, usedUp, created_at)}.`,
-    ];
-  }
-  const over = current > limit && evidence.detail === null ? `, ${grouped(current - limit)} over it` : '';
-  return [`${who} used ${used} credits in ${month}${partOfBudget(facts)}${over}.`, goesOn(facts)];
-}
-
-/** Of one in money the credits that it pays for. */
-function budgetWords({ threshold, evidence }: Facts): string {
-  return evidence.detail === null ? grouped(threshold ?? 0n) : `for ${grouped(threshold ?? 0n)} credits`;
-}
-
-/** How much of it is used, in credits, or of one in money in that. */
-function partOfBudget({ threshold, credits, evidence }: Facts): string {
-  if (evidence.detail !== null) return ` ${evidence.detail}`;
-  const [limit, percent] = [threshold ?? 0n, percentOf(credits?.current ?? 0n, threshold ?? 0n)];
-  return `, ${grouped(percent ?? 0)}% of its budget of ${grouped(limit)}`;
-}

@@ -27,13 +27,13 @@ import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judgi
 import { AWAITED_MS } from '../new-spend/rename.ts';
 import { renames } from '../new-spend/renames.ts';
 import type { Former } from '../observation.ts';
-import type { Found, Known, Said, UsageRule } from '../rule.ts';
+import type { Detection, Found, Known, Said } from '../rule.ts';
 import { judgeStopped, SILENT_DAYS } from './stopped.ts';
 import { useReader } from './use-before.ts';
 
 const DAY_MS = 86_400_000;
 
-export const drop: UsageRule = {
+export const dropDetection: Detection = {
   candidates,
   inPeriod: (judging, look) => (isLooking(look) ? goneTenants(judging, look) : []),
   inRun: findSilent,

@@ -8,10 +8,10 @@ import { type Conditions, type PeriodLook, SLACK } from '../judging/candidates.t
 import { comparedOf } from '../judging/compared.ts';
 import { afterFirst } from '../judging/first-month.ts';
 import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
-import type { Known, Said, UsageRule } from '../rule.ts';
+import type { Detection, Known, Said } from '../rule.ts';
 import { judgeJump } from './judge-jump.ts';
 
-export const jump: UsageRule = { candidates, ofTenant };
+export const jumpDetection: Detection = { candidates, ofTenant };
 
 const DAY_MS = 86_400_000;
 /** A jump's rate of recent days is more than this part of the month before. */

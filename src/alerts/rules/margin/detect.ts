@@ -8,7 +8,7 @@ import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
 import { clear, holds, UNDECIDED } from '../judgement.ts';
 import type { PeriodLook } from '../judging/candidates.ts';
 import { type Judging, perRun, type TenantFacts } from '../judging/judging.ts';
-import type { Said, UsageRule } from '../rule.ts';
+import type { Detection, Said } from '../rule.ts';
 
 /** What a tenant pays and what it costs, in one currency. */
 interface Margin {
@@ -26,7 +26,7 @@ interface Used {
 const costsOf = perRun(({ connection, merged }) => costPricer(connection, merged.run.workspaceId));
 
 /** Judges whether a tenant pays less for a month than the provider charges for it: an open month by what it comes to. */
-export const margin: UsageRule = {
+export const marginDetection: Detection = {
   inPeriod: (judging, look) => (look.isLate || !hasCosts(judging.connection) ? [] : findLosses(judging, look)),
   ofTenant: judge,
 };

@@ -6,11 +6,11 @@ import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { isGone } from '../drop/detect.ts';
 import { asWarning, clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
-import type { Known, Said, UsageRule } from '../rule.ts';
+import type { Detection, Known, Said } from '../rule.ts';
 import { renames } from './renames.ts';
 
 /** Judges tenants that had no credits the month before, after all that have stopped: one may be the new id of another. */
-export const newSpend: UsageRule = {
+export const newSpendDetection: Detection = {
   candidates: ({ settings }, { facts, isLate }) =>
     facts.previousComplete && !facts.previousIsFirst && !isLate
       ? {

@@ -1,56 +1,16 @@
-import { dateName, grouped, monthName, named } from '../../messages/facts/names.ts';
-import { baselineMonth, goesOn, heads, overWords, plan } from '../../messages/facts/phrases.ts';
 import type { UsageKind } from '../kind.ts';
 
-export const newSpend: UsageKind = {
-  kind: 'usage',
+export const newSpendKind: UsageKind = {
   version: 6,
   title: 'new spend',
   severity: 'both',
-  isGrowth: true,
-  rename: 'newcomer',
-  quietBy: 'min_credits',
+  inhibits: 'new_id',
+  stake: { of: 'growth', setting: 'min_credits' },
   docs: {
     holds: {
       happened: '`C >= min_credits`, and no record or no credits in the period before',
       likely: 'the same, and it is probably the [new id](#each-rule-with-an-example) of a tenant that has stopped',
     },
     severity: "warning; critical from what a jump of the mean tenant comes to, while it is nobody's new id",
-  },
-  words: {
-    found(facts) {
-      const { who, month, used } = heads(facts);
-      const { former_tenant: former, detail: last } = facts.evidence;
-      if (former !== null) {
-        const since = dateName(former.last_day, facts.created_at);
-        return [
-          `${who} is probably the new id of ${named(former.tenant_id)}, which used ${grouped(former.daily_credits)} credits a day and has used nothing since ${since}.`,
-          `${who} has used ${grouped(former.new_daily_credits)} a day since it began: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
-          goesOn(facts),
-          plan(facts),
-        ];
-      }
-      return [
-        `${who} is ${last === null ? 'new' : `back after its last credits in ${monthName(last, facts.created_at)}`}: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
-        // What was told as likely was a new id.
-        facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
-        `That is ${overWords(facts)} for new tenants.`,
-        goesOn(facts),
-        plan(facts),
-      ];
-    },
-    over(facts) {
-      const { who, month, used, current } = heads(facts);
-      const limit = facts.threshold ?? 0n;
-      const why =
-        current < limit
-          ? `under the limit of ${grouped(limit)} for new tenants`
-          : `and had credits in ${baselineMonth(facts)} after all`;
-      return `${who} has ${used} credits in ${month}, ${why}.`;
-    },
-    manyFound: (month, likely) =>
-      likely === 'all' ? `are probably new ids of others in ${month}` : `have begun to use credits in ${month}`,
-    cost: 'That costs',
-    beside: () => '',
   },
 };

@@ -7,9 +7,9 @@ import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
 import { clear, holds, type Judgement, UNDECIDED } from '../judgement.ts';
 import { entriesOfKind } from '../judging/entries-of-kind.ts';
 import { type Judging, perRun, type TenantFacts } from '../judging/judging.ts';
-import type { Known, Said, UsageRule } from '../rule.ts';
+import type { Detection, Known, Said } from '../rule.ts';
 
-export const regression: UsageRule = {
+export const regressionDetection: Detection = {
   inRun: ({ merged, factsOf }) =>
     entriesOfKind(merged, 'decreased').filter(({ periodKey }) => !factsOf(periodKey).phase.over),
   ofTenant,

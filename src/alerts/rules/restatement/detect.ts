@@ -5,11 +5,10 @@ import { floorCredits } from '../../figures/threshold.ts';
 import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
 import { clear, holds, type Judgement, UNDECIDED } from '../judgement.ts';
 import { SLACK } from '../judging/candidates.ts';
-import { entriesOfKind } from '../judging/entries-of-kind.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
-import type { Found, Known, Said, UsageRule } from '../rule.ts';
+import type { Detection, Found, Known, Said } from '../rule.ts';
 
-export const restatement: UsageRule = {
+export const restatementDetection: Detection = {
   inRun: findChanged,
   ofTenant,
 };
@@ -92,17 +91,4 @@ function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: T
     ? clear(true)
     : judgeRestatement({ stated, closed: closed !== null, current, floor });
   return { judgement, previous: stated ?? known?.previous ?? null };
-}
-
-export const withdrawn: UsageRule = {
-  inRun: ({ merged }) => entriesOfKind(merged, 'withdrawn'),
-  ofTenant(_, tenant, known, before = known?.previous ?? NO_USAGE) {
-    return { judgement: judgeWithdrawn(tenant.withdrawn, before.credits), previous: before };
-  },
-};
-
-/** The service has stopped listing a record that had credits. Gone when it lists the record again. */
-export function judgeWithdrawn(withdrawn: boolean, creditsBefore: bigint): Judgement {
-  if (!withdrawn || creditsBefore <= 0n) return clear(true);
-  return holds({ level: 'happened', severity: 'warning', threshold: null });
 }

@@ -10,13 +10,13 @@ import { judgeStandstill } from '../drop/stopped.ts';
 import { useReader } from '../drop/use-before.ts';
 import { clear } from '../judgement.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
-import type { Found, Known, Said, UsageRule } from '../rule.ts';
+import type { Detection, Found, Known, Said } from '../rule.ts';
 
 /** So many used something on the last day: fewer may well stop together. */
 const LEAST_TENANTS = 5;
 const DAY_MS = 86_400_000;
 
-export const standstill: UsageRule = { inRun: findStandstill, ofWorkspace };
+export const standstillDetection: Detection = { inRun: findStandstill, ofWorkspace };
 
 const lastChangeOf = preparedSql(
   'SELECT max(changed_run_key) FROM tenant_usage WHERE period_key BETWEEN ? AND ? AND credits_used > 0',

@@ -6,13 +6,13 @@ import { clear } from '../judgement.ts';
 import { comparedFigures } from '../judging/compared.ts';
 import type { Judging } from '../judging/judging.ts';
 import { judgeJump } from '../jump/judge-jump.ts';
-import type { Known, Said, UsageRule } from '../rule.ts';
+import type { Detection, Known, Said } from '../rule.ts';
 
 /** With fewer tenants their own alerts say all that the total could. */
 const FEW_TENANTS = 5;
 
 /** The same as a jump, of a whole workspace. */
-export const workspaceJump: UsageRule = { inPeriod: (_, { isLate }) => (isLate ? [] : [null]), ofWorkspace };
+export const workspaceJumpDetection: Detection = { inPeriod: (_, { isLate }) => (isLate ? [] : [null]), ofWorkspace };
 
 function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
   const { factsOf, settings, total } = judging;

@@ -5,7 +5,7 @@ export const NEWS: Planted = {
   'src/alerts/outbox/alert-book.ts': {
     'ends-lost-in-the-first-run': [
       'who was told that a workspace cannot be read never hears that it can, when its first run ends that',
-      '      if (seeding && !isSelfRule(rule)) {',
+      '      if (seeding && !isSystemRule(rule)) {',
       '      if (seeding) {',
     ],
   },

@@ -101,7 +101,7 @@ export const RUNS_OF_DAYS: Planted = {
       'return Math.max(nowMs + Math.max(wished, shortestMs), Math.min(0, nextSlot(nowMs)));',
     ],
   },
-  'src/alerts/rules/system/detect.ts': {
+  'src/alerts/rules/sync-stale/detect.ts': {
     'stale-untold': [
       'that a workspace is not read any more is told of half a day late',
       'if (sinceMs <= staleAfterMs) return null;',

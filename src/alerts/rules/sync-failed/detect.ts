@@ -1,22 +1,6 @@
-import { formatDuration } from '../../../core/text/words.ts';
-import { clear, holds } from '../judgement.ts';
+import { holds } from '../judgement.ts';
 import { type Observation, ownObservation } from '../observation.ts';
-import { type Job, jobFailed, type SyncCause } from './kind.ts';
-
-/** What is wrong with other work of ours, in words; null: nothing any more. */
-export interface JobHealth {
-  job: Job;
-  /** Whose it is, of a workspace or of a channel; absent where there is one. */
-  of?: string;
-  detail: string | null;
-}
-
-export function judgeJob({ job, of, detail }: JobHealth): Observation & { cause: string } {
-  const cause = of === undefined ? job : `${job}:${of}`;
-  const { severity } = jobFailed.causes[job];
-  const judgement = detail === null ? clear(true) : holds({ level: 'happened', severity, threshold: null });
-  return { ...ownObservation('job_failed', cause, judgement, detail), cause };
-}
+import type { SyncCause } from './kind.ts';
 
 /** Beyond this a signature can look expired or premature to the service. */
 const NOTABLE_SKEW_MS = 30_000;
@@ -46,11 +30,4 @@ export function judgeFailedRun({ code, retryable, clockSkewMs, message }: RunFau
     return failing(Math.abs(clockSkewMs ?? 0) > NOTABLE_SKEW_MS ? 'clock' : 'credentials', null);
   }
   return failing(UNPROVEN.includes(code) ? 'unproven' : 'service', retryable ? 0 : null);
-}
-
-/** Null: it is not stale. */
-export function judgeStale(sinceMs: number, staleAfterMs: number): Observation | null {
-  if (sinceMs <= staleAfterMs) return null;
-  const judgement = holds({ level: 'happened', severity: 'critical', threshold: null });
-  return ownObservation('sync_stale', null, judgement, `no complete run for ${formatDuration(sinceMs)}`);
 }

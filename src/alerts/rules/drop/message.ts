@@ -1,0 +1,34 @@
+import { grouped } from '../../messages/facts/names.ts';
+import { baselineWords, heads, isOpen, settled } from '../../messages/facts/phrases.ts';
+import type { UsageMessage } from '../message.ts';
+
+export const dropMessage: UsageMessage = {
+  found(facts) {
+    const { evidence, level, credits, threshold } = facts;
+    const { who, month, used, current } = heads(facts);
+    if (level === 'likely') {
+      const days = evidence.detail ?? 'for days';
+      return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
+    }
+    const change = credits?.change_percent ?? null;
+    const less = change === null || current < 0n ? '' : `${grouped(-change)}% less: `;
+    return [
+      `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
+      `That is ${less}up to ${grouped(threshold ?? 0n)} counts as a fall.`,
+      settled(facts),
+    ];
+  },
+  ended(facts) {
+    const { who, month, used } = heads(facts);
+    return facts.level === 'likely'
+      ? `${who} ${facts.evidence.detail ?? 'is told as stopped no more'}; it ${isOpen(facts) ? 'has' : 'had'} ${used} credits in ${month}.`
+      : `${who} is told as fallen no more: ${used} credits in ${month}; ${baselineWords(facts)}.`;
+  },
+  foundForMany: (month, likely) =>
+    ({
+      all: `have stopped in ${month}`,
+      some: `have stopped in ${month} or used far less`,
+      none: `used far less in ${month}`,
+    })[likely],
+  cost: 'The credits that are missing cost',
+};

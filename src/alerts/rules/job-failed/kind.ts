@@ -1,0 +1,54 @@
+import type { CauseKind, SystemKind } from '../kind.ts';
+
+const JOB_CAUSES = {
+  alerting: {
+    severity: 'critical',
+    docs: 'a rule could not look at what a run has read',
+  },
+  replica: {
+    severity: 'critical',
+    docs: 'nothing could be published to Postgres for longer than `publish.stale_minutes`',
+  },
+  channel: {
+    severity: 'critical',
+    docs: 'a channel refused a message, or has failed five times in a row',
+  },
+  disk: {
+    severity: 'critical',
+    docs: 'less than 500 MiB are free on the disk of the ledger, or less than it takes in a day, or it cannot be written',
+  },
+  backup: {
+    severity: 'warning',
+    docs: 'the last scheduled backup could not be made',
+  },
+  checkpoint: {
+    severity: 'warning',
+    docs: 'no signed checkpoint of the head could be written after a run',
+  },
+  configuration: {
+    severity: 'warning',
+    docs: 'the daemon was to read its configuration again, and found a mistake in it',
+  },
+  export: {
+    severity: 'warning',
+    docs: 'a file of `exports:` could not be written at two tries, five minutes apart',
+  },
+  outlet: {
+    severity: 'warning',
+    docs: 'an outlet is paused, takes nothing for an hour, refuses events or gets them too late, waits for names of tenants, or has something else than was sent there',
+  },
+  clock: {
+    severity: 'warning',
+    docs: 'runs or closes of the ledger have times more than a minute to come: the clock was ahead and has been set back',
+  },
+} satisfies Record<string, CauseKind>;
+export type Job = keyof typeof JOB_CAUSES;
+
+export const jobFailedKind: SystemKind & { causes: typeof JOB_CAUSES } = {
+  version: 2,
+  title: 'failure',
+  severity: 'both',
+  scope: 'ledger',
+  docs: { holds: 'other work of ours fails. By its cause:' },
+  causes: JOB_CAUSES,
+};

@@ -1,0 +1,10 @@
+import { formatDuration } from '../../../core/text/words.ts';
+import { holds } from '../judgement.ts';
+import { type Observation, ownObservation } from '../observation.ts';
+
+/** Null: it is not stale. */
+export function judgeStale(sinceMs: number, staleAfterMs: number): Observation | null {
+  if (sinceMs <= staleAfterMs) return null;
+  const judgement = holds({ level: 'happened', severity: 'critical', threshold: null });
+  return ownObservation('sync_stale', null, judgement, `no complete run for ${formatDuration(sinceMs)}`);
+}

@@ -1,0 +1,17 @@
+import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { clear, holds, type Judgement } from '../judgement.ts';
+import { entriesOfKind } from '../judging/entries-of-kind.ts';
+import type { Detection } from '../rule.ts';
+
+export const withdrawnDetection: Detection = {
+  inRun: ({ merged }) => entriesOfKind(merged, 'withdrawn'),
+  ofTenant(_, tenant, known, before = known?.previous ?? NO_USAGE) {
+    return { judgement: judgeWithdrawn(tenant.withdrawn, before.credits), previous: before };
+  },
+};
+
+/** The service has stopped listing a record that had credits. Gone when it lists the record again. */
+export function judgeWithdrawn(withdrawn: boolean, creditsBefore: bigint): Judgement {
+  if (!withdrawn || creditsBefore <= 0n) return clear(true);
+  return holds({ level: 'happened', severity: 'warning', threshold: null });
+}

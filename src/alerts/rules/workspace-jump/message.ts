@@ -1,0 +1,21 @@
+import type { Facts } from '../../messages/facts/facts.ts';
+import { grouped, named } from '../../messages/facts/names.ts';
+import { baselineMonth } from '../../messages/facts/phrases.ts';
+import { createJumpMessage } from '../jump/message.ts';
+
+export const workspaceJumpMessage = createJumpMessage(tenantsWords);
+
+/** Of a workspace: what its tenants have in common, and the largest of them. */
+function tenantsWords(facts: Facts): string[] {
+  const { tenants, projection } = facts.evidence;
+  if (tenants === null) return [];
+  const { largest, common_growth: growth } = tenants;
+  const month = baselineMonth(facts);
+  const [come, far] = projection === null ? ['have come', ''] : ['will probably come', ' so far'];
+  const names = largest.map(
+    ({ tenant_id, current_credits, previous_credits }) =>
+      `${named(tenant_id)} ${grouped(current_credits)}${far} (${month} ${grouped(previous_credits)})`,
+  );
+  const common = `More than half of its tenants ${come} to ${grouped(Number(growth))} times their ${month} or more; a tenant is told by itself only where it goes further.`;
+  return [growth === null ? '' : common, names.length === 0 ? '' : `Largest increases: ${names.join(', ')}.`];
+}
