@@ -1,19 +1,44 @@
 import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { medianOf } from './rivals.ts';
-import type { Score } from './score.ts';
+import { FIELD_YEAR } from '../../test/long/alert-year/field/field-world.ts';
+import { CAUSE_NAMES } from '../../test/long/alert-year/field/shared-causes.ts';
+import type { Scorecard } from '../../test/long/alert-year/score/scorecard.ts';
+import { programTable, rivalTable } from './table.ts';
+import { PROGRAM, type YearOrder, type YearResult } from './year-process.ts';
 
-const HELP = `Usage: npm run bench:alerts -- [--seeds 1,2,3] [--unused 101,102,103]
+const HELP = `Usage: npm run bench:alerts -- [options]
 
-Plays years of tenants of twelve curves with what was done to some of them, and holds the alerts of the program against
-those of simple rules on the same readings. Prints a table for the seeds that development used and one for those that it did not.
+Plays years like the field's and holds each message against the service's final figures. Prints the program's table by seed, then
+the program beside simple methods on the same readings. One process plays one seed.
+
+  --seeds 1,2,3       seeds (default 1,2,3)
+  --causes NAME,...   what tenants share (default field: two weeks in which everybody doubled); a table for each name:
+                      ${CAUSE_NAMES.join(', ')}
+  --tenants 230       tenants, without free ones
+  --days 410          days from the first run to the last; the first two and a half months after --from are not judged
+  --from 2025-10      first month that the service knows
+  --at-a-time 2       processes at a time
+  --no-rivals         the program alone
+  --faults            list each miss: what was sent, and what was true
+  --keep FOLDER       keep the ledgers
+
+For iteration: --tenants 60 --from 2026-04 --days 120 --seeds 1 --no-rivals plays July with its shared cause in a few seconds.
 `;
 
 const { values } = parseArgs({
+  allowNegative: true,
   options: {
     seeds: { type: 'string', default: '1,2,3' },
-    unused: { type: 'string', default: '101,102,103' },
+    causes: { type: 'string', default: FIELD_YEAR.causes.join(',') },
+    tenants: { type: 'string', default: String(FIELD_YEAR.tenants) },
+    days: { type: 'string', default: String(FIELD_YEAR.days) },
+    from: { type: 'string', default: FIELD_YEAR.from },
+    'at-a-time': { type: 'string', default: '2' },
+    rivals: { type: 'boolean', default: true },
+    faults: { type: 'boolean', default: false },
+    keep: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -21,46 +46,52 @@ const run = promisify(execFile);
 
 if (values.help) process.stdout.write(HELP);
 else {
-  for (const [title, seeds] of [
-    ['Seeds that development used', values.seeds],
-    ['Seeds that it did not use', values.unused],
-  ] as const) {
-    const years: Score[][] = [];
-    for (const seed of seeds.split(',').filter(Boolean)) {
-      const script = join(import.meta.dirname, 'year-process.ts');
-      const { stdout } = await run(process.execPath, [script, seed], { maxBuffer: 1e8 });
-      years.push(JSON.parse(stdout) as Score[]);
-      process.stderr.write(`seed ${seed} is played\n`);
+  const seeds = values.seeds.split(',').map(Number);
+  for (const cause of values.causes.split(',')) {
+    const years = await playSeeds(seeds, cause);
+    const cardsOf = (name: string): Scorecard[] => years.flatMap(({ scorecards }) => scorecards[name] ?? []);
+    const { tenants, runs } = years[0] as YearResult;
+    process.stdout.write(
+      `Shared cause: ${cause}. ${tenants} tenants, ${runs} runs.\n\n${programTable(seeds, cardsOf(PROGRAM))}\n\n`,
+    );
+    const names = Object.keys(years[0]?.scorecards ?? {});
+    if (values.rivals) process.stdout.write(`${rivalTable(new Map(names.map((name) => [name, cardsOf(name)])))}\n\n`);
+    if (values.faults) {
+      for (const { seed, scorecards } of years) {
+        for (const fault of scorecards[PROGRAM]?.faults ?? []) process.stdout.write(`seed ${seed}: ${fault}\n`);
+      }
     }
-    if (years.length > 0) process.stdout.write(`${title} (${seeds}):\n\n${tableOf(years)}\n\n`);
   }
 }
 
-/** The years added up, a row for each way of telling. */
-function tableOf(years: readonly Score[][]): string {
-  const names = years[0]?.map(({ name }) => name) ?? [];
-  const rows = names.map((name) => {
-    const own = years.flatMap((scores) => scores.filter((score) => score.name === name));
-    const sum = (of: (score: Score) => number) => own.reduce((total, score) => total + of(score), 0);
-    const leads = own.flatMap((score) => score.leads);
-    const lead = leads.length === 0 ? '-' : medianOf(leads).toFixed(1);
-    const cells = [
-      share(
-        sum((s) => s.true),
-        sum((s) => s.told),
-      ),
-      share(
-        sum((s) => s.before),
-        sum((s) => s.jumps),
-      ),
-      lead,
-    ];
-    return [name, ...cells, (sum((s) => s.messages) / sum((s) => s.tenantDays)).toFixed(2)];
-  });
-  const head = ['', 'true', 'told before it happened', 'lead, median days', 'messages a day and 100 tenants'];
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+/** Plays one year a seed, each in a process of its own; results are in the order of the seeds. */
+async function playSeeds(seeds: readonly number[], cause: string): Promise<YearResult[]> {
+  const waiting = [...seeds.entries()];
+  const results: YearResult[] = [];
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [place, seed] = next;
+      const result = await playSeed(seed, cause);
+      results[place] = result;
+      process.stderr.write(`${cause}, seed ${seed}: ${result.seconds.toFixed(0)} s\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: Number(values['at-a-time']) }, lane));
+  return results;
 }
 
-function share(hits: number, of: number): string {
-  return of === 0 ? '-' : `${Math.round((hits / of) * 100)}% of ${of}`;
+async function playSeed(seed: number, cause: string): Promise<YearResult> {
+  if (values.keep !== undefined) mkdirSync(join(values.keep, cause), { recursive: true });
+  const order: YearOrder = {
+    seed,
+    tenants: Number(values.tenants),
+    from: values.from,
+    days: Number(values.days),
+    causes: [cause],
+    withRivals: values.rivals,
+    keep: values.keep === undefined ? null : join(values.keep, cause),
+  };
+  const script = join(import.meta.dirname, 'year-process.ts');
+  const { stdout } = await run(process.execPath, [script, JSON.stringify(order)], { maxBuffer: 1e8 });
+  return JSON.parse(stdout) as YearResult;
 }

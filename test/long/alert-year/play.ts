@@ -1,5 +1,6 @@
 import { addSilence } from '../../../src/alerts/actions.ts';
 import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
+import { countAlerts, sumOpen } from '../../../src/alerts/state/open-alerts.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
@@ -36,6 +37,8 @@ export interface Played {
   readings: Reading[];
   /** How long the runs took in all. */
   elapsedMs: number;
+  /** Alerts on the list of open ones after the last run. */
+  openAlerts: number;
 }
 
 /**
@@ -60,7 +63,8 @@ export async function playWorld(world: World, path: string, rules: AlertSettings
       acceptAll(connection, notifying(connection, atMs));
       readings.push(reading);
     }
-    return { readings, elapsedMs: performance.now() - started };
+    const elapsedMs = performance.now() - started;
+    return { readings, elapsedMs, openAlerts: sumOpen(countAlerts(connection)) };
   } finally {
     connection.close();
   }

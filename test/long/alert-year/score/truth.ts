@@ -1,0 +1,206 @@
+import { addPeriods, type Period, periodEndMs } from '../../../../src/core/period.ts';
+import { DAY_MS, type Month, monthOf } from '../calendar.ts';
+import { INTERMITTENT_FAMILIES } from '../field/field-population.ts';
+import type { Tenant } from '../population.ts';
+import type { ServiceRecord } from '../service.ts';
+import type { World } from '../world.ts';
+
+/** What a tenant is when a message about it is made. */
+export type TenantKind = 'steady' | 'intermittent' | 'returning' | 'newcomer' | 'workspace';
+
+/** A month of a tenant that rose, by the service's final figures. */
+export interface Rise {
+  tenant: string;
+  period: Period;
+  rule: 'jump' | 'new_spend';
+  kind: TenantKind;
+  before: number;
+  final: number;
+  /** Credits from which on the month is a jump; for new spend the least amount that is reported. */
+  limit: number;
+  /** When the first run read the limit; null: no run did before the month had ended. */
+  reachedMs: number | null;
+  /** The increase is a half percent of the workspace's previous month, or more. */
+  isMaterial: boolean;
+  /** More than half again beyond the tenant's highest of the last three months with usage. */
+  isBeyondHabit: boolean;
+  /** The whole workspace rose as much, so that one message about it covers the tenant. */
+  isCommon: boolean;
+}
+
+export interface RunReading {
+  atMs: number;
+  records: readonly ServiceRecord[];
+}
+
+/** Documented in docs/alert-rules.md: `T = max(ratio x B, B + min_credits)`, 1.5 and 1,000 by default. */
+const RATIO = 1.5;
+const MIN_CREDITS = 1_000;
+/** Documented default of `critical_share`. */
+const CRITICAL_SHARE = 0.005;
+/** Documented: from this factor of more than half of the tenants on, growth is called common. */
+const COMMON_GROWTH = 1.3;
+const HABIT_MONTHS = 3;
+const PAUSE_DAYS = 28;
+
+/** The final figures of a world, and what follows from the documentation for each month; shares no code with the program. */
+export class Truth {
+  /** Months that are judged, in order: tenants have a past, and runs read them to their end. */
+  readonly months: readonly Month[];
+  readonly rises: readonly Rise[];
+  readonly #world: World;
+  readonly #tenants: ReadonlyMap<string, Tenant>;
+  readonly #finals: ReadonlyMap<string, ReadonlyMap<Period, number>>;
+  readonly #totals = new Map<Period, number>();
+
+  constructor(world: World, readings: readonly RunReading[]) {
+    this.#world = world;
+    const lastMs = world.runsMs.at(-1) ?? 0;
+    const { months } = world.calendar;
+    this.months = months.filter(({ period }) => period >= world.judgedFrom && periodEndMs(period) <= lastMs);
+    this.#tenants = new Map(world.tenants.map((each) => [each.id, each]));
+    this.#finals = finalCredits(world);
+    for (const own of this.#finals.values()) {
+      for (const [period, credits] of own) this.#totals.set(period, (this.#totals.get(period) ?? 0) + credits);
+    }
+    this.rises = withReachedTimes(
+      this.months.flatMap(({ period }) => this.#risesOf(period)),
+      readings,
+    );
+  }
+
+  isJudged(period: string): boolean {
+    return this.months.some((month) => month.period === period);
+  }
+
+  /** Credits of a month after its end; of the workspace where no tenant is given. */
+  final(tenant: string | null, period: Period): number {
+    return (tenant === null ? this.#totals.get(period) : this.#finals.get(tenant)?.get(period)) ?? 0;
+  }
+
+  /** Increase over the previous month as a share of the workspace's previous month. */
+  shareOfIncrease(tenant: string | null, period: Period): number {
+    const previous = addPeriods(period, -1);
+    return (this.final(tenant, period) - this.final(tenant, previous)) / Math.max(1, this.final(null, previous));
+  }
+
+  isMaterial(tenant: string | null, period: Period): boolean {
+    return this.shareOfIncrease(tenant, period) >= CRITICAL_SHARE;
+  }
+
+  /** Whether the workspace's own month is a jump. */
+  isWorkspaceJump(period: Period): boolean {
+    return this.final(null, period) >= limitFrom(this.final(null, addPeriods(period, -1)));
+  }
+
+  /** The limit by the documentation; null where there is nothing to compare with. */
+  limit(tenant: string | null, period: Period): number | null {
+    const previous = addPeriods(period, -1);
+    const before = this.final(tenant, previous);
+    if (before <= 0) return null;
+    const own = tenant === null ? undefined : this.#tenants.get(tenant);
+    const first = own === undefined ? -1 : own.daily.findIndex((credits) => credits > 0);
+    const { firstDay, length } = monthOf(this.#world.calendar, previous);
+    // A first month is compared as if it had been used at the same rate from its start.
+    const active = first > firstDay ? length - (first - firstDay) : length;
+    return limitFrom((before * length) / Math.max(1, active));
+  }
+
+  /** What a tenant was at a moment, by what it really used. */
+  kindOf(tenant: string | null, atMs: number): TenantKind {
+    const own = tenant === null ? undefined : this.#tenants.get(tenant);
+    if (own === undefined) return 'workspace';
+    if (isIntermittent(own)) return 'intermittent';
+    const today = Math.floor((atMs - this.#world.calendar.startMs) / DAY_MS);
+    const first = own.daily.findIndex((credits) => credits > 0);
+    if (first > today - PAUSE_DAYS) return 'newcomer';
+    return this.#cameBack(own, today) ? 'returning' : 'steady';
+  }
+
+  isIntermittent(tenant: string | null): boolean {
+    const own = tenant === null ? undefined : this.#tenants.get(tenant);
+    return own !== undefined && isIntermittent(own);
+  }
+
+  /** Whether a pause of four weeks or more ended within the four weeks up to a day. */
+  #cameBack({ daily }: Tenant, today: number): boolean {
+    for (let day = Math.max(PAUSE_DAYS, today - PAUSE_DAYS + 1); day <= today; day += 1) {
+      if ((daily[day] ?? 0) <= 0) continue;
+      if (daily.subarray(day - PAUSE_DAYS, day).every((credits) => credits <= 0)) return true;
+    }
+    return false;
+  }
+
+  #risesOf(period: Period): Omit<Rise, 'reachedMs'>[] {
+    const previous = addPeriods(period, -1);
+    const common = this.#commonGrowth(period);
+    return [...this.#tenants.keys()].flatMap((tenant): Omit<Rise, 'reachedMs'>[] => {
+      const [before, final] = [this.final(tenant, previous), this.final(tenant, period)];
+      const limit = this.limit(tenant, period) ?? MIN_CREDITS;
+      if (final < limit) return [];
+      const habit = this.#highestOfHabit(tenant, period);
+      return [
+        {
+          ...{ tenant, period, before, final, limit, rule: before > 0 ? 'jump' : 'new_spend' },
+          kind: this.kindOf(tenant, periodEndMs(period) - 1),
+          isMaterial: this.isMaterial(tenant, period),
+          isBeyondHabit: habit === null || final >= limitFrom(habit),
+          isCommon: before > 0 && common !== null && final < limitFrom(before * common),
+        },
+      ];
+    });
+  }
+
+  /** Growth of the middle tenant in a month in which the workspace itself jumped; null in any other. */
+  #commonGrowth(period: Period): number | null {
+    if (!this.isWorkspaceJump(period)) return null;
+    const previous = addPeriods(period, -1);
+    const growths = [...this.#tenants.keys()].flatMap((tenant) => {
+      const before = this.final(tenant, previous);
+      return before > 0 ? [this.final(tenant, period) / before] : [];
+    });
+    const middle = growths.sort((a, b) => a - b)[Math.floor(growths.length / 2)] ?? 1;
+    return middle >= COMMON_GROWTH ? middle : null;
+  }
+
+  /** The highest of the last three months in which a tenant used anything; null where there are not three. */
+  #highestOfHabit(tenant: string, period: Period): number | null {
+    const used = [...(this.#finals.get(tenant) ?? [])].filter(([each, credits]) => each < period && credits > 0);
+    const last = used.slice(-HABIT_MONTHS).map(([, credits]) => credits);
+    return last.length < HABIT_MONTHS ? null : Math.max(...last);
+  }
+}
+
+function limitFrom(before: number): number {
+  return Math.max(RATIO * before, before + MIN_CREDITS);
+}
+
+function isIntermittent({ family }: Tenant): boolean {
+  return INTERMITTENT_FAMILIES.has(family);
+}
+
+/** Final credits by tenant and month, months in order. */
+function finalCredits({ service, calendar }: World): Map<string, Map<Period, number>> {
+  const finals = new Map<string, Map<Period, number>>();
+  for (const { period } of calendar.months) {
+    for (const { tenantId, credits } of service.list(period, Number.POSITIVE_INFINITY)) {
+      const own = finals.get(tenantId) ?? new Map<Period, number>();
+      finals.set(tenantId, own.set(period, credits));
+    }
+  }
+  return finals;
+}
+
+function withReachedTimes(rises: readonly Omit<Rise, 'reachedMs'>[], readings: readonly RunReading[]): Rise[] {
+  const open = new Map(rises.map((rise) => [`${rise.tenant} ${rise.period}`, rise]));
+  const reached = new Map<string, number>();
+  for (const { atMs, records } of readings) {
+    for (const { tenantId, period, credits } of records) {
+      const key = `${tenantId} ${period}`;
+      if (credits < (open.get(key)?.limit ?? Number.POSITIVE_INFINITY)) continue;
+      open.delete(key);
+      if (atMs < periodEndMs(period)) reached.set(key, atMs);
+    }
+  }
+  return rises.map((rise) => ({ ...rise, reachedMs: reached.get(`${rise.tenant} ${rise.period}`) ?? null }));
+}
