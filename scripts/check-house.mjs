@@ -25,6 +25,7 @@ const ROOMS = [
   'verifier',
   'billing',
   'input-files',
+  'net',
   'core',
 ];
 /** Inside a room, from its top to its foundation: folders and files; a file belongs to the longest path that it begins with. */
@@ -61,6 +62,7 @@ const ONLY = {
   verifier: ['billing', 'core'],
   billing: ['core'],
   'input-files': ['core'],
+  net: ['core'],
 };
 /** Sentences are made of facts alone: a channel that renders one needs no ledger. */
 const SENTENCES =

@@ -2,7 +2,6 @@ import type { Config } from '../config/types.ts';
 import { sleep, systemClock } from '../core/clock.ts';
 import { AppError, ConfigError, summarizeError, UsageError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { localUrl } from '../core/net/public-address.ts';
 import { collectGarbage } from '../core/process/memory.ts';
 import { thisProcess } from '../core/process/process-liveness.ts';
 import { readPagesToken } from '../daemon/http/pages-token.ts';
@@ -14,6 +13,7 @@ import {
   findRunningDaemon,
   lockForDaemon,
 } from '../ledger/store/file/daemon-lock.ts';
+import { localUrl } from '../net/local-address.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, plainCommand, reportingCommand } from './shared/cli-context.ts';
 

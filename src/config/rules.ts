@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { timesAfter } from '../core/cron.ts';
-import { isHttpsOrLoopback, isLoopbackHost } from '../core/net/public-address.ts';
-import { parseRedisAddress } from '../core/net/redis-address.ts';
+import { parseRedisAddress } from '../core/text/redis-address.ts';
+import { isHttpsOrLoopback, isLoopbackHost } from '../net/local-address.ts';
 import { parseSignedText } from './signing-scheme.ts';
 
 /** Checks one value and returns its problem, or null. The text never contains the value, which may be a secret. */

@@ -1,8 +1,8 @@
 import type { OutletConfig } from '../config/types.ts';
+import { backoffMs } from '../core/backoff.ts';
 import type { Clock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { backoffMs } from '../core/net/retry.ts';
 import { addPeriods, type Period, periodAt, periodRange } from '../core/period.ts';
 import { type PeriodicTask, startPeriodicTask } from '../core/periodic-task.ts';
 import { ageMs } from '../core/stored-time.ts';

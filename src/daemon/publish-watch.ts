@@ -1,5 +1,5 @@
+import { backoffMs } from '../core/backoff.ts';
 import { summarizeError, withRemedy } from '../core/errors.ts';
-import { backoffMs } from '../core/net/retry.ts';
 import { oneAtATime } from '../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { counted } from '../core/text/words.ts';

@@ -11,7 +11,7 @@ import {
   type OutletEntry,
 } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import { HostPacer } from '../sync/pacer.ts';
+import { HostPacer } from '../net/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
 import { type OutletScope, prepareEntry } from './events.ts';
 import { checkInFlight, type Verdict } from './read-back.ts';

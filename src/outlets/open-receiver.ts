@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 import type { OutletConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
-import type { ProxySettings } from '../core/net/proxy-options.ts';
 import type { Redactor } from '../core/text/redact.ts';
+import type { ProxySettings } from '../net/proxy.ts';
 import type { Receiver } from './receiver.ts';
 import { type ReceiverDeps, ReceiverHttp } from './receiver-http.ts';
 import { createLagoReceiver } from './types/lago.ts';

@@ -1,13 +1,13 @@
 import type { Agent, Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { AddressRefusedError, refusedLiteral } from '../alerts/channels/outbound/guarded-connect.ts';
-import { trustHint } from '../alerts/channels/outbound/post-json.ts';
+import { trustHint } from '../alerts/channels/post-json.ts';
 import { type Clock, sleep } from '../core/clock.ts';
-import { attemptLimit } from '../core/deadline.ts';
 import { AppError } from '../core/errors.ts';
-import type { ProxySettings } from '../core/net/proxy-options.ts';
-import { ProxyRefusedError } from '../core/net/proxy-refusal.ts';
-import { parseRetryAfter } from '../core/net/retry.ts';
 import type { Redactor } from '../core/text/redact.ts';
+import { AddressRefusedError, refusedLiteral } from '../net/address-guard.ts';
+import { attemptLimit } from '../net/attempt-limit.ts';
+import type { ProxySettings } from '../net/proxy.ts';
+import { ProxyRefusedError } from '../net/proxy-refusal.ts';
+import { parseRetryAfter } from '../net/retry-after.ts';
 import type { Outcome } from './receiver.ts';
 
 export interface HttpOptions {
@@ -70,7 +70,7 @@ export class ReceiverHttp {
   /** Makes one request without retries. Never rejects: network errors are answers, too. */
   async call({ method, base, path = '', headers = {}, body }: ReceiverCall, signal: AbortSignal): Promise<Answer> {
     const { url, allowPrivate, timeoutMs, clock } = this.#options;
-    const { guardedAgent } = await import('../alerts/channels/outbound/guarded-agent.ts');
+    const { guardedAgent } = await import('../net/dispatcher.ts');
     const target = new URL(`${base ?? url}${path}`);
     const refused = refusedLiteral(target.hostname, { allowPrivate });
     if (refused !== null) return noAnswer(refused);

@@ -1,10 +1,10 @@
 import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { backoffMs } from '../core/backoff.ts';
 import { type Cancel, systemClock } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { backoffMs } from '../core/net/retry.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { bullmq } from './bullmq.ts';
 import { type JobContext, LOCK_DURATION_MS, MAX_STALLED_COUNT, STALLED_INTERVAL_MS, WORKER_RETRY_MS } from './jobs.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { ProxyRefusedError } from '../core/net/proxy-refusal.ts';
+import type { ProxyRefusedError } from '../net/proxy-refusal.ts';
 
 export class S3Error extends AppError {
   readonly status: number | null;

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { S3Access, S3Place } from '../config/types.ts';
+import { backoffMs } from '../core/backoff.ts';
 import { type Clock, isoTime, sleep } from '../core/clock.ts';
 import { systemFault } from '../core/errors.ts';
-import { proxyAgentOptions } from '../core/net/proxy-options.ts';
-import { ProxyRefusedError } from '../core/net/proxy-refusal.ts';
-import { backoffMs } from '../core/net/retry.ts';
+import { proxyAgentOptions } from '../net/proxy.ts';
+import { ProxyRefusedError } from '../net/proxy-refusal.ts';
 import {
   connectionError,
   proxyError,

@@ -3,8 +3,8 @@ import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
+import type { Pacer } from '../net/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
-import type { Pacer } from './pacer.ts';
 import type { StagingRoom } from './staging-room.ts';
 
 export interface PageQuery {

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { AppError } from '../core/errors.ts';
 import { counted } from '../core/text/words.ts';
+import type { Pacer } from '../net/pacer.ts';
 import type { PageReceipt } from '../writer/run-commands.ts';
-import type { Pacer } from './pacer.ts';
 import type { FetchedPage } from './sync-deps.ts';
 
 export interface WalkSource {

@@ -1,8 +1,8 @@
 import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
-import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { type Randomness, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
+import type { ProxySettings } from '../net/proxy.ts';
 import { parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
 import {
   type Dashboard,

@@ -1,5 +1,5 @@
-import { isHttpsOrLoopback } from '../core/net/public-address.ts';
 import { parsePeriod } from '../core/period.ts';
+import { isHttpsOrLoopback } from '../net/local-address.ts';
 import { InvalidRequestError } from './errors.ts';
 
 /** Filters and page of a usage listing (API specification, 4.3 and 4.4). */

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import type { Randomness } from '../core/randomness.ts';
 import type { Redactor } from '../core/text/redact.ts';
-import { bothPacers, HostPacer, type Pacer } from '../sync/pacer.ts';
+import { bothPacers, HostPacer, type Pacer } from '../net/pacer.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 import { PageMemory } from '../usage-api/http/page-memory.ts';
 import type { ApiKey } from '../usage-api/sign.ts';

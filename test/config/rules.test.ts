@@ -1,7 +1,7 @@
 import * as nodeCron from 'node-cron';
 import { describe, expect, test } from 'vitest';
 import { addressRule, cronRule, identifierRule, payloadRule, redisRule, secretRule } from '../../src/config/rules.ts';
-import { isLoopbackHost } from '../../src/core/net/public-address.ts';
+import { isLoopbackHost } from '../../src/net/local-address.ts';
 
 test('only addresses of this machine count as loopback', () => {
   for (const host of ['127.0.0.1', '127.9.8.7', 'localhost', 'LOCALHOST', '::1', '[::1]']) {

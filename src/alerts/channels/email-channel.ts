@@ -1,14 +1,14 @@
 import type { EmailConfig } from '../../config/channel-types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { attemptLimit } from '../../core/deadline.ts';
-import { isLoopbackHost } from '../../core/net/public-address.ts';
+import { AddressRefusedError, openGuardedSocket, type Resolve } from '../../net/address-guard.ts';
+import { attemptLimit } from '../../net/attempt-limit.ts';
+import { isLoopbackHost } from '../../net/local-address.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';
 import { type MessageView, messageView } from './message-view.ts';
-import { AddressRefusedError, openGuardedSocket, type Resolve } from './outbound/guarded-connect.ts';
-import { refusedAddress, trustHint } from './outbound/post-json.ts';
-import { UnreachableError } from './outbound/try-connection.ts';
+import { refusedAddress, trustHint } from './post-json.ts';
 import { type SmtpRefusal, smtpRefusal, smtpReplyOf } from './smtp-refusals.ts';
+import { UnreachableError } from './try-connection.ts';
 
 export interface EmailDeps {
   /** The system's resolver when absent. */

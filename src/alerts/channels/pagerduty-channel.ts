@@ -1,9 +1,9 @@
 import type { PagerdutyConfig } from '../../config/channel-types.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
+import { channelUrl } from './channel-url.ts';
 import { clip, messageView } from './message-view.ts';
-import { channelUrl } from './outbound/channel-url.ts';
-import { postJson } from './outbound/post-json.ts';
+import { postJson } from './post-json.ts';
 import { groupItems, type Payload, readPayload, summaryItems } from './read-payload.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 

@@ -2,9 +2,9 @@ import type { SlackConfig, TeamsConfig } from '../../config/channel-types.ts';
 import { sleep } from '../../core/clock.ts';
 import type { ReadBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
+import { channelUrl } from './channel-url.ts';
 import { type MessageView, messageView } from './message-view.ts';
-import { channelUrl } from './outbound/channel-url.ts';
-import { postJson } from './outbound/post-json.ts';
+import { postJson } from './post-json.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 /** How a place for people is written to. */

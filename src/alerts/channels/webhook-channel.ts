@@ -1,10 +1,10 @@
 import type { WebhookConfig } from '../../config/channel-types.ts';
 import type { Clock, WallClock } from '../../core/clock.ts';
-import type { ProxySettings } from '../../core/net/proxy-options.ts';
+import type { Resolve } from '../../net/address-guard.ts';
+import type { ProxySettings } from '../../net/proxy.ts';
 import type { Channel, ChannelMessage } from './channel.ts';
-import { channelUrl } from './outbound/channel-url.ts';
-import type { Resolve } from './outbound/guarded-connect.ts';
-import { postJson } from './outbound/post-json.ts';
+import { channelUrl } from './channel-url.ts';
+import { postJson } from './post-json.ts';
 import { webhookKey, webhookSignature } from './webhook-signature.ts';
 
 export interface HttpChannelDeps {

@@ -1,5 +1,5 @@
 import { tryMailServer } from '../../alerts/channels/email-channel.ts';
-import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
+import { tryConnection, UnreachableError } from '../../alerts/channels/try-connection.ts';
 import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';

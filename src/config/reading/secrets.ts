@@ -1,4 +1,4 @@
-import { parseRedisAddress } from '../../core/net/redis-address.ts';
+import { parseRedisAddress } from '../../core/text/redis-address.ts';
 import type { ChannelConfig } from '../channel-types.ts';
 import type { Config, OutletConfig } from '../types.ts';
 

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isLoopbackHost, nonPublicKind } from '../../core/net/public-address.ts';
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { isLoopbackHost } from '../../net/local-address.ts';
+import { nonPublicKind } from '../../net/public-address.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
 import { caFile, camelCased, nullable, obeys, partial, type ReportFault, refineAll, secret, some } from './kinds.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { isCurrency, parseMinor } from '../../core/money.ts';
-import { isLoopbackHost } from '../../core/net/public-address.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
 import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { isLoopbackHost } from '../../net/local-address.ts';
 import { proxyRule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
 import { backup, exportFile, focus, publish, s3 } from './copies.ts';

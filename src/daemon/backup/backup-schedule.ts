@@ -1,9 +1,9 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
+import { backoffMs } from '../../core/backoff.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError, withRemedy } from '../../core/errors.ts';
-import { backoffMs } from '../../core/net/retry.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import { makeFolder } from '../../core/process/folder-fault.ts';
 import { siblingModule } from '../../core/process/module-file.ts';

@@ -1,8 +1,8 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { backoffMs } from '../../core/backoff.ts';
 import { settlesWithin, withTimeout } from '../../core/deadline.ts';
 import { AppError } from '../../core/errors.ts';
-import { parseRedisAddress, REDIS_FORMS } from '../../core/net/redis-address.ts';
-import { backoffMs } from '../../core/net/retry.ts';
+import { parseRedisAddress, REDIS_FORMS } from '../../core/text/redis-address.ts';
 import { RedisUnavailableError } from '../errors.ts';
 import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../jobs.ts';
 import { accessContextOf } from './probe.ts';

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { backoffMs } from '../../core/backoff.ts';
 import { sleep, systemClock } from '../../core/clock.ts';
 import { withTimeout } from '../../core/deadline.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { backoffMs } from '../../core/net/retry.ts';
 import { isProcessRunning } from '../../core/process/process-liveness.ts';
 import { RedisMissingError, RedisStartError } from '../errors.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
+import { backoffMs } from '../../core/backoff.ts';
 import { type Cancel, systemClock } from '../../core/clock.ts';
-import { backoffMs } from '../../core/net/retry.ts';
 import { oneAtATime } from '../../core/one-at-a-time.ts';
 import { probeRedis, type RedisFacts, writeHeartbeat } from './probe.ts';
 import type { RedisFault } from './refusals.ts';

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { parseRedisAddress } from '../../core/net/redis-address.ts';
+import { parseRedisAddress } from '../../core/text/redis-address.ts';
 
 /** The location of Redis: an address as in `redis_url`, or the path of a unix socket. */
 export type RedisTarget =

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { ProxyRefusedError } from '../../core/net/proxy-refusal.ts';
+import { ProxyRefusedError } from '../../net/proxy-refusal.ts';
 import { type BodyDescription, describeBody, type ResponseFacts } from '../answers/unexpected-body.ts';
 import {
   type ApiError,

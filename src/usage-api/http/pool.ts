@@ -1,5 +1,5 @@
 import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
-import { type ProxySettings, proxyAgentOptions } from '../../core/net/proxy-options.ts';
+import { type ProxySettings, proxyAgentOptions } from '../../net/proxy.ts';
 
 /** The part of undici's `Dispatcher` that sends requests. */
 export type RequestDispatcher = Pick<Dispatcher, 'dispatch'>;

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { jitteredBackoffMs } from '../../core/backoff.ts';
 import { type Clock, sleep } from '../../core/clock.ts';
-import { jitteredBackoffMs, parseHttpDate, parseRetryAfter } from '../../core/net/retry.ts';
 import type { Randomness } from '../../core/randomness.ts';
 import type { Redactor } from '../../core/text/redact.ts';
+import { parseHttpDate, parseRetryAfter } from '../../net/retry-after.ts';
 import { describeLocation, envelopeMessage, isEnvelope } from '../answers/server-text.ts';
 import { describeBody, describeJson, type ResponseFacts } from '../answers/unexpected-body.ts';
 import {

@@ -151,11 +151,11 @@ export async function loadCommands(): Promise<void> {
   await Promise.all([
     ...typed.map(({ load }) => load()),
     import('../../../src/usage-api/client.ts'),
-    import('../../../src/sync/pacer.ts'),
+    import('../../../src/net/pacer.ts'),
     import('../../../src/daemon/outlet-watch.ts'),
     import('../../../src/outlets/types/webhook.ts'),
     import('../../../src/wiring/delivery.ts'),
-    import('../../../src/alerts/channels/outbound/guarded-agent.ts'),
+    import('../../../src/net/dispatcher.ts'),
     import('../../../src/writer/threaded-writer.ts'),
   ]);
 }

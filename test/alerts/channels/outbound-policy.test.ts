@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { Channel, DeliveryResult } from '../../../../src/alerts/channels/channel.ts';
-import { createEmailChannel } from '../../../../src/alerts/channels/email-channel.ts';
-import type { Resolve } from '../../../../src/alerts/channels/outbound/guarded-connect.ts';
-import { createSlackChannel } from '../../../../src/alerts/channels/slack-channel.ts';
-import { createWebhookChannel } from '../../../../src/alerts/channels/webhook-channel.ts';
-import { clockThat } from '../../../support/time/test-clock.ts';
+import type { Channel, DeliveryResult } from '../../../src/alerts/channels/channel.ts';
+import { createEmailChannel } from '../../../src/alerts/channels/email-channel.ts';
+import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
+import { createWebhookChannel } from '../../../src/alerts/channels/webhook-channel.ts';
+import type { Resolve } from '../../../src/net/address-guard.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { watchConnects } from './connect-watch.ts';
 
 const PUBLIC = '93.184.215.14';

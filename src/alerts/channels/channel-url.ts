@@ -1,5 +1,5 @@
-import { AppError } from '../../../core/errors.ts';
-import { isHttpsOrLoopback } from '../../../core/net/public-address.ts';
+import { AppError } from '../../core/errors.ts';
+import { isHttpsOrLoopback } from '../../net/local-address.ts';
 
 /**
  * The address of a channel, if it may be called: https, or http on this machine, without user and password. Raises

@@ -1,6 +1,6 @@
 import { Agent, buildConnector, EnvHttpProxyAgent } from 'undici';
-import { type ProxySettings, proxyAgentOptions } from '../../../core/net/proxy-options.ts';
-import { guardedLookup, type OutboundPolicy, refusedLiteral } from './guarded-connect.ts';
+import { guardedLookup, type OutboundPolicy, refusedLiteral } from './address-guard.ts';
+import { type ProxySettings, proxyAgentOptions } from './proxy.ts';
 
 export interface AgentOptions {
   timeoutMs: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { backoffMs, jitteredBackoffMs } from '../../../src/core/net/retry.ts';
+import { backoffMs, jitteredBackoffMs } from '../../src/core/backoff.ts';
 
 const backoff = { baseMs: 100, maxMs: 700 };
 

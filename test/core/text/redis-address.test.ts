@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRedisAddress } from '../../../src/core/net/redis-address.ts';
+import { parseRedisAddress } from '../../../src/core/text/redis-address.ts';
 
 const NOBODY = { username: '', password: '', db: 0 };
 

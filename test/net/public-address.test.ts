@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { localUrl, nonPublicKind } from '../../../src/core/net/public-address.ts';
+import { localUrl } from '../../src/net/local-address.ts';
+import { nonPublicKind } from '../../src/net/public-address.ts';
 
 test.each([
   ['127.0.0.1', 'http://127.0.0.1:9464'],

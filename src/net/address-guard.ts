@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { AppError } from '../../../core/errors.ts';
-import { nonPublicKind } from '../../../core/net/public-address.ts';
+import { AppError } from '../core/errors.ts';
+import { nonPublicKind } from './public-address.ts';
 
 export interface ResolvedAddress {
   address: string;

@@ -1,11 +1,11 @@
-import type { Clock } from '../../../core/clock.ts';
-import { attemptLimit } from '../../../core/deadline.ts';
-import type { ProxySettings } from '../../../core/net/proxy-options.ts';
-import { ProxyRefusedError } from '../../../core/net/proxy-refusal.ts';
-import { parseRetryAfter } from '../../../core/net/retry.ts';
-import type { Failure, ReadBody } from '../accepted-bodies.ts';
-import type { DeliveryResult } from '../channel.ts';
-import { AddressRefusedError, type OutboundPolicy, refusedLiteral } from './guarded-connect.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AddressRefusedError, type OutboundPolicy, refusedLiteral } from '../../net/address-guard.ts';
+import { attemptLimit } from '../../net/attempt-limit.ts';
+import type { ProxySettings } from '../../net/proxy.ts';
+import { ProxyRefusedError } from '../../net/proxy-refusal.ts';
+import { parseRetryAfter } from '../../net/retry-after.ts';
+import type { Failure, ReadBody } from './accepted-bodies.ts';
+import type { DeliveryResult } from './channel.ts';
 
 export interface JsonPost {
   url: URL;
@@ -30,7 +30,7 @@ const ANSWER_BYTES = 4096;
  */
 export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   // Loaded with the first notification only: every command would pay for it at its start.
-  const { guardedAgent } = await import('./guarded-agent.ts');
+  const { guardedAgent } = await import('../../net/dispatcher.ts');
   const limit = attemptLimit(post.clock, post.timeoutMs, post.signal);
   // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
   const dispatcher = guardedAgent(post.policy, post);

@@ -1,9 +1,9 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../core/errors.ts';
 
 interface ProxyRefusal {
   reason: string;
   remedy: string;
-  /** Somebody has to change a setting; others may pass by themselves. */
+  /** True if somebody has to change a setting; other refusals may pass by themselves. */
   isDenial: boolean;
 }
 
@@ -20,7 +20,7 @@ const NO_ROUTE = {
   isDenial: false,
 };
 
-/** By the status with which a proxy answers CONNECT (RFC 9110, 9.3.6 and 15). */
+/** Reasons and remedies by the status of the proxy's response to CONNECT (RFC 9110, 9.3.6 and 15). */
 const PROXY_REFUSALS: Readonly<Record<number, ProxyRefusal>> = {
   401: LOGIN,
   403: { reason: 'it does not allow this connection', remedy: ALLOW_HOST, isDenial: true },
@@ -37,7 +37,7 @@ const UNKNOWN_REFUSAL: ProxyRefusal = {
   isDenial: false,
 };
 
-/** A proxy answered CONNECT with another status than 200. Nothing was sent to the host behind it. */
+/** A proxy refused CONNECT. Nothing was sent to the host behind it. */
 export class ProxyRefusedError extends AppError {
   readonly status: number;
   readonly isDenial: boolean;

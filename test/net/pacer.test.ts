@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bothPacers, HostPacer } from '../../src/sync/pacer.ts';
+import { bothPacers, HostPacer } from '../../src/net/pacer.ts';
 import { rejection } from '../support/rejection.ts';
 
 const SIGNAL = new AbortController().signal;

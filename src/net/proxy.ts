@@ -1,18 +1,18 @@
 import { type Dispatcher, Pool } from 'undici';
 import { ProxyRefusedError } from './proxy-refusal.ts';
 
-/** A proxy for https, and the hosts that are reached without it, as `NO_PROXY` lists them. */
+/** A proxy for https, and the hosts that are reached without it in the form of `NO_PROXY`. */
 export interface ProxySettings {
   url: string;
   noProxy: string;
 }
 
-/** What never goes through a proxy: traffic that stays on this machine. */
+/** Hosts that are never reached through a proxy: their traffic stays on this machine. */
 const THIS_MACHINE = 'localhost,127.0.0.1,[::1]';
 
 /**
- * The same for undici's `EnvHttpProxyAgent`: plain http, which is for this machine only, always goes directly. A tunnel that
- * the proxy refuses fails with ProxyRefusedError.
+ * Returns the options of undici's `EnvHttpProxyAgent`. Plain http, which is for this machine only, always goes directly. A
+ * tunnel that the proxy refuses fails with ProxyRefusedError.
  */
 export function proxyAgentOptions({ url, noProxy }: ProxySettings): {
   httpProxy: string;
@@ -29,7 +29,7 @@ export function proxyAgentOptions({ url, noProxy }: ProxySettings): {
   };
 }
 
-/** Connections to a proxy. undici itself names the status of a refused tunnel in the text of its error only. */
+/** Connections to a proxy. undici names the status of a refused tunnel only in the text of its error. */
 class TunnelPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
   override connect(options: Dispatcher.ConnectOptions, callback: ConnectCallback): void;

@@ -1,9 +1,9 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { oncePerKey } from '../one-at-a-time.ts';
+import { oncePerKey } from '../core/one-at-a-time.ts';
 
 type Ranges = readonly (readonly [network: string, prefix: number, kind: string])[];
 
-/** Ranges of IPv4 that are not public, and what each is for. The first one that fits names the address. */
+/** Ranges of IPv4 that are not public, with their purpose. The first one that contains an address names it. */
 const IPV4_RANGES: Ranges = [
   ['0.0.0.0', 8, 'unspecified'],
   ['10.0.0.0', 8, 'private'],
@@ -26,8 +26,8 @@ const IPV4_RANGES: Ranges = [
 ];
 
 /**
- * The same for IPv6. Forms that carry an IPv4 address inside are refused whole, public ones too: who writes or resolves
- * one of them would have been asked for the IPv4 address itself.
+ * The same for IPv6. Forms that contain an IPv4 address are refused whole, public ones too: a receiver is addressed by
+ * its IPv4 address instead.
  */
 const IPV6_RANGES: Ranges = [
   ['::1', 128, 'loopback'],
@@ -49,13 +49,13 @@ const IPV6_RANGES: Ranges = [
   ['ff00::', 8, 'multicast'],
 ];
 
-/** Of IPv6 only this is given to anybody; what lies outside and has no name of its own is reserved. */
+/** The only range of IPv6 that is assigned to anybody; the rest is reserved. */
 const GLOBAL_IPV6: Ranges = [['2000::', 3, 'public']];
 
 /**
- * What kind of address this is when it is not a public one, in words such as `private` or `link-local`; null for a
- * public one. `address` is an IP address as a resolver or `URL.hostname` gives it, brackets and zone included; anything
- * else counts as `not an IP address`.
+ * Returns the kind of an address that is not public, in words such as `private` or `link-local`; null for a public one.
+ * `address` is an IP address from a resolver or `URL.hostname`, with or without brackets and zone; anything else is
+ * `not an IP address`.
  */
 export function nonPublicKind(address: string): string | null {
   const bare = address.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
@@ -70,7 +70,7 @@ function kindAmong(among: Ranges, address: string): string | null {
   return listsOf(among).find(({ list }) => list.check(address, familyOf(address)))?.kind ?? null;
 }
 
-/** Made when the first address is judged: no start waits for it. */
+/** Built when the first address is judged, so that no command waits for it at its start. */
 const listsOf = oncePerKey((ranges: Ranges) =>
   ranges.map(([network, prefix, kind]) => {
     const list = new BlockList();
@@ -81,25 +81,4 @@ const listsOf = oncePerKey((ranges: Ranges) =>
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv4(address) ? 'ipv4' : 'ipv6';
-}
-
-/** Where secrets may be sent: over https, or over http to this very machine. */
-export function isHttpsOrLoopback(url: URL): boolean {
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
-}
-
-/** Where on this machine a program is reached that listens on a host, which may be every address. */
-export function localUrl(host: string, port: number): string {
-  return urlOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port);
-}
-
-export function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`;
-}
-
-/** True for 127.0.0.0/8, ::1 (with or without brackets) and localhost: traffic that never leaves this machine. */
-export function isLoopbackHost(host: string): boolean {
-  const name = host.toLowerCase();
-  if (name === 'localhost' || name === '::1' || name === '[::1]') return true;
-  return isIPv4(name) && name.startsWith('127.');
 }

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import { AppError } from '../../../core/errors.ts';
-import type { AgentOptions } from './guarded-agent.ts';
-import type { OutboundPolicy } from './guarded-connect.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import type { OutboundPolicy } from '../../net/address-guard.ts';
+import type { AgentOptions } from '../../net/dispatcher.ts';
 import { trustHint } from './post-json.ts';
 
 export interface TrialOptions extends AgentOptions {
@@ -25,7 +25,7 @@ export async function tryConnection(
   url: URL,
   { policy, clock = systemClock, ...options }: TrialOptions,
 ): Promise<void> {
-  const { guardedAgent } = await import('./guarded-agent.ts');
+  const { guardedAgent } = await import('../../net/dispatcher.ts');
   const dispatcher = guardedAgent(policy, options);
   try {
     await connected(dispatcher, url, clock, options.timeoutMs);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createEmailChannel } from '../../../../src/alerts/channels/email-channel.ts';
-import { createWebhookChannel } from '../../../../src/alerts/channels/webhook-channel.ts';
-import { testPayload } from '../../../../src/alerts/messages/test-message.ts';
-import { systemClock } from '../../../../src/core/clock.ts';
-import { startConnectProxy, startTlsServer } from '../../../support/net/connect-proxy.ts';
-import { privateAuthority } from '../../../support/net/self-signed.ts';
-import { startMailServer } from '../mail-server.ts';
+import { createEmailChannel } from '../../../src/alerts/channels/email-channel.ts';
+import { createWebhookChannel } from '../../../src/alerts/channels/webhook-channel.ts';
+import { testPayload } from '../../../src/alerts/messages/test-message.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import { startConnectProxy, startTlsServer } from '../../support/net/connect-proxy.ts';
+import { privateAuthority } from '../../support/net/self-signed.ts';
+import { startMailServer } from './mail-server.ts';
 
 const PAYLOAD = testPayload({ notificationId: 'msg_1', channel: 'hook', createdAt: '2026-03-20T12:00:00.000Z' });
 const signal = new AbortController().signal;

@@ -1,0 +1,22 @@
+import type { Clock } from '../core/clock.ts';
+
+/**
+ * Returns a signal that aborts after the timeout or with the caller's signal, whichever is first. `release` removes the
+ * timer and the listener.
+ */
+export function attemptLimit(
+  clock: Clock,
+  timeoutMs: number,
+  outer?: AbortSignal,
+): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const cancel = clock.after(timeoutMs, abort);
+  outer?.addEventListener('abort', abort, { once: true });
+  if (outer?.aborted) abort();
+  const release = () => {
+    cancel();
+    outer?.removeEventListener('abort', abort);
+  };
+  return { signal: controller.signal, release };
+}
