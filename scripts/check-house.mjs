@@ -1,6 +1,6 @@
 // Checks the house: imports go down the list of rooms only, modules do not import each other in a circle, there are no
-// barrels, objects are written property by property, and time and chance come through
-// core's ports.
+// barrels, objects are written property by property, time and chance come through core's ports,
+// and requests leave through `net`.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -72,6 +72,9 @@ const BARE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;
 /** Who has them. */
 const BARE_ALLOWED = ['core'];
+/** Requests leave through `net`, which has the proxy, certificates, address guard and deadlines. Types may be imported anywhere. */
+const OUTBOUND = /^import (?!type\b).*from 'undici'|import\('undici'\)|(?<![\w.#])fetch\(|\bhttps?\.(?:request|get)\(/m;
+const OUTBOUND_ALLOWED = ['net'];
 /** An object spread into another only to save lines: its properties are written out. */
 const SPREAD_LITERAL = /\.\.\.\{/;
 const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
@@ -89,6 +92,10 @@ for (const [file, imports] of importsOf) {
   if (!BARE_ALLOWED.includes(room)) {
     const [bare] = BARE.exec(readFileSync(file, 'utf8')) ?? [];
     if (bare !== undefined) faults.push(`${name}: ${bare} of its own; core/clock.ts and core/randomness.ts have it`);
+  }
+  if (!OUTBOUND_ALLOWED.includes(room)) {
+    const [call] = OUTBOUND.exec(readFileSync(file, 'utf8')) ?? [];
+    if (call !== undefined) faults.push(`${name}: ${call} sends past net/http-client.ts`);
   }
   if (SPREAD_LITERAL.test(readFileSync(file, 'utf8'))) {
     faults.push(`${name}: spreads an object literal into another; write its properties out`);

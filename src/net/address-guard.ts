@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { AppError } from '../core/errors.ts';
+import { OutboundError } from './outbound-errors.ts';
 import { nonPublicKind } from './public-address.ts';
 
 export interface ResolvedAddress {
@@ -12,26 +12,27 @@ export interface ResolvedAddress {
 export type Resolve = (host: string) => Promise<ResolvedAddress[]>;
 
 export interface OutboundPolicy {
-  /** False: to public addresses only. */
+  /** False allows public addresses only. */
   allowPrivate: boolean;
-  /** The system's resolver when absent. */
+  /** Default: the system's resolver. */
   resolve?: Resolve | undefined;
 }
 
-/** The place that a channel points to is not public, and the channel does not say that it may be. */
-export class AddressRefusedError extends AppError {
+/** An address that is not public, of a receiver without `allow_private`. */
+export class AddressRefusedError extends OutboundError {
   constructor(host: string, address: string, kind: string) {
-    const place =
-      host === address ? `address ${address} is` : `${JSON.stringify(host)} stands for ${address}, which is`;
-    super('address_refused', `${place} not public (${kind}), so nothing was sent`, {
-      hint: 'set `allow_private: true` on the channel if that place is yours; else correct its address',
+    const subject =
+      host === address ? `address ${address} is` : `${JSON.stringify(host)} resolves to ${address}, which is`;
+    super('address_refused', `${subject} not public (${kind}), so nothing was sent`, {
+      hint: 'set `allow_private: true` for this receiver if the address is yours; otherwise correct it',
+      neverSent: true,
     });
   }
 }
 
 /**
- * The addresses of a host that may be connected to, at least one. Raises `address_refused` when it has only others, and
- * what the resolver raises. A host that is an address itself is judged without asking.
+ * Returns the addresses of a host that may be connected to. A host that is an address itself is judged without the
+ * resolver. Throws AddressRefusedError if none of its addresses is allowed, and the errors of the resolver.
  */
 export async function allowedAddresses(host: string, policy: OutboundPolicy): Promise<ResolvedAddress[]> {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
@@ -47,6 +48,7 @@ export async function allowedAddresses(host: string, policy: OutboundPolicy): Pr
   return allowed;
 }
 
+/** Opens a TCP connection to a host that the policy allows. Throws AddressRefusedError and errors of the socket. */
 export async function openGuardedSocket(
   { host, port }: { host: string; port: number },
   policy: OutboundPolicy,
@@ -55,13 +57,13 @@ export async function openGuardedSocket(
   const fault = refusedLiteral(host, policy);
   if (fault !== null) throw fault;
   const socket = connect({ host, port, lookup: guardedLookup(policy), signal });
-  // Between two users of the socket nobody else listens, and an error without a listener ends the process.
+  // Between two users of the socket nobody listens, and an error without a listener ends the process.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   return socket;
 }
 
-/** Why a host that is an address itself must not be connected to; null for names and for what may. */
+/** Returns the error for a host that is a refused address itself; null for names and allowed addresses. */
 export function refusedLiteral(host: string, { allowPrivate }: OutboundPolicy): AddressRefusedError | null {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (allowPrivate || isIP(bare) === 0) return null;
@@ -70,8 +72,8 @@ export function refusedLiteral(host: string, { allowPrivate }: OutboundPolicy): 
 }
 
 /**
- * Resolves by the policy. The very addresses that were judged are the ones that are connected to: a name that resolves to
- * something else a moment later gains nothing.
+ * Returns a lookup that resolves names under the policy. The socket connects to the addresses that were judged: a name
+ * that resolves to another address a moment later gains nothing.
  */
 export function guardedLookup(policy: OutboundPolicy): LookupFunction {
   return (host, options, callback) => {

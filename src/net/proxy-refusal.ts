@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { OutboundError } from './outbound-errors.ts';
 
 interface ProxyRefusal {
   reason: string;
@@ -38,7 +38,7 @@ const UNKNOWN_REFUSAL: ProxyRefusal = {
 };
 
 /** A proxy refused CONNECT. Nothing was sent to the host behind it. */
-export class ProxyRefusedError extends AppError {
+export class ProxyRefusedError extends OutboundError {
   readonly status: number;
   readonly isDenial: boolean;
 
@@ -48,6 +48,7 @@ export class ProxyRefusedError extends AppError {
     super('proxy_refused', `the proxy refused CONNECT to ${target} (${status}): ${reason}`, {
       retryable: true,
       hint: remedy,
+      neverSent: true,
     });
     this.status = status;
     this.isDenial = isDenial;

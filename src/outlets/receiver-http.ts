@@ -1,13 +1,10 @@
-import type { Agent, Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { trustHint } from '../alerts/channels/post-json.ts';
+import type { Dispatcher } from 'undici';
 import { type Clock, sleep } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Redactor } from '../core/text/redact.ts';
-import { AddressRefusedError, refusedLiteral } from '../net/address-guard.ts';
-import { attemptLimit } from '../net/attempt-limit.ts';
+import { HttpClient, readText } from '../net/http-client.ts';
+import { OutboundError, reasonOf } from '../net/outbound-errors.ts';
 import type { ProxySettings } from '../net/proxy.ts';
-import { ProxyRefusedError } from '../net/proxy-refusal.ts';
-import { parseRetryAfter } from '../net/retry-after.ts';
 import type { Outcome } from './receiver.ts';
 
 export interface HttpOptions {
@@ -54,48 +51,34 @@ const MAX_READ_RETRIES = 10;
 const DEFAULT_READ_RETRY_MS = 1000;
 const MAX_READ_RETRY_MS = 30_000;
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
-/** Error codes that prove that no request was sent. */
-const NOTHING_SENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS_)/;
 
 /** An HTTP client for one outlet. It keeps connections, follows no redirects, and quotes no headers in errors. */
 export class ReceiverHttp {
   readonly #options: HttpOptions;
-  #agent: Agent | EnvHttpProxyAgent | null = null;
+  readonly #client: HttpClient;
 
   constructor(options: HttpOptions) {
+    const { allowPrivate, timeoutMs, ca, proxy, clock, dispatcher } = options;
     this.#options = options;
+    this.#client = new HttpClient({ policy: { allowPrivate }, timeoutMs, ca, proxy, clock, dispatcher });
   }
 
   /** Makes one request without retries. Never rejects: network errors are answers, too. */
   async call({ method, base, path = '', headers = {}, body }: ReceiverCall, signal: AbortSignal): Promise<Answer> {
-    const { url, allowPrivate, timeoutMs, clock } = this.#options;
-    const { guardedAgent } = await import('../net/dispatcher.ts');
-    const target = new URL(`${base ?? url}${path}`);
-    const refused = refusedLiteral(target.hostname, { allowPrivate });
-    if (refused !== null) return noAnswer(refused);
-    this.#agent ??= guardedAgent({ allowPrivate }, this.#options);
-    const limit = attemptLimit(clock, timeoutMs, signal);
+    const url = new URL(`${base ?? this.#options.url}${path}`);
+    const request = { method, url, headers: { 'user-agent': 'usage-ledger', ...headers }, body, signal };
     try {
-      const answer = await (this.#options.dispatcher ?? this.#agent).request({
-        origin: target.origin,
-        path: `${target.pathname}${target.search}`,
-        method,
-        headers: { 'user-agent': 'usage-ledger', ...headers },
-        body: body ?? null,
-        signal: limit.signal,
+      return await this.#client.send(request, async (response) => {
+        const text = await readText(response.body, MAX_ANSWER_BYTES);
+        const { status, retryAfterMs } = response;
+        return {
+          status,
+          body: text,
+          retryAfterMs: retryAfterMs === null ? null : Math.min(retryAfterMs, MAX_RETRY_AFTER_MS),
+        };
       });
-      const after = parseRetryAfter([answer.headers['retry-after'] ?? []].flat()[0], clock.now());
-      const text = await textOf(answer.body);
-      const retryAfterMs = after === null ? null : Math.min(after, MAX_RETRY_AFTER_MS);
-      return { status: answer.statusCode, body: text, retryAfterMs };
     } catch (error) {
-      if (!signal.aborted && limit.signal.aborted) {
-        return { status: null, fault: `no answer within ${timeoutMs} ms`, certain: false };
-      }
       return noAnswer(error);
-    } finally {
-      limit.release();
     }
   }
 
@@ -153,34 +136,12 @@ export class ReceiverHttp {
   }
 
   /** Closes all connections and aborts running requests. */
-  async close(): Promise<void> {
-    await this.#agent?.destroy();
-    this.#agent = null;
+  close(): Promise<void> {
+    return this.#client.close();
   }
-}
-
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    bytes += part.length;
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new AppError('answer_too_long', `the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function noAnswer(error: unknown): Answer {
-  if (error instanceof AddressRefusedError) {
-    const fault = `${error.message}; set \`allow_private: true\` on the outlet if the address is yours`;
-    return { status: null, fault, certain: true };
-  }
-  if (error instanceof ProxyRefusedError) {
-    return { status: null, fault: `${error.message}; ${error.hint}`, certain: true };
-  }
-  // Only the code: messages may quote the request.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  const certain = NOTHING_SENT.test(code) || trustHint(code) !== '';
-  return { status: null, fault: `no connection or no answer (${code})${trustHint(code)}`, certain };
+  const fault = error instanceof AppError ? reasonOf(error) : 'the request was cancelled';
+  return { status: null, fault, certain: error instanceof OutboundError && error.neverSent };
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import type { ProxyRefusedError } from '../net/proxy-refusal.ts';
+import { type OutboundError, UnreachableError } from '../net/outbound-errors.ts';
+import { ProxyRefusedError } from '../net/proxy-refusal.ts';
 
 export class S3Error extends AppError {
   readonly status: number | null;
@@ -140,20 +141,20 @@ export function isFixedElsewhere(code: string): boolean {
   return code.startsWith('s3_');
 }
 
-export function proxyError(label: string, { message, hint = '', status }: ProxyRefusedError): S3Error {
-  return new S3Error('s3_unreachable', `${label}: ${message}`, { status, retryable: true, hint });
-}
-
-const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-
-/** Converts a connection failure to an error that shows only its code, because messages may quote sent data. */
-export function connectionError(label: string, error: unknown): S3Error {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  const message = `${label}: connection failed or response incomplete (${code})`;
-  const isUntrusted = CERTIFICATE_CODES.test(code);
+/** Converts the error of a request that got no complete response. */
+export function outboundS3Error(label: string, error: OutboundError): S3Error {
+  const message = `${label}: ${error.message}`;
+  if (error instanceof ProxyRefusedError) {
+    const { hint = '', status } = error;
+    return new S3Error('s3_unreachable', message, { status, retryable: true, hint });
+  }
+  const isUntrusted = error instanceof UnreachableError && error.isUntrusted;
   const hint = isUntrusted
     ? 'set the certificate authority in `s3.ca_file`, or correct `s3.endpoint`'
     : 'check `s3.endpoint`, the network and the proxy';
-  const own = isUntrusted ? 's3_untrusted' : 's3_unreachable';
-  return new S3Error(own, message, { status: null, retryable: !isUntrusted, hint });
+  return new S3Error(isUntrusted ? 's3_untrusted' : 's3_unreachable', message, {
+    status: null,
+    retryable: !isUntrusted,
+    hint,
+  });
 }

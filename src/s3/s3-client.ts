@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { S3Access, S3Place } from '../config/types.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { type Clock, isoTime, sleep } from '../core/clock.ts';
-import { systemFault } from '../core/errors.ts';
-import { proxyAgentOptions } from '../net/proxy.ts';
-import { ProxyRefusedError } from '../net/proxy-refusal.ts';
+import { HttpClient, type HttpResponse, readStart } from '../net/http-client.ts';
+import { OutboundError } from '../net/outbound-errors.ts';
 import {
-  connectionError,
-  proxyError,
+  outboundS3Error,
   type RefusedRequest,
   refusalError,
   requiredPermission,
@@ -51,16 +48,24 @@ export interface S3Connection {
 }
 
 /** Reads a 2xx response. */
-export type ReadResponse<T> = (response: Dispatcher.ResponseData) => Promise<T>;
+export type ReadResponse<T> = (response: HttpResponse) => Promise<T>;
 
 /** A client that sends signed requests for one prefix of a bucket and retries temporary failures. */
 export class S3Client {
   readonly #connection: S3Connection;
-  readonly #agent: Dispatcher;
+  readonly #http: HttpClient;
 
   constructor(connection: S3Connection) {
+    const { place, clock, responseTimeoutMs = RESPONSE_TIMEOUT_MS } = connection;
+    const { ca, proxy } = place.access;
     this.#connection = connection;
-    this.#agent = openAgent(connection);
+    this.#http = new HttpClient({
+      ca,
+      proxy,
+      clock,
+      headersTimeoutMs: responseTimeoutMs,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
+    });
   }
 
   /** Sends a request with retries. Throws S3Error, or the signal's reason. */
@@ -84,7 +89,7 @@ export class S3Client {
   }
 
   close(): Promise<void> {
-    return this.#agent.destroy();
+    return this.#http.close();
   }
 
   /** The error for a refusal that comes in the body of an answer of 200. */
@@ -102,21 +107,21 @@ export class S3Client {
     const { method, body, isCleanup } = request;
     const words = this.#described(request);
     const { url, headers } = await this.#sign(request);
+    const sent = {
+      method,
+      url,
+      headers: Object.fromEntries(headers),
+      body,
+      signal: isCleanup === true ? undefined : this.#connection.signal,
+      headersTimeoutMs: isCleanup === true ? CLEANUP_TIMEOUT_MS : undefined,
+    };
     try {
-      const response = await this.#agent.request({
-        origin: url.origin,
-        path: `${url.pathname}${url.search}`,
-        method,
-        headers: Object.fromEntries(headers),
-        body: body ?? null,
-        ...(isCleanup === true ? { headersTimeout: CLEANUP_TIMEOUT_MS } : { signal: this.#connection.signal }),
+      return await this.#http.send(sent, async (response) => {
+        if (response.status >= 200 && response.status < 300) return read(response);
+        throw refusalError(words, await readRefusal(response));
       });
-      if (response.statusCode >= 200 && response.statusCode < 300) return await read(response);
-      throw refusalError(words, await readRefusal(response));
     } catch (error) {
-      if (error instanceof S3Error) throw error;
-      if (error instanceof ProxyRefusedError) throw proxyError(words.label, error);
-      throw systemFault(error) ?? connectionError(words.label, error);
+      throw error instanceof OutboundError ? outboundS3Error(words.label, error) : error;
     }
   }
 
@@ -153,13 +158,6 @@ export function sha256Of(body: Buffer | string): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-function openAgent({ place: { access }, responseTimeoutMs = RESPONSE_TIMEOUT_MS }: S3Connection): Dispatcher {
-  const tls = access.ca === null ? {} : { ca: access.ca };
-  const common = { connect: tls, headersTimeout: responseTimeoutMs, bodyTimeout: IDLE_TIMEOUT_MS };
-  if (access.proxy === null) return new Agent(common);
-  return new EnvHttpProxyAgent({ ...common, requestTls: tls, ...proxyAgentOptions(access.proxy) });
-}
-
 /**
  * Returns the URL of a bucket. At Amazon the bucket is part of the host name; at other services, and if dots in its
  * name would break the certificate, part of the path.
@@ -180,12 +178,11 @@ function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-async function readRefusal({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<S3Refusal> {
-  let text = '';
-  for await (const chunk of body) if (text.length < MAX_ERROR_BYTES) text += chunk;
+async function readRefusal({ status, headers, body }: HttpResponse): Promise<S3Refusal> {
+  const text = await readStart(body, MAX_ERROR_BYTES);
   const region = [headers['x-amz-bucket-region'] ?? []].flat()[0] ?? elementText(text, 'Region');
   return {
-    status: statusCode,
+    status,
     code: /^\w{1,64}$/.exec(elementText(text, 'Code') ?? '')?.[0] ?? null,
     region: /^[\w-]{1,32}$/.exec(region ?? '')?.[0] ?? null,
   };

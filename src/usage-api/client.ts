@@ -2,6 +2,7 @@ import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts
 import { type Clock, systemClock } from '../core/clock.ts';
 import { type Randomness, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
+import type { OriginPool, RequestDispatcher } from '../net/dispatcher.ts';
 import type { ProxySettings } from '../net/proxy.ts';
 import { parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from './answers/parse-response.ts';
 import { CancelledError, type EndpointLabel, InvalidRequestError, UnauthorizedError } from './errors.ts';
 import type { PageLease, PageMemory } from './http/page-memory.ts';
-import { type OriginPool, openPool, type RequestDispatcher, type Route } from './http/pool.ts';
+import { openPool, type Route } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/receive.ts';
 import { type ApiResponse, sendRequest, type TransportOptions } from './http/transport.ts';
 import {

@@ -1,5 +1,6 @@
 /** The service client as a library, exported by the package as `usage-ledger/client`. */
 export { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
+export type { RequestDispatcher } from '../net/dispatcher.ts';
 export { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
 export type { Dashboard, EmbedToken } from './answers/parse-response.ts';
 export {
@@ -27,7 +28,6 @@ export {
   TimeoutError,
   UnauthorizedError,
 } from './errors.ts';
-export type { RequestDispatcher } from './http/pool.ts';
 export { MAX_BODY_BYTES } from './http/receive.ts';
 export type { UsageQuery } from './request-checks.ts';
 export { type SignedHeaders, type SignedRequest, type SigningCredentials, signRequest } from './sign.ts';

@@ -130,8 +130,10 @@ describe('the receiver of a channel', () => {
     expect(code).toBe(4);
     expect(ofChannels(found)).toMatchObject([
       {
-        ...{ subject: 'hook', status: 'fail', remedy: expect.stringContaining('check its address') },
-        message: expect.stringMatching(/^127\.0\.0\.1:\d+: no connection \(ECONNREFUSED\)$/),
+        ...{ subject: 'hook', status: 'fail', remedy: expect.stringContaining('check the address') },
+        message: expect.stringMatching(
+          /^127\.0\.0\.1:\d+: the connection failed: connection refused \(ECONNREFUSED\)$/,
+        ),
       },
       { subject: 'mail', status: 'fail', message: expect.stringContaining('refused the login') },
     ]);

@@ -124,7 +124,7 @@ test('an event accepted without an answer is counted once', async () => {
   );
   world.begin();
   double.mood = () => 'hang';
-  expect((await world.run()).fault?.answer).toBe('no answer within 1000 ms');
+  expect((await world.run()).fault?.answer).toBe('no complete response within 1000 ms');
   expect(outletRow(connection)).toMatchObject({ cursor: 0, flightTo: 2, flightSince: '2026-03-20T12:00:00.000Z' });
   double.mood = () => null;
   await world.run();

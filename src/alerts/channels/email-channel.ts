@@ -1,14 +1,15 @@
 import type { EmailConfig } from '../../config/channel-types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { AddressRefusedError, openGuardedSocket, type Resolve } from '../../net/address-guard.ts';
+import { openGuardedSocket, type Resolve } from '../../net/address-guard.ts';
 import { attemptLimit } from '../../net/attempt-limit.ts';
+import { connectionFault, errorCode } from '../../net/connection-faults.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
+import { OutboundError, UnreachableError, unreachableError } from '../../net/outbound-errors.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';
 import { type MessageView, messageView } from './message-view.ts';
-import { refusedAddress, trustHint } from './post-json.ts';
-import { type SmtpRefusal, smtpRefusal, smtpReplyOf } from './smtp-refusals.ts';
-import { UnreachableError } from './try-connection.ts';
+import { failedRequest } from './post-json.ts';
+import { type SmtpRefusal, type SmtpReply, smtpRefusal, smtpReplyOf } from './smtp-refusals.ts';
 
 export interface EmailDeps {
   /** The system's resolver when absent. */
@@ -66,8 +67,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
 }
 
 /**
- * Greets the mail server as a delivery does, up to the login, and sends no mail. Raises UnreachableError and
- * AddressRefusedError.
+ * Greets the mail server as a delivery does, up to the login, and sends no mail. Throws OutboundError.
  */
 export async function tryMailServer(config: Omit<EmailConfig, 'type'>, deps: EmailDeps = {}): Promise<void> {
   const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs);
@@ -79,11 +79,10 @@ export async function tryMailServer(config: Omit<EmailConfig, 'type'>, deps: Ema
   try {
     await Promise.race([transport.verify(), late]);
   } catch (error) {
-    if (error instanceof AddressRefusedError) throw error;
-    const reply = smtpReplyOf(error);
-    if (reply === null) throw new UnreachableError(failedMail(error, config).reason);
+    const reply = replyOf(error);
+    if (reply === null) throw mailError(error);
     const { fault, remedy } = smtpRefusal(reply, config);
-    throw new UnreachableError(fault, remedy ?? undefined);
+    throw new UnreachableError(fault, { hint: remedy ?? undefined, neverSent: true });
   } finally {
     limit.release();
     transport.close();
@@ -113,29 +112,28 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
   };
 }
 
-/** The connection was not made. */
-const NOTHING_SENT: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EDNS', 'EHOSTUNREACH', 'ENETUNREACH', 'EAUTH'];
-
-/** Only codes are told: the server's own words may quote what it was sent. */
+/** Converts the error of an attempt into its outcome. It shows codes only: the server's text may quote what it was sent. */
 function failedMail(
   error: unknown,
   config: Pick<EmailConfig, 'from' | 'to'>,
 ): Extract<DeliveryResult, { reason: string }> {
-  if (error instanceof AddressRefusedError) return refusedAddress(error);
-  const { code = 'unknown', originalCode } = error as Partial<Record<'code' | 'originalCode', string>>;
-  if (code === 'ETLS') {
-    return {
-      outcome: 'retry',
-      reason: `no secure connection (${code})${trustHint(originalCode)}`,
-      retryAfterMs: null,
-      unknown: false,
-    };
-  }
-  const reply = smtpReplyOf(error);
-  if (reply !== null) return refusedMail(smtpRefusal(reply, config));
-  const reason = `no connection or no answer (${originalCode ?? code})${trustHint(originalCode ?? code)}`;
-  const unknown = !NOTHING_SENT.includes(originalCode ?? code);
-  return { outcome: 'retry', reason, retryAfterMs: null, unknown };
+  const reply = replyOf(error);
+  return reply === null ? failedRequest(mailError(error)) : refusedMail(smtpRefusal(reply, config));
+}
+
+/** Returns the reply that an error is about; null without one, and if the server refused STARTTLS. */
+function replyOf(error: unknown): SmtpReply | null {
+  return errorCode(error) === 'ETLS' ? null : smtpReplyOf(error);
+}
+
+/** Converts an error without a reply of the server. nodemailer keeps the code of the socket in `originalCode`. */
+function mailError(error: unknown): OutboundError {
+  if (error instanceof OutboundError) return error;
+  const code = errorCode(error) ?? 'unknown';
+  const { originalCode = code } = error as { originalCode?: string };
+  if (code !== 'ETLS') return unreachableError(originalCode);
+  const { remedy } = connectionFault(originalCode);
+  return new UnreachableError(`no secure connection (${code})`, { hint: remedy, neverSent: true });
 }
 
 function refusedMail(refusal: SmtpRefusal): Extract<DeliveryResult, { reason: string }> {

@@ -1,20 +1,26 @@
 import { tryMailServer } from '../../alerts/channels/email-channel.ts';
-import { tryConnection, UnreachableError } from '../../alerts/channels/try-connection.ts';
 import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, HeartbeatConfig } from '../../config/channel-types.ts';
 import type { Config } from '../../config/types.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/words.ts';
+import { tryConnection } from '../../net/http-client.ts';
+import { UnreachableError } from '../../net/outbound-errors.ts';
 import { queryLedger } from './check-ledger.ts';
 import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
+
+/** The remedy for a receiver that cannot be reached, if its error has none. */
+const CHECK_WAY = 'check the address, the network and proxy between, and that the receiver runs';
 
 /**
  * Checks that each channel's receiver answers, that the channel is enabled, that its last message was accepted and that no
  * message was given up. Sends no message: a webhook gets a connection without a request, a mail server only the login.
  */
-export async function checkChannels({ alerts, heartbeats, ledger, proxy }: Config): Promise<Finding[]> {
+export async function checkChannels(config: Config, clock: Clock = systemClock): Promise<Finding[]> {
+  const { alerts, heartbeats, ledger, proxy } = config;
   const dead = queryLedger(ledger.path, deadLetters, []);
   const disabledOnes = queryLedger(ledger.path, disabledChannels, []);
   const disabled = new Map(disabledOnes.map((channel) => [channel.name, channel]));
@@ -23,7 +29,7 @@ export async function checkChannels({ alerts, heartbeats, ledger, proxy }: Confi
   const findings = await Promise.all(
     alerts.channels.map(async (channel): Promise<Finding> => {
       const state = disabled.get(channel.name);
-      if (state === undefined) return checkReceiver(channel, proxy);
+      if (state === undefined) return checkReceiver(channel, { proxy, clock });
       const message = `disabled since ${state.disabledAt}: ${state.reason}`;
       return warn('channel', message, 'correct its address, then run `usage-ledger alerts replay`', channel.name);
     }),
@@ -31,8 +37,13 @@ export async function checkChannels({ alerts, heartbeats, ledger, proxy }: Confi
   const lost = [...Map.groupBy(dead, ({ channel }) => channel)].map(([channel, letters]) =>
     deadFinding(channel, letters),
   );
-  const beats = await Promise.all(heartbeats.map((heartbeat) => checkHeartbeat(heartbeat, proxy)));
+  const beats = await Promise.all(heartbeats.map((heartbeat) => checkHeartbeat(heartbeat, { proxy, clock })));
   return [...findings, ...failing.filter(({ name }) => !disabled.has(name)).map(failingFinding), ...beats, ...lost];
+}
+
+interface Way {
+  proxy: Config['proxy'];
+  clock: Clock;
 }
 
 function failingFinding({ name, reason }: FailingChannel): Finding {
@@ -40,13 +51,13 @@ function failingFinding({ name, reason }: FailingChannel): Finding {
   return warn('channel', `the last message failed: ${reason}`, remedy, name);
 }
 
-async function checkHeartbeat({ name, ...heartbeat }: HeartbeatConfig, proxy: Config['proxy']): Promise<Finding> {
+async function checkHeartbeat({ name, ...heartbeat }: HeartbeatConfig, { proxy, clock }: Way): Promise<Finding> {
   const { url, allowPrivate, timeoutMs, ca } = heartbeat;
   try {
-    await tryConnection(new URL(url), { policy: { allowPrivate }, timeoutMs, ca, proxy });
+    await tryConnection(new URL(url), { policy: { allowPrivate }, timeoutMs, ca, proxy, clock });
     return ok('heartbeat', `${new URL(url).host} answers`, name);
   } catch (error) {
-    return failedWith('heartbeat', error, 'fix what the message names', name);
+    return failedWith('heartbeat', error, CHECK_WAY, name);
   }
 }
 
@@ -57,20 +68,20 @@ function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
   return fail('channel', message, remedy, channel);
 }
 
-async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Promise<Finding> {
+async function checkReceiver(channel: ChannelConfig, { proxy, clock }: Way): Promise<Finding> {
   const { name } = channel;
   if (channel.type === 'log') return ok('channel', 'writes to the log', name);
   // The path of a webhook address is often secret, so only the host is shown.
   const place = channel.type === 'email' ? `${channel.host}:${channel.port}` : new URL(channel.url).host;
   try {
-    if (channel.type === 'email') await tryMailServer(channel);
+    if (channel.type === 'email') await tryMailServer(channel, { clock });
     else {
       const { allowPrivate, timeoutMs, ca } = channel;
-      await tryConnection(new URL(channel.url), { policy: { allowPrivate }, timeoutMs, ca, proxy });
+      await tryConnection(new URL(channel.url), { policy: { allowPrivate }, timeoutMs, ca, proxy, clock });
     }
     return ok('channel', `${place} answers; \`usage-ledger alerts test ${name}\` sends a message`, name);
   } catch (error) {
-    const { message, hint = 'fix what the message names' } = summarizeError(error);
+    const { message, hint = CHECK_WAY } = summarizeError(error);
     return fail('channel', error instanceof UnreachableError ? `${place}: ${message}` : message, hint, name);
   }
 }

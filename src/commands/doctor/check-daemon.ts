@@ -11,7 +11,7 @@ import { summarizeError } from '../../core/errors.ts';
 import { createRedactor } from '../../core/text/redact.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { attemptLimit } from '../../net/attempt-limit.ts';
+import { HttpClient, readText } from '../../net/http-client.ts';
 import { localUrl } from '../../net/local-address.ts';
 import type { openReceiver as OpenReceiver } from '../../outlets/open-receiver.ts';
 import { RedisMissingError } from '../../queue/errors.ts';
@@ -21,6 +21,7 @@ import { probeRedisOnce } from '../shared/redis-probe.ts';
 import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
 
 const DAEMON_TIMEOUT_MS = 2_000;
+const MAX_HEALTH_BYTES = 64 * 1024;
 
 /** Checks the port of the daemon's pages: it must be free, or the daemon itself must be listening on it. */
 export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<Finding[]> {
@@ -46,15 +47,16 @@ export async function checkPort({ host, port }: Config['http'], clock: Clock): P
 }
 
 async function isDaemon(host: string, port: number, clock: Clock): Promise<boolean> {
-  const limit = attemptLimit(clock, DAEMON_TIMEOUT_MS);
+  const client = new HttpClient({ clock, timeoutMs: DAEMON_TIMEOUT_MS });
   try {
-    const response = await fetch(`${localUrl(host, port)}/healthz`, { signal: limit.signal });
-    const health = (await response.json()) as { status?: unknown; uptime_seconds?: unknown };
+    const request = { method: 'GET' as const, url: new URL(`${localUrl(host, port)}/healthz`) };
+    const text = await client.send(request, ({ body }) => readText(body, MAX_HEALTH_BYTES));
+    const health: { status?: unknown; uptime_seconds?: unknown } = JSON.parse(text);
     return health.status === 'ok' && typeof health.uptime_seconds === 'number';
   } catch {
     return false;
   } finally {
-    limit.release();
+    await client.close();
   }
 }
 

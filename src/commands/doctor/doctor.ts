@@ -87,7 +87,7 @@ async function checkAll(cli: CliContext, { config, clock, redact }: Context, pro
       const trial = openTrial(workspace, { clock, proxy: config.proxy, redact });
       return ['service', () => checkWorkspace(workspace, trial, probe)];
     }),
-    ['channel', () => checkChannels(config)],
+    ['channel', () => checkChannels(config, clock)],
     ['routes', () => checkRoutes(config)],
     ['variables', () => checkVariables(config, env)],
     ['secrets', () => checkSecrets(config)],

@@ -1,4 +1,6 @@
 import { AppError } from '../../core/errors.ts';
+import { isClosedByUs, isConnectTimeout, isRequestDefect } from '../../net/connection-faults.ts';
+import { unreachableError } from '../../net/outbound-errors.ts';
 import { ProxyRefusedError } from '../../net/proxy-refusal.ts';
 import { type BodyDescription, describeBody, type ResponseFacts } from '../answers/unexpected-body.ts';
 import {
@@ -94,45 +96,6 @@ export class AttemptFailure extends Error {
   }
 }
 
-const CLOSED_CODES = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED']);
-const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
-/** Errors of undici and Node about their arguments and themselves: defects of this program, not connection faults. */
-const DEFECT_CODES = /^(UND_ERR_INVALID_|UND_ERR_NOT_SUPPORTED|ERR_ASSERTION|ERR_INVALID_)/;
-
-/** Descriptions of failed connections by error code, which alerts and `status` show too, with the remedy. */
-const CONNECTION_FAULTS: Readonly<Record<string, readonly [problem: string, remedy?: string]>> = {
-  ECONNREFUSED: ['connection refused', 'check the address and whether the service runs'],
-  ECONNRESET: ['connection reset'],
-  ENOTFOUND: ['the host name does not resolve', 'check the address and the name server'],
-  EAI_AGAIN: ['the name server does not respond'],
-  EHOSTUNREACH: ['no route to the host', 'check the address and the network'],
-  ENETUNREACH: ['no route to the host', 'check the address and the network'],
-  ERR_SSL_WRONG_VERSION_NUMBER: [
-    'the server does not speak TLS',
-    'check the address, its port, and any proxy on the way',
-  ],
-  CERT_HAS_EXPIRED: ["the service's certificate has expired"],
-  DEPTH_ZERO_SELF_SIGNED_CERT: [
-    'the certificate is self-signed, and it is not in `ca_file`',
-    'to trust it, set its file in `ca_file` or NODE_EXTRA_CA_CERTS',
-  ],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
-    'the certificate authority is unknown, and it is not in `ca_file`',
-    'set the file of a private authority in `ca_file` or NODE_EXTRA_CA_CERTS; for a public one, let the server send its intermediate certificate',
-  ],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
-    'the certificate authority is unknown, and it is not in `ca_file`',
-    'set the file of a private authority in `ca_file` or NODE_EXTRA_CA_CERTS',
-  ],
-  SELF_SIGNED_CERT_IN_CHAIN: [
-    'the certificate authority is private, and it is not in `ca_file`',
-    'to trust it, set its file in `ca_file` or NODE_EXTRA_CA_CERTS',
-  ],
-  UND_ERR_SOCKET: ['the service closed the connection'],
-  UND_ERR_HEADERS_OVERFLOW: ['the response headers are too large', 'report this to the service operator'],
-  ERR_TLS_CERT_ALTNAME_INVALID: ['the certificate belongs to another host', 'check the address'],
-};
-
 /** Converts an error of undici or the body reader into an AttemptFailure. Returns any other error unchanged. */
 export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unknown {
   if (thrown instanceof BodyFault) return attemptFailure(bodyError(thrown, null, { endpoint }));
@@ -142,21 +105,16 @@ export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unk
   }
   if (!(thrown instanceof Error) || thrown instanceof AppError || !('code' in thrown)) return thrown;
   const code = String(thrown.code ?? thrown.name);
-  if (DEFECT_CODES.test(code)) return thrown;
-  if (CLOSED_CODES.has(code)) {
+  if (isRequestDefect(code)) return thrown;
+  if (isClosedByUs(code)) {
     return new AppError('client_closed', `${endpoint}: the client is closed`, { cause: thrown });
   }
   // The parser's error quotes the bytes that it could not parse, and they may repeat secrets of the request.
   const cause = 'data' in thrown ? new Error(code) : thrown;
-  const [problem, hint] = CONNECTION_FAULTS[code] ?? [];
-  const reason = problem === undefined ? code : `${problem} (${code})`;
+  const { message, hint } = unreachableError(code);
   const options = { endpoint, cause, hint };
-  if (TIMEOUT_CODES.has(code))
-    return attemptFailure(new TimeoutError(`${endpoint}: connection timed out (${code})`, options));
-  return attemptFailure(
-    new NetworkError(`${endpoint}: the connection failed: ${reason}`, options),
-    code === 'ECONNREFUSED',
-  );
+  if (isConnectTimeout(code)) return attemptFailure(new TimeoutError(`${endpoint}: ${message}`, options));
+  return attemptFailure(new NetworkError(`${endpoint}: ${message}`, options), code === 'ECONNREFUSED');
 }
 
 /** Converts a body fault into an error, with the response if it is known. */

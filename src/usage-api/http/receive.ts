@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import type { RequestDispatcher } from '../../net/dispatcher.ts';
 import { type Attempt, BodyFault } from './attempt.ts';
 import { type PageLease, SMALL_RESPONSE_BYTES } from './page-memory.ts';
-import type { RequestDispatcher } from './pool.ts';
 
 /** A received response, its body still encoded. */
 export interface RawResponse {

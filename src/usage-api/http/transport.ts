@@ -3,6 +3,8 @@ import { jitteredBackoffMs } from '../../core/backoff.ts';
 import { type Clock, sleep } from '../../core/clock.ts';
 import type { Randomness } from '../../core/randomness.ts';
 import type { Redactor } from '../../core/text/redact.ts';
+import type { RequestDispatcher } from '../../net/dispatcher.ts';
+import { describeTimeout } from '../../net/outbound-errors.ts';
 import { parseHttpDate, parseRetryAfter } from '../../net/retry-after.ts';
 import { describeLocation, envelopeMessage, isEnvelope } from '../answers/server-text.ts';
 import { describeBody, describeJson, type ResponseFacts } from '../answers/unexpected-body.ts';
@@ -28,7 +30,6 @@ import {
   watchAbort,
 } from './attempt.ts';
 import type { PageLease } from './page-memory.ts';
-import type { RequestDispatcher } from './pool.ts';
 import { decodeBody, type RawResponse, receive } from './receive.ts';
 
 /** Bytes of a failed response that are read for its message. */
@@ -136,7 +137,7 @@ async function sendOnce(
   const cancel = () => attempt.end(new CancelledError(endpoint, signal?.reason));
   if (signal !== undefined) watchAbort(signal, cancel);
   const cancelTimeout = options.clock.after(options.requestTimeoutMs, () => {
-    const error = new TimeoutError(`${endpoint}: no complete response within ${options.requestTimeoutMs} ms`, {
+    const error = new TimeoutError(`${endpoint}: ${describeTimeout(options.requestTimeoutMs)}`, {
       endpoint,
     });
     attempt.end(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));

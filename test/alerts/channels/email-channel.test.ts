@@ -161,7 +161,7 @@ describe('the way to the mail server', () => {
     const { port, taken } = await startMailServer({ secure: tls === 'implicit' });
     expect(await send({ port, tls, ...elsewhere })).toMatchObject({
       outcome: 'retry',
-      reason: expect.stringMatching(/^no connection or no answer \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*ca_file/),
+      reason: expect.stringMatching(/^the connection failed: .* \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*ca_file/),
     });
     expect(taken).toEqual([]);
     expect(await send({ port, tls, ...elsewhere, allowInsecure: true })).toMatchObject({ outcome: 'delivered' });
@@ -251,7 +251,7 @@ describe('the outcome of an e-mail', () => {
   it('is a retry when nobody listens', async () => {
     expect(await send({ port: 1 })).toEqual({
       outcome: 'retry',
-      reason: 'no connection or no answer (ECONNREFUSED)',
+      reason: 'the connection failed: connection refused (ECONNREFUSED); check the address, and that the server runs',
       retryAfterMs: null,
       unknown: false,
     });

@@ -147,7 +147,7 @@ describe('the outcome of a webhook attempt', () => {
     await close();
     expect(await send(url)).toEqual({
       outcome: 'retry',
-      reason: 'no connection or no answer (ECONNREFUSED)',
+      reason: 'the connection failed: connection refused (ECONNREFUSED); check the address, and that the server runs',
       retryAfterMs: null,
       unknown: false,
     });
@@ -169,7 +169,7 @@ describe('the outcome of a webhook attempt', () => {
     expect(await send(`https://127.0.0.1:${port}/hook`)).toEqual({
       outcome: 'retry',
       reason: expect.stringMatching(
-        /^no connection or no answer \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*ca_file.*NODE_EXTRA_CA_CERTS/,
+        /^the connection failed: .* \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*ca_file.*NODE_EXTRA_CA_CERTS/,
       ),
       retryAfterMs: null,
       unknown: false,
@@ -186,7 +186,7 @@ describe('the outcome of a webhook attempt', () => {
     const { url } = await receiver(() => {});
     expect(await send(url, { timeoutMs: 50 })).toEqual({
       outcome: 'retry',
-      reason: 'no answer within 50 ms',
+      reason: 'no complete response within 50 ms',
       retryAfterMs: null,
       unknown: true,
     });
